@@ -29,11 +29,11 @@ var start = time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
 var sameFold = cmp.Options{
 	cmp.Exporter(func(reflect.Type) bool { return true }),
 	cmp.Comparer(func(a, b json.RawMessage) bool { return string(a) == string(b) }),
-	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".told" && p.Last().Type() == tellerType }, cmp.Ignore()),
+	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".notifier" && p.Last().Type() == notifierType }, cmp.Ignore()),
 }
 
-// tellerType is the field with which a fold notifies observers: it is not part of its state.
-var tellerType = func() reflect.Type { f, _ := reflect.TypeFor[control.Leader]().FieldByName("told"); return f.Type }()
+// notifierType is the field with which a fold notifies observers: it is not part of its state.
+var notifierType = func() reflect.Type { f, _ := reflect.TypeFor[control.Leader]().FieldByName("notifier"); return f.Type }()
 
 // record makes a record as a journal would hand it to a fold.
 func recordOf(t testing.TB, seq int, kind string, w journal.Writer, body any) journal.Record {

@@ -36,26 +36,26 @@ type Leader struct {
 	Ended      *record.Ended
 	Ignored    []IgnoredAt // records that had no effect
 
-	version uint64 // the newest of a policy or a mode
-	byInst  map[record.Instance]*Member
-	current map[waggle.MemberName]*Member
-	byKey   map[record.Key]*Request
-	pending []*Request
-	handles Handles
-	entries map[string]bool
-	heard   map[peerSeq]bool // records of members' journals whose message was seen
-	excused map[peerSeq]bool // divergences that the operator has looked at
-	orders  map[journal.Seq]*Order
-	tasks   map[string]*Order // task id: its newest assignment
-	open    []*Order          // not closed
-	vouched map[addressed][]*Order
-	words   map[string]*Order // by the hash of their entry
-	said    []*Order          // words, in order
-	news    []News            // for the lead's session, in order
-	stirred bool              // something was given out since all were idle
-	failed  error             // what Apply returned
-	brief   bool              // keeps only what is open
-	told    *teller
+	version  uint64 // the newest of a policy or a mode
+	byInst   map[record.Instance]*Member
+	current  map[waggle.MemberName]*Member
+	byKey    map[record.Key]*Request
+	pending  []*Request
+	handles  Handles
+	entries  map[string]bool
+	heard    map[peerSeq]bool // records of members' journals whose message was seen
+	excused  map[peerSeq]bool // divergences that the operator has looked at
+	orders   map[journal.Seq]*Order
+	tasks    map[string]*Order // task id: its newest assignment
+	open     []*Order          // not closed
+	vouched  map[addressed][]*Order
+	words    map[string]*Order // by the hash of their entry
+	said     []*Order          // words, in order
+	news     []News            // for the lead's session, in order
+	stirred  bool              // something was given out since all were idle
+	failed   error             // what Apply returned
+	brief    bool              // keeps only what is open
+	notifier *notifier
 }
 
 // peerSeq names a record: one that a member's journal holds, or one that it
@@ -124,7 +124,7 @@ type Member struct {
 
 	base        machine.State
 	modeVersion uint64 // under which Mode was set
-	told        bool   // words or work went to it, and its first idle after them has not come
+	idleDue     bool   // words or work went to it, and its first idle after them has not come
 	pending     int
 	assigned    map[string]uint64 // task id: seq of its newest assignment
 }
@@ -189,7 +189,7 @@ type Order struct {
 func NewLeader(o machine.Observer) *Leader {
 	return &Leader{byInst: map[record.Instance]*Member{}, current: map[waggle.MemberName]*Member{}, byKey: map[record.Key]*Request{},
 		entries: map[string]bool{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{}, tasks: map[string]*Order{},
-		vouched: map[addressed][]*Order{}, words: map[string]*Order{}, told: &teller{observe: o}}
+		vouched: map[addressed][]*Order{}, words: map[string]*Order{}, notifier: &notifier{observe: o}}
 }
 
 // Member finds the present member of a name.

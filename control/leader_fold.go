@@ -93,12 +93,12 @@ func (l *Leader) did(m *Member, from machine.State, on machine.Event, r journal.
 	if t.From != t.To {
 		m.Since = r.Time
 	}
-	l.tell(machine.Leader, m.Name, m.Instance, t, r, request)
+	l.observed(machine.Leader, m.Name, m.Instance, t, r, request)
 	return nil
 }
 
-func (l *Leader) tell(of string, member waggle.MemberName, i record.Instance, t machine.Transition, r journal.Record, request string) {
-	l.told.tell(machine.Observation{Team: l.Team, Machine: of, Member: string(member), Instance: i, Row: t.Row, From: t.From, On: t.On, To: t.To,
+func (l *Leader) observed(of string, member waggle.MemberName, i record.Instance, t machine.Transition, r journal.Record, request string) {
+	l.notifier.notify(machine.Observation{Team: l.Team, Machine: of, Member: string(member), Instance: i, Row: t.Row, From: t.From, On: t.On, To: t.To,
 		Request: request, Seq: uint64(r.Seq), Time: r.Time})
 }
 
@@ -109,7 +109,7 @@ func (l *Leader) advance(req *Request, on machine.Event, to machine.State, r jou
 		return err
 	}
 	req.State = to
-	l.tell(machine.Request, l.byInst[req.Instance].Name, req.Instance, t, r, string(req.ID))
+	l.observed(machine.Request, l.byInst[req.Instance].Name, req.Instance, t, r, string(req.ID))
 	return nil
 }
 
@@ -119,7 +119,7 @@ func (l *Leader) moved(from machine.State, on machine.Event, r journal.Record) e
 	if err != nil {
 		return err
 	}
-	l.tell(machine.Team, waggle.Lead, l.Instance, t, r, "")
+	l.observed(machine.Team, waggle.Lead, l.Instance, t, r, "")
 	return nil
 }
 

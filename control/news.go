@@ -42,7 +42,7 @@ func (l *Leader) NewsAfter(seq journal.Seq) []News { return l.newsBetween(seq, l
 
 // NewsAgain is what the session of the lead was told at the start of the turn that runs:
 // the session that follows a crash is told the same.
-func (w *Worker) NewsAgain(l *Leader) []News { return l.newsBetween(w.untold, w.Told) }
+func (w *Worker) NewsAgain(l *Leader) []News { return l.newsBetween(w.newsBefore, w.NewsSeq) }
 
 // newsBetween are the events after one record up to another.
 func (l *Leader) newsBetween(after, upTo journal.Seq) []News {
@@ -86,11 +86,11 @@ func (l *Leader) report(m *Member, r journal.Record, b record.Seen) {
 		return
 	case b.Failed:
 		n.What = NewsFailed
-	case m.told || b.Told:
+	case m.idleDue || b.Told:
 		n.What = NewsIdle
 	}
 	if b.Kind == waggle.KindIdleNotification {
-		m.told = false
+		m.idleDue = false
 	}
 	if n.What != "" {
 		l.news = append(l.news, n)
@@ -144,6 +144,6 @@ func (l *Leader) fell(m *Member, r journal.Record, b record.Died) {
 // given notes that the lead, or the operator in its name, gave a member something to do.
 func (l *Leader) given(m *Member) {
 	if !m.Leads() {
-		m.told, l.stirred = true, true
+		m.idleDue, l.stirred = true, true
 	}
 }

@@ -70,7 +70,7 @@ func (l *Leader) Restore(b []byte) error {
 	if fresh.brief != l.brief {
 		return snapshot.ErrInvalid
 	}
-	fresh.told = l.told
+	fresh.notifier = l.notifier
 	*l = *fresh
 	return nil
 }
@@ -81,7 +81,7 @@ func (w *Worker) Restore(b []byte) error {
 	if err := snapshot.Decode(b, w.FoldVersion(), fresh, workerFields); err != nil {
 		return err
 	}
-	fresh.told = w.told
+	fresh.notifier = w.notifier
 	*w = *fresh
 	return nil
 }

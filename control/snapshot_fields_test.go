@@ -20,13 +20,13 @@ import (
 func TestSnapshotListsEveryField(t *testing.T) {
 	listed := listedFields(t)
 	unkept := map[string][]string{
-		"Leader": {"failed", "told"}, // a fold that has failed has no snapshot; the caller of Restore sets the observer
-		"Worker": {"failed", "told"},
+		"Leader": {"failed", "notifier"}, // a fold that has failed has no snapshot; the caller of Restore sets the observer
+		"Worker": {"failed", "notifier"},
 	}
 	seen := map[reflect.Type]bool{snapshot.TimeType: true}
 	var walk func(reflect.Type)
 	walk = func(typ reflect.Type) {
-		if seen[typ] || typ == reflect.TypeFor[teller]() {
+		if seen[typ] || typ == reflect.TypeFor[notifier]() {
 			return
 		}
 		seen[typ] = true

@@ -110,7 +110,7 @@ func memberFields(c *snapshot.Codec, x *Member) {
 	c.Flag(&x.Broken)
 	snapshot.Text(c, &x.base)
 	snapshot.Unsigned(c, &x.modeVersion)
-	c.Flag(&x.told)
+	c.Flag(&x.idleDue)
 	snapshot.Signed(c, &x.pending)
 	snapshot.Dict(c, &x.assigned, snapshot.Text[string], snapshot.Unsigned[uint64])
 }

@@ -28,33 +28,33 @@ func (w *Worker) MaySetAside(kind string) bool { return w.Epoch > 0 && slices.Co
 // Reset implements journal.Tentative.
 func (l *Leader) Reset() {
 	fresh := NewLeader(nil)
-	fresh.brief, fresh.told = l.brief, l.told
-	fresh.told.reset()
+	fresh.brief, fresh.notifier = l.brief, l.notifier
+	fresh.notifier.reset()
 	*l = *fresh
 }
 
 // Reset implements journal.Tentative.
 func (w *Worker) Reset() {
 	fresh := NewWorker(nil)
-	fresh.told = w.told
-	fresh.told.reset()
+	fresh.notifier = w.notifier
+	fresh.notifier.reset()
 	*w = *fresh
 }
 
 // Hold implements journal.Tentative.
-func (l *Leader) Hold() { l.told.hold() }
+func (l *Leader) Hold() { l.notifier.hold() }
 
 // Hold implements journal.Tentative.
-func (w *Worker) Hold() { w.told.hold() }
+func (w *Worker) Hold() { w.notifier.hold() }
 
 // Keep implements journal.Tentative.
-func (l *Leader) Keep() { l.told.keep() }
+func (l *Leader) Keep() { l.notifier.keep() }
 
 // Keep implements journal.Tentative.
-func (w *Worker) Keep() { w.told.keep() }
+func (w *Worker) Keep() { w.notifier.keep() }
 
-// teller notifies an observer: of each transition once, and of none before it is on disk.
-type teller struct {
+// notifier notifies an observer: of each transition once, and of none before it is on disk.
+type notifier struct {
 	observe machine.Observer
 	holding bool
 	held    []machine.Observation
@@ -62,7 +62,7 @@ type teller struct {
 	past    uint64 // transitions up to here were notified before
 }
 
-func (t *teller) tell(o machine.Observation) {
+func (t *notifier) notify(o machine.Observation) {
 	switch {
 	case t.observe == nil || o.Seq <= t.past:
 	case t.holding:
@@ -73,15 +73,15 @@ func (t *teller) tell(o machine.Observation) {
 	}
 }
 
-func (t *teller) hold() { t.holding = true }
+func (t *notifier) hold() { t.holding = true }
 
-func (t *teller) keep() {
+func (t *notifier) keep() {
 	held := t.held
 	t.holding, t.held = false, nil
 	for _, o := range held {
-		t.tell(o)
+		t.notify(o)
 	}
 }
 
 // reset forgets what is not on disk.
-func (t *teller) reset() { t.holding, t.held, t.past = false, nil, max(t.past, t.last) }
+func (t *notifier) reset() { t.holding, t.held, t.past = false, nil, max(t.past, t.last) }

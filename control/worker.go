@@ -34,25 +34,25 @@ type Worker struct {
 	Tasks      []*TaskState
 	Calls      []*Call // in order of first record
 	Outbox     []Sending
-	Told       journal.Seq // of the leader's journal: events up to it were given to this session of the lead
+	NewsSeq    journal.Seq // of the leader's journal: events up to it were given to this session of the lead
 
-	base     machine.State
-	turn     *record.Taken
-	turnTask *TaskState           // the task of turn, nil for chat
-	heard    []string             // what the turn's session was given since
-	untold   journal.Seq          // Told before the turn
-	asked    map[record.Key]*Call // the calls for which the session waits
-	byKey    map[record.Key]*Call
-	byAsk    map[question]*Call // the newest call that asks for this
-	entries  map[string]bool    // mailbox entries that this journal owns
-	commands map[uint64]bool    // leader seqs that were applied
-	applied  []record.Applied
-	spoke    map[waggle.MemberName]time.Time // the recipients of words, with the time of the last
-	vouched  map[voucher][]*Vouched
-	leaving  bool
-	gone     bool
-	failed   error // what Apply returned
-	told     *teller
+	base       machine.State
+	turn       *record.Taken
+	turnTask   *TaskState           // the task of turn, nil for chat
+	heard      []string             // what the turn's session was given since
+	newsBefore journal.Seq          // NewsSeq before the turn
+	asked      map[record.Key]*Call // the calls for which the session waits
+	byKey      map[record.Key]*Call
+	byAsk      map[question]*Call // the newest call that asks for this
+	entries    map[string]bool    // mailbox entries that this journal owns
+	commands   map[uint64]bool    // leader seqs that were applied
+	applied    []record.Applied
+	spoke      map[waggle.MemberName]time.Time // the recipients of words, with the time of the last
+	vouched    map[voucher][]*Vouched
+	leaving    bool
+	gone       bool
+	failed     error // what Apply returned
+	notifier   *notifier
 }
 
 // Moment is a record by its kind and when it was written.
@@ -173,7 +173,7 @@ type Vouched struct {
 // NewWorker returns an empty fold.
 func NewWorker(o machine.Observer) *Worker {
 	return &Worker{base: machine.Booting, asked: map[record.Key]*Call{}, byKey: map[record.Key]*Call{}, byAsk: map[question]*Call{},
-		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, told: &teller{observe: o}}
+		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, notifier: &notifier{observe: o}}
 }
 
 // State is where the worker is now.

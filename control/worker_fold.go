@@ -80,7 +80,7 @@ func (w *Worker) did(from machine.State, on machine.Event, r journal.Record, req
 	if err != nil {
 		return err
 	}
-	w.told.tell(machine.Observation{Team: w.Team, Machine: machine.Worker, Member: string(w.Name), Instance: w.Instance, Row: t.Row, From: t.From, On: t.On, To: t.To,
+	w.notifier.notify(machine.Observation{Team: w.Team, Machine: machine.Worker, Member: string(w.Name), Instance: w.Instance, Row: t.Row, From: t.From, On: t.On, To: t.To,
 		Request: request, Seq: uint64(r.Seq), Time: r.Time})
 	return nil
 }
@@ -355,7 +355,7 @@ func (w *Worker) takenRec(r journal.Record, b record.Taken) error {
 	for _, e := range b.Entries {
 		w.own(e)
 	}
-	w.untold, w.Told = w.Told, max(w.Told, journal.Seq(b.News))
+	w.newsBefore, w.NewsSeq = w.NewsSeq, max(w.NewsSeq, journal.Seq(b.News))
 	w.turn, w.turnTask, w.heard, w.base, w.TurnAt = &b, t, nil, machine.Executing, r.Time
 	ev := machine.EvTaken
 	if b.Plan {

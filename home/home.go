@@ -199,8 +199,9 @@ func (d Dir) BridgeEndpoint() string { return filepath.Join(d.Path, "bridge.json
 // BridgeLease is the file whose lock makes a process the bridge of the team.
 func (d Dir) BridgeLease() string { return filepath.Join(d.Path, "bridge.lock") }
 
-// Told is the file that says how far observers were told of the team's transitions.
-func (d Dir) Told() string { return filepath.Join(d.Path, "told.json") }
+// ObserverCursor is the file with the place in the journals up to which observers have had the
+// transitions.
+func (d Dir) ObserverCursor() string { return filepath.Join(d.Path, "told.json") }
 
 // Quarantine is where what lay in the way of the team's files is kept, as it was. It is
 // never emptied.

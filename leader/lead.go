@@ -59,7 +59,7 @@ func (l *Leader) LeadSettled(ctx context.Context) (settled, busy bool, err error
 		l.mu.Unlock()
 		return false, false, err
 	}
-	settled, busy = w.Turn() == nil && len(l.p.Fold.NewsAfter(w.Told)) == 0, w.Turn() != nil
+	settled, busy = w.Turn() == nil && len(l.p.Fold.NewsAfter(w.NewsSeq)) == 0, w.Turn() != nil
 	l.mu.Unlock()
 	if !settled {
 		return false, busy, nil

@@ -227,7 +227,7 @@ func (l *Leader) forsake(ctx context.Context) {
 		}
 		_, gone := l.ended(m) // else it was started, and has not said so yet
 		what := notice{*m.Died, gone && l.p.Supervise && l.begun.Load() && (m.Died.GaveUp || m.Restart == nil)}
-		if l.told[m.Instance] != what {
+		if l.shown[m.Instance] != what {
 			now := *m // a start may clear its death meanwhile
 			lost = append(lost, loss{&now, what})
 		}
@@ -238,10 +238,10 @@ func (l *Leader) forsake(ctx context.Context) {
 		err := l.p.Lost(ctx, m, n.what.forsaken)
 		l.trouble.Note("lost "+string(m.Instance), err, "the board does not show that a member has died, will retry", "member", m.Name)
 		if err == nil {
-			if l.told == nil {
-				l.told = map[record.Instance]notice{}
+			if l.shown == nil {
+				l.shown = map[record.Instance]notice{}
 			}
-			l.told[m.Instance] = n.what
+			l.shown[m.Instance] = n.what
 		}
 	}
 }

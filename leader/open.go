@@ -114,16 +114,16 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}
 	mail := boxes.Of(o.Root, o.Team)
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Dismiss: o.Dismiss, Supervise: o.Supervise, Log: o.Log}
-	box, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), waggle.Lead)})
+	box, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), waggle.Lead)})
 	if err != nil {
 		return nil, err
 	}
 	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
 		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing(),
-		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
+		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.LogReports(o.Log)})
 	p.Box, p.CheckDirectory = watched, watched.Check
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
-		return mail.Open(name, mailbox.Options{Report: poll.Told(o.Log), Deadline: sendDeadline})
+		return mail.Open(name, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: sendDeadline})
 	}
 	p.Peers = func(i record.Instance) (journal.Journal, *control.Worker, error) {
 		w := control.NewWorker(nil)
@@ -137,7 +137,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	p.Tend = tended.tend
 	p.Agent, p.Input, p.Rest = o.Agent, o.Input, o.Rest
 	if o.Observe != nil {
-		f, err := telemetry.NewFollower(telemetry.Options{Journals: o.State.Journals(), Cursor: o.State.Told(), To: o.Observe})
+		f, err := telemetry.NewFollower(telemetry.Options{Journals: o.State.Journals(), Cursor: o.State.ObserverCursor(), To: o.Observe})
 		if err != nil {
 			return nil, err
 		}

@@ -223,7 +223,7 @@ func (b *Box) unmended(why error) (*contents, error) {
 			return nil, fmt.Errorf("read %s: %w", b.path, err)
 		}
 	}
-	b.tell([]Report{{Path: b.path, What: fmt.Sprintf("%s is broken (%v): its %d readable entries are shown, and the next write to it repairs it", b.path, why, len(a.elems))}})
+	b.report([]Report{{Path: b.path, What: fmt.Sprintf("%s is broken (%v): its %d readable entries are shown, and the next write to it repairs it", b.path, why, len(a.elems))}})
 	return parse(data, a, nil, nil), nil
 }
 

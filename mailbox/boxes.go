@@ -153,13 +153,13 @@ func (l *Located) find(ctx context.Context) (*Box, error) {
 		if err != nil {
 			return nil, fmt.Errorf("mailbox of %s: %w", l.name, err)
 		}
-		l.tell(f)
+		l.report(f)
 		return l.as[f.Layout], nil
 	}
 }
 
-// tell reports an empty file of the other layout beside the mailbox, once.
-func (l *Located) tell(f layout.Found) {
+// report reports an empty file of the other layout beside the mailbox, once.
+func (l *Located) report(f layout.Found) {
 	if f.Empty == "" || l.o.Report == nil {
 		return
 	}

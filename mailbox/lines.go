@@ -163,7 +163,7 @@ func (b *Box) noteTorn(c *contents) {
 	b.torn.told = b.torn.told || tell
 	b.mu.Unlock()
 	if tell {
-		b.tell([]Report{{Path: b.path, What: fmt.Sprintf(
+		b.report([]Report{{Path: b.path, What: fmt.Sprintf(
 			"the last line of %s is not complete and has not grown for %v: it stays for its writer to complete, and is not delivered", b.path, tornPatience)}})
 	}
 }

@@ -114,7 +114,7 @@ func (b Boxes) move(ctx context.Context, name waggle.MemberName, to Layout, o Op
 		if e := release(); errors.Is(e, atomicfile.ErrLost) && err == nil && !done {
 			err = e
 		}
-		from.tell(reports)
+		from.report(reports)
 		switch {
 		case err != nil && !invalid(err):
 			return err

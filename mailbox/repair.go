@@ -128,7 +128,7 @@ func (b *Box) edit(ctx context.Context, change func(atomicfile.View) ([]atomicfi
 				reports = append(reports, r.report(b.path))
 			}
 		}
-		b.tell(reports)
+		b.report(reports)
 		if errors.Is(err, atomicfile.ErrTooLarge) {
 			err = fmt.Errorf("%w: %w", ErrTooLarge, err)
 		}
@@ -158,8 +158,8 @@ func (b *Box) mend(v atomicfile.View, why error, change func(atomicfile.View) ([
 	return r, []atomicfile.Splice{{Delete: v.Size(), Insert: apply(mended, splices)}}, nil
 }
 
-// tell passes reports to Options.Report. The caller holds no lock.
-func (b *Box) tell(reports []Report) {
+// report passes reports to Options.Report. The caller holds no lock.
+func (b *Box) report(reports []Report) {
 	if b.o.Report == nil {
 		return
 	}

@@ -98,9 +98,9 @@ type State struct {
 	Found          []journal.Record         // what the last Preview folded into Lead and no journal holds
 	Claim          *Claim                   // of its name, while it is being raised; nil: nobody raises it here
 
-	Mu   sync.Mutex    // guards what follows: members are ended all at once
-	Tell func(Note)    // of sweeps; nil: nobody is
-	Said map[Note]bool // by them
+	Mu    sync.Mutex    // guards what follows: members are ended all at once
+	Note  func(Note)    // of sweeps; nil: nobody is
+	Noted map[Note]bool // by them
 }
 
 // State opens the present team of a name: the newest in STATE that has not

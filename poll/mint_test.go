@@ -126,11 +126,11 @@ func TestTroubles(t *testing.T) {
 // TestTold: the reports of a mailbox are logged.
 func TestTold(t *testing.T) {
 	var log bytes.Buffer
-	poll.Told(slog.New(slog.NewTextHandler(&log, nil)))(mailbox.Report{Path: "ann.json", What: "it was broken", Quarantine: "ann.json.corrupt"})
+	poll.LogReports(slog.New(slog.NewTextHandler(&log, nil)))(mailbox.Report{Path: "ann.json", What: "it was broken", Quarantine: "ann.json.corrupt"})
 	if want := `level=WARN msg="it was broken" mailbox=ann.json quarantine=ann.json.corrupt`; !strings.Contains(log.String(), want) {
 		t.Errorf("the log lacks %s:\n%s", want, log.String())
 	}
-	if poll.Told(nil) != nil {
+	if poll.LogReports(nil) != nil {
 		t.Error("a mailbox is to report to nobody")
 	}
 }

@@ -12,8 +12,8 @@ import (
 type Troubles struct {
 	Log *slog.Logger
 
-	mu   sync.Mutex
-	told map[string]bool
+	mu     sync.Mutex
+	logged map[string]bool
 }
 
 // Note logs err under key unless that was logged already; nil ends the trouble.
@@ -22,19 +22,19 @@ func (t *Troubles) Note(key string, err error, msg string, args ...any) {
 	defer t.mu.Unlock()
 	switch {
 	case err == nil:
-		delete(t.told, key)
-	case !t.told[key]:
-		if t.told == nil {
-			t.told = map[string]bool{}
+		delete(t.logged, key)
+	case !t.logged[key]:
+		if t.logged == nil {
+			t.logged = map[string]bool{}
 		}
-		t.told[key] = true
+		t.logged[key] = true
 		t.Log.Warn(msg, append(args[:len(args):len(args)], "err", err)...)
 	}
 }
 
-// Told returns the function for a mailbox's reports (mailbox.Options): it logs each repair and the
+// LogReports returns the function for a mailbox's reports (mailbox.Options): it logs each repair and the
 // path of the copy. A nil log logs nothing.
-func Told(log *slog.Logger) func(mailbox.Report) {
+func LogReports(log *slog.Logger) func(mailbox.Report) {
 	if log == nil {
 		return nil
 	}

@@ -17,7 +17,7 @@
 // [ErrNotOurs], a group that holds this process or one of its ancestors, and do not signal a
 // recycled pid.
 //
-// [Identity.Life] and [UsageOf] report the state of a process and what it uses; [WaitGone] waits
+// [Identity.State] and [UsageOf] report the state of a process and what it uses; [WaitGone] waits
 // for its end, whoever started it. [Orphans] finds the processes that commands of killed programs
 // left running, by marks in the environment ([MemberVar] and one that [Command] sets).
 //

@@ -16,7 +16,7 @@ func WaitGone(ctx context.Context, id Identity) error {
 	if gone(id) {
 		return nil
 	}
-	told(ctx, id)
+	awaitExit(ctx, id)
 	// Polled after the kernel's report too: it may come a moment before the process is a zombie.
 	const longest = 50 * time.Millisecond
 	pause := time.Millisecond

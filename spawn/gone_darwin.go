@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// told returns when the kernel says that the process has ended, when ctx is done,
+// awaitExit returns when the kernel says that the process has ended, when ctx is done,
 // or at once when there is no kqueue to be told by.
-func told(ctx context.Context, id Identity) {
+func awaitExit(ctx context.Context, id Identity) {
 	kq, err := unix.Kqueue()
 	if err != nil {
 		return

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// told returns when the kernel says that the process has ended, when ctx is done,
+// awaitExit returns when the kernel says that the process has ended, when ctx is done,
 // or at once when there is no pidfd to be told by (Linux 5.3).
-func told(ctx context.Context, id Identity) {
+func awaitExit(ctx context.Context, id Identity) {
 	fd, err := unix.PidfdOpen(id.PID, 0)
 	if err != nil {
 		return

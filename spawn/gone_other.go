@@ -5,4 +5,4 @@ package spawn
 import "context"
 
 // told does nothing: this system does not report the end of a process.
-func told(context.Context, Identity) {}
+func awaitExit(context.Context, Identity) {}

@@ -54,25 +54,25 @@ func (id Identity) Alive() bool {
 // could not be found out, for instance because this program has no file
 // descriptor left.
 func (id Identity) Check() (bool, error) {
-	l, err := id.Life()
+	l, err := id.State()
 	return l == Running || l == Stopped, err
 }
 
-// Life is the state of a recorded process.
-type Life string
+// State is the state of a recorded process.
+type State string
 
 // The states. A stopped process (SIGSTOP, a debugger) runs again when it is continued; on Windows
 // that state cannot be read, and it counts as running.
 const (
-	Running Life = "running"
-	Stopped Life = "stopped"
-	Gone    Life = "gone" // exactly this process does not run any more
+	Running State = "running"
+	Stopped State = "stopped"
+	Gone    State = "gone" // exactly this process does not run any more
 )
 
-// Life reads the state of the process. It uses no clock, so that a machine that was suspended
+// State reads the state of the process. It uses no clock, so that a machine that was suspended
 // changes nothing. With an error (for instance when this program has no file descriptor left) the
-// state is unknown, and Life is "".
-func (id Identity) Life() (Life, error) {
+// state is unknown, and State is "".
+func (id Identity) State() (State, error) {
 	if id.PID <= 0 || id.Start == "" || id.Boot != bootID() {
 		return Gone, nil
 	}

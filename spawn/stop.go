@@ -148,7 +148,7 @@ func stop(ctx context.Context, id Identity, t target, g Grace) (string, error) {
 // byInput is the step before the signals. It is left out for a stopped process, which does not
 // read.
 func byInput(ctx context.Context, id Identity, t target, g Grace) (gone bool, err error) {
-	if life, err := id.Life(); g.Input == nil || err != nil || life != Running {
+	if life, err := id.State(); g.Input == nil || err != nil || life != Running {
 		return false, nil // the signal steps check for themselves
 	}
 	told, cancel := context.WithTimeout(ctx, g.InputWait)

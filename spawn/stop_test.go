@@ -396,7 +396,7 @@ func TestStopByInput(t *testing.T) {
 				if err := syscall.Kill(p.Identity().PID, syscall.SIGSTOP); err != nil {
 					t.Fatal(err)
 				}
-				spawntest.Await(t, "it is stopped", func() bool { l, _ := p.Identity().Life(); return l == spawn.Stopped })
+				spawntest.Await(t, "it is stopped", func() bool { l, _ := p.Identity().State(); return l == spawn.Stopped })
 			}
 			told, term := 0, 10*time.Second
 			if c.rung == spawn.RungKill {

@@ -131,7 +131,7 @@ var errNotLead = errors.New("a guest writes only to the lead: send it to team-le
 // guestFiles opens what a guest uses of the wire tree and starts watching it.
 func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error) {
 	mail := boxes.Of(o.Root, o.Team)
-	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log)})
+	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.LogReports(o.Log)})
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +141,9 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 		box, p.Kept = keeping{own, kept}, kept.Entries
 	}
 	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
-		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
+		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Report: poll.LogReports(o.Log)})
 	p.Box, p.CheckDirectory = watched, watched.Check
-	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), Deadline: time.Second}); err != nil {
+	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second}); err != nil {
 		return nil, err
 	}
 	p.LeadPrunes = true // it writes no journal

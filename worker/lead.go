@@ -37,7 +37,7 @@ func (w *Worker) news() []control.News {
 	if !w.leads || w.p.Lead.Closing != nil {
 		return nil
 	}
-	return w.p.Lead.NewsAfter(w.p.Fold.Told)
+	return w.p.Lead.NewsAfter(w.p.Fold.NewsSeq)
 }
 
 // newsDue reports whether events have waited for gather. The caller holds mu.

@@ -186,17 +186,17 @@ func identify(inside bool) (spawn.Identity, error) {
 // files opens the member's files in the wire tree and starts watching them.
 func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	mail := boxes.Of(o.Root, o.Team)
-	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), m.Name)})
+	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.LogReports(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), m.Name)})
 	if err != nil {
 		return nil, err
 	}
 	watched := boxes.Watch(own, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
 		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing(),
-		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
+		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.LogReports(o.Log)})
 	p.Box, p.CheckDirectory = watched, watched.Check
 	// A message that cannot be sent within this time is sent by a later pass: a locked mailbox must
 	// not delay reading.
-	box := mailbox.Options{Report: poll.Told(o.Log), Deadline: time.Second}
+	box := mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second}
 	if p.LeadBox, err = mail.Open(waggle.Lead, box); err != nil {
 		return nil, err
 	}

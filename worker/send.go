@@ -16,8 +16,8 @@ import (
 
 // flush puts every recorded message that is not known to be sent into its mailbox, in order for
 // each recipient, the lead's first. A mailbox that is locked or missing keeps its messages for the
-// next pass and delays no other. told reports whether the lead has everything, or cannot get more.
-func (w *Worker) flush(ctx context.Context) (told bool) {
+// next pass and delays no other. done reports whether the lead has everything, or cannot get more.
+func (w *Worker) flush(ctx context.Context) (done bool) {
 	w.sending.Lock()
 	defer w.sending.Unlock()
 	w.mu.Lock()

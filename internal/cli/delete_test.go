@@ -59,12 +59,12 @@ func TestDeleteLive(t *testing.T) {
 	}
 	r.unled()
 	_, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{})
-	var life *team.LifeError
+	var life *team.StateError
 	if operator.KindOf(err) != operator.Refused || !errors.As(err, &life) || life.From != team.Live {
 		t.Errorf("while it runs: %v", err)
 	}
 	var told []int
-	d, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{Force: true, Tell: func(p inspect.Running, ends bool) {
+	d, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{Force: true, Report: func(p inspect.Running, ends bool) {
 		if _, gone := spawn.Identify(p.PID); gone != nil || !ends {
 			t.Errorf("%+v was told too late: %v %v", p, gone, ends)
 		}
@@ -91,7 +91,7 @@ func TestDeleteLive(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if f, err := teams.Of(r.op).Facts(ctx, "api"); err != nil || f.Life() != team.Absent {
+	if f, err := teams.Of(r.op).Facts(ctx, "api"); err != nil || f.State() != team.Absent {
 		t.Errorf("%+v %v", f, err)
 	}
 }
@@ -118,7 +118,7 @@ func TestDeleteWasStopped(t *testing.T) {
 		if err := errors.Join(l.End(ctx, "down"), l.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := teams.Of(op).Facts(ctx, "api"); err != nil || f.Life() != team.Deleting {
+		if f, err := teams.Of(op).Facts(ctx, "api"); err != nil || f.State() != team.Deleting {
 			t.Errorf("%+v %v", f, err)
 		}
 		switch how {
@@ -128,7 +128,7 @@ func TestDeleteWasStopped(t *testing.T) {
 			_, err = teams.Of(op).Create(ctx, "api", "", record.PolicySet{})
 		case "join":
 			_, _, err = mail.Of(op).Register(ctx, "api", team.Member{Name: "w"}, false)
-			var life *team.LifeError
+			var life *team.StateError
 			if !errors.As(err, &life) || life.From != team.Deleting {
 				t.Errorf("joined what is being deleted: %v", err)
 			}
@@ -171,7 +171,7 @@ func TestDeleteForeign(t *testing.T) {
 		t.Errorf("%+v %v", rows, err)
 	}
 	left := 0
-	d, err := teams.Of(op).Delete(ctx, "session-0123abcd", teams.DeleteOptions{Force: true, Tell: func(_ inspect.Running, ends bool) {
+	d, err := teams.Of(op).Delete(ctx, "session-0123abcd", teams.DeleteOptions{Force: true, Report: func(_ inspect.Running, ends bool) {
 		if !ends {
 			left++
 		}

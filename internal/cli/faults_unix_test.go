@@ -185,7 +185,7 @@ var faultFiles = []faultFile{
 	{name: "team.yaml.from", path: func(f *faulty) string { return f.dir.TeamFile() + ".from" }, except: map[string][]int{"resume": {0, 1, 2, 6, 8}}},
 	{name: "waggle.yaml", path: func(f *faulty) string { return f.file }, except: map[string][]int{"resume": {0, 3, 8}}},
 	{name: "name lease", path: func(f *faulty) string { return f.op.Home.NameLease(f.op.RootURL, "api") }},
-	{name: "told.json", path: func(f *faulty) string { return f.dir.Told() }},
+	{name: "told.json", path: func(f *faulty) string { return f.dir.ObserverCursor() }},
 	{name: "set-aside", path: func(f *faulty) string { return f.dir.Quarantine() }},
 	{name: "archive", path: func(f *faulty) string { return f.dir.Archive() }},
 	{name: "making", path: func(f *faulty) string { return f.dir.Making() }},

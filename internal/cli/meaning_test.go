@@ -50,7 +50,7 @@ func TestFileChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := supervise.Of(op).Raise(t.Context(), f, false, func(operator.Note) {})
+	s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func TestRestoreAuthority(t *testing.T) {
 		t.Errorf("%s: %v", journal, err)
 	}
 	// The new journal is no older than the next start.
-	if f, err := teams.Of(r.op).Facts(ctx, "api"); err != nil || f.Life() != team.Staffed {
+	if f, err := teams.Of(r.op).Facts(ctx, "api"); err != nil || f.State() != team.Staffed {
 		t.Errorf("%+v %v", f, err)
 	}
 }

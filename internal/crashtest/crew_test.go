@@ -217,7 +217,7 @@ func (c *crew) kill(frozen bool, which func(spawn.Marked) bool) {
 		for moving, passes := true, 0; moving && passes < 20; passes++ {
 			moving = false
 			for _, m := range pick() {
-				if l, err := m.ID.Life(); err == nil && l == spawn.Running {
+				if l, err := m.ID.State(); err == nil && l == spawn.Running {
 					moving = true
 					c.signal(m.ID, syscall.SIGSTOP)
 				}

@@ -36,7 +36,7 @@ var sections = map[string]func(root *cobra.Command) (string, error){
 // teamLife is the life of a team as the diagrams want it.
 func teamLife() []machine.Transition {
 	var moves []machine.Transition
-	for _, m := range team.LifeTable {
+	for _, m := range team.Transitions {
 		moves = append(moves, machine.Transition{From: machine.State(m.From), On: machine.Event(m.On), To: machine.State(m.To)})
 	}
 	return moves

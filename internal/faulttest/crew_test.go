@@ -141,7 +141,7 @@ func newCrew(t *testing.T) *crew {
 	crews.Store(dir, c)
 	f, err := teamfile.ParseFile(filepath.Join(dir, "work", "waggle.yaml"), []byte(file))
 	must(t, err)
-	s, err := supervise.Of(c.op).Raise(t.Context(), f, false, nil)
+	s, err := supervise.Of(c.op).Prepare(t.Context(), f, false, nil)
 	must(t, err)
 	c.fill(s)
 	up := make(chan struct{})

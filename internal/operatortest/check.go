@@ -39,8 +39,8 @@ type Heard struct {
 	notes []operator.Note
 }
 
-// Tell is the func of a face.
-func (h *Heard) Tell(n operator.Note) {
+// Note is the func of a face.
+func (h *Heard) Note(n operator.Note) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.notes = append(h.notes, n)

@@ -56,7 +56,7 @@ type MemberDocument struct {
 	Log      string              `json:"log"`
 	Worktree *WorktreeDocument   `json:"worktree"` // null: it has none
 	Usage    *UsageDocument      `json:"usage"`    // null: it has none, or the system does not say
-	Evidence *SignsDocument      `json:"evidence"`
+	Evidence *EvidenceDocument   `json:"evidence"`
 }
 
 // WorktreeDocument is a member's own checkout.
@@ -112,7 +112,7 @@ func leader(l inspect.LeaderStatus) LeaderDocument {
 func member(m inspect.MemberStatus) MemberDocument {
 	d := MemberDocument{Name: m.Name, Lead: m.Lead, State: m.State, Since: stamp(m.Since), Why: m.Why, PID: m.PID, Backend: m.Backend, Trust: string(m.Trust),
 		Task: m.Task, Pending: m.Pending, Policy: m.Policy, Socket: m.Socket, Restarts: m.Restarts, Ready: m.Ready, Log: m.Log,
-		Worktree: (*WorktreeDocument)(m.Worktree), Evidence: signs(m.Evidence)}
+		Worktree: (*WorktreeDocument)(m.Worktree), Evidence: evidence(m.Evidence)}
 	if u := m.Usage; u != nil {
 		d.Usage = &UsageDocument{u.CPU.Seconds(), u.RSS, u.Processes}
 	}

@@ -19,15 +19,15 @@ func status() *inspect.Status {
 		Task: "1", Pending: 2, Policy: 3, Socket: "uds:/run/ann", Restarts: 1, Ready: &record.Ready{Epoch: 2, Agent: "script", Policy: 3, Cwd: "/w"}, Log: "/t/ann/output.log",
 		Worktree: &process.WorktreeView{Path: "/w/ann", Branch: "waggle/ann", Base: "abc"},
 		Usage:    &inspect.MemberUsage{CPU: 1500 * time.Millisecond, RSS: 4096, Processes: 2},
-		Evidence: &inspect.Signs{
-			Process:  inspect.ProcessSign{PID: 17, Start: "99", Epoch: 2, Since: at(1), State: "running", Problem: "p"},
-			Journal:  inspect.JournalSign{State: "idle", LastKind: "asked", LastAt: at(2), Problem: "j"},
-			Orders:   inspect.OrdersSign{Unapplied: 1, Oldest: at(3), Watched: 1200 * time.Millisecond},
-			Mailbox:  inspect.MailboxSign{Control: 1, Chat: 2, Oldest: "some day", Problem: "m"},
-			Output:   inspect.OutputSign{Path: "/t/ann/output.log", Size: 5, At: at(4)},
-			Terminal: &inspect.TerminalSign{Socket: "/s", Pane: "%1", Server: "/tmux", Holder: "running", Ended: true, Exit: "exit status 1"},
-			Died:     &inspect.DiedSign{At: at(5), Detail: "killed", Restart: at(6), GaveUp: true},
-			Tools:    []process.ToolSign{{PID: 18, Argv: "make"}},
+		Evidence: &inspect.Evidence{
+			Process:  inspect.ProcessEvidence{PID: 17, Start: "99", Epoch: 2, Since: at(1), State: "running", Problem: "p"},
+			Journal:  inspect.JournalEvidence{State: "idle", LastKind: "asked", LastAt: at(2), Problem: "j"},
+			Orders:   inspect.OrdersEvidence{Unapplied: 1, Oldest: at(3), Watched: 1200 * time.Millisecond},
+			Mailbox:  inspect.MailboxEvidence{Control: 1, Chat: 2, Oldest: "some day", Problem: "m"},
+			Output:   inspect.OutputEvidence{Path: "/t/ann/output.log", Size: 5, At: at(4)},
+			Terminal: &inspect.TerminalEvidence{Socket: "/s", Pane: "%1", Server: "/tmux", Holder: "running", Ended: true, Exit: "exit status 1"},
+			Died:     &inspect.DiedEvidence{At: at(5), Detail: "killed", Restart: at(6), GaveUp: true},
+			Tools:    []process.LeftTool{{PID: 18, Argv: "make"}},
 			Stopping: "it was asked to end",
 		}}
 	return &inspect.Status{Team: "api", Gone: &record.Noticed{Path: "/t/api", Moved: "/t/web"}, Damage: []string{"set aside: x"},
@@ -41,7 +41,7 @@ func status() *inspect.Status {
 
 func TestStatus(t *testing.T) {
 	golden(t, "status", view.Status(status()))
-	golden(t, "status_empty", view.Status(&inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}, Members: []inspect.MemberStatus{{Name: "ann", Evidence: &inspect.Signs{}}}}))
+	golden(t, "status_empty", view.Status(&inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}, Members: []inspect.MemberStatus{{Name: "ann", Evidence: &inspect.Evidence{}}}}))
 	page(t, "status", view.StatusPage(status(), now))
 	page(t, "status_empty", view.StatusPage(&inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}}, now))
 }

@@ -14,11 +14,11 @@ type WhyDocument struct {
 	Since    string             `json:"since"`
 	Why      string             `json:"why"`
 	Trust    string             `json:"trust"`
-	Evidence []EvidenceDocument `json:"evidence"`
+	Evidence []FactDocument `json:"evidence"`
 }
 
-// EvidenceDocument is one fact and where it was found.
-type EvidenceDocument struct {
+// FactDocument is one fact and where it was found.
+type FactDocument struct {
 	Source string `json:"source"`
 	At     string `json:"at"` // "": now
 	Detail string `json:"detail"`
@@ -26,9 +26,9 @@ type EvidenceDocument struct {
 
 // Why is the document of why a member is as it is.
 func Why(y *inspect.Why) WhyDocument {
-	d := WhyDocument{y.Team, y.Name, y.State, stamp(y.Since), y.Why, string(y.Trust), make([]EvidenceDocument, 0, len(y.Evidence))}
+	d := WhyDocument{y.Team, y.Name, y.State, stamp(y.Since), y.Why, string(y.Trust), make([]FactDocument, 0, len(y.Evidence))}
 	for _, e := range y.Evidence {
-		d.Evidence = append(d.Evidence, EvidenceDocument{e.Source, stamp(e.At), e.Detail})
+		d.Evidence = append(d.Evidence, FactDocument{e.Source, stamp(e.At), e.Detail})
 	}
 	return d
 }

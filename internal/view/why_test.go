@@ -10,7 +10,7 @@ import (
 
 func TestWhy(t *testing.T) {
 	y := &inspect.Why{Team: "api", Name: "ann", State: "left", Since: at(0), Why: "it left: stopped", Trust: record.Cooperative,
-		Evidence: []inspect.Evidence{{Source: "process", At: at(1), Detail: "it is gone"}, {Source: "mailbox", Detail: "empty"}}}
+		Evidence: []inspect.Fact{{Source: "process", At: at(1), Detail: "it is gone"}, {Source: "mailbox", Detail: "empty"}}}
 	golden(t, "why", view.Why(y))
 	golden(t, "why_empty", view.Why(&inspect.Why{}))
 	page(t, "why", view.WhyPage(y, now))

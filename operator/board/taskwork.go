@@ -223,7 +223,7 @@ func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as
 			return "", &operator.Error{Kind: operator.Usage, Op: b.op, Err: err}
 		}
 	}
-	s, _, err := mail.Of(o.Operator).Ledger(ctx, b.cfg)
+	s, _, err := mail.Of(o.Operator).JournalOf(ctx, b.cfg)
 	if err != nil {
 		return "", err
 	}

@@ -46,7 +46,7 @@ func divergence(s *operator.State) *Divergence {
 // Acknowledge says that the operator has looked at the divergence with this seq.
 // Deciding goes on; what the journals hold stays as it is.
 func (o Operator) Acknowledge(ctx context.Context, name waggle.TeamName, seq uint64) (*Divergence, error) {
-	s, err := o.Mine(ctx, name, "an acknowledgement")
+	s, err := o.OpenToAct(ctx, name, "an acknowledgement")
 	if err != nil {
 		return nil, err
 	}

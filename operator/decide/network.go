@@ -181,7 +181,7 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 		return nil, &operator.Error{Kind: operator.Question, Op: "net allow", Msg: a.Target.String() + " is every host below " + a.Target.Host[2:] + ", also those that do not exist yet",
 			Next: operator.NextWildcard.With()}
 	}
-	s, err := o.Mine(ctx, name, "a decision")
+	s, err := o.OpenToAct(ctx, name, "a decision")
 	if err != nil {
 		return nil, err
 	}

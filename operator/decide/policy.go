@@ -166,7 +166,7 @@ func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member stri
 			return nil
 		})
 	}
-	s, err := o.Mine(ctx, name, "a change of mode")
+	s, err := o.OpenToAct(ctx, name, "a change of mode")
 	if err != nil {
 		return nil, err
 	}
@@ -191,9 +191,9 @@ func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member stri
 	return o.heard(ctx, s, bounded || len(recs) > 0)
 }
 
-// Mine opens a team for an act of the operator's: it is waggle's, and no member
+// OpenToAct opens a team for an act of the operator's: it is waggle's, and no member
 // asks. One leader pass is run when nobody leads.
-func (o Operator) Mine(ctx context.Context, name waggle.TeamName, what string) (*operator.State, error) {
+func (o Operator) OpenToAct(ctx context.Context, name waggle.TeamName, what string) (*operator.State, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (o Operator) Mine(ctx context.Context, name waggle.TeamName, what string) (
 // changePolicy makes a new version of the policy, in the operator's name, and
 // brings it to the members. What changes nothing makes none.
 func (o Operator) changePolicy(ctx context.Context, name waggle.TeamName, what string, change func(*operator.State, *record.PolicySet) error) (*PolicyChange, error) {
-	s, err := o.Mine(ctx, name, what)
+	s, err := o.OpenToAct(ctx, name, what)
 	if err != nil {
 		return nil, err
 	}

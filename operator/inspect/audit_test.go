@@ -256,7 +256,7 @@ func TestPastTeam(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	y, err := o.Why(t.Context(), "api", "ann")
-	if err != nil || y.State != "left" || slices.ContainsFunc(y.Evidence, func(e inspect.Evidence) bool { return e.Source == "mailbox" }) {
+	if err != nil || y.State != "left" || slices.ContainsFunc(y.Evidence, func(e inspect.Fact) bool { return e.Source == "mailbox" }) {
 		t.Errorf("%+v, %v", y, err)
 	}
 	d, err := o.Digest(t.Context(), "api", time.Time{})
@@ -321,7 +321,7 @@ func TestOverlaps(t *testing.T) {
 	if st, err := o.Status(t.Context(), "api"); err != nil || len(st.Overlaps) != 1 {
 		t.Errorf("%+v, %v", st, err)
 	}
-	k := inspect.NewLookout(o, time.Second)
+	k := inspect.NewWatcher(o, time.Second)
 	var notes []operator.Note
 	for range 2 {
 		k.Take(found, func(n operator.Note) { notes = append(notes, n) })

@@ -59,10 +59,10 @@ type MemberFacts struct {
 	Files bool      // no journal says what it does: waggle does not run it
 	Since time.Time // of the state that the leader's journal has it in
 
-	// PID is the process on record, 0 when there is none. Life is how exactly that
+	// PID is the process on record, 0 when there is none. Process is the state of exactly that
 	// process is, start time and boot included; Unseen says why it is not known.
 	PID       int
-	Life      spawn.Life
+	Process   spawn.State
 	Unseen    string
 	StartedAt time.Time // when the process said that it had started
 	Inside    bool      // it lives inside of that process, which leads
@@ -124,9 +124,9 @@ func (f MemberFacts) Health() Health {
 	switch {
 	case f.gone():
 		return f.dead()
-	case f.PID != 0 && f.Life == spawn.Stopped:
+	case f.PID != 0 && f.Process == spawn.Stopped:
 		return Health{StateStalled, f.since(), fmt.Sprintf("process %d is stopped (SIGSTOP, or a debugger); kill -CONT %d lets it go on", f.PID, f.PID)}
-	case f.PID != 0 && f.Life != spawn.Running:
+	case f.PID != 0 && f.Process != spawn.Running:
 		return Health{StateUnknown, time.Time{}, fmt.Sprintf("process %d cannot be looked at: %s", f.PID, known(f.Unseen))}
 	case f.Broken != "":
 		return Health{StateUnknown, time.Time{}, "its journal cannot be read: " + f.Broken}
@@ -155,7 +155,7 @@ func (f MemberFacts) gone() bool {
 	if f.PID == 0 {
 		return f.Death != nil
 	}
-	return f.Life == spawn.Gone
+	return f.Process == spawn.Gone
 }
 
 func (f MemberFacts) dead() Health {

@@ -18,7 +18,7 @@ func TestHealth(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	yes, no := true, false
 	up := func(change func(*inspect.MemberFacts)) inspect.MemberFacts {
-		f := inspect.MemberFacts{Now: now, Led: true, Since: ago(time.Hour), PID: 7, Life: spawn.Running, StartedAt: ago(time.Hour), Up: true, Ready: true}
+		f := inspect.MemberFacts{Now: now, Led: true, Since: ago(time.Hour), PID: 7, Process: spawn.Running, StartedAt: ago(time.Hour), Up: true, Ready: true}
 		change(&f)
 		return f
 	}
@@ -51,7 +51,7 @@ func TestHealth(t *testing.T) {
 		}), inspect.StateWorking, "it was asked to end; has a turn"},
 		{"not ready", up(func(f *inspect.MemberFacts) { f.Ready = false }), inspect.StateStarting, "not ready"},
 		{"its journal is not open", up(func(f *inspect.MemberFacts) { f.Up = false }), inspect.StateStarting, "opens its journal"},
-		{"SIGSTOP", up(func(f *inspect.MemberFacts) { f.Life, f.Turn = spawn.Stopped, &inspect.Waits{} }), inspect.StateStalled, "kill -CONT 7"},
+		{"SIGSTOP", up(func(f *inspect.MemberFacts) { f.Process, f.Turn = spawn.Stopped, &inspect.Waits{} }), inspect.StateStalled, "kill -CONT 7"},
 		{"an old order at first sight", up(func(f *inspect.MemberFacts) { f.Overdue = &inspect.Overdue{Since: ago(8 * time.Hour)} }), inspect.StateIdle, ""},
 		{"an old order that was watched", up(func(f *inspect.MemberFacts) {
 			f.Overdue = &inspect.Overdue{What: "the mode_set_request for it", Since: ago(time.Minute), Watched: 2 * time.Second}
@@ -60,26 +60,26 @@ func TestHealth(t *testing.T) {
 			f.Overdue = &inspect.Overdue{Since: ago(10 * time.Second), Watched: 2 * time.Second}
 		}), inspect.StateIdle, ""},
 		{"killed", up(func(f *inspect.MemberFacts) {
-			f.Life, f.Turn, f.Asks, f.Broken = spawn.Gone, &inspect.Waits{}, &inspect.Waits{}, "torn"
+			f.Process, f.Turn, f.Asks, f.Broken = spawn.Gone, &inspect.Waits{}, &inspect.Waits{}, "torn"
 		}), inspect.StateDead, "process 7 is gone"},
 		{"killed, and comes back", up(func(f *inspect.MemberFacts) {
-			f.Life, f.Death = spawn.Gone, &inspect.Death{At: ago(time.Second), Detail: "ended by signal killed", Again: now.Add(3 * time.Second)}
+			f.Process, f.Death = spawn.Gone, &inspect.Death{At: ago(time.Second), Detail: "ended by signal killed", Again: now.Add(3 * time.Second)}
 		}), inspect.StateDead, "ended by signal killed; it is started again in 3s"},
-		{"given up", up(func(f *inspect.MemberFacts) { f.Life, f.Death = spawn.Gone, &inspect.Death{GaveUp: true} }), inspect.StateDead, "given up"},
-		{"ended as it was asked to", up(func(f *inspect.MemberFacts) { f.Life, f.Ending = spawn.Gone, "it approved its shutdown" }), inspect.StateDead, "approved"},
+		{"given up", up(func(f *inspect.MemberFacts) { f.Process, f.Death = spawn.Gone, &inspect.Death{GaveUp: true} }), inspect.StateDead, "given up"},
+		{"ended as it was asked to", up(func(f *inspect.MemberFacts) { f.Process, f.Ending = spawn.Gone, "it approved its shutdown" }), inspect.StateDead, "approved"},
 		{"killed with nobody to lead", up(func(f *inspect.MemberFacts) {
-			f.Life, f.Led, f.Death = spawn.Gone, false, &inspect.Death{Again: now.Add(time.Second)}
+			f.Process, f.Led, f.Death = spawn.Gone, false, &inspect.Death{Again: now.Add(time.Second)}
 		}), inspect.StateDead, "nobody starts it again"},
 		{"a death of an earlier look, and a process that runs", up(func(f *inspect.MemberFacts) { f.Death = &inspect.Death{} }), inspect.StateIdle, ""},
 		{"crashed before it came up", inspect.MemberFacts{Now: now, Led: true, Death: &inspect.Death{Detail: "exit status 2"}}, inspect.StateDead, "before it came up: exit status 2"},
 		{"not started yet", inspect.MemberFacts{Now: now, Led: true}, inspect.StateStarting, "not written"},
 		{"never started, nobody leads", inspect.MemberFacts{Now: now}, inspect.StateUnknown, "nobody leads"},
 		{"a journal that is broken", up(func(f *inspect.MemberFacts) { f.Broken = "broken at seq 3" }), inspect.StateUnknown, "seq 3"},
-		{"a process table that cannot be read", up(func(f *inspect.MemberFacts) { f.Life, f.Unseen = "", "too many open files" }), inspect.StateUnknown, "too many open files"},
+		{"a process table that cannot be read", up(func(f *inspect.MemberFacts) { f.Process, f.Unseen = "", "too many open files" }), inspect.StateUnknown, "too many open files"},
 		{"theirs, active", inspect.MemberFacts{Files: true, Active: &yes, Source: "config.json"}, inspect.StateWorking, "config.json"},
-		{"theirs, not active, alive", inspect.MemberFacts{Files: true, Active: &no, PID: 7, Life: spawn.Running}, inspect.StateIdle, "process 7 runs"},
-		{"theirs, silent", inspect.MemberFacts{Files: true, PID: 7, Life: spawn.Running}, inspect.StateUnknown, "nothing says"},
-		{"theirs, gone", inspect.MemberFacts{Files: true, Active: &yes, PID: 7, Life: spawn.Gone}, inspect.StateDead, "gone"},
+		{"theirs, not active, alive", inspect.MemberFacts{Files: true, Active: &no, PID: 7, Process: spawn.Running}, inspect.StateIdle, "process 7 runs"},
+		{"theirs, silent", inspect.MemberFacts{Files: true, PID: 7, Process: spawn.Running}, inspect.StateUnknown, "nothing says"},
+		{"theirs, gone", inspect.MemberFacts{Files: true, Active: &yes, PID: 7, Process: spawn.Gone}, inspect.StateDead, "gone"},
 		{"theirs, without its lead", inspect.MemberFacts{Files: true, Active: &yes, Doubt: "the lead is gone"}, inspect.StateUnknown, "the lead is gone"},
 		{"theirs, nothing known", inspect.MemberFacts{Files: true}, inspect.StateUnknown, "only files"},
 	} {
@@ -105,7 +105,7 @@ func facts(t *rapid.T) inspect.MemberFacts {
 	word := func(name string) string { return rapid.SampledFrom([]string{"", name}).Draw(t, name) }
 	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
 	f := inspect.MemberFacts{Now: base, Led: flag("led"), Files: flag("files"), PID: rapid.SampledFrom([]int{0, 7}).Draw(t, "pid"),
-		Life: rapid.SampledFrom([]spawn.Life{"", spawn.Running, spawn.Stopped, spawn.Gone}).Draw(t, "life"), Unseen: word("unseen"), StartedAt: at("start"),
+		Process: rapid.SampledFrom([]spawn.State{"", spawn.Running, spawn.Stopped, spawn.Gone}).Draw(t, "life"), Unseen: word("unseen"), StartedAt: at("start"),
 		Inside: flag("inside"), Ending: word("ending"), LastSign: at("sign"), Broken: word("broken"), Up: flag("up"), Ready: flag("ready"),
 		Asks: waits("asks"), Turn: waits("turn"), Todo: waits("todo"), Held: word("held")}
 	if flag("death") {
@@ -134,11 +134,11 @@ func TestHealthHolds(t *testing.T) {
 		if !slices.Contains(inspect.MemberStates(), h.State) || h.Why == "" {
 			t.Fatalf("%+v", h)
 		}
-		gone := f.PID != 0 && f.Life == spawn.Gone || f.PID == 0 && f.Death != nil
+		gone := f.PID != 0 && f.Process == spawn.Gone || f.PID == 0 && f.Death != nil
 		if (h.State == inspect.StateDead) != gone {
 			t.Fatalf("gone is %v, and the state %s (%s)", gone, h.State, h.Why)
 		}
-		blind := f.PID != 0 && f.Life == "" || f.Broken != "" && !gone && (f.PID == 0 || f.Life != spawn.Stopped)
+		blind := f.PID != 0 && f.Process == "" || f.Broken != "" && !gone && (f.PID == 0 || f.Process != spawn.Stopped)
 		if blind && h.State != inspect.StateUnknown {
 			t.Fatalf("nothing can be known, and the state is %s (%s)", h.State, h.Why)
 		}

@@ -3,7 +3,7 @@ package inspect
 import "waggle/control"
 
 // ofLead reports a question that the lead's agent asks, which is the operator's to answer.
-func (k *looker) ofLead(c *control.Call) bool {
+func (k *probe) ofLead(c *control.Call) bool {
 	m, ok := k.s.Lead.ByInstance(c.Instance)
 	return ok && m.Leads()
 }

@@ -30,7 +30,7 @@ func TestLookout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(k *inspect.Lookout, l *leader.Leader) { k.Look(t.Context(), l) }
+	look := func(k *inspect.Watcher, l *leader.Leader) { k.Check(t.Context(), l) }
 	lead := func() *leader.Leader {
 		l, err := leader.Open(t.Context(), o.Passing(rig.State()))
 		if err != nil {
@@ -42,7 +42,7 @@ func TestLookout(t *testing.T) {
 		}
 		return l
 	}
-	k := inspect.NewLookout(o, time.Hour)
+	k := inspect.NewWatcher(o, time.Hour)
 	l := lead()
 	if look(&k, l); k.Found != nil {
 		t.Error("it looks although nobody has edited anything")
@@ -69,7 +69,7 @@ func TestLookout(t *testing.T) {
 	if look(&k, l); k.Found != nil {
 		t.Error("it looks again before it is time to")
 	}
-	other := inspect.NewLookout(o, time.Hour)
+	other := inspect.NewWatcher(o, time.Hour)
 	look(&other, l)
 	other.Last(t.Context(), l, func(n operator.Note) { notes = append(notes, n) })
 	if len(notes) != 2 || len(other.All) != 1 || other.Found != nil {

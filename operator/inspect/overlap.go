@@ -193,13 +193,13 @@ func (o Operator) inWorktrees(ctx context.Context, es []edits) [][]string {
 	return files
 }
 
-// Lookout tells of overlaps while a run goes on, each once.
-type Lookout struct {
+// Watcher reports overlaps while a run goes on, each once.
+type Watcher struct {
 	o     Operator
 	Found chan []Overlap // of the look that is under way; nil: none is
 	next  time.Time
 	every time.Duration
-	told  map[string]bool
+	noted map[string]bool
 	All   []Overlap // that were told of
 	stop  context.CancelFunc
 }
@@ -207,15 +207,15 @@ type Lookout struct {
 // lookEvery is the default of RunOptions.Look.
 const lookEvery = 5 * time.Second
 
-// NewLookout returns one that asks git itself each time.
-func NewLookout(o Operator, every time.Duration) Lookout {
+// NewWatcher returns a Watcher that runs git for each search.
+func NewWatcher(o Operator, every time.Duration) Watcher {
 	o.Edits = nil
-	return Lookout{o: o, every: cmp.Or(every, lookEvery)}
+	return Watcher{o: o, every: cmp.Or(every, lookEvery)}
 }
 
-// Look begins to look, beside the run, if it is time to. What it finds comes on found,
-// which take takes.
-func (k *Lookout) Look(ctx context.Context, l *leader.Leader) {
+// Check starts a search for overlaps when the interval has passed. The result comes on Found,
+// and the caller passes it to Take.
+func (k *Watcher) Check(ctx context.Context, l *leader.Leader) {
 	now := k.o.Minter.Now()
 	if k.Found != nil || now.Before(k.next) {
 		return
@@ -247,7 +247,7 @@ func liveEdits(l *leader.Leader) []edits {
 }
 
 // Take notes what is new of what a look has found, and ends it.
-func (k *Lookout) Take(found []Overlap, note func(operator.Note)) {
+func (k *Watcher) Take(found []Overlap, note func(operator.Note)) {
 	if k.stop != nil {
 		k.stop()
 	}
@@ -255,13 +255,13 @@ func (k *Lookout) Take(found []Overlap, note func(operator.Note)) {
 	fresh := 0
 	for _, v := range found {
 		key := v.Repo + "\x00" + v.File + "\x00" + strings.Join(v.Members, "\x00")
-		if k.told[key] {
+		if k.noted[key] {
 			continue
 		}
-		if k.told == nil {
-			k.told = map[string]bool{}
+		if k.noted == nil {
+			k.noted = map[string]bool{}
 		}
-		k.told[key] = true
+		k.noted[key] = true
 		k.All = append(k.All, v)
 		if fresh++; fresh <= overlapsNoted {
 			note(operator.Note{What: operator.NoteOverlap, Member: strings.Join(v.Members, ", "), Text: v.File})
@@ -273,13 +273,13 @@ func (k *Lookout) Take(found []Overlap, note func(operator.Note)) {
 }
 
 // Last looks once more, while the members are still there, and waits for it.
-func (k *Lookout) Last(ctx context.Context, l *leader.Leader, note func(operator.Note)) {
+func (k *Watcher) Last(ctx context.Context, l *leader.Leader, note func(operator.Note)) {
 	k.Close()
 	k.Take(k.o.overlaps(ctx, liveEdits(l)), note)
 }
 
 // Close ends a look that is under way.
-func (k *Lookout) Close() {
+func (k *Watcher) Close() {
 	if k.Found == nil {
 		return
 	}

@@ -76,7 +76,7 @@ type MemberStatus struct {
 	// Usage is of its process and what runs below it; null: it has none, or the system
 	// does not say.
 	Usage    *MemberUsage
-	Evidence *Signs
+	Evidence *Evidence
 }
 
 // MemberUsage is what a member uses.
@@ -140,7 +140,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		st.Leader.PID, st.Leader.Detached = p.ID.PID, p.Detached || s.Lead.Detached
 	}
 	st.Pending, st.Alarms = len(s.Lead.Pending()), Unverified(s)
-	k := o.looker(ctx, s, led)
+	k := o.probe(ctx, s, led)
 	if err := k.members(ctx, st); err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*operator
 }
 
 // members looks at every member, and once more at those whose orders are old.
-func (k *looker) members(ctx context.Context, st *Status) error {
+func (k *probe) members(ctx context.Context, st *Status) error {
 	served, err := k.s.Dir.Sockets(k.o.RunPath()).Served()
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (k *looker) members(ctx context.Context, st *Status) error {
 }
 
 // usage fills in what members use, of all at once.
-func (k *looker) usage(st *Status) {
+func (k *probe) usage(st *Status) {
 	var ids []spawn.Identity
 	var whose []int
 	for i, ms := range st.Members {
@@ -232,7 +232,7 @@ func (k *looker) usage(st *Status) {
 }
 
 // interrupted counts a member that died and that somebody could start again.
-func (k *looker) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, st *Status) {
+func (k *probe) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, st *Status) {
 	if k.led || k.s.Broken != nil || ms.State != StateDead || f.Ending != "" || f.Files {
 		return
 	}
@@ -251,7 +251,7 @@ func (k *looker) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, 
 }
 
 // memberStatus is a member as the facts show it. w is nil without a journal.
-func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Signs) MemberStatus {
+func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Evidence) MemberStatus {
 	h := f.Health()
 	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Since: h.Since, Why: h.Why, PID: f.PID, Backend: m.Backend, Trust: m.Trust,
 		Log: g.Output.Path, Worktree: process.ViewWorktree(m.Worktree), Evidence: g}
@@ -301,8 +301,8 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 		inside := m.BackendType == "in-process"
 		switch {
 		case waggle.SameName(m.Name, waggle.Lead) || inside:
-			f.PID, f.Life, f.Unseen, f.Inside = lead.PID, lead.Life, lead.Unseen, inside && !waggle.SameName(m.Name, waggle.Lead)
-		case lead.PID != 0 && lead.Life == spawn.Gone:
+			f.PID, f.Process, f.Unseen, f.Inside = lead.PID, lead.Process, lead.Unseen, inside && !waggle.SameName(m.Name, waggle.Lead)
+		case lead.PID != 0 && lead.Process == spawn.Gone:
 			f.Doubt = "the lead that it worked for is gone, and its own process is not on record"
 		}
 		st.Members = append(st.Members, fileMember(m, f))
@@ -340,11 +340,11 @@ func idleHint(m team.Member) *bool {
 // fileMember is a member that no journal of ours knows.
 func fileMember(m team.Member, f MemberFacts) MemberStatus {
 	h := f.Health()
-	g := &Signs{Tools: []process.ToolSign{}, Process: ProcessSign{PID: f.PID, State: string(f.Life)}}
+	g := &Evidence{Tools: []process.LeftTool{}, Process: ProcessEvidence{PID: f.PID, State: string(f.Process)}}
 	switch {
 	case f.PID == 0:
 		g.Process.State = "none"
-	case f.Life == "":
+	case f.Process == "":
 		g.Process.State, g.Process.Problem = "unknown", f.Unseen
 	}
 	return MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: record.FileTrust, Evidence: g}

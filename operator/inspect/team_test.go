@@ -263,7 +263,7 @@ func TestForeignProcess(t *testing.T) {
 	for i, c := range []struct {
 		more any
 		pid  int
-		life spawn.Life
+		life spawn.State
 	}{
 		{nil, 0, ""},
 		{7, 0, ""},
@@ -283,7 +283,7 @@ func TestForeignProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := inspect.ForeignProcess(tv.Config); f.PID != c.pid || f.Life != c.life {
+		if f := inspect.ForeignProcess(tv.Config); f.PID != c.pid || f.Process != c.life {
 			t.Errorf("%v: %+v", c.more, f)
 		}
 		if runs := c.life == spawn.Running; runs != (len(tv.Live) == 1) || tv.Ours {
@@ -321,7 +321,7 @@ func TestTeams(t *testing.T) {
 }
 
 func evident(y *inspect.Why, source, says string) bool {
-	return slices.ContainsFunc(y.Evidence, func(e inspect.Evidence) bool { return e.Source == source && strings.Contains(e.Detail, says) })
+	return slices.ContainsFunc(y.Evidence, func(e inspect.Fact) bool { return e.Source == source && strings.Contains(e.Detail, says) })
 }
 
 // Why names each ground for what status says.

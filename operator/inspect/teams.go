@@ -106,7 +106,7 @@ func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, er
 // lead, when it runs.
 func foreignLead(cfg *team.Config) (pid int, runs bool) {
 	f := ForeignProcess(cfg)
-	return f.PID, f.PID != 0 && f.Life != spawn.Gone
+	return f.PID, f.PID != 0 && f.Process != spawn.Gone
 }
 
 // ForeignProcess looks at the process that another program's registry names as the
@@ -129,21 +129,21 @@ func ForeignProcess(cfg *team.Config) MemberFacts {
 	id, err := spawn.Identify(pid)
 	switch {
 	case errors.Is(err, spawn.ErrGone):
-		return MemberFacts{PID: pid, Life: spawn.Gone}
+		return MemberFacts{PID: pid, Process: spawn.Gone}
 	case err != nil:
 		return MemberFacts{PID: pid, Unseen: err.Error()}
 	}
 	start, _ := object.Get("procStart")
 	if began, ok := jsonobj.String(start); ok {
 		if _, nerr := strconv.ParseUint(began, 10, 64); nerr == nil && began != id.Start {
-			return MemberFacts{PID: pid, Life: spawn.Gone}
+			return MemberFacts{PID: pid, Process: spawn.Gone}
 		}
 	}
-	life, err := id.Life()
+	life, err := id.State()
 	if err != nil {
 		return MemberFacts{PID: pid, Unseen: err.Error()}
 	}
-	return MemberFacts{PID: pid, Life: life}
+	return MemberFacts{PID: pid, Process: life}
 }
 
 // Active names the members that have not left.

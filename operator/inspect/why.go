@@ -27,11 +27,11 @@ type Why struct {
 	Since    time.Time // zero: nobody can tell
 	Why      string
 	Trust    record.Level
-	Evidence []Evidence
+	Evidence []Fact
 }
 
-// Evidence is one fact and where it was found.
-type Evidence struct {
+// Fact is one fact and where it was found.
+type Fact struct {
 	Source string    // leader's journal, its journal, process, mailbox, registry, output
 	At     time.Time // when it was so; zero: now
 	Detail string
@@ -55,7 +55,7 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: m.Trust, Evidence: []Evidence{}}
+	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: m.Trust, Evidence: []Fact{}}
 	m, ms, g, w, err := o.one(ctx, s, m)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (o Operator) present(ctx context.Context, of string) (s *operator.State, li
 }
 
 func (y *Why) add(source string, at time.Time, format string, args ...any) {
-	y.Evidence = append(y.Evidence, Evidence{Source: source, At: at, Detail: fmt.Sprintf(format, args...)})
+	y.Evidence = append(y.Evidence, Fact{Source: source, At: at, Detail: fmt.Sprintf(format, args...)})
 }
 
 const (
@@ -285,7 +285,7 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 		if !waggle.SameName(waggle.MemberName(ms.Name), waggle.MemberName(member)) {
 			continue
 		}
-		y := &Why{Team: string(name), Name: ms.Name, State: string(ms.State), Why: ms.Why, Trust: ms.Trust, Evidence: []Evidence{}}
+		y := &Why{Team: string(name), Name: ms.Name, State: string(ms.State), Why: ms.Why, Trust: ms.Trust, Evidence: []Fact{}}
 		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
 		y.fromMailbox(ctx, o, &control.Member{Joined: record.Joined{Name: waggle.MemberName(ms.Name)}})
 		return y, nil
@@ -295,12 +295,12 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 
 // one is a single member as status has it. The fold may have been made again: it returns the
 // member of the present one.
-func (o Operator) one(ctx context.Context, s *operator.State, m *control.Member) (*control.Member, MemberStatus, *Signs, *control.Worker, error) {
+func (o Operator) one(ctx context.Context, s *operator.State, m *control.Member) (*control.Member, MemberStatus, *Evidence, *control.Worker, error) {
 	_, led, err := o.Live(s)
 	if err != nil {
 		return m, MemberStatus{}, nil, nil, err
 	}
-	k := o.looker(ctx, s, led)
+	k := o.probe(ctx, s, led)
 	f, g, w := k.look(ctx, m)
 	if f.suspect() {
 		if err := k.confirm(ctx); err != nil {
@@ -315,7 +315,7 @@ func (o Operator) one(ctx context.Context, s *operator.State, m *control.Member)
 	return m, memberStatus(m, w, f, g), g, w, nil
 }
 
-func (y *Why) fromTerminal(t *TerminalSign) {
+func (y *Why) fromTerminal(t *TerminalEvidence) {
 	if t == nil {
 		return
 	}

@@ -33,7 +33,7 @@ func (o Operator) marks(ctx context.Context, s *operator.State, name waggle.Team
 		if err != nil {
 			return mailbox.Archive{}, err
 		}
-		if own, _, err = o.Ledger(ctx, cfg); err != nil {
+		if own, _, err = o.JournalOf(ctx, cfg); err != nil {
 			return mailbox.Archive{}, err
 		}
 	}

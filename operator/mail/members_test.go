@@ -84,7 +84,7 @@ func TestAdmitAndDischarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func() (*operator.State, *control.Member) {
-		s, led, err := mail.Of(op).Ledger(t.Context(), cfg)
+		s, led, err := mail.Of(op).JournalOf(t.Context(), cfg)
 		if err != nil || led {
 			t.Fatal(led, err)
 		}
@@ -124,7 +124,7 @@ func TestSigner(t *testing.T) {
 		return c
 	}
 	signer := func(led bool, as string) (waggle.MemberName, error) {
-		s, _, err := mail.Of(op).Ledger(t.Context(), cfg())
+		s, _, err := mail.Of(op).JournalOf(t.Context(), cfg())
 		if err != nil {
 			t.Fatal(err)
 		}

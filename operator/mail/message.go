@@ -99,7 +99,7 @@ func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, er
 	if v.cfg, err = o.Registry(ctx, name); err != nil {
 		return o.surveyPast(ctx, name, err)
 	}
-	if v.s, v.led, err = o.Ledger(ctx, v.cfg); err != nil {
+	if v.s, v.led, err = o.JournalOf(ctx, v.cfg); err != nil {
 		return nil, err
 	}
 	v.t = newTracer(v.s)

@@ -19,7 +19,7 @@ const BackendRegistered = "registered"
 // waggle leads, and otherwise in the operator's own beside it. From then on it is ours:
 // it is heard by file, is asked when the team ends, and may be removed.
 func (o Operator) Admit(ctx context.Context, cfg *team.Config, m team.Member) error {
-	s, _, err := o.Ledger(ctx, cfg)
+	s, _, err := o.JournalOf(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func mineAbroad(s *operator.State, cfg *team.Config) (names []waggle.MemberName)
 // Discharge ends the membership, on record here, of one that leaves another program's
 // team. One that was not registered here is not ours to remove.
 func (o Operator) Discharge(ctx context.Context, cfg *team.Config, name waggle.MemberName) error {
-	s, _, err := o.Ledger(ctx, cfg)
+	s, _, err := o.JournalOf(ctx, cfg)
 	if err != nil {
 		return err
 	}

@@ -184,7 +184,7 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 	if cfg == nil {
 		return nil, string(name), m.Color, nil
 	}
-	s, led, err := o.Ledger(ctx, cfg)
+	s, led, err := o.JournalOf(ctx, cfg)
 	if err != nil {
 		return nil, "", "", err
 	}

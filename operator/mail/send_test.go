@@ -290,7 +290,7 @@ func TestSendAbroad(t *testing.T) {
 	if err != nil || len(cfg.Members) != 3 || cfg.Members[2].Name != "waggle" {
 		t.Fatalf("%+v, %v", cfg, err)
 	}
-	s, led, err := mail.Of(op).Ledger(t.Context(), cfg)
+	s, led, err := mail.Of(op).JournalOf(t.Context(), cfg)
 	if err != nil || led || s.JournalName != operator.OwnJournal || len(s.Lead.SpokenAs(sent.MsgID)) != 1 {
 		t.Errorf("%+v, %v, %v", s, led, err)
 	}

@@ -16,9 +16,9 @@ import (
 	"waggle/team"
 )
 
-// Ledger opens the journal that holds the operator's words to a team: the
+// JournalOf opens the journal that holds the operator's words to a team: the
 // leader's, or the operator's own beside a team that waggle does not lead.
-func (o Operator) Ledger(ctx context.Context, cfg *team.Config) (s *operator.State, led bool, err error) {
+func (o Operator) JournalOf(ctx context.Context, cfg *team.Config) (s *operator.State, led bool, err error) {
 	s, err = o.State(ctx, cfg.Name)
 	if err != nil || s != nil {
 		return s, true, err
@@ -265,7 +265,7 @@ func (o Operator) find(ctx context.Context, name waggle.TeamName, id string) (*o
 	if err != nil {
 		return nil, nil, err
 	}
-	s, _, err := o.Ledger(ctx, cfg)
+	s, _, err := o.JournalOf(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -111,12 +111,12 @@ type TeamEnd struct {
 }
 
 // EndTeam ends every member: by handshake and what follows, or by force.
-func (o Operator) EndTeam(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, tell func()) error {
+func (o Operator) EndTeam(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, report func()) error {
 	if err := s.Journal.Refresh(ctx); operator.Broken(err) {
 		return o.endHeld(ctx, s, l, err)
 	}
 	if !e.Force {
-		return o.endMembers(ctx, l, s, e, tell)
+		return o.endMembers(ctx, l, s, e, report)
 	}
 	_, err := s.Journal.Append(ctx, o.Writer(), func() (ds []journal.Draft, err error) {
 		for _, m := range s.Lead.Live() {
@@ -132,17 +132,17 @@ func (o Operator) EndTeam(ctx context.Context, l *leader.Leader, s *operator.Sta
 	done()
 	err = errors.Join(err, o.endRest(ctx, l), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
 	DropLeft(s)
-	tell()
+	report()
 	return err
 }
 
 // EndMembers denies what is open, asks every live member to end, and stops those
 // that have not ended within the grace, all at once. tell is called at the end.
-func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *operator.State, reason string, grace time.Duration, tell func()) error {
-	return o.endMembers(ctx, l, s, TeamEnd{Reason: reason, Grace: grace}, tell)
+func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *operator.State, reason string, grace time.Duration, report func()) error {
+	return o.endMembers(ctx, l, s, TeamEnd{Reason: reason, Grace: grace}, report)
 }
 
-func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, tell func()) error {
+func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, report func()) error {
 	watch, cancel := context.WithCancel(ctx)
 	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
 	if err != nil {
@@ -160,7 +160,7 @@ func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.
 	done()
 	errs = append(errs, ctx.Err(), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
 	DropLeft(s)
-	tell()
+	report()
 	return errors.Join(errs...)
 }
 

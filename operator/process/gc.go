@@ -117,9 +117,9 @@ func (o Operator) GC(ctx context.Context, name waggle.TeamName, act bool) (*Coll
 
 // Sweep ends what is left of a team that has ended, worktrees apart, and says what it
 // was.
-func (o Operator) Sweep(ctx context.Context, s *operator.State, tell func(operator.Note)) error {
+func (o Operator) Sweep(ctx context.Context, s *operator.State, note func(operator.Note)) error {
 	c := &collector{o: o, teams: []*operator.State{s}, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}, Unseen: []Unseen{}}, seen: map[string]bool{}, ended: true}
-	Sweeps(s, tell)
+	Sweeps(s, note)
 	err := c.run(ctx, true)
 	for _, g := range c.out.Found {
 		if g.Done && (g.Kind == GarbageCommand || g.Kind == GarbageProcess) {

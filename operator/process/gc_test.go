@@ -200,7 +200,7 @@ func TestTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := &operatortest.Heard{}
-	process.Sweeps(s, said.Tell)
+	process.Sweeps(s, said.Note)
 	if signs, err := o.LeftTools(s, ann, marked); err != nil || len(signs) != 2 || signs[1].PID != orphan.PID {
 		t.Errorf("%+v, %v", signs, err)
 	}
@@ -221,7 +221,7 @@ func TestStopEndsTools(t *testing.T) {
 	tool, loose, other := operatortest.Process(t), operatortest.Process(t, mark(s, ann)), operatortest.Process(t)
 	path := toolOf(t, s, ann, tool)
 	said := &operatortest.Heard{}
-	end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", process.StopOptions{Force: true, Tell: said.Tell})
+	end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", process.StopOptions{Force: true, Note: said.Note})
 	if err != nil || end.Step != spawn.RungTerm || id.Alive() || tool.Alive() || loose.Alive() || !other.Alive() || there(path) {
 		t.Errorf("%+v, %v: %v %v %v %v", end, err, id.Alive(), tool.Alive(), loose.Alive(), other.Alive())
 	}
@@ -238,7 +238,7 @@ func TestSweep(t *testing.T) {
 	loose := operatortest.Process(t, mark(s, ann))
 	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftStopped), journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: process.EndedDown}})
 	said := &operatortest.Heard{}
-	if err := process.Of(r.Op).Sweep(t.Context(), s, said.Tell); err != nil || loose.Alive() {
+	if err := process.Of(r.Op).Sweep(t.Context(), s, said.Note); err != nil || loose.Alive() {
 		t.Error(err)
 	}
 	if said.Of(operator.NoteSwept, "its team has ended") != 1 {
@@ -263,7 +263,7 @@ func TestMarkedByAccident(t *testing.T) {
 		return true
 	})
 	said := &operatortest.Heard{}
-	end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", process.StopOptions{Force: true, Tell: said.Tell})
+	end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", process.StopOptions{Force: true, Note: said.Note})
 	if err != nil || end.Step != spawn.RungGone || !below.Alive() {
 		t.Errorf("%+v, %v, it runs: %v", end, err, below.Alive())
 	}
@@ -329,7 +329,7 @@ func TestWorktrees(t *testing.T) {
 	}
 	must(t, os.WriteFile(filepath.Join(bob.Worktree.Path, "work"), []byte("x"), 0o600))
 	said := &operatortest.Heard{}
-	if err := o.TidyWorktrees(t.Context(), o.Teller(s, said.Tell)); err != nil || !there(ann.Worktree.Path) || len(s.Kept) != 0 {
+	if err := o.TidyWorktrees(t.Context(), o.Reporter(s, said.Note)); err != nil || !there(ann.Worktree.Path) || len(s.Kept) != 0 {
 		t.Errorf("of present members: %v", err)
 	}
 	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftStopped), left(bob.Instance, record.LeftStopped))
@@ -340,7 +340,7 @@ func TestWorktrees(t *testing.T) {
 	if c, err := o.GC(t.Context(), "api", true); err != nil || c.Undone() != 0 || there(ann.Worktree.Path) || !there(bob.Worktree.Path) {
 		t.Errorf("%q, %v", kinds(c), err)
 	}
-	if err := o.TidyWorktrees(t.Context(), o.Teller(s, said.Tell)); err != nil || len(s.Kept) != 1 || s.Kept[0].Member != "bob" || len(s.Kept[0].Files) != 1 || !s.Tidied || !there(bob.Worktree.Path) {
+	if err := o.TidyWorktrees(t.Context(), o.Reporter(s, said.Note)); err != nil || len(s.Kept) != 1 || s.Kept[0].Member != "bob" || len(s.Kept[0].Files) != 1 || !s.Tidied || !there(bob.Worktree.Path) {
 		t.Errorf("%+v, %v", s.Kept, err)
 	}
 	if said.Of(operator.NoteKept, bob.Worktree.Path) != 1 {

@@ -33,11 +33,11 @@ func (o Operator) recorded(s *operator.State) ([]spawn.Identity, error) {
 
 // Sweeps is how a team's sweeps say what they end and what they leave. It is given to
 // whoever ends members, and may be called from several goroutines.
-func Sweeps(s *operator.State, tell func(operator.Note)) {
+func Sweeps(s *operator.State, note func(operator.Note)) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	if tell != nil {
-		s.Tell = tell
+	if note != nil {
+		s.Note = note
 	}
 }
 
@@ -54,14 +54,14 @@ func leftAlone(s *operator.State, member string, p spawn.Marked) {
 func sayOnce(s *operator.State, n operator.Note) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	if s.Tell == nil || s.Said[n] {
+	if s.Note == nil || s.Noted[n] {
 		return
 	}
-	if s.Said == nil {
-		s.Said = map[operator.Note]bool{}
+	if s.Noted == nil {
+		s.Noted = map[operator.Note]bool{}
 	}
-	s.Said[n] = true
-	s.Tell(n)
+	s.Noted[n] = true
+	s.Note(n)
 }
 
 // notMarked says why a process with a mark is kept.

@@ -30,8 +30,8 @@ func (o Operator) stopUnrecorded(ctx context.Context, s *operator.State, m *cont
 	if err != nil {
 		return nil, err
 	}
-	if so.Tell != nil {
-		so.Tell(operator.Note{What: "trouble", Member: string(m.Name), Text: fmt.Sprintf("its end is not on record, so that it may be started again: %v", lack(why)), Next: operator.Next{Step: operator.NextStopAgain, Member: m.Name}})
+	if so.Note != nil {
+		so.Note(operator.Note{What: "trouble", Member: string(m.Name), Text: fmt.Sprintf("its end is not on record, so that it may be started again: %v", lack(why)), Next: operator.Next{Step: operator.NextStopAgain, Member: m.Name}})
 	}
 	how := record.LeftStopped
 	if rung == spawn.RungGone {
@@ -52,15 +52,15 @@ func (o Operator) downUnrecorded(ctx context.Context, s *operator.State, so Stop
 	if mem == nil {
 		return nil, errors.Join(why, err)
 	}
-	Sweeps(mem, so.Tell)
+	Sweeps(mem, so.Note)
 	if err := o.EndWrecked(ctx, mem); err != nil {
 		return nil, errors.Join(why, err)
 	}
-	if err := o.Sweep(ctx, mem, so.Tell); err != nil && so.Tell != nil {
-		so.Tell(operator.Note{What: "trouble", Member: "", Text: err.Error()})
+	if err := o.Sweep(ctx, mem, so.Note); err != nil && so.Note != nil {
+		so.Note(operator.Note{What: "trouble", Member: "", Text: err.Error()})
 	}
-	if so.Tell != nil {
-		so.Tell(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its processes have ended, and that is not on record: %v", lack(why)), Next: operator.Next{Step: operator.NextDownAgain, Team: s.Team}})
+	if so.Note != nil {
+		so.Note(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its processes have ended, and that is not on record: %v", lack(why)), Next: operator.Next{Step: operator.NextDownAgain, Team: s.Team}})
 	}
 	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Worktrees: []operator.KeptWorktree{}}
 	for _, m := range mem.Lead.Members {

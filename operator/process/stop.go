@@ -23,7 +23,7 @@ import (
 type StopOptions struct {
 	Grace time.Duration       // for the handshake; 0 means 10 s
 	Force bool                // no handshake
-	Tell  func(operator.Note) // may be nil
+	Note  func(operator.Note) // may be nil
 }
 
 // Stop ends one member: it is asked, and asked again when it refuses, until the grace
@@ -44,7 +44,7 @@ func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string,
 }
 
 func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
-	s, err := decide.Of(o.Operator).Mine(ctx, name, "stop")
+	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "stop")
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +52,9 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 	if err != nil {
 		return nil, err
 	}
-	r := o.Teller(s, so.Tell)
+	r := o.Reporter(s, so.Note)
 	r.Mute()
-	Sweeps(s, so.Tell)
+	Sweeps(s, so.Note)
 	watch, cancel := context.WithCancel(ctx)
 	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond},
 		append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal(), s.Dir.JournalOf(string(m.Instance)))...)
@@ -67,7 +67,7 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 		for range nudges {
 		}
 	}()
-	st := &stopping{o: o, s: s, m: m, nudges: nudges, tell: r.Tell}
+	st := &stopping{o: o, s: s, m: m, nudges: nudges, report: r.Report}
 	if !so.Force {
 		err = st.ask(ctx, o.Minter.Now().Add(cmp.Or(so.Grace, GraceUsual)))
 	}
@@ -99,7 +99,7 @@ type stopping struct {
 	s      *operator.State
 	m      *control.Member
 	nudges <-chan struct{}
-	tell   func()
+	report func()
 }
 
 // ask asks the member to end until it has, it cannot hear, or the time is over.
@@ -117,7 +117,7 @@ func (st *stopping) ask(ctx context.Context, until time.Time) error {
 		if _, err := st.o.Pass(words, st.s); unheld(words, err) != nil {
 			return err
 		}
-		st.tell()
+		st.report()
 		if ctx.Err() == nil && words.Err() != nil {
 			return nil
 		}
@@ -164,7 +164,7 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 		if err != nil {
 			return "", err
 		}
-		st.tell()
+		st.report()
 		switch {
 		case st.m.Left != nil:
 			return rung, nil
@@ -286,7 +286,7 @@ func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions
 	if err := o.Guard(ctx, s, "down"); err != nil {
 		return nil, err
 	}
-	Sweeps(s, so.Tell)
+	Sweeps(s, so.Note)
 	gone := map[record.Instance]bool{}
 	for _, m := range s.Lead.Members {
 		gone[m.Instance] = m.Left != nil
@@ -298,7 +298,7 @@ func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions
 		return nil, err
 	}
 	if !s.Tidied { // the process that led has seen to them, and told nobody here
-		if err := o.TidyWorktrees(ctx, o.Teller(s, so.Tell)); err != nil {
+		if err := o.TidyWorktrees(ctx, o.Reporter(s, so.Note)); err != nil {
 			return nil, err
 		}
 	}
@@ -327,11 +327,11 @@ func (o Operator) bringDown(ctx context.Context, s *operator.State, so StopOptio
 			return err
 		}
 	}
-	if err := o.EndAll(ctx, s, so.Grace, so.Force, so.Tell); err != nil {
+	if err := o.EndAll(ctx, s, so.Grace, so.Force, so.Note); err != nil {
 		return err
 	}
 	_, err = o.Archive(ctx, s, EndedDown)
-	return errors.Join(err, o.Sweep(ctx, s, so.Tell), s.Journal.Refresh(ctx))
+	return errors.Join(err, o.Sweep(ctx, s, so.Note), s.Journal.Refresh(ctx))
 }
 
 // IsLed reports whether a process holds the leader lease.
@@ -359,7 +359,7 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	if err != nil {
 		return false, err
 	}
-	r := o.Teller(s, so.Tell)
+	r := o.Reporter(s, so.Note)
 	r.Mute()
 	leading := s.Lead.Led.ID
 	limit := Ladder.Term + 3*Ladder.Kill + 5*time.Second
@@ -370,7 +370,7 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	var free time.Time                        // since when nobody leads; zero: somebody does
 	o.Await(ctx, limit, func() bool {
 		if s.Journal.Refresh(ctx) == nil {
-			r.Tell()
+			r.Report()
 		}
 		if own {
 			led, err := o.IsLed(s)
@@ -385,7 +385,7 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 			ended = o.away(s) || !free.IsZero() && now.Sub(free) > leaseWait
 			return ended
 		}
-		life, err := leading.Life()
+		life, err := leading.State()
 		ended = err == nil && life == spawn.Gone
 		return ended || err == nil && life == spawn.Stopped // which does nothing more
 	})
@@ -404,11 +404,11 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	if err := s.Journal.Refresh(ctx); err != nil {
 		return false, err
 	}
-	r.Tell()
+	r.Report()
 	if !o.away(s) {
 		return false, nil
 	}
-	return true, o.Sweep(ctx, s, so.Tell)
+	return true, o.Sweep(ctx, s, so.Note)
 }
 
 // away reports that the team has ended and was put away.
@@ -419,7 +419,7 @@ func (o Operator) away(s *operator.State) bool {
 }
 
 // EndAll leads a team for as long as its end takes.
-func (o Operator) EndAll(ctx context.Context, s *operator.State, grace time.Duration, force bool, tell func(operator.Note)) error {
+func (o Operator) EndAll(ctx context.Context, s *operator.State, grace time.Duration, force bool, note func(operator.Note)) error {
 	if s.Lead.Ended != nil {
 		return nil
 	}
@@ -427,10 +427,10 @@ func (o Operator) EndAll(ctx context.Context, s *operator.State, grace time.Dura
 	if err != nil {
 		return fmt.Errorf("team %s: %w: end that run instead (Ctrl-C, or its --timeout)", s.Team, err)
 	}
-	r := o.Teller(s, tell)
+	r := o.Reporter(s, note)
 	r.Mute()
-	Sweeps(s, tell)
-	err = o.EndTeam(ctx, l, s, TeamEnd{Reason: "the operator ends the team", Grace: cmp.Or(grace, GraceUsual), Force: force}, r.Tell)
+	Sweeps(s, note)
+	err = o.EndTeam(ctx, l, s, TeamEnd{Reason: "the operator ends the team", Grace: cmp.Or(grace, GraceUsual), Force: force}, r.Report)
 	if cerr := l.Close(); err == nil {
 		err = cerr
 	}

@@ -51,7 +51,7 @@ func TestStop(t *testing.T) {
 			r, s := rig(t)
 			id := c.member(r, s)
 			said := &operatortest.Heard{}
-			c.so.Tell = said.Tell
+			c.so.Note = said.Note
 			end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", c.so)
 			if err != nil {
 				t.Fatal(err)
@@ -160,7 +160,7 @@ func TestDown(t *testing.T) {
 			_, two := r.Sleeper(s, "bob")
 			r.Enlist(s, "eve")
 			said := &operatortest.Heard{}
-			d, err := process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{Force: force, Grace: brief, Tell: said.Tell})
+			d, err := process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{Force: force, Grace: brief, Note: said.Note})
 			if err != nil {
 				t.Fatal(err)
 			}

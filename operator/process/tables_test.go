@@ -137,7 +137,7 @@ func TestWords(t *testing.T) {
 
 // TestTexts: what is left, and what cannot be known, in one line each.
 func TestTexts(t *testing.T) {
-	tools := []process.ToolSign{{PID: 1, Argv: "a"}, {PID: 2, Argv: "b"}, {PID: 3, Argv: "c"}, {PID: 4, Argv: "d"}, {PID: 5, Argv: "e"}}
+	tools := []process.LeftTool{{PID: 1, Argv: "a"}, {PID: 2, Argv: "b"}, {PID: 3, Argv: "c"}, {PID: 4, Argv: "d"}, {PID: 5, Argv: "e"}}
 	for n, want := range map[int]string{1: "still runs: pid 1 (a)", 3: "pid 2 (b), pid 3 (c)", 5: "pid 3 (c), and 2 more"} {
 		if got := process.ToolsText(tools[:n]); !strings.HasSuffix(got, want) {
 			t.Errorf("%d tools: %s", n, got)

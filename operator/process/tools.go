@@ -13,8 +13,8 @@ import (
 	"waggle/worker"
 )
 
-// ToolSign is a command that a dead process of a member has left running.
-type ToolSign struct {
+// LeftTool is a command that a dead process of a member has left running.
+type LeftTool struct {
 	PID  int
 	Argv string
 }
@@ -22,21 +22,21 @@ type ToolSign struct {
 // LeftTools lists what the tools of a member's dead processes left running: what is in
 // their recorded groups, and what carries the mark of a command whose worker is dead and
 // is the member's own.
-func (o Operator) LeftTools(s *operator.State, m *control.Member, marked []spawn.Marked) (signs []ToolSign, err error) {
+func (o Operator) LeftTools(s *operator.State, m *control.Member, marked []spawn.Marked) (signs []LeftTool, err error) {
 	tools, err := worker.Tools(s.Dir, m.Instance)
 	for _, t := range tools {
 		live, lerr := spawn.GroupOf(t.ID)
 		err = errors.Join(err, lerr)
 		for _, id := range live {
-			signs = append(signs, ToolSign{id.PID, program(spawn.Argv(id.PID))})
+			signs = append(signs, LeftTool{id.PID, program(spawn.Argv(id.PID))})
 		}
 	}
 	recorded, rerr := o.recorded(s)
 	for _, p := range marked {
 		_, orphan := p.Orphan()
-		known := slices.ContainsFunc(signs, func(t ToolSign) bool { return t.PID == p.ID.PID })
+		known := slices.ContainsFunc(signs, func(t LeftTool) bool { return t.PID == p.ID.PID })
 		if orphan && !known && p.Owner == owner(s, m.Instance) && p.Ours(recorded...) {
-			signs = append(signs, ToolSign{p.ID.PID, program(p.Argv)})
+			signs = append(signs, LeftTool{p.ID.PID, program(p.Argv)})
 		}
 	}
 	return signs, errors.Join(err, rerr)
@@ -132,7 +132,7 @@ func (o Operator) EndTools(ctx context.Context, s *operator.State, m *control.Me
 }
 
 // ToolsText says in words what still runs.
-func ToolsText(tools []ToolSign) string {
+func ToolsText(tools []LeftTool) string {
 	var list []string
 	for _, t := range tools[:min(len(tools), 3)] {
 		list = append(list, fmt.Sprintf("pid %d (%s)", t.PID, t.Argv))

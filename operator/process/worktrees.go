@@ -132,7 +132,7 @@ func worksIn(s *operator.State, path string) bool {
 
 // TidyWorktrees removes the clean worktrees of members that have left, and reports
 // those that it kept.
-func (o Operator) TidyWorktrees(ctx context.Context, t *Teller) (err error) {
+func (o Operator) TidyWorktrees(ctx context.Context, t *Reporter) (err error) {
 	t.S.Kept, err = o.settleWorktrees(ctx, t.S, "")
 	t.S.Tidied = err == nil && t.To != nil
 	t.kept(t.S.Kept)
@@ -140,7 +140,7 @@ func (o Operator) TidyWorktrees(ctx context.Context, t *Teller) (err error) {
 }
 
 // kept tells of worktrees that were kept.
-func (t *Teller) kept(kept []operator.KeptWorktree) {
+func (t *Reporter) kept(kept []operator.KeptWorktree) {
 	for _, k := range kept {
 		t.Once("kept "+k.Path, operator.Note{What: operator.NoteKept, Member: k.Member, Text: k.String()})
 	}

@@ -192,7 +192,7 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 	if err := o.Guard(ctx, s, "down"); err != nil {
 		return nil, err
 	}
-	Sweeps(s, so.Tell)
+	Sweeps(s, so.Note)
 	if p := s.Lead.Led; p != nil && p.ID.Alive() {
 		if _, err := spawn.Stop(ctx, p.ID, Ladder); err != nil {
 			return nil, fmt.Errorf("the process that leads: %w", err)
@@ -212,7 +212,7 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 		})
 	}
 	if err == nil {
-		err = errors.Join(o.CloseTerminals(ctx, s, AllRead), o.Sweep(ctx, s, so.Tell))
+		err = errors.Join(o.CloseTerminals(ctx, s, AllRead), o.Sweep(ctx, s, so.Note))
 	}
 	if err != nil {
 		return nil, errors.Join(err, release())
@@ -225,8 +225,8 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 	if err = errors.Join(err, release()); err != nil {
 		return nil, err
 	}
-	if so.Tell != nil {
-		so.Tell(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its journal could not be read and is in %s: %v", aside, s.Broken)})
+	if so.Note != nil {
+		so.Note(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its journal could not be read and is in %s: %v", aside, s.Broken)})
 	}
 	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Archive: place, Worktrees: []operator.KeptWorktree{}}
 	for _, m := range s.Lead.Members {
@@ -285,7 +285,7 @@ func (o Operator) stopWrecked(ctx context.Context, s *operator.State, member str
 	if err != nil {
 		return nil, err
 	}
-	Sweeps(s, so.Tell)
+	Sweeps(s, so.Note)
 	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and the journal cannot be read: %v", m.Name, p.ID.PID, s.Broken),
 			Next: operator.Next{Step: operator.NextDownForce, Team: s.Team}}
@@ -294,8 +294,8 @@ func (o Operator) stopWrecked(ctx context.Context, s *operator.State, member str
 	if err != nil {
 		return nil, err
 	}
-	if so.Tell != nil {
-		so.Tell(operator.Note{What: "trouble", Member: string(m.Name), Text: "its end is not on record: " + s.Broken.Error()})
+	if so.Note != nil {
+		so.Note(operator.Note{What: "trouble", Member: string(m.Name), Text: "its end is not on record: " + s.Broken.Error()})
 	}
 	how := record.LeftStopped
 	if rung == spawn.RungGone {

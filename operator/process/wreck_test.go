@@ -117,7 +117,7 @@ func TestDownOfWreck(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := &operatortest.Heard{}
-	d, err := o.Down(t.Context(), "api", process.StopOptions{Force: true, Tell: said.Tell})
+	d, err := o.Down(t.Context(), "api", process.StopOptions{Force: true, Note: said.Note})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestUnrecorded(t *testing.T) {
 	inside.Inside = true
 	r.Runs(s, eve, inside)
 	full, said := fmt.Errorf("journal: %w", syscall.ENOSPC), &operatortest.Heard{}
-	so := process.StopOptions{Tell: said.Tell}
+	so := process.StopOptions{Note: said.Note}
 	end, err := process.StopUnrecorded(process.Of(r.Op), t.Context(), s, ann, so, full)
 	if err != nil || end.How != record.LeftStopped || end.Step != spawn.RungTerm || !end.Forced || one.Alive() || !two.Alive() {
 		t.Errorf("%+v, %v", end, err)
@@ -219,7 +219,7 @@ func TestStopOfWreck(t *testing.T) {
 	t.Parallel()
 	r, _, ids := wrecked(t)
 	said := &operatortest.Heard{}
-	end, err := process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{Tell: said.Tell})
+	end, err := process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{Note: said.Note})
 	if err != nil || *end != (process.MemberEnd{Member: "bob", How: record.LeftStopped, Step: spawn.RungTerm, Forced: true}) {
 		t.Errorf("%+v, %v", end, err)
 	}

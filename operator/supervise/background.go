@@ -45,14 +45,14 @@ func (o Operator) Background(ctx context.Context, s *operator.State, b Backgroun
 	}
 	tick := time.NewTicker(backgroundLook)
 	defer tick.Stop()
-	var told starts
+	var noted starts
 	for {
 		switch err := s.Journal.Refresh(ctx); {
 		case err == nil:
-			if told == nil {
-				told = startsSeen(s)
+			if noted == nil {
+				noted = startsSeen(s)
 			}
-			told.tell(s, b.Note)
+			noted.report(s, b.Note)
 			if l := s.Lead.Led; l != nil && l.Up && l.ID == p.Identity() {
 				return nil
 			}
@@ -81,8 +81,8 @@ func startsSeen(s *operator.State) starts {
 	return seen
 }
 
-// tell tells of each member once.
-func (seen starts) tell(s *operator.State, note func(operator.Note)) {
+// report notes the start of each member once.
+func (seen starts) report(s *operator.State, note func(operator.Note)) {
 	for _, m := range s.Lead.Live() {
 		if m.Process == nil || !m.Process.ID.Alive() || seen[m.Instance] {
 			continue

@@ -25,7 +25,7 @@ import (
 // as a new instance, which has no grant, order or question of the old one. Nothing that
 // was written behind the break has an effect, but that it may forbid something more. No
 // task is given out again: what of it was done nobody knows. Resume starts the members.
-func (o Operator) AcknowledgeBreak(ctx context.Context, name waggle.TeamName, seq uint64, tell func(operator.Note)) (*process.Broken, error) {
+func (o Operator) AcknowledgeBreak(ctx context.Context, name waggle.TeamName, seq uint64, note func(operator.Note)) (*process.Broken, error) {
 	b, at, err := process.Of(o.Operator).LeaderBreak(name)
 	if err == nil {
 		err = b.Named(seq)
@@ -44,7 +44,7 @@ func (o Operator) AcknowledgeBreak(ctx context.Context, name waggle.TeamName, se
 	if err := o.Guard(ctx, w, "acknowledge"); err != nil {
 		return nil, err
 	}
-	process.Sweeps(w, tell)
+	process.Sweeps(w, note)
 	if p := w.Lead.Led; p != nil && p.ID.Alive() {
 		if _, err := spawn.Stop(ctx, p.ID, process.Ladder); err != nil {
 			return nil, fmt.Errorf("the process that leads: %w", err)
@@ -133,7 +133,7 @@ func (o Operator) continueTeam(ctx context.Context, w *operator.State, b *proces
 // journal stays where it is. Its process is ended and a new one started. Its tasks are
 // given back: what of them was done only the broken journal knew.
 func (o Operator) AcknowledgeMember(ctx context.Context, name waggle.TeamName, member string, seq uint64, lo LeadOptions) (*process.Broken, error) {
-	s, err := decide.Of(o.Operator).Mine(ctx, name, "an acknowledgement")
+	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "an acknowledgement")
 	if err != nil {
 		return nil, err
 	}

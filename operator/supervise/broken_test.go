@@ -76,7 +76,7 @@ func TestAcknowledgeBreak(t *testing.T) {
 		t.Fatal("a refusal has ended ann")
 	}
 	said := &operatortest.Heard{}
-	b, err := su.AcknowledgeBreak(t.Context(), "api", last+1, said.Tell)
+	b, err := su.AcknowledgeBreak(t.Context(), "api", last+1, said.Note)
 	if err != nil {
 		t.Fatal(err)
 	}

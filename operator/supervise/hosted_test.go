@@ -50,7 +50,7 @@ func TestSpawnWithPrompt(t *testing.T) {
 	k := keep(t, op, head, supervise.LeadOptions{})
 	said := &operatortest.Heard{}
 	sp, err := supervise.Of(op).Spawn(t.Context(), "api", supervise.NewMember{FileMember: teamfile.FileMember{Name: "bob", Agent: "puppet", Backend: "elsewhere", Cwd: t.TempDir()}, Prompt: "say hello\nto all"},
-		supervise.LeadOptions{Note: said.Tell, Accept: true})
+		supervise.LeadOptions{Note: said.Note, Accept: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -287,7 +287,7 @@ func (k *keeper) end(ctx context.Context) error {
 	}
 	k.noteEnd(e)
 	process.Sweeps(k.S, k.To)
-	err := errors.Join(process.Of(k.o.Operator).EndTeam(ctx, k.l, k.S, e, k.tell), process.Of(k.o.Operator).CloseTerminals(ctx, k.S, process.AllRead))
+	err := errors.Join(process.Of(k.o.Operator).EndTeam(ctx, k.l, k.S, e, k.noteNew), process.Of(k.o.Operator).CloseTerminals(ctx, k.S, process.AllRead))
 	if cerr := k.l.Close(); err == nil {
 		err = cerr
 	}
@@ -297,7 +297,7 @@ func (k *keeper) end(ctx context.Context) error {
 	if e.Force {
 		err = process.Of(k.o.Operator).FreeLease(ctx, k.S)
 	}
-	err = errors.Join(err, process.Of(k.o.Operator).TidyWorktrees(ctx, k.Teller))
+	err = errors.Join(err, process.Of(k.o.Operator).TidyWorktrees(ctx, k.Reporter))
 	_, aerr := process.Of(k.o.Operator).Archive(ctx, k.S, process.EndedDown)
 	return errors.Join(err, aerr, process.Of(k.o.Operator).Sweep(ctx, k.S, k.Note))
 }

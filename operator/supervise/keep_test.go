@@ -41,7 +41,7 @@ func keep(t *testing.T, op operator.Operator, text string, lo supervise.LeadOpti
 		t.Fatal(err)
 	}
 	k := &kept{t: t, op: op, said: &operatortest.Heard{}}
-	s, err := supervise.Of(op).Raise(t.Context(), f, false, k.said.Tell)
+	s, err := supervise.Of(op).Prepare(t.Context(), f, false, k.said.Note)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func (k *kept) lead(f *teamfile.File, lo supervise.LeadOptions) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(k.t.Context()))
 	up := make(chan bool, 1)
 	k.cancel, k.ended = cancel, make(chan struct{})
-	lo.Note, lo.Up = k.said.Tell, func(*operator.State) { up <- true }
+	lo.Note, lo.Up = k.said.Note, func(*operator.State) { up <- true }
 	if lo.Grace == 0 {
 		lo.Grace = time.Millisecond
 	}
@@ -124,7 +124,7 @@ func TestRaiseIsRefused(t *testing.T) {
 	} {
 		bare := op
 		bare.Environ = []string{"PATH=/nowhere"}
-		_, err := supervise.Of(bare).Raise(t.Context(), parse(t, op, c.file), false, func(operator.Note) {})
+		_, err := supervise.Of(bare).Prepare(t.Context(), parse(t, op, c.file), false, func(operator.Note) {})
 		if operator.KindOf(err) != c.code || !strings.Contains(err.Error(), c.msg) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -133,7 +133,7 @@ func TestRaiseIsRefused(t *testing.T) {
 		}
 	}
 	k := keep(t, op, head, supervise.LeadOptions{})
-	if _, err := supervise.Of(op).Raise(t.Context(), parse(t, op, head), false, func(operator.Note) {}); operator.KindOf(err) != operator.Locked {
+	if _, err := supervise.Of(op).Prepare(t.Context(), parse(t, op, head), false, func(operator.Note) {}); operator.KindOf(err) != operator.Locked {
 		t.Errorf("a team that is up: %v", err)
 	}
 	k.cancel()
@@ -250,13 +250,13 @@ func TestKeepWhole(t *testing.T) {
 		op := fresh(t)
 		op.Backends = append(op.Backends, &elsewhere{in: exits(3)})
 		f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere, restart: never}]\n")
-		s, err := supervise.Of(op).Raise(t.Context(), f, false, func(operator.Note) {})
+		s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		said, absent := &operatortest.Heard{}, error(nil)
-		how, err := supervise.Of(op).Keep(ctx, s, f, supervise.LeadOptions{Whole: whole, Grace: time.Millisecond, Note: said.Tell, Up: func(s *operator.State) {
+		how, err := supervise.Of(op).Keep(ctx, s, f, supervise.LeadOptions{Whole: whole, Grace: time.Millisecond, Note: said.Note, Up: func(s *operator.State) {
 			absent = supervise.Absent(s)
 			cancel()
 		}})
@@ -298,7 +298,7 @@ func TestPlanResume(t *testing.T) {
 	if err := os.WriteFile(f.Path, f.Data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := su.Raise(t.Context(), f, false, func(operator.Note) {})
+	s, err := su.Prepare(t.Context(), f, false, func(operator.Note) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestPlanResume(t *testing.T) {
 	if err != nil || !p.Led || p.PID != os.Getpid() || p.Starts() != 0 || len(p.Pending) != 1 || p.Members[0].Action != supervise.ResumeTake {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if err := su.Revive(t.Context(), s, supervise.LeadOptions{}); err != nil {
+	if err := su.Restart(t.Context(), s, supervise.LeadOptions{}); err != nil {
 		t.Errorf("all run: %v", err)
 	}
 	k.cancel()

@@ -56,7 +56,7 @@ func (r *run) loop(ctx context.Context, t turns) error {
 		}
 		if r.ill == nil { // nothing is asked until the journal is whole
 			r.ask(ctx)
-			r.watch.Look(ctx, r.l)
+			r.watch.Check(ctx, r.l)
 		}
 		select {
 		case found := <-r.watch.Found:
@@ -96,6 +96,6 @@ func (r *run) passing(ctx context.Context, tasks func(context.Context) error) er
 		return err
 	}
 	process.DropLeft(r.S)
-	r.tell()
+	r.noteNew()
 	return nil
 }

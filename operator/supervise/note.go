@@ -8,9 +8,9 @@ import (
 	"waggle/operator/process"
 )
 
-// tell reports what is new on record since the last pass, and of the job.
-func (r *run) tell() {
-	r.Teller.Tell()
+// noteNew notes what is new on record since the last pass, and of the job.
+func (r *run) noteNew() {
+	r.Reporter.Report()
 	lead := r.S.Lead
 	if r.job == nil {
 		return

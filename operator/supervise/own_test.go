@@ -64,7 +64,7 @@ func TestOwnBackend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := supervise.Of(op).Raise(t.Context(), f, false, func(operator.Note) {})
+	s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestDownFromWithin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := supervise.Of(op).Raise(t.Context(), f, false, func(operator.Note) {})
+	s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
 	if err != nil {
 		t.Fatal(err)
 	}

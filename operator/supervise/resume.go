@@ -185,9 +185,9 @@ func Absent(s *operator.State) error {
 	return &operator.Error{Kind: operator.Died, Op: "resume", Msg: "did not start: " + strings.Join(names, ", "), Next: operator.Next{Step: operator.NextWhyRestart, Member: waggle.MemberName(names[0])}}
 }
 
-// Revive starts the members of a team that do not run, beside the process that leads
+// Restart starts the members of a team that do not run, beside the process that leads
 // it.
-func (o Operator) Revive(ctx context.Context, s *operator.State, lo LeadOptions) error {
+func (o Operator) Restart(ctx context.Context, s *operator.State, lo LeadOptions) error {
 	if err := o.Guard(ctx, s, "resume"); err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ type Spawned struct {
 // before its process starts. When it does not become ready, or is something else
 // than was asked for, it is ended again, and the error says why.
 func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, lo LeadOptions) (*Spawned, error) {
-	s, err := decide.Of(o.Operator).Mine(ctx, name, "spawn")
+	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "spawn")
 	if err != nil {
 		return nil, err
 	}

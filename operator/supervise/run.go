@@ -83,14 +83,14 @@ func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Re
 	if err := accept(s.Dir, f); err != nil {
 		return nil, err
 	}
-	r := &run{Teller: process.Of(o.Operator).Teller(s, ro.Note), o: o, ro: ro, f: f, began: o.Minter.Now(), watch: inspect.NewLookout(inspect.Of(o.Operator), ro.Look)}
-	r.Teller.Died = r.died
+	r := &run{Reporter: process.Of(o.Operator).Reporter(s, ro.Note), o: o, ro: ro, f: f, began: o.Minter.Now(), watch: inspect.NewWatcher(inspect.Of(o.Operator), ro.Look)}
+	r.Reporter.Died = r.died
 	return r.all(ctx)
 }
 
 // run is one run in progress.
 type run struct {
-	*process.Teller
+	*process.Reporter
 	o      Operator
 	ro     RunOptions
 	f      *teamfile.File
@@ -99,7 +99,7 @@ type run struct {
 	ready  *readiness
 	coming []*started // whose readiness is awaited
 	began  time.Time
-	watch  inspect.Lookout // over files that several members edit
+	watch  inspect.Watcher // over files that several members edit
 	asking decide.Asking   // at the terminal
 	end    runEnd
 
@@ -141,7 +141,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	// The end has its own time: members are let go also after a timeout or an
 	// interrupt.
 	ferr := r.finish(context.WithoutCancel(ctx))
-	ferr = errors.Join(ferr, process.Of(r.o.Operator).TidyWorktrees(context.WithoutCancel(ctx), r.Teller))
+	ferr = errors.Join(ferr, process.Of(r.o.Operator).TidyWorktrees(context.WithoutCancel(ctx), r.Reporter))
 	rep := r.report()
 	return rep, errors.Join(err, ferr, l.Close(), r.tidy(context.WithoutCancel(ctx), rep))
 }
@@ -270,7 +270,7 @@ func (r *run) finish(ctx context.Context) error {
 		r.noteEnd(e)
 	}
 	process.Sweeps(r.S, r.To)
-	return process.Of(r.o.Operator).EndTeam(ctx, r.l, r.S, e, func() { r.tell() })
+	return process.Of(r.o.Operator).EndTeam(ctx, r.l, r.S, e, func() { r.noteNew() })
 }
 
 // tidy ends the team's record and, unless it is kept, moves its files into the

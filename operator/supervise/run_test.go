@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			op, said := fresh(t), &operatortest.Heard{}
-			c.ro.Headless, c.ro.Note = true, said.Tell
+			c.ro.Headless, c.ro.Note = true, said.Note
 			rep, err := supervise.Of(op).Run(t.Context(), parse(t, op, c.file), c.ro)
 			if err != nil {
 				t.Fatal(err)
@@ -135,7 +135,7 @@ func TestRunAsksHere(t *testing.T) {
 		return decide.Answer{ID: q.ID, Digest: q.Digest, Allow: true, Via: "prompt"}, nil
 	}
 	f := parse(t, op, head+"tasks:\n- {subject: A, owner: ann, instructions: run make}\n")
-	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Ask: ask, Note: said.Tell, Keep: true})
+	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Ask: ask, Note: said.Note, Keep: true})
 	if err != nil || rep.Kind != 0 || asked != 1 {
 		t.Fatalf("%+v, %v, asked %d times", rep, err, asked)
 	}
@@ -237,7 +237,7 @@ func TestRunWithLead(t *testing.T) {
 	op, said := fresh(t), &operatortest.Heard{}
 	f := parse(t, op, "team: api\nlead: boss\nmembers: [{name: boss, agent: puppet, backend: in-process, mode: default}, {name: ann, agent: puppet, backend: in-process}]\n"+
 		"tasks: [{subject: A, owner: ann, instructions: say hello}]\n")
-	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.Tell})
+	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.Note})
 	if err != nil || rep.Kind != 0 {
 		t.Fatalf("%+v, %v", rep, err)
 	}
@@ -259,7 +259,7 @@ func TestRunWorkerDies(t *testing.T) {
 		return spawn.Exit{Code: 3}
 	})}}
 	f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere}]\ntasks: [{subject: A, owner: ann, instructions: say hello}]\n")
-	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.Tell})
+	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.Note})
 	if err != nil || rep.Kind != operator.Died || rep.Reason != "worker died: ann" || rep.Members[0].Left != record.LeftDied {
 		t.Fatalf("%+v, %v", rep, err)
 	}

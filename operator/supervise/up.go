@@ -54,10 +54,10 @@ const (
 	LedLeft     = "left"     // this process was told to end; the members go on
 )
 
-// Raise makes the team of a file: registry, journal, members, tasks and their orders.
+// Prepare makes the team of a file: registry, journal, members, tasks and their orders.
 // No process runs yet; Keep starts them. The name is this process's until Keep leads
 // the team, or Settled is called.
-func (o Operator) Raise(ctx context.Context, f *teamfile.File, attended bool, tell func(operator.Note)) (_ *operator.State, err error) {
+func (o Operator) Prepare(ctx context.Context, f *teamfile.File, attended bool, note func(operator.Note)) (_ *operator.State, err error) {
 	if err := o.allowed(f, "up"); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (o Operator) Raise(ctx context.Context, f *teamfile.File, attended bool, te
 			held.Free()
 		}
 	}()
-	if err := teams.Of(o.Operator).Clear(ctx, f.Team, tell); err != nil {
+	if err := teams.Of(o.Operator).Clear(ctx, f.Team, note); err != nil {
 		return nil, err
 	}
 	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
@@ -255,9 +255,9 @@ func (o Operator) Keep(ctx context.Context, s *operator.State, f *teamfile.File,
 	if err := l.Refresh(ctx); err != nil {
 		return "", errors.Join(err, l.Close())
 	}
-	k := &keeper{run: &run{Teller: process.Of(o.Operator).Teller(s, lo.Note), o: o, ro: RunOptions{Ask: lo.Ask, Grace: lo.Grace}, f: f, l: l, job: &job{board: board},
-		began: o.Minter.Now(), watch: inspect.NewLookout(inspect.Of(o.Operator), 0)}, lo: lo, self: id, restarted: map[record.Instance]record.Died{}, again: map[record.Instance]time.Time{}}
-	k.Teller.Died = k.run.died
+	k := &keeper{run: &run{Reporter: process.Of(o.Operator).Reporter(s, lo.Note), o: o, ro: RunOptions{Ask: lo.Ask, Grace: lo.Grace}, f: f, l: l, job: &job{board: board},
+		began: o.Minter.Now(), watch: inspect.NewWatcher(inspect.Of(o.Operator), 0)}, lo: lo, self: id, restarted: map[record.Instance]record.Died{}, again: map[record.Instance]time.Time{}}
+	k.Reporter.Died = k.run.died
 	k.trouble.Log = k.log()
 	k.Mute()
 	how, err = k.lead(ctx)
@@ -265,10 +265,10 @@ func (o Operator) Keep(ctx context.Context, s *operator.State, f *teamfile.File,
 }
 
 // Abandon ends a team that could not be brought up whole, and archives it.
-func (o Operator) Abandon(ctx context.Context, s *operator.State, grace time.Duration, tell func(operator.Note)) error {
-	err := process.Of(o.Operator).EndAll(ctx, s, grace, false, tell)
+func (o Operator) Abandon(ctx context.Context, s *operator.State, grace time.Duration, note func(operator.Note)) error {
+	err := process.Of(o.Operator).EndAll(ctx, s, grace, false, note)
 	_, aerr := process.Of(o.Operator).Archive(ctx, s, endedFailed)
-	return errors.Join(err, aerr, process.Of(o.Operator).Sweep(ctx, s, tell))
+	return errors.Join(err, aerr, process.Of(o.Operator).Sweep(ctx, s, note))
 }
 
 // accept keeps the team file that the operator named: the copy is the only one that

@@ -141,7 +141,7 @@ func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (sp
 	id, err := spawn.Identify(pid)
 	life := spawn.Gone
 	if err == nil {
-		life, err = id.Life()
+		life, err = id.State()
 	}
 	switch {
 	case errors.Is(err, spawn.ErrGone), err == nil && life == spawn.Gone:
@@ -240,7 +240,7 @@ func (o Operator) sessionProcess(ctx context.Context, session string) (int, erro
 			switch {
 			case f.PID == 0:
 				looked = append(looked, fmt.Sprintf("%s: it is that session's, and names no process (leadProcess)", o.Root.TeamDir(n)))
-			case f.Life == spawn.Gone:
+			case f.Process == spawn.Gone:
 				looked = append(looked, fmt.Sprintf("%s: it is that session's, and its process %d is gone", o.Root.TeamDir(n), f.PID))
 			default:
 				return f.PID, nil

@@ -63,9 +63,9 @@ const (
 
 // RestoreOptions are the settings of Restore.
 type RestoreOptions struct {
-	As    waggle.TeamName // "": the name it has in the backup
-	Force bool            // archive a team that is there, and end what of it runs
-	Tell  func(r inspect.Running, ends bool)
+	As     waggle.TeamName // "": the name it has in the backup
+	Force  bool            // archive a team that is there, and end what of it runs
+	Report func(r inspect.Running, ends bool)
 }
 
 // Restored says what a restore did.
@@ -140,15 +140,15 @@ func (o Operator) makeRoom(ctx context.Context, name waggle.TeamName, do Restore
 	if err != nil {
 		return err
 	}
-	cause := facts.Life().May(team.OnRestore)
+	cause := facts.State().May(team.OnRestore)
 	if cause == nil {
 		return nil
 	}
 	if !do.Force {
-		return &operator.Error{Kind: operator.Refused, Op: "restore", Err: cause, Msg: fmt.Sprintf("there is a team %s, which is %s", name, facts.Life()),
+		return &operator.Error{Kind: operator.Refused, Op: "restore", Err: cause, Msg: fmt.Sprintf("there is a team %s, which is %s", name, facts.State()),
 			Next: operator.NextRestoreElsewhere.With()}
 	}
-	d, err := o.Delete(ctx, name, DeleteOptions{Force: true, Tasks: true, Keep: true, Tell: do.Tell})
+	d, err := o.Delete(ctx, name, DeleteOptions{Force: true, Tasks: true, Keep: true, Report: do.Report})
 	if err != nil {
 		return err
 	}

@@ -209,7 +209,7 @@ func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team,
 // Clear frees a name for a new team. A live team of that name is an error; a leftover
 // of ours whose processes have ended is ended and archived; a team of another program
 // is not touched. It reports an archived team that could have been resumed.
-func (o Operator) Clear(ctx context.Context, name waggle.TeamName, tell func(operator.Note)) error {
+func (o Operator) Clear(ctx context.Context, name waggle.TeamName, note func(operator.Note)) error {
 	if _, err := os.Lstat(o.Root.TeamDir(name)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -234,8 +234,8 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, tell func(ope
 		if err == nil && place == "" {
 			err = unknown("run", name)
 		}
-		if err == nil && tell != nil {
-			tell(process.Of(o.Operator).MailNote(name, place))
+		if err == nil && note != nil {
+			note(process.Of(o.Operator).MailNote(name, place))
 		}
 		return err
 	}
@@ -249,8 +249,8 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, tell func(ope
 	}
 	left := interrupted(s)
 	place, err := process.Of(o.Operator).Archive(ctx, s, record.LeftReplaced)
-	if err == nil && left != "" && tell != nil {
-		tell(operator.Note{What: "archived", Member: "", Text: fmt.Sprintf("an earlier team %s that was cut short with %s; it could have been resumed, and is in %s now", name, left, place)})
+	if err == nil && left != "" && note != nil {
+		note(operator.Note{What: "archived", Member: "", Text: fmt.Sprintf("an earlier team %s that was cut short with %s; it could have been resumed, and is in %s now", name, left, place)})
 	}
 	return err
 }

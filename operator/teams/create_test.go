@@ -116,14 +116,14 @@ func TestClear(t *testing.T) {
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
 	var told []operator.Note
-	tell := func(n operator.Note) { told = append(told, n) }
-	if err := o.Clear(ctx, "none", tell); err != nil || len(told) != 0 {
+	note := func(n operator.Note) { told = append(told, n) }
+	if err := o.Clear(ctx, "none", note); err != nil || len(told) != 0 {
 		t.Errorf("%v, %v", told, err)
 	}
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	join(t, tm, teamfile.FileMember{Name: "ann"})
 	archive := tm.State().Dir.Archive()
-	if err := o.Clear(ctx, "api", tell); err != nil || exists(op.Root.TeamDir("api")) {
+	if err := o.Clear(ctx, "api", note); err != nil || exists(op.Root.TeamDir("api")) {
 		t.Fatal(err)
 	}
 	if len(told) != 1 || !strings.Contains(told[0].Text, "cut short with 1 members and 0 open questions") || !strings.Contains(told[0].Text, archive) {
@@ -131,9 +131,9 @@ func TestClear(t *testing.T) {
 	}
 	live := operatortest.Team(t, op, "live", record.PolicySet{})
 	live.Member("ann", operatortest.Idle)
-	operatortest.Fails(t, o.Clear(ctx, "live", tell), operator.Locked, "team live is live")
+	operatortest.Fails(t, o.Clear(ctx, "live", note), operator.Locked, "team live is live")
 	operatortest.Abroad(t, op, abroad)
-	operatortest.Fails(t, o.Clear(ctx, abroad, tell), operator.Refused, "of which this waggle has no records")
+	operatortest.Fails(t, o.Clear(ctx, abroad, note), operator.Refused, "of which this waggle has no records")
 	if !exists(op.Root.TeamDir("live")) || !exists(op.Root.TeamDir(abroad)) {
 		t.Error("it is gone all the same")
 	}
@@ -143,7 +143,7 @@ func TestClear(t *testing.T) {
 		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "deleted"}}}
 	})
 	told = nil
-	if err := o.Clear(ctx, "done", tell); err != nil || len(told) != 0 || exists(op.Root.TeamDir("done")) {
+	if err := o.Clear(ctx, "done", note); err != nil || len(told) != 0 || exists(op.Root.TeamDir("done")) {
 		t.Errorf("%+v, %v", told, err)
 	}
 }

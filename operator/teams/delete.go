@@ -75,9 +75,9 @@ type DeleteOptions struct {
 	Force bool // end what runs first
 	Tasks bool // the task list too; else it stays where it is
 	Keep  bool // archive another program's team too
-	// Tell is told of each process that runs before anything is done: whether it
+	// Report gets each process that runs before anything is done: whether it
 	// will be ended, or is another program's and left alone. May be nil.
-	Tell func(r inspect.Running, ends bool)
+	Report func(r inspect.Running, ends bool)
 }
 
 // Deleted says what a deletion did.
@@ -91,7 +91,7 @@ type Deleted struct {
 
 // Delete removes a team: its registry, its mailboxes, its sockets, and by choice
 // its task list. What waggle led is archived, another program's team is removed. A
-// team that runs is refused (team.LifeTable) unless Force is set, which ends the
+// team that runs is refused (team.Transitions) unless Force is set, which ends the
 // processes that waggle started, by their recorded identities; those of other
 // programs are never ended.
 func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOptions) (*Deleted, error) {
@@ -153,7 +153,7 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 	if err != nil {
 		return nil, err
 	}
-	if err := facts.Life().May(team.OnDelete); err != nil {
+	if err := facts.State().May(team.OnDelete); err != nil {
 		if err := o.endFirst(ctx, tv, s, do, d, err); err != nil {
 			return nil, err
 		}
@@ -209,8 +209,8 @@ func (o Operator) endFirst(ctx context.Context, tv *inspect.TeamView, s *operato
 			Next: operator.NextDeleteForce.With()}
 	}
 	for _, r := range tv.Live {
-		if do.Tell != nil {
-			do.Tell(r, s != nil)
+		if do.Report != nil {
+			do.Report(r, s != nil)
 		}
 	}
 	if s == nil {

@@ -104,7 +104,7 @@ func TestDeleteOfATeamThatRuns(t *testing.T) {
 		t.Fatal(held, err)
 	}
 	var told []inspect.Running
-	do := teams.DeleteOptions{Force: true, Tell: func(r inspect.Running, ends bool) {
+	do := teams.DeleteOptions{Force: true, Report: func(r inspect.Running, ends bool) {
 		if told = append(told, r); !ends {
 			t.Errorf("%+v", r)
 		}

@@ -56,7 +56,7 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 	if err != nil {
 		return nil, err
 	}
-	s, _, err := mail.Of(o.Operator).Ledger(ctx, cfg)
+	s, _, err := mail.Of(o.Operator).JournalOf(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 	if g.Registered, err = o.guestEntry(ctx, s, cfg, n); err != nil {
 		return nil, err
 	}
-	if g.State, _, err = mail.Of(o.Operator).Ledger(ctx, cfg); err != nil {
+	if g.State, _, err = mail.Of(o.Operator).JournalOf(ctx, cfg); err != nil {
 		return nil, err
 	}
 	m, ok := g.State.Lead.Member(n.Name)

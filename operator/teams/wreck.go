@@ -15,8 +15,8 @@ func (o Operator) deleteWreck(ctx context.Context, s *operator.State, do DeleteO
 			continue
 		}
 		r := inspect.Running{Name: m.Name, PID: m.Process.ID.PID}
-		if do.Tell != nil {
-			do.Tell(r, true)
+		if do.Report != nil {
+			do.Report(r, true)
 		}
 		d.Ended = append(d.Ended, r)
 	}

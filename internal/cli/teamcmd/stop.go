@@ -35,7 +35,7 @@ verified. That takes ten seconds more at most. --force does not ask.
 			if err != nil {
 				return err
 			}
-			so.Tell = a.SayNote
+			so.Note = a.SayNote
 			end, err := process.Of(op).Stop(cmd.Context(), name, args[0], so)
 			if err != nil {
 				return err
@@ -72,7 +72,7 @@ time and was ended.`,
 			if err != nil {
 				return err
 			}
-			so.Tell = a.SayNote
+			so.Note = a.SayNote
 			d, err := process.Of(op).Down(cmd.Context(), name, so)
 			if err != nil {
 				return err

@@ -195,7 +195,7 @@ func teamDeleteCmd(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			do.Tell = func(r inspect.Running, ends bool) { sayEnding(a, r, ends) }
+			do.Report = func(r inspect.Running, ends bool) { sayEnding(a, r, ends) }
 			d, err := teams.Of(op).Delete(cmd.Context(), name, do)
 			if err != nil {
 				return err

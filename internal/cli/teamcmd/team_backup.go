@@ -138,7 +138,7 @@ read. Only when the journal here is that of the very same team does it go on.`,
 				defer f.Close()
 				in = f
 			}
-			do.Tell = func(r inspect.Running, ends bool) { sayEnding(a, r, ends) }
+			do.Report = func(r inspect.Running, ends bool) { sayEnding(a, r, ends) }
 			rs, err := teams.Of(op).Restore(cmd.Context(), in, do)
 			if err != nil {
 				return err

@@ -75,7 +75,7 @@ func up(ctx context.Context, a *app.App, f *teamfile.File, l leadFlags) error {
 	}
 	attend(a, &l)
 	l.lo.Whole = true
-	s, err := supervise.Of(op).Raise(ctx, f, l.lo.Attended, a.SayNote)
+	s, err := supervise.Of(op).Prepare(ctx, f, l.lo.Attended, a.SayNote)
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func resume(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 			a.Say("team %s is led by process %d and every member runs: there is nothing to resume", name, p.PID)
 			return nil
 		}
-		if err := supervise.Of(op).Revive(ctx, s, l.lo); err != nil {
+		if err := supervise.Of(op).Restart(ctx, s, l.lo); err != nil {
 			return err
 		}
 		return raised(ctx, a, op, s)

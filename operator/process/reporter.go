@@ -11,45 +11,45 @@ import (
 	"waggle/record"
 )
 
-// Teller reports events of a team to a face, each event once.
-type Teller struct {
-	S    *operator.State
-	now  func() time.Time
-	To   func(operator.Note) // nil: nobody is told
-	told map[string]bool     // what was
-	Died func(name string)   // is told of a member that has died; may be nil
+// Reporter reports events of a team to a face, each event once.
+type Reporter struct {
+	S        *operator.State
+	now      func() time.Time
+	To       func(operator.Note) // nil: nobody is told
+	reported map[string]bool     // what was
+	Died     func(name string)   // is told of a member that has died; may be nil
 }
 
-// Teller is one that has told nothing yet.
-func (o Operator) Teller(s *operator.State, to func(operator.Note)) *Teller {
-	return &Teller{S: s, now: o.Minter.Now, To: to, told: map[string]bool{}}
+// Reporter is one that has told nothing yet.
+func (o Operator) Reporter(s *operator.State, to func(operator.Note)) *Reporter {
+	return &Reporter{S: s, now: o.Minter.Now, To: to, reported: map[string]bool{}}
 }
 
 // Note reports one event.
-func (t *Teller) Note(n operator.Note) {
+func (t *Reporter) Note(n operator.Note) {
 	if t.To != nil {
 		t.To(n)
 	}
 }
 
 // Once reports an event unless it was reported before.
-func (t *Teller) Once(key string, n operator.Note) {
-	if !t.told[key] {
-		t.told[key] = true
+func (t *Reporter) Once(key string, n operator.Note) {
+	if !t.reported[key] {
+		t.reported[key] = true
 		t.Note(n)
 	}
 }
 
 // Mute marks what is on record already as told.
-func (t *Teller) Mute() {
+func (t *Reporter) Mute() {
 	to := t.To
 	t.To = nil
-	t.Tell()
+	t.Report()
 	t.To = to
 }
 
-// Tell reports what is new on record.
-func (t *Teller) Tell() {
+// Report appends what is new on record.
+func (t *Reporter) Report() {
 	lead := t.S.Lead
 	for _, m := range lead.Members {
 		name := string(m.Name)
@@ -75,7 +75,7 @@ func (t *Teller) Tell() {
 }
 
 // request tells what became of a request.
-func (t *Teller) request(q *control.Request) {
+func (t *Reporter) request(q *control.Request) {
 	m, _ := t.S.Lead.ByInstance(q.Instance)
 	key := string(q.Instance) + string(q.Kind) + string(q.ID)
 	t.Once("asked "+key, operator.Note{What: "asked", Member: string(m.Name), Text: fmt.Sprintf("%s %s", decide.Describe(q.Kind, q.Ask), q.ID)})

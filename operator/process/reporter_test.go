@@ -32,9 +32,9 @@ func TestTeller(t *testing.T) {
 	s := r.Until("ann asks", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
 	said, late := &operatortest.Heard{}, &operatortest.Heard{}
 	var died []string
-	first, second := o.Teller(s, said.Tell), o.Teller(s, late.Tell)
+	first, second := o.Reporter(s, said.Note), o.Reporter(s, late.Note)
 	first.Died = func(name string) { died = append(died, name) }
-	first.Tell()
+	first.Report()
 	second.Mute()
 	if said.Of("asked", "Bash") != 1 || len(late.All()) != 0 {
 		t.Errorf("told %+v, and %+v", said.All(), late.All())
@@ -52,8 +52,8 @@ func TestTeller(t *testing.T) {
 		journal.Draft{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: "x", Box: "team-lead", From: "mallory", Kind: "idle_notification", ID: "7", Why: "no record"}},
 		left(eve.Instance, record.LeftDied))
 	for range 2 {
-		first.Tell()
-		second.Tell()
+		first.Report()
+		second.Report()
 	}
 	for _, h := range []*operatortest.Heard{said, late} {
 		for what, part := range map[string]string{"decided": "deny by operator: not now", "unverified": "idle_notification 7: no record", "died": "signal killed; it is started again in ", "left": "died"} {
@@ -73,7 +73,7 @@ func TestTeller(t *testing.T) {
 	if said.Of("mine", "") != 1 {
 		t.Errorf("told %+v", said.All())
 	}
-	silent := o.Teller(s, nil)
+	silent := o.Reporter(s, nil)
 	silent.Note(operator.Note{What: "x"}) // nobody is told
-	silent.Tell()
+	silent.Report()
 }

@@ -2,8 +2,8 @@ package view
 
 import "waggle/operator/inspect"
 
-// SignsDocument are the evidence for how a member is. Times are "" where there is none.
-type SignsDocument struct {
+// EvidenceDocument is the evidence for how a member is. Times are "" where there is none.
+type EvidenceDocument struct {
 	Process  ProcessDocument   `json:"process"`
 	Journal  JournalDocument   `json:"journal"`
 	Orders   OrdersDocument    `json:"orders"`
@@ -79,11 +79,11 @@ type ToolDocument struct {
 	Argv string `json:"argv"`
 }
 
-func signs(g *inspect.Signs) *SignsDocument {
+func evidence(g *inspect.Evidence) *EvidenceDocument {
 	if g == nil {
 		return nil
 	}
-	d := &SignsDocument{
+	d := &EvidenceDocument{
 		Process:  ProcessDocument{g.Process.PID, g.Process.Start, g.Process.Epoch, stamp(g.Process.Since), g.Process.State, g.Process.Problem},
 		Journal:  JournalDocument{g.Journal.State, g.Journal.LastKind, stamp(g.Journal.LastAt), g.Journal.Problem},
 		Orders:   OrdersDocument{g.Orders.Unapplied, stamp(g.Orders.Oldest), g.Orders.Watched.Milliseconds()},

@@ -26,21 +26,21 @@ import (
 	"waggle/task"
 )
 
-// Signs are the evidence for how a member is . A time is zero where there is none.
-type Signs struct {
-	Process  ProcessSign
-	Journal  JournalSign
-	Orders   OrdersSign
-	Mailbox  MailboxSign
-	Output   OutputSign
-	Terminal *TerminalSign      // null: it has none, or none is known any more
-	Died     *DiedSign          // null: its newest start has not died, as far as is on record
-	Tools    []process.ToolSign // what a dead process of it has left running
+// Evidence is what the state of a member rests on. A time is zero where there is none.
+type Evidence struct {
+	Process  ProcessEvidence
+	Journal  JournalEvidence
+	Orders   OrdersEvidence
+	Mailbox  MailboxEvidence
+	Output   OutputEvidence
+	Terminal *TerminalEvidence  // null: it has none, or none is known any more
+	Died     *DiedEvidence      // null: its newest start has not died, as far as is on record
+	Tools    []process.LeftTool // what a dead process of it has left running
 	Stopping string             // why its end is expected; "" when it is not
 }
 
-// ProcessSign is what the process table says of the recorded process.
-type ProcessSign struct {
+// ProcessEvidence is what the process table says of the recorded process.
+type ProcessEvidence struct {
 	PID     int    // 0: none is on record
 	Start   string // kernel start time, opaque
 	Epoch   uint64 // which start of the member it is, from 1
@@ -49,38 +49,38 @@ type ProcessSign struct {
 	Problem string
 }
 
-// JournalSign is what the member's own journal says.
-type JournalSign struct {
+// JournalEvidence is what the member's own journal says.
+type JournalEvidence struct {
 	State    string // of the worker's machine; "" without a journal
 	LastKind string
 	LastAt   time.Time
 	Problem  string // why it cannot be read
 }
 
-// OrdersSign is about orders of the lead that the member has not applied.
-type OrdersSign struct {
+// OrdersEvidence is about orders of the lead that the member has not applied.
+type OrdersEvidence struct {
 	Unapplied int
 	Oldest    time.Time
 	Watched   time.Duration // for how long the oldest was seen to stay unapplied, in time in which this program ran
 }
 
-// MailboxSign is what is unread in the member's mailbox.
-type MailboxSign struct {
+// MailboxEvidence is what is unread in the member's mailbox.
+type MailboxEvidence struct {
 	Control int
 	Chat    int
 	Oldest  string // time of the oldest that is control: a claim, so it is text, as the entry says
 	Problem string
 }
 
-// OutputSign is the member's output.log.
-type OutputSign struct {
+// OutputEvidence is the member's output.log.
+type OutputEvidence struct {
 	Path string
 	Size int64
 	At   time.Time // when it was written last; zero: there is none
 }
 
-// TerminalSign is what the holder of the member's terminal tells.
-type TerminalSign struct {
+// TerminalEvidence is what the holder of the member's terminal tells.
+type TerminalEvidence struct {
 	Socket string // where somebody can attach
 	Pane   string // of a multiplexer; "" for none
 	Server string // the multiplexer's socket
@@ -89,16 +89,16 @@ type TerminalSign struct {
 	Exit   string // and how
 }
 
-// DiedSign is the end of a process as it is on record.
-type DiedSign struct {
+// DiedEvidence is the end of a process as it is on record.
+type DiedEvidence struct {
 	At      time.Time
 	Detail  string
 	Restart time.Time // zero: it is not started again by itself
 	GaveUp  bool
 }
 
-// looker gathers facts of the members of one team.
-type looker struct {
+// probe gathers facts of the members of one team.
+type probe struct {
 	o       Operator
 	s       *operator.State
 	broken  string // why the leader's journal cannot be read
@@ -112,10 +112,10 @@ type looker struct {
 	marked  []spawn.Marked             // when some member's process is dead; nil: not looked for
 }
 
-// looker reads what is the same for all members. What cannot be read is left out:
+// probe reads what is the same for all members. What cannot be read is left out:
 // it only says less.
-func (o Operator) looker(ctx context.Context, s *operator.State, led bool) *looker {
-	k := &looker{o: o, s: s, led: led, broken: reason(s.Broken), now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
+func (o Operator) probe(ctx context.Context, s *operator.State, led bool) *probe {
+	k := &probe{o: o, s: s, led: led, broken: reason(s.Broken), now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
 	k.held, _ = o.Terminals(s)
 	if board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{}); err == nil {
 		k.tasks, _, _ = board.All(ctx)
@@ -132,16 +132,16 @@ func reason(err error) string {
 
 // look gathers what is known of one member. w is nil when there is no journal of it
 // that can be read.
-func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Signs, *control.Worker) {
+func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evidence, *control.Worker) {
 	f := MemberFacts{Now: k.now, Led: k.led, Files: m.Trust == record.FileTrust, Since: m.Since, Ending: ending(m), Broken: k.broken}
-	g := &Signs{Stopping: f.Ending, Journal: JournalSign{Problem: k.broken}}
+	g := &Evidence{Stopping: f.Ending, Journal: JournalEvidence{Problem: k.broken}}
 	k.process(m, &f, g)
 	k.tools(m, g)
 	k.output(m, &f, g)
 	k.mailbox(ctx, m, g)
 	if m.Died != nil {
 		f.Death = &Death{At: m.DiedAt, Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
-		g.Died = &DiedSign{At: m.DiedAt, Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
+		g.Died = &DiedEvidence{At: m.DiedAt, Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
 		if m.Died.Again != nil {
 			f.Death.Again, g.Died.Restart = *m.Died.Again, *m.Died.Again
 		}
@@ -157,7 +157,7 @@ func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Sig
 	w, err := k.s.Worker(m.Instance)
 	if err != nil {
 		f.Broken = err.Error()
-		g.Journal = JournalSign{Problem: f.Broken}
+		g.Journal = JournalEvidence{Problem: f.Broken}
 		return f, g, nil
 	}
 	k.journal(m, w, &f, g)
@@ -166,8 +166,8 @@ func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Sig
 
 // tools looks for what is left of a dead process. Where it cannot be looked there are
 // none to show.
-func (k *looker) tools(m *control.Member, g *Signs) {
-	g.Tools = []process.ToolSign{}
+func (k *probe) tools(m *control.Member, g *Evidence) {
+	g.Tools = []process.LeftTool{}
 	if m.Trust == record.FileTrust || m.Process == nil || !operator.Gone(m.Process.ID) {
 		return
 	}
@@ -195,16 +195,16 @@ func ending(m *control.Member) string {
 	return ""
 }
 
-func (k *looker) process(m *control.Member, f *MemberFacts, g *Signs) {
+func (k *probe) process(m *control.Member, f *MemberFacts, g *Evidence) {
 	if m.Process == nil {
 		g.Process.State = "none"
 		return
 	}
 	id := m.Process.ID
 	f.PID, f.StartedAt, f.Inside = id.PID, m.ProcAt, id.Inside
-	g.Process = ProcessSign{PID: id.PID, Start: id.Start, Epoch: m.Process.Epoch, Since: m.ProcAt}
-	life, err := id.Life()
-	if f.Life = life; err != nil {
+	g.Process = ProcessEvidence{PID: id.PID, Start: id.Start, Epoch: m.Process.Epoch, Since: m.ProcAt}
+	life, err := id.State()
+	if f.Process = life; err != nil {
 		f.Unseen = err.Error()
 		life = "unknown"
 	}
@@ -216,13 +216,13 @@ func (k *looker) process(m *control.Member, f *MemberFacts, g *Signs) {
 	}
 }
 
-func terminalSign(h terminal.Held) *TerminalSign {
-	t := &TerminalSign{Socket: h.Place.Socket, Holder: string(spawn.Gone), Ended: h.Ended}
+func terminalSign(h terminal.Held) *TerminalEvidence {
+	t := &TerminalEvidence{Socket: h.Place.Socket, Holder: string(spawn.Gone), Ended: h.Ended}
 	if p := h.Place.Pane; p != nil {
 		t.Pane, t.Server = p.ID, p.Socket
 	}
 	if h.Place.Holder != nil {
-		life, err := h.Place.Holder.Life()
+		life, err := h.Place.Holder.State()
 		if t.Holder = string(life); err != nil {
 			t.Holder = "unknown"
 		}
@@ -241,7 +241,7 @@ func (o Operator) logPath(name waggle.TeamName, member waggle.MemberName) string
 	return filepath.Join(o.Root.MemberDir(name, member), task.LogName)
 }
 
-func (k *looker) output(m *control.Member, f *MemberFacts, g *Signs) {
+func (k *probe) output(m *control.Member, f *MemberFacts, g *Evidence) {
 	g.Output.Path = k.o.logPath(k.s.Team, m.Name)
 	st, err := os.Lstat(g.Output.Path)
 	if err != nil {
@@ -253,7 +253,7 @@ func (k *looker) output(m *control.Member, f *MemberFacts, g *Signs) {
 	}
 }
 
-func (k *looker) mailbox(ctx context.Context, m *control.Member, g *Signs) {
+func (k *probe) mailbox(ctx context.Context, m *control.Member, g *Evidence) {
 	box, err := k.o.Boxes(k.s.Team).Open(m.Name, mailbox.Options{Unmended: true})
 	var unread []mailbox.Entry
 	if err == nil {
@@ -277,7 +277,7 @@ func (k *looker) mailbox(ctx context.Context, m *control.Member, g *Signs) {
 }
 
 // saidByFile is what such a member said to the lead: it asks, or it is idle.
-func (k *looker) saidByFile(m *control.Member, f *MemberFacts) {
+func (k *probe) saidByFile(m *control.Member, f *MemberFacts) {
 	for _, r := range k.s.Lead.Pending() {
 		if r.Instance == m.Instance && f.Asks == nil {
 			f.Asks = &Waits{What: "asks by file: " + decide.Describe(r.Kind, r.Ask), Since: r.Seen}
@@ -287,7 +287,7 @@ func (k *looker) saidByFile(m *control.Member, f *MemberFacts) {
 }
 
 // registered is what config.json says of a member that waggle does not run.
-func (k *looker) registered(ctx context.Context, m *control.Member, f *MemberFacts) {
+func (k *probe) registered(ctx context.Context, m *control.Member, f *MemberFacts) {
 	cfg, err := k.o.Registry(ctx, k.s.Team)
 	if err != nil {
 		return
@@ -297,7 +297,7 @@ func (k *looker) registered(ctx context.Context, m *control.Member, f *MemberFac
 	}
 }
 
-func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g *Signs) {
+func (k *probe) journal(m *control.Member, w *control.Worker, f *MemberFacts, g *Evidence) {
 	g.Journal.LastKind = w.Last.Kind
 	if w.Epoch > 0 {
 		g.Journal.State, g.Journal.LastAt = string(w.State()), w.Last.At
@@ -362,7 +362,7 @@ func reading(stdin string) string {
 }
 
 // asks tells whom a question waits for. One that is answered waits for nobody.
-func (k *looker) asks(c *control.Call, f *MemberFacts) {
+func (k *probe) asks(c *control.Call, f *MemberFacts) {
 	r, seen := k.s.Lead.Request(c.Key)
 	what := "waits for an answer to " + string(c.ID)
 	if record.GateOf(c.Kind) == policy.GatePlan {
@@ -380,7 +380,7 @@ func (k *looker) asks(c *control.Call, f *MemberFacts) {
 }
 
 // todo finds whom a task waits for that the member has to do.
-func (k *looker) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
+func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 	f.Held = "has task " + t.ID + " to begin"
 	for _, mine := range k.tasks {
 		if string(mine.ID) != t.ID {
@@ -400,7 +400,7 @@ func (k *looker) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 
 // orders looks for what the member should have applied. What was ordered before its
 // process started is counted from the start.
-func (k *looker) orders(m *control.Member, w *control.Worker, f *MemberFacts, g *Signs) {
+func (k *probe) orders(m *control.Member, w *control.Worker, f *MemberFacts, g *Evidence) {
 	for _, ord := range k.s.Lead.Unclosed(m.Instance) {
 		if ord.Words != nil || !w.Wants(ord) {
 			continue
@@ -428,7 +428,7 @@ const watchEvery = 100 * time.Millisecond
 // confirm gives members time whose orders are old, until they are applied or were
 // seen to stay for long enough. It waits by timers, which stand still while the
 // machine sleeps, so that a sleep alone is never seen as a stall.
-func (k *looker) confirm(ctx context.Context) error {
+func (k *probe) confirm(ctx context.Context) error {
 	late := time.NewTimer(stallWatched)
 	defer late.Stop()
 	tick := time.NewTicker(watchEvery)
@@ -466,14 +466,14 @@ func (k *looker) confirm(ctx context.Context) error {
 }
 
 // first is the seq of the oldest order that a member has not applied, 0 for none.
-func (k *looker) first(m *control.Member) uint64 {
+func (k *probe) first(m *control.Member) uint64 {
 	w, err := k.s.Worker(m.Instance)
 	if err != nil {
 		return 0
 	}
 	var f MemberFacts
-	fresh := &looker{s: k.s, oldest: map[record.Instance]uint64{}}
-	fresh.orders(m, w, &f, &Signs{})
+	fresh := &probe{s: k.s, oldest: map[record.Instance]uint64{}}
+	fresh.orders(m, w, &f, &Evidence{})
 	return fresh.oldest[m.Instance]
 }
 
@@ -484,7 +484,7 @@ func (f MemberFacts) suspect() bool {
 	}
 	o := *f.Overdue
 	o.Watched, f.Overdue = stallWatched, &o
-	return f.Health().State == StateStalled && f.Life == spawn.Running
+	return f.Health().State == StateStalled && f.Process == spawn.Running
 }
 
 // briefly is how much of a command a line of status shows.

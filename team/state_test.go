@@ -10,8 +10,8 @@ import (
 	"waggle/team"
 )
 
-// lifeModel is a team as its facts say, with what each event does to them.
-var lifeModel = map[team.LifeEvent]func(t *rapid.T, f team.Facts) team.Facts{
+// stateModel is a team as its facts say, with what each event does to them.
+var stateModel = map[team.Event]func(t *rapid.T, f team.Facts) team.Facts{
 	team.OnCreate: func(t *rapid.T, f team.Facts) team.Facts {
 		return team.Facts{Exists: true, Members: rapid.IntRange(0, 2).Draw(t, "members")}
 	},
@@ -48,29 +48,29 @@ var lifeModel = map[team.LifeEvent]func(t *rapid.T, f team.Facts) team.Facts{
 	team.OnGone:   func(t *rapid.T, f team.Facts) team.Facts { return team.Facts{} },
 }
 
-// TestLife makes random moves: every allowed move leads to a state of the table, every other one is
+// TestState makes random moves: every allowed move leads to a state of the table, every other one is
 // refused, a team is not deleted while members run, and after a deletion has begun only a new team
 // can follow.
-func TestLife(t *testing.T) {
-	walked := map[team.LifeMove]bool{}
-	var events []team.LifeEvent
-	for on := range lifeModel {
+func TestState(t *testing.T) {
+	walked := map[team.Transition]bool{}
+	var events []team.Event
+	for on := range stateModel {
 		events = append(events, on)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var f team.Facts
 		for range 60 {
 			on := rapid.SampledFrom(events).Draw(t, "event")
-			from := f.Life()
+			from := f.State()
 			if err := from.May(on); err != nil {
-				var life *team.LifeError
+				var life *team.StateError
 				if !errors.As(err, &life) || life.From != from || life.On != on {
 					t.Fatalf("%v", err)
 				}
 				continue
 			}
-			after := lifeModel[on](t, f)
-			if !slices.Contains(team.LifeTable, team.LifeMove{From: from, On: on, To: after.Life()}) {
+			after := stateModel[on](t, f)
+			if !slices.Contains(team.Transitions, team.Transition{From: from, On: on, To: after.State()}) {
 				t.Fatalf("%+v to %+v on %s: the table has no such move", f, after, on)
 			}
 			if after.Deleting && f.Running > 0 {
@@ -79,24 +79,24 @@ func TestLife(t *testing.T) {
 			if f.Deleting && after.Exists && !after.Deleting {
 				t.Fatalf("%+v came back", f)
 			}
-			walked[team.LifeMove{From: from, On: on, To: after.Life()}] = true
+			walked[team.Transition{From: from, On: on, To: after.State()}] = true
 			f = after
 		}
 	})
 	if testing.Short() {
 		return // too few walks to make every move
 	}
-	for _, m := range team.LifeTable {
+	for _, m := range team.Transitions {
 		if !walked[m] {
 			t.Errorf("no walk made the move %+v", m)
 		}
 	}
 }
 
-func TestLifeRefuses(t *testing.T) {
+func TestStateRefuses(t *testing.T) {
 	for _, c := range []struct {
-		from team.Life
-		on   team.LifeEvent
+		from team.State
+		on   team.Event
 	}{
 		{team.Live, team.OnDelete}, {team.Live, team.OnRestore}, {team.Staffed, team.OnCreate}, {team.Assigned, team.OnRestore},
 		{team.Absent, team.OnJoin}, {team.Absent, team.OnDelete}, {team.Empty, team.OnAssign}, {team.Empty, team.OnLeave},
@@ -106,7 +106,7 @@ func TestLifeRefuses(t *testing.T) {
 			t.Errorf("%s allows %s", c.from, c.on)
 		}
 	}
-	if slices.Contains(team.LifeTable, team.LifeMove{From: team.Empty, On: team.OnJoin, To: team.Live}) {
+	if slices.Contains(team.Transitions, team.Transition{From: team.Empty, On: team.OnJoin, To: team.Live}) {
 		t.Error("a join starts nothing")
 	}
 }

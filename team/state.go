@@ -2,50 +2,50 @@ package team
 
 import "fmt"
 
-// Life is the state of a team between create and delete. It is not stored: Facts.Life derives it
+// State is the state of a team between create and delete. It is not stored: Facts.State derives it
 // from the files.
-type Life string
+type State string
 
 // States of a team's life.
 const (
-	Absent   Life = "absent"   // no registry
-	Empty    Life = "empty"    // no member but the lead
-	Staffed  Life = "staffed"  // members, none of whom has work
-	Assigned Life = "assigned" // a member owns an unfinished task
-	Live     Life = "live"     // a process of the team runs
-	Deleting Life = "deleting" // its end is on record, its files are on their way
+	Absent   State = "absent"   // no registry
+	Empty    State = "empty"    // no member but the lead
+	Staffed  State = "staffed"  // members, none of whom has work
+	Assigned State = "assigned" // a member owns an unfinished task
+	Live     State = "live"     // a process of the team runs
+	Deleting State = "deleting" // its end is on record, its files are on their way
 )
 
-// LifeEvent is what happens to a team as a whole.
-type LifeEvent string
+// Event is what happens to a team as a whole.
+type Event string
 
 // Events of a team's life.
 const (
-	OnCreate  LifeEvent = "create"
-	OnRestore LifeEvent = "restore" // from a backup
-	OnJoin    LifeEvent = "join"
-	OnLeave   LifeEvent = "leave"
-	OnAssign  LifeEvent = "assign"
-	OnFinish  LifeEvent = "finish" // a task is completed, released or removed
-	OnStart   LifeEvent = "start"  // a member's process, or a leader
-	OnEnd     LifeEvent = "end"    // of one of them
-	OnEndAll  LifeEvent = "end all"
-	OnDelete  LifeEvent = "delete"
-	OnGone    LifeEvent = "gone" // the files are away
+	OnCreate  Event = "create"
+	OnRestore Event = "restore" // from a backup
+	OnJoin    Event = "join"
+	OnLeave   Event = "leave"
+	OnAssign  Event = "assign"
+	OnFinish  Event = "finish" // a task is completed, released or removed
+	OnStart   Event = "start"  // a member's process, or a leader
+	OnEnd     Event = "end"    // of one of them
+	OnEndAll  Event = "end all"
+	OnDelete  Event = "delete"
+	OnGone    Event = "gone" // the files are away
 )
 
-// LifeMove is a transition of a team's state.
-type LifeMove struct {
-	From Life
-	On   LifeEvent
-	To   Life
+// Transition is a transition of a team's state.
+type Transition struct {
+	From State
+	On   Event
+	To   State
 }
 
-// LifeTable has every transition of a team's state: May answers from it, and the tests compare it
+// Transitions has every transition of a team's state: May answers from it, and the tests compare it
 // with a model. Two rows may share From and On: the remaining facts decide between them. There is
 // no row from live to deleting: the members are ended first. Any process may finish a deletion that
 // has begun, and nothing else is allowed then.
-var LifeTable = []LifeMove{
+var Transitions = []Transition{
 	{Absent, OnCreate, Empty},
 	{Absent, OnCreate, Staffed},
 	{Absent, OnRestore, Empty},
@@ -101,8 +101,8 @@ type Facts struct {
 	Running  int  // processes of it that run, its leader included
 }
 
-// Life returns the state of a team with these facts.
-func (f Facts) Life() Life {
+// State returns the state of a team with these facts.
+func (f Facts) State() State {
 	switch {
 	case !f.Exists:
 		return Absent
@@ -118,24 +118,24 @@ func (f Facts) Life() Life {
 	return Staffed
 }
 
-// LifeError reports something that cannot happen to a team where it is.
-type LifeError struct {
-	From Life
-	On   LifeEvent
+// StateError reports something that cannot happen to a team where it is.
+type StateError struct {
+	From State
+	On   Event
 }
 
-func (e *LifeError) Error() string {
+func (e *StateError) Error() string {
 	return fmt.Sprintf("team: it is %s, which allows no %s", e.From, e.On)
 }
 
-// May returns nil when LifeTable has a row for this state and event, otherwise a *LifeError. It
+// May returns nil when Transitions has a row for this state and event, otherwise a *StateError. It
 // serves operations on a whole team, a deletion or a restore. Operations on members and tasks have
 // checks of their own.
-func (l Life) May(on LifeEvent) error {
-	for _, m := range LifeTable {
+func (l State) May(on Event) error {
+	for _, m := range Transitions {
 		if m.From == l && m.On == on {
 			return nil
 		}
 	}
-	return &LifeError{From: l, On: on}
+	return &StateError{From: l, On: on}
 }

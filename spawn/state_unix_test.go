@@ -15,10 +15,10 @@ import (
 )
 
 // lives waits until a process has a state.
-func lives(t *testing.T, id spawn.Identity, want spawn.Life) {
+func hasState(t *testing.T, id spawn.Identity, want spawn.State) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // real clock: the system stops and continues a process
-		got, err := id.Life()
+		got, err := id.State()
 		if got == want && err == nil {
 			return
 		}
@@ -28,7 +28,7 @@ func lives(t *testing.T, id spawn.Identity, want spawn.Life) {
 	}
 }
 
-// Life distinguishes a stopped process from one that runs and from one that is gone; a stopped
+// State distinguishes a stopped process from one that runs and from one that is gone; a stopped
 // process is alive.
 func TestLife(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
@@ -41,21 +41,21 @@ func TestLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lives(t, id, spawn.Running)
+	hasState(t, id, spawn.Running)
 	for _, step := range []struct {
 		signal syscall.Signal
-		want   spawn.Life
+		want   spawn.State
 	}{{syscall.SIGSTOP, spawn.Stopped}, {syscall.SIGCONT, spawn.Running}, {syscall.SIGSTOP, spawn.Stopped}, {syscall.SIGKILL, spawn.Gone}} {
 		if err := cmd.Process.Signal(step.signal); err != nil {
 			t.Fatal(err)
 		}
-		lives(t, id, step.want)
+		hasState(t, id, step.want)
 		if id.Alive() != (step.want != spawn.Gone) {
 			t.Errorf("after %s alive is %v", step.signal, id.Alive())
 		}
 	}
 	_ = cmd.Wait()
-	lives(t, id, spawn.Gone)
+	hasState(t, id, spawn.Gone)
 }
 
 // No call ends a process that another program started.
@@ -80,7 +80,7 @@ func TestTheirsIsNotEnded(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, rung, err)
 		}
 	}
-	lives(t, id, spawn.Running)
+	hasState(t, id, spawn.Running)
 	gone := spawn.Identity{PID: os.Getpid(), PGID: os.Getpid(), Start: "1", Boot: id.Boot, Theirs: true}
 	if rung, err := spawn.StopTree(t.Context(), gone, spawn.Grace{}); rung != spawn.RungGone || err != nil {
 		t.Errorf("one that is gone: %q, %v", rung, err)
