@@ -30,7 +30,7 @@ func TestEscalate(t *testing.T) {
 			Lead: &policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}}
 	}
 	w, _, r := asked(t, set(policy.DecideLeader), tool, bash)
-	if got := w.l.Asked(); len(got) != 1 || got[0] != r {
+	if got := w.l.PendingForLead(); len(got) != 1 || got[0] != r {
 		t.Fatalf("the lead is asked %v", got)
 	}
 	refused[*control.RefusedError](t, w.escalate(r, policy.RoleWorker, w.lead()).Refusal, "passes nothing on")
@@ -49,8 +49,8 @@ func TestEscalate(t *testing.T) {
 	v := verdict(r, true)
 	v.By = policy.RoleLeader
 	refused[*control.RefusedError](t, w.decide(v, w.lead()).Refusal, "decided by operator")
-	if len(w.l.Asked()) != 0 || r.Escalated == nil || r.Escalated.Reason != "over my head" {
-		t.Errorf("asked %d, %+v", len(w.l.Asked()), r.Escalated)
+	if len(w.l.PendingForLead()) != 0 || r.Escalated == nil || r.Escalated.Reason != "over my head" {
+		t.Errorf("asked %d, %+v", len(w.l.PendingForLead()), r.Escalated)
 	}
 	if out := w.decide(verdict(r, true), operator); !out.Changed {
 		t.Errorf("%+v", out)

@@ -168,9 +168,9 @@ func (l *Leader) deciderOf(req *Request) policy.Decider {
 	return d
 }
 
-// Asked lists the open requests that a lead agent is to answer: those that the policy gives to it
+// PendingForLead lists the open requests that a lead agent is to answer: those that the policy gives to it
 // alone or as one of two votes, and that it has neither voted on nor escalated.
-func (l *Leader) Asked() []*Request {
+func (l *Leader) PendingForLead() []*Request {
 	return slices.DeleteFunc(l.Pending(), func(r *Request) bool {
 		d := l.deciderOf(r)
 		voted := slices.ContainsFunc(r.Votes, func(v record.Decided) bool { return v.By == policy.RoleLeader && v.Policy == l.Policy.Policy.Version })

@@ -22,14 +22,14 @@ func (l *Leader) consult() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.consulting || l.ctx.Err() != nil || l.nextAsked() == nil {
+	if l.consulting || l.ctx.Err() != nil || l.nextForLead() == nil {
 		return
 	}
 	l.consulting = true
 	l.agents.Go(func() {
 		for {
 			l.mu.Lock()
-			r := l.nextAsked()
+			r := l.nextForLead()
 			if r == nil || l.ctx.Err() != nil {
 				l.consulting = false
 				l.mu.Unlock()
@@ -48,11 +48,11 @@ func (l *Leader) consult() {
 	})
 }
 
-// nextAsked is the oldest question that the lead agent has not been asked by this
+// nextForLead is the oldest question that the lead agent has not been asked by this
 // process under the policy that holds: a vote counts under its own policy only. The
 // caller holds mu.
-func (l *Leader) nextAsked() *control.Request {
-	for _, r := range l.p.Fold.Asked() {
+func (l *Leader) nextForLead() *control.Request {
+	for _, r := range l.p.Fold.PendingForLead() {
 		if l.consulted[r.Key] < l.p.Fold.Policy.Policy.Version {
 			return r
 		}

@@ -84,7 +84,7 @@ func (r *rig) consulted() {
 	r.pass()
 	spawntest.Await(r.t, "the lead agent answers", func() (ok bool) {
 		r.pass()
-		r.l.View(func(l *control.Leader) { ok = len(l.Asked()) == 0 })
+		r.l.View(func(l *control.Leader) { ok = len(l.PendingForLead()) == 0 })
 		return ok
 	})
 }

@@ -240,7 +240,7 @@ func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 				}
 				out = append(out, s)
 			}
-			if n := len(l.Asked()); n > 0 {
+			if n := len(l.PendingForLead()); n > 0 {
 				t.Errorf("a lead agent is asked %d questions", n)
 			}
 		})

@@ -19,8 +19,8 @@ type Process struct {
 	cancel context.CancelFunc // of what runs in this program; nil: a process of its own
 }
 
-// Place is where a process can be looked at. It is recorded beside its Identity;
-// the zero Place is nowhere: there is only its log.
+// Place is the terminal in which a process can be viewed: its holder, its socket, its pane. It is
+// recorded beside the process's Identity. A process with the zero Place has only its log.
 type Place struct {
 	// Holder is the process that holds its terminal; it ends by itself when the
 	// process has ended.
@@ -66,7 +66,7 @@ func NewProcess(id Identity, place Place, wait func() Exit) *Process {
 // the process has ended.
 func (p *Process) Identity() Identity { return p.id }
 
-// Place says where it can be looked at.
+// Place returns the terminal in which the process can be viewed.
 func (p *Process) Place() Place { return p.place }
 
 // Done is closed when the process has ended and was reaped.

@@ -57,7 +57,7 @@ func unpack(t *testing.T, r team.Root, data []byte, as waggle.TeamName) (*team.U
 		}
 		return nil, err
 	}
-	_, err = u.Place(t.Context(), as, nil, team.Options{})
+	_, err = u.Restore(t.Context(), as, nil, team.Options{})
 	return u, errors.Join(err, u.Close())
 }
 
@@ -137,7 +137,7 @@ func TestRestoreKeepsWhatIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = u.Place(t.Context(), as, nil, team.Options{})
+		_, err = u.Restore(t.Context(), as, nil, team.Options{})
 		if err := u.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestRestoreKeepsWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.Place(t.Context(), "api", nil, team.Options{}); !errors.Is(err, team.ErrExists) || isThere(to.TeamDir("api")) {
+	if _, err := u.Restore(t.Context(), "api", nil, team.Options{}); !errors.Is(err, team.ErrExists) || isThere(to.TeamDir("api")) {
 		t.Errorf("over another task list: %v", err)
 	}
 	if err := u.Close(); err != nil {
@@ -445,7 +445,7 @@ func helperRestore() error {
 	if err != nil {
 		return err
 	}
-	_, err = u.Place(context.Background(), "api", nil, team.Options{Hook: dieAt(step)})
+	_, err = u.Restore(context.Background(), "api", nil, team.Options{Hook: dieAt(step)})
 	return errors.Join(err, u.Close())
 }
 
@@ -468,7 +468,7 @@ func TestKilledWhileRestoring(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = u.Place(t.Context(), "api", nil, team.Options{})
+		_, err = u.Restore(t.Context(), "api", nil, team.Options{})
 		if err := u.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -527,7 +527,7 @@ func TestRestoreRefusedLeavesNothing(t *testing.T) {
 	} {
 		u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
 		if err == nil {
-			_, err = u.Place(t.Context(), "api", nil, team.Options{})
+			_, err = u.Restore(t.Context(), "api", nil, team.Options{})
 			err = errors.Join(err, u.Close())
 		}
 		if err == nil {

@@ -15,22 +15,22 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Place makes a team named as of an unpacked backup, as whose config edit may be
+// Restore makes a team named as of an unpacked backup, as whose config edit may be
 // changed; edit may be nil. The team appears whole or not at all, its tasks before
 // it. It fails with ErrExists when a team of that name, in any case, is there, or a
 // task list that is neither empty nor the one of the backup, file by file. The directories and files that it makes are private.
-func (u *Unpacked) Place(ctx context.Context, as waggle.TeamName, edit func(*Config), o Options) (*Team, error) {
+func (u *Unpacked) Restore(ctx context.Context, as waggle.TeamName, edit func(*Config), o Options) (*Team, error) {
 	if _, err := waggle.ParseTeam(string(as)); err != nil {
 		return nil, fmt.Errorf("team: restore: %w", err)
 	}
 	t := newTeam(u.root, as, o)
-	if err := u.place(ctx, t, edit); err != nil {
+	if err := u.restore(ctx, t, edit); err != nil {
 		return nil, fmt.Errorf("team: restore %s: %w", as, err)
 	}
 	return t, nil
 }
 
-func (u *Unpacked) place(ctx context.Context, t *Team, edit func(*Config)) error {
+func (u *Unpacked) restore(ctx context.Context, t *Team, edit func(*Config)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

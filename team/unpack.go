@@ -49,7 +49,7 @@ func (e *BackupError) Error() string {
 }
 
 // Unpacked is a backup that was read, checked and laid out in a directory of its
-// own, from which Place makes it a team.
+// own, from which Restore makes a team.
 type Unpacked struct {
 	Header   Header // only Team is set when the tar was not made by waggle
 	Verified bool   // every file has the sum that the backup has for it

@@ -230,7 +230,7 @@ func TestLeadAgentAsks(t *testing.T) {
 		if err := j.Refresh(c.ctx); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(fold.Asked()); n != 0 {
+		if n := len(fold.PendingForLead()); n != 0 {
 			t.Errorf("the lead is asked %d of its own questions", n)
 		}
 		r := fold.Pending()[0]

@@ -215,7 +215,7 @@ func TestLeftAlone(t *testing.T) {
 	w := newWorld(t, "repo")
 	want := worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo}
 	w.killed(job{Want: want, At: "recorded"})
-	mine := filepath.Join(w.store.Place, "bob")
+	mine := filepath.Join(w.store.Dir, "bob")
 	w.write(mine, "precious", "x")
 	var there *worktree.ExistsError
 	if _, _, err := w.store.Create(t.Context(), want); !errors.As(err, &there) {

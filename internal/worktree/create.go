@@ -146,13 +146,13 @@ func within(path, dir string) bool {
 
 // place makes the directory for the worktrees.
 func (s Store) place(from checkout) (string, error) {
-	if err := os.MkdirAll(s.Place, 0o700); err != nil {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("worktree: %w", noSpace(err))
 	}
-	if err := os.Chmod(s.Place, 0o700); err != nil {
+	if err := os.Chmod(s.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("worktree: %w", err)
 	}
-	place := real(s.Place)
+	place := real(s.Dir)
 	if within(place, from.Repo) || within(place, from.Common) {
 		return "", fmt.Errorf("%s: %w", place, ErrInside)
 	}

@@ -57,7 +57,7 @@ func makeWorld(t testing.TB, name string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.store = worktree.Store{Git: g, Place: filepath.Join(dir, "place", "api-0123abcd"), Records: filepath.Join(dir, "records")}
+	w.store = worktree.Store{Git: g, Dir: filepath.Join(dir, "place", "api-0123abcd"), Records: filepath.Join(dir, "records")}
 	if err := os.MkdirAll(w.repo, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func (w *world) quiet() {
 	if out := w.git(w.repo, "worktree", "list", "--porcelain"); strings.Count(out, "worktree ") != 1 {
 		w.t.Errorf("worktrees:\n%s", out)
 	}
-	if entries, err := os.ReadDir(w.store.Place); err == nil && len(entries) > 0 {
+	if entries, err := os.ReadDir(w.store.Dir); err == nil && len(entries) > 0 {
 		w.t.Errorf("in the place: %v", entries)
 	}
 }

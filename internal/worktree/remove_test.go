@@ -141,7 +141,7 @@ func TestRemoveOnlyOurs(t *testing.T) {
 	w := newWorld(t, "repo")
 	theirs := filepath.Join(t.TempDir(), "theirs")
 	w.git(w.repo, "worktree", "add", "--quiet", "-b", "theirs", theirs)
-	for _, path := range []string{w.repo, theirs, filepath.Join(w.store.Place, "bob"), ""} {
+	for _, path := range []string{w.repo, theirs, filepath.Join(w.store.Dir, "bob"), ""} {
 		var unknown *worktree.UnknownError
 		if err := w.store.Remove(t.Context(), worktree.Tree{Path: path, Branch: "theirs", Repo: w.repo, Common: filepath.Join(w.repo, ".git")}); !errors.As(err, &unknown) {
 			t.Errorf("%s: %v", path, err)

@@ -19,9 +19,9 @@ import (
 // Store makes and removes the worktrees of one team.
 type Store struct {
 	Git Git
-	// Place is the directory of the worktrees. It is made, 0700, and must not be in the repository:
+	// Dir is the directory of the worktrees. It is made, 0700, and must not be in the repository:
 	// builds there would use its go.mod and node_modules.
-	Place string
+	Dir string
 	// Records is a private directory, where members' tools cannot write.
 	Records string
 	// Aside is told of a record that cannot be read, which then counts as absent; nil:

@@ -2,7 +2,7 @@
 // own, so that members who edit the same files do not destroy each other's work.
 //
 //	g, err := worktree.Find(environ)
-//	s := worktree.Store{Git: g, Place: place, Records: dir}
+//	s := worktree.Store{Git: g, Dir: place, Records: dir}
 //	tree, cwd, err := s.Create(ctx, worktree.Want{Team: "api", Member: "bob", Owner: instance, Cwd: cwd})
 //	err = worktree.Verify(ctx, environ, cwd, tree) // from inside the member's process
 //	err = s.Remove(ctx, tree)                      // *KeptError while there is work in it

@@ -25,7 +25,7 @@ func TestCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := worktree.Tree{Path: filepath.Join(w.store.Place, "bob"), Branch: "waggle/api/bob", Base: base, From: "main", Repo: w.repo, Common: filepath.Join(w.repo, ".git")}
+	want := worktree.Tree{Path: filepath.Join(w.store.Dir, "bob"), Branch: "waggle/api/bob", Base: base, From: "main", Repo: w.repo, Common: filepath.Join(w.repo, ".git")}
 	if d := cmp.Diff(want, tree); d != "" {
 		t.Error(d)
 	}
@@ -70,7 +70,7 @@ func TestNamesTaken(t *testing.T) {
 	if tree := w.create("bob-2"); tree.Branch != "waggle/api/bob-2-2" {
 		t.Errorf("%+v", tree)
 	}
-	mine := filepath.Join(w.store.Place, "ann")
+	mine := filepath.Join(w.store.Dir, "ann")
 	w.write(mine, "precious", "x")
 	var there *worktree.ExistsError
 	if _, _, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "ann", Owner: "1", Cwd: w.repo}); !errors.As(err, &there) || there.Path != mine {
@@ -79,7 +79,7 @@ func TestNamesTaken(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(mine, "precious")); err != nil {
 		t.Error(err)
 	}
-	late := filepath.Join(w.store.Place, "max") // made by another program after Create's check
+	late := filepath.Join(w.store.Dir, "max") // made by another program after Create's check
 	_, _, err = w.store.Stop(func(step string) {
 		if step == "recorded" {
 			w.write(late, "precious", "x")
@@ -96,7 +96,7 @@ func TestNamesTaken(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "waggle/web") {
 		t.Errorf("%v", err)
 	}
-	w.gone(filepath.Join(w.store.Place, "eve"))
+	w.gone(filepath.Join(w.store.Dir, "eve"))
 }
 
 func TestCreateRefuses(t *testing.T) {
@@ -111,7 +111,7 @@ func TestCreateRefuses(t *testing.T) {
 	w.git(bare, "init", "--quiet", "--bare")
 	w.git(empty, "init", "--quiet")
 	none, inside := w.store, w.store
-	none.Git, inside.Place = worktree.Git{}, filepath.Join(w.repo, "trees")
+	none.Git, inside.Dir = worktree.Git{}, filepath.Join(w.repo, "trees")
 	for _, c := range []struct {
 		name  string
 		store worktree.Store

@@ -29,8 +29,8 @@ const (
 	EndedDeleted = "deleted" // the task list stays
 )
 
-// NewPlace makes a directory for what a team leaves, named by the time.
-func (o Operator) NewPlace(archive string) (string, error) {
+// NewArchiveDir makes a directory for what a team leaves, named by the time.
+func (o Operator) NewArchiveDir(archive string) (string, error) {
 	place := filepath.Join(archive, o.Minter.Now().UTC().Format("20060102T150405.000Z"))
 	if err := os.MkdirAll(place, 0o700); err != nil {
 		return "", fmt.Errorf("archive: %w", err)
@@ -115,7 +115,7 @@ func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (s
 	if err := s.Dir.Sockets(o.RunPath()).Remove(); err != nil {
 		return "", err
 	}
-	place, err := o.NewPlace(s.Dir.Archive())
+	place, err := o.NewArchiveDir(s.Dir.Archive())
 	if err != nil {
 		return "", err
 	}

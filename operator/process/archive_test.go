@@ -185,14 +185,14 @@ func TestPlaces(t *testing.T) {
 	r, s := rig(t)
 	r.Op.Minter.Now = func() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 7e6, time.FixedZone("", 3600)) }
 	o := process.Of(r.Op)
-	place, err := o.NewPlace(s.Dir.Archive())
+	place, err := o.NewArchiveDir(s.Dir.Archive())
 	if err != nil || place != filepath.Join(s.Dir.Archive(), "20260203T030506.007Z") || !there(place) {
 		t.Errorf("%s, %v", place, err)
 	}
-	if again, err := o.LeftPlace("api"); err != nil || again != place {
+	if again, err := o.NewLeftoverDir("api"); err != nil || again != place {
 		t.Errorf("%s, %v", again, err)
 	}
-	if other, err := o.LeftPlace("web"); err != nil || filepath.Dir(other) != r.Op.Home.Leftover(r.Op.RootURL, "web") || !there(other) {
+	if other, err := o.NewLeftoverDir("web"); err != nil || filepath.Dir(other) != r.Op.Home.Leftover(r.Op.RootURL, "web") || !there(other) {
 		t.Errorf("%s, %v", other, err)
 	}
 }

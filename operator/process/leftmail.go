@@ -25,7 +25,7 @@ func (o Operator) MailLeft(ctx context.Context, name waggle.TeamName) (place str
 	case err != nil:
 		return "", err
 	}
-	if place, err = o.LeftPlace(name); err != nil {
+	if place, err = o.NewLeftoverDir(name); err != nil {
 		return "", err
 	}
 	return place, reg.MoveTo(ctx, place, false)
@@ -38,18 +38,18 @@ func (o Operator) inTheWay(name waggle.TeamName) (place string, err error) {
 	if err != nil || info.IsDir() {
 		return "", nil
 	}
-	if place, err = o.LeftPlace(name); err != nil {
+	if place, err = o.NewLeftoverDir(name); err != nil {
 		return "", err
 	}
 	return atomicfile.SetAside(o.Root.TeamDir(name), place, o.Minter.Now())
 }
 
-// LeftPlace makes a place in the archive of the last team of the name, or, when there
+// NewLeftoverDir makes a directory in the archive of the last team of the name, or, when there
 // was none, beside the teams' own.
-func (o Operator) LeftPlace(name waggle.TeamName) (string, error) {
+func (o Operator) NewLeftoverDir(name waggle.TeamName) (string, error) {
 	dirs, err := o.Home.Find(o.RootURL, name)
 	if len(dirs) > 0 {
-		return o.NewPlace(dirs[len(dirs)-1].Archive())
+		return o.NewArchiveDir(dirs[len(dirs)-1].Archive())
 	}
 	if err != nil {
 		return "", err
@@ -57,7 +57,7 @@ func (o Operator) LeftPlace(name waggle.TeamName) (string, error) {
 	if err := os.MkdirAll(o.Home.Path, 0o700); err != nil {
 		return "", fmt.Errorf("state: %w", err)
 	}
-	return o.NewPlace(o.Home.Leftover(o.RootURL, name))
+	return o.NewArchiveDir(o.Home.Leftover(o.RootURL, name))
 }
 
 // LeftMail lists the directories of teams that are over and to which somebody wrote

@@ -18,7 +18,7 @@ import (
 // worktrees is where a team's worktrees are made and on record. It is not in STATE,
 // which members' tools must not see. Without git it still lists what is on record.
 func (o Operator) worktrees(s *operator.State) worktree.Store {
-	st := worktree.Store{Records: s.Dir.Worktrees(), Place: filepath.Join(o.Worktrees, filepath.Base(s.Dir.Path)),
+	st := worktree.Store{Records: s.Dir.Worktrees(), Dir: filepath.Join(o.Worktrees, filepath.Base(s.Dir.Path)),
 		Aside: func(path string) error { return o.SetAside(s, path) }}
 	if g, err := worktree.Find(o.Environ); err == nil {
 		st.Git = g

@@ -116,7 +116,7 @@ func (o Operator) Restore(ctx context.Context, in io.Reader, do RestoreOptions) 
 		return nil, err
 	}
 	if !u.Header.Led {
-		_, err = u.Place(ctx, name, nil, o.files())
+		_, err = u.Restore(ctx, name, nil, o.files())
 		return rs, exists(err, name)
 	}
 	return rs, o.restoreLed(ctx, u, name, rs)
@@ -167,7 +167,7 @@ func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.
 			return err
 		}
 		rs.Authority = AuthorityKept
-		_, err := u.Place(ctx, name, nil, o.files())
+		_, err := u.Restore(ctx, name, nil, o.files())
 		return exists(err, name)
 	}
 	if s != nil { // another team of that name, whose files are gone
@@ -190,7 +190,7 @@ func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.
 	}
 	// The files first: a journal without a team would be taken for one whose files
 	// are gone.
-	if _, err = u.Place(ctx, name, func(c *team.Config) { c.LeadSessionID = session.String() }, o.files()); err != nil {
+	if _, err = u.Restore(ctx, name, func(c *team.Config) { c.LeadSessionID = session.String() }, o.files()); err != nil {
 		return exists(err, name)
 	}
 	s, err = o.found(ctx, name, uid, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}, old)

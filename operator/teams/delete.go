@@ -134,7 +134,7 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 		if !do.Keep {
 			return nil, &operator.Error{Kind: operator.Refused, Op: "delete", Err: err, Next: operator.Next{Step: operator.NextPutAway, Team: name}}
 		}
-		if d.Archive, err = process.Of(o.Operator).LeftPlace(name); err != nil {
+		if d.Archive, err = process.Of(o.Operator).NewLeftoverDir(name); err != nil {
 			return nil, err
 		}
 		if do.Tasks {
@@ -182,7 +182,7 @@ func (o Operator) removeForeign(ctx context.Context, reg *team.Team, cfg *team.C
 	if err != nil {
 		return err
 	}
-	if d.Archive, err = process.Of(o.Operator).NewPlace(kept); err != nil {
+	if d.Archive, err = process.Of(o.Operator).NewArchiveDir(kept); err != nil {
 		return err
 	}
 	if do.Tasks {
