@@ -64,7 +64,7 @@ const (
 type Task struct {
 	ID          ID
 	Subject     string
-	Description string
+	Description string // the instructions, as record.Task and the team file call them; the task file has this name
 	ActiveForm  string // shown while the task is in progress: "Running the tests"
 	Owner       string // member name; "": no owner
 	Status      Status

@@ -76,7 +76,7 @@ func TestDialogGone(t *testing.T) {
 					t.Errorf("the hook printed %q", out)
 				}
 				q := w.last()
-				if q.State != session.StateClosed || !q.Closed.Home || !q.Closed.Unsaid {
+				if q.State != session.StateClosed || !q.Closed.InDialog || !q.Closed.Unsaid {
 					t.Fatalf("%s, %+v", q.State, q.Closed)
 				}
 				if _, err := w.decide(verdict(q, true)); err == nil {

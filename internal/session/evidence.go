@@ -70,14 +70,14 @@ func (h Hook) ran(ctx context.Context, e Event) error {
 			if !ranIs(r, e) {
 				continue
 			}
-			why, home := "it ran", r.State == StateOpen || r.State == StateDecided || r.State == StateClosed
+			why, inDialog := "it ran", r.State == StateOpen || r.State == StateDecided || r.State == StateClosed
 			switch {
-			case home:
+			case inDialog:
 				why = "it was allowed in the session's own dialog, and ran"
 			case r.Decided.Decision == record.DecisionDeny:
-				why, home = "it ran: it was allowed in the session's own dialog before the denial came", true
+				why, inDialog = "it ran: it was allowed in the session's own dialog before the denial came", true
 			}
-			ds = append(ds, closing(r, why, home))
+			ds = append(ds, closing(r, why, inDialog))
 		}
 		return ds, nil
 	})

@@ -123,7 +123,7 @@ func (f *Fold) Apply(r journal.Record) error {
 			case req == nil:
 			case req.State != StateClosed:
 				req.State, req.Closed, req.EndAt = StateClosed, &b, r.Time
-			case req.Closed.Unsaid && !b.Unsaid && b.Home:
+			case req.Closed.Unsaid && !b.Unsaid && b.InDialog:
 				req.Closed = &b // it ended when its dialog did
 			}
 		}

@@ -295,9 +295,9 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 		changed = watch.Events
 	}
 	w := journal.Writer{Instance: string(s.ID), PID: h.Self.PID}
-	home := h.dialog(r)
-	if watch != nil && home.file != "" {
-		_ = watch.Add(home.file) // the tick looks too
+	open := h.dialog(r)
+	if watch != nil && open.file != "" {
+		_ = watch.Add(open.file) // the tick looks too
 	}
 	sure := time.NewTimer(time.Hour)
 	sure.Stop()
@@ -313,9 +313,9 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 		case now.State == StateDecided:
 			return h.give(ctx, s, w, now, out)
 		}
-		if home.gone() {
-			if home.since(h.Store.Now()) >= sureAfter {
-				return h.closeHome(ctx, s, w, r)
+		if open.gone() {
+			if open.since(h.Store.Now()) >= sureAfter {
+				return h.closeInDialog(ctx, s, w, r)
 			}
 			sure.Reset(sureAfter)
 		}
@@ -345,15 +345,15 @@ func (s *Session) find(k record.Key) (Request, bool) {
 	return Request{}, false
 }
 
-// closeHome closes a request whose dialog is closed. The next event tells what was answered there
+// closeInDialog closes a request whose dialog is closed. The next event tells what was answered there
 // (evidence.go).
-func (h Hook) closeHome(ctx context.Context, s *Session, w journal.Writer, r Request) error {
+func (h Hook) closeInDialog(ctx context.Context, s *Session, w journal.Writer, r Request) error {
 	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
 		now, ok := f.Request(r.Key)
 		if !ok || now.State != StateOpen {
 			return nil, nil
 		}
-		b := Closed{Key: r.Key, Evidence: "it was answered in the session's own dialog, which is closed", Home: true, Unsaid: true}
+		b := Closed{Key: r.Key, Evidence: "it was answered in the session's own dialog, which is closed", InDialog: true, Unsaid: true}
 		return []journal.Draft{{Kind: recClosed, Must: true, Body: b}}, nil
 	})
 }
@@ -417,12 +417,12 @@ func closeAll(f *Fold, of func(*Request) bool, evidence string) []journal.Draft 
 	var ds []journal.Draft
 	for _, r := range f.Requests {
 		if (r.State == StateOpen || r.State == StateDecided || r.State == StateAnswered) && of(r) {
-			home := r.State == StateOpen
+			inDialog := r.State == StateOpen
 			why := evidence
 			if r.State == StateAnswered {
 				why = "the answer was given to the client"
 			}
-			ds = append(ds, closing(r, why, home))
+			ds = append(ds, closing(r, why, inDialog))
 		}
 	}
 	return ds

@@ -76,6 +76,6 @@ func (s *Session) Tidy(ctx context.Context, w journal.Writer, l Liveness) error 
 	})
 }
 
-func closing(r *Request, evidence string, home bool) journal.Draft {
-	return journal.Draft{Kind: recClosed, Must: true, Body: Closed{Key: r.Key, Evidence: evidence, Home: home}}
+func closing(r *Request, evidence string, inDialog bool) journal.Draft {
+	return journal.Draft{Kind: recClosed, Must: true, Body: Closed{Key: r.Key, Evidence: evidence, InDialog: inDialog}}
 }

@@ -116,8 +116,8 @@ type Answered struct {
 type Closed struct {
 	record.Key
 	Evidence string `json:"evidence"`
-	// Home: it was answered in the session's own dialog, as the evidence shows.
-	Home bool `json:"home,omitempty"`
+	// InDialog: it was answered in the session's own dialog, as the evidence shows.
+	InDialog bool `json:"home,omitempty"`
 	// Unsaid: that it was answered is known, and not yet what. One more record of this
 	// kind may say it.
 	Unsaid bool `json:"unsaid,omitempty"`

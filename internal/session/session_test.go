@@ -337,7 +337,7 @@ func TestHome(t *testing.T) {
 				t.Errorf("the hook printed %q", out)
 			}
 			r := w.last()
-			if r.State != session.StateClosed || !r.Closed.Home {
+			if r.State != session.StateClosed || !r.Closed.InDialog {
 				t.Errorf("%s, %+v", r.State, r.Closed)
 			}
 			var no *session.RefusedError

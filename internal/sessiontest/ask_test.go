@@ -163,7 +163,7 @@ func (w *world) once(want int) {
 	}
 	seen := map[record.Key]bool{}
 	for _, r := range rs {
-		home := r.Closed != nil && r.Closed.Home
+		home := r.Closed != nil && r.Closed.InDialog
 		switch {
 		case seen[r.Key]:
 			w.t.Errorf("%s was asked twice", r.Ask.Input)

@@ -270,7 +270,7 @@ func (o Operator) sessionEvent(name string, r session.Request) operator.AuditEve
 		if e.Said == "" {
 			e.Said = r.Closed.Evidence
 		}
-		if r.Closed.Home {
+		if r.Closed.InDialog {
 			e.By, e.Via = "session", "its own dialog"
 			if r.Decided != nil {
 				e.Outcome = "answered at home"
