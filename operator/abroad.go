@@ -10,11 +10,11 @@ import (
 	"waggle/journal"
 )
 
-// What was done from here in a team that another program leads is on record in the
-// operator's own journal beside it and in those of its guests. The record outlives the team.
+// The operator's own journal, beside a team that another program leads, records what the operator
+// did in that team; the journals of guests record what they did. Both outlive the team.
 
-// Abroad finds the record of what was done in another program's team that is or was: by
-// the team's name the newest, or by its id. Nil: there is none.
+// Abroad finds the operator's own journal beside a present or past team of another program: the
+// newest of a team's name, or the one of an id. It returns nil when there is none.
 func (o Operator) Abroad(of string) (*home.Known, error) {
 	ks, err := o.Home.Abroad()
 	if err != nil {
@@ -39,8 +39,8 @@ func (o Operator) Abroad(of string) (*home.Known, error) {
 	return &here[len(here)-1], nil
 }
 
-// OpenAny opens the record of a team that is or was, whoever led it. Of a name that
-// waggle's own team had and another program's has now it is the other's.
+// OpenAny opens the record of a present or past team, whoever led it. When a name belonged to a
+// team of waggle and belongs to another program's team now, it opens the latter's.
 func (o Operator) OpenAny(ctx context.Context, of string) (*Record, error) {
 	name, perr := o.Pick(of)
 	if perr == nil && of == "" {
@@ -63,8 +63,8 @@ func (o Operator) OpenAny(ctx context.Context, of string) (*Record, error) {
 	return o.OpenAbroad(*k), nil
 }
 
-// OpenAbroad opens the record of what was done from here in a team that another program leads.
-// A break of it is in the Record.
+// OpenAbroad opens the operator's own journal beside a team that another program leads. When the
+// journal is broken, Record.Broken has the error.
 func (o Operator) OpenAbroad(k home.Known) *Record {
 	r := &Record{Known: k, Abroad: true, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), JournalName: OwnJournal, JournalOptions: journal.Options{Now: o.Minter.Now}}}
 	r.Journal, r.Broken = k.Dir.Journals().Open(OwnJournal, r.Lead, r.JournalOptions)

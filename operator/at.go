@@ -9,8 +9,8 @@ import (
 	"waggle/team"
 )
 
-// At is the operator of a wire tree and a STATE, two absolute paths, in this process. A
-// program that starts members sets Environ, and Self where they are processes.
+// At returns an Operator for a wire tree and a STATE, two absolute paths, with the identity of this
+// process. A program that starts members also sets Environ, and Self when members are processes.
 func At(root, state string, m poll.Minter) Operator {
 	return Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: home.Home{Path: state}, Minter: m, PID: os.Getpid()}
 }

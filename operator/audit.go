@@ -8,8 +8,8 @@ import (
 	"waggle/record"
 )
 
-// AuditEvent is one gated call as the journals have it: what was asked and shown,
-// who or which rule decided it by which way, and what came of it.
+// AuditEvent is one gated call as the journals have it: the input, the decision with its author,
+// and the outcome.
 type AuditEvent struct {
 	ID       string
 	Kind     string
@@ -18,21 +18,21 @@ type AuditEvent struct {
 	Trust    string
 	Task     string
 	Tool     string
-	Input    json.RawMessage // as it was asked and shown
+	Input    json.RawMessage // as the agent sent it and as it was shown
 	Cwd      string
 	Reason   string
 	Digest   string
 	Risk     string
 	Asked    time.Time
-	Decision string // allow, deny; "": nobody has decided
+	Decision string // allow, deny; "": no decision yet
 	By       string // operator, leader, rules, system, worker (withdrawn)
 	Channel  string
 	Via      string // which face, or what caused it
 	Rule     string
-	Said     string // the reason that was given
+	Said     string // the reason that the decider gave
 	Version  uint64
-	Decided  time.Time // zero: it is not on record
-	// Runs is the changed input that ran instead, under its own digest.
+	Decided  time.Time // zero: no decision is in the journal
+	// Runs is the changed input that ran instead of Input, under its own digest.
 	Runs       json.RawMessage
 	RunsDigest string
 	Outcome    string // done, failed, running, unknown; "": it did not start
@@ -46,7 +46,7 @@ type AuditQuery struct {
 	Since, Until                     time.Time
 }
 
-// Wants reports that an event is asked for.
+// Wants reports whether the query selects the event.
 func (q AuditQuery) Wants(e AuditEvent) bool {
 	is := func(want, have string) bool { return want == "" || want == have }
 	return is(q.Member, e.Member) && is(q.Tool, e.Tool) && is(q.Decision, e.Decision) && is(q.By, e.By) && strings.Contains(e.Rule, q.Rule) &&

@@ -1,6 +1,6 @@
 package operator
 
-// Words for backends in a team file.
+// Backends that a team file may name.
 const (
 	BackendAuto    = "auto"
 	BackendProcess = "process"
@@ -12,7 +12,7 @@ const (
 	BackendInProcess = "in-process"
 )
 
-// Backends lists the words.
+// Backends lists the backends that a team file may name.
 func Backends() []string {
 	return []string{BackendAuto, BackendProcess, BackendTmux, BackendTmuxWindow, BackendITerm2, BackendInProcess}
 }

@@ -8,9 +8,8 @@ import (
 	"waggle/spawn"
 )
 
-// Callers lists the members from inside whose process this one was called, the
-// nearest: none, one, or all that live in a leader's process, which cannot be told
-// apart (trust §8).
+// Callers returns the members whose process is the nearest ancestor of this process: none, one, or,
+// when a leader's process runs several members, all of them (trust §8).
 func (o Operator) Callers(s *State) ([]*control.Member, error) {
 	if o.Ancestors == nil {
 		return nil, nil
@@ -39,12 +38,12 @@ func (o Operator) Callers(s *State) ([]*control.Member, error) {
 	return nil, nil
 }
 
-// SameProcess compares what identifies a process, whether or not more lives in it.
+// SameProcess reports whether two identities name one process. Several members may run in it.
 func SameProcess(a, b spawn.Identity) bool {
 	return a.PID == b.PID && a.Start == b.Start && a.Boot == b.Boot
 }
 
-// Names lists members for people.
+// Names joins the names of members for people.
 func Names(ms []*control.Member) string {
 	var s []string
 	for _, m := range ms {

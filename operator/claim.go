@@ -15,13 +15,13 @@ import (
 	"waggle/team"
 )
 
-// Claim is a name of this root, held by whoever clears it and makes a team of it,
-// until somebody leads that team: nobody else makes one meanwhile, or takes the half
-// that is there for a leftover.
+// Claim is the lock on a team name of this root. The process that creates a team holds it from
+// before it clears leftovers of that name until the team has a leader. Meanwhile no other process
+// creates a team of the name or removes the unfinished one as a leftover.
 type Claim struct{ release func() }
 
-// Claim takes the name, or says who has it. The kernel gives it back when its holder
-// dies.
+// Claim takes the lock on the name. The error names the process that holds it. The kernel releases
+// the lock when its holder dies.
 func (o Operator) Claim(op string, name waggle.TeamName) (*Claim, error) {
 	path := o.Home.NameLease(o.RootURL, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -42,20 +42,19 @@ func (o Operator) Claim(op string, name waggle.TeamName) (*Claim, error) {
 	return &Claim{sync.OnceFunc(func() { _ = release() })}, nil
 }
 
-// Free gives the name back; again, or of nil, does nothing.
+// Free releases the lock. A second call, or one on nil, has no effect.
 func (c *Claim) Free() {
 	if c != nil {
 		c.release()
 	}
 }
 
-// Settled says that whoever raised this team leads it now, or will not: its name may be
-// asked for by others again. Calling it again does nothing.
+// Settled releases the Claim: the process that created the team leads it now, or has given up. A
+// second call has no effect.
 func (s *State) Settled() { s.Claim.Free() }
 
-// Strays removes what was made in STATE for a team of this name that was never
-// begun: its maker was stopped before anything of it was in the wire tree. The caller
-// holds the name.
+// Strays removes directories in STATE of a team of this name whose creation stopped before it wrote
+// to the wire tree. The caller holds the Claim.
 func (o Operator) Strays(name waggle.TeamName) error {
 	dirs, err := filepath.Glob(filepath.Join(o.Home.Path, "teams", string(name)+"-????????"))
 	if err != nil {
@@ -83,8 +82,8 @@ func (o Operator) Making(d home.Dir) bool {
 	return err == nil && bytes.Equal(root, []byte(o.RootURL+"\n"))
 }
 
-// Begun refuses what is to become a team of this root and has no record yet: what is in
-// the wire tree is no other program's.
+// Begun returns an error for a team of this root that is being created and has no record yet. Its
+// files in the wire tree do not belong to another program.
 func (o Operator) Begun(cfg *team.Config) error {
 	if uid := UIDOf(cfg); uid == "" || !o.Making(o.Home.Dir(o.RootURL, cfg.Name, uid)) {
 		return nil

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// editsFor is how long what git said of a worktree is taken for true.
+	// editsFor is how long a result of git for a worktree is reused.
 	editsFor = 5 * time.Second
 )
 
-// EditCache remembers for a moment what git said of worktrees, for a process that asks
-// often. Its zero value is empty; it may be used by several goroutines.
+// EditCache keeps results of git for worktrees for editsFor, for a process that asks often. Its
+// zero value is empty; several goroutines may use it.
 type EditCache struct {
 	mu    sync.Mutex
 	trees map[record.Worktree]editsAt
@@ -24,7 +24,7 @@ type editsAt struct {
 	at    time.Time
 }
 
-// Get returns what was put not long ago.
+// Get returns a result that is younger than editsFor.
 func (c *EditCache) Get(t record.Worktree, now time.Time) ([]string, bool) {
 	if c == nil {
 		return nil, false
@@ -35,7 +35,7 @@ func (c *EditCache) Get(t record.Worktree, now time.Time) ([]string, bool) {
 	return e.files, ok && now.Sub(e.at) < editsFor && !now.Before(e.at)
 }
 
-// Put remembers what git said at a time.
+// Put stores a result and its time.
 func (c *EditCache) Put(t record.Worktree, files []string, now time.Time) {
 	if c == nil {
 		return

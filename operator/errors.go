@@ -21,18 +21,18 @@ type Kind uint8
 // The kinds of failures.
 const (
 	None       Kind = iota // there is no failure
-	Failed                 // something went wrong that is none of the others
-	Usage                  // what was asked for makes no sense as it was asked for
+	Failed                 // a failure of no other kind
+	Usage                  // the command line or the input is wrong
 	Question               // a person has to decide first
-	Timeout                // it was not done in time
+	Timeout                // the time limit has passed
 	Died                   // the process of a member, or of a leader, has died
-	Refused                // a rule, a person or the state of things forbids it
+	Refused                // a rule, a person or the present state forbids it
 	Incomplete             // required tasks are open
-	Locked                 // another process has what is needed
+	Locked                 // another process holds the lock or lease
 	NotFound               // there is no such team, member, task or request
 )
 
-// String is a word for people who read logs.
+// String returns the kind as logs show it.
 func (k Kind) String() string {
 	names := [...]string{"none", "failed", "usage", "question", "timeout", "died", "refused", "incomplete", "locked", "not found"}
 	if int(k) < len(names) {
@@ -47,12 +47,12 @@ type Error struct {
 	Op     string
 	Msg    string
 	Next   Next
-	Advice string // what to do next that is no step of Next: words for people, without a command
+	Advice string // what to do next in words for people, where Next has no step for it
 	Near   []string
 	Err    error
 }
 
-// Error is the message, or that of the cause.
+// Error returns Msg, or the message of the cause.
 func (e *Error) Error() string {
 	s := e.Msg
 	if s == "" && e.Err != nil {

@@ -15,5 +15,5 @@ type KeptWorktree struct {
 	Owner record.Instance
 }
 
-// String says why and where: "2 uncommitted files: PATH".
+// String returns reason and path: "2 uncommitted files: PATH".
 func (k KeptWorktree) String() string { return k.Why + ": " + k.Path }

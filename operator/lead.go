@@ -5,13 +5,13 @@ import (
 	"waggle/control"
 )
 
-// Called reports a member by its name, or the agent behind the lead by what the team
-// file calls it.
+// Called reports whether a member has this name. The agent behind the lead also has the name that
+// the team file gives it.
 func Called(m *control.Member, name string) bool {
 	return waggle.SameName(m.Name, waggle.MemberName(name)) || m.Leads() && waggle.SameName(waggle.MemberName(m.Joined.Lead), waggle.MemberName(name))
 }
 
-// AgentLeads reports that an agent reads the lead's mailbox, and no person has to.
+// AgentLeads reports whether an agent, and not a person, reads the lead's mailbox.
 func AgentLeads(s *State) bool {
 	if s == nil {
 		return false
@@ -20,8 +20,7 @@ func AgentLeads(s *State) bool {
 	return ok
 }
 
-// LeadOf is an address with the lead's own name where it names the agent behind the lead
-// as the team file does.
+// LeadOf replaces the team file's name of the agent behind the lead with the lead's own name.
 func LeadOf(s *State, a waggle.Address) waggle.Address {
 	if s == nil || a.Scheme != waggle.SchemeMember {
 		return a

@@ -2,8 +2,8 @@ package operator
 
 import "waggle"
 
-// Live names the members of a team whose process runs, and whether somebody
-// leads it. It takes no lease.
+// Live returns the members of a team whose processes run, and whether a process leads the team. It
+// takes no lease.
 func (o Operator) Live(s *State) (members []waggle.MemberName, led bool, err error) {
 	for _, m := range s.Lead.Live() {
 		if m.Process != nil && m.Process.ID.Alive() {
@@ -14,7 +14,7 @@ func (o Operator) Live(s *State) (members []waggle.MemberName, led bool, err err
 	return members, led, err
 }
 
-// RunPath is RUN.
+// RunPath returns RUN, the directory of sockets.
 func (o Operator) RunPath() string {
 	if o.RunDir == "" {
 		return o.Home.Run()

@@ -9,10 +9,10 @@ import (
 	"waggle/record"
 )
 
-// LogRecord is a journal record and whose journal it is in.
+// LogRecord is a journal record and the owner of its journal.
 type LogRecord struct {
 	journal.Record
-	Name string // leader, or the member's name; operator: of what was done in another program's team
+	Name string // leader, or the member's name; operator: the operator's own journal beside another program's team
 }
 
 // Log reads the journals of a team as they grow. It is used by one goroutine.
@@ -20,10 +20,10 @@ type Log struct {
 	r    *Record
 	open map[journal.Name]*journal.File
 	news []LogRecord
-	bad  map[journal.Name]bool // whose break was told
+	bad  map[journal.Name]bool // journals whose break was returned
 }
 
-// OpenLog opens the journals of a team that is or was (see Past).
+// OpenLog opens the journals of a present or past team (see Past).
 func (o Operator) OpenLog(ctx context.Context, of string) (*Log, error) {
 	r, err := o.OpenAny(ctx, of)
 	if err != nil {
@@ -32,7 +32,7 @@ func (o Operator) OpenLog(ctx context.Context, of string) (*Log, error) {
 	return &Log{r: r, open: map[journal.Name]*journal.File{}, bad: map[journal.Name]bool{}}, nil
 }
 
-// Record is what the log is of.
+// Record returns the record of the team whose journals the log reads.
 func (l *Log) Record() *Record { return l.r }
 
 // Dirs are the directories that change when a journal grows or a new one begins.
@@ -45,9 +45,9 @@ func (l *Log) Dirs() []string {
 	return dirs
 }
 
-// Next returns the records that are new, of all journals in order of time. What
-// stands before a break is returned with the error that locates it; a break is
-// told once.
+// Next returns the new records of all journals in order of time. Where a journal is broken it
+// returns the records before the break and the error that locates it; the same break is returned
+// once.
 func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 	names, err := l.r.Dir.Journals().Names()
 	if err != nil {
@@ -63,7 +63,7 @@ func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 		}
 		if err := l.read(ctx, n); err != nil {
 			l.bad[n] = true
-			if m, ok := l.r.Lead.ByInstance(record.Instance(n)); !ok || !m.Broken || !Broken(err) { // nobody has looked at it
+			if m, ok := l.r.Lead.ByInstance(record.Instance(n)); !ok || !m.Broken || !Broken(err) { // the operator has not acknowledged this break
 				errs = append(errs, err)
 			}
 		}
@@ -77,7 +77,7 @@ func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 	return recs, errors.Join(errs...)
 }
 
-// read takes up what is new in one journal.
+// read returns the new records of one journal.
 func (l *Log) read(ctx context.Context, n journal.Name) error {
 	if j := l.open[n]; j != nil {
 		return j.Refresh(ctx)
@@ -107,7 +107,7 @@ func (s *State) Records() ([]LogRecord, error) {
 	return all, nil
 }
 
-// Recorder is a fold that keeps records and changes nothing.
+// Recorder is a fold that keeps records and has no state of its own.
 type Recorder func(journal.Record)
 
 // Apply implements journal.Fold.

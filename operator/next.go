@@ -2,8 +2,8 @@ package operator
 
 import "waggle"
 
-// Next is what a person can do after a failure, as data: a face spells it as its users
-// would do it there. The zero value says nothing.
+// Next is what a person can do after a failure, as data: each face writes it in its own commands or
+// controls. The zero Next has no step.
 type Next struct {
 	Step   Step
 	Team   waggle.TeamName
@@ -15,7 +15,7 @@ type Next struct {
 // Step is one thing to do next. Its value is a name, not a text for people.
 type Step string
 
-// With is the step for nobody in particular.
+// With returns the step without a team, member, task or request.
 func (s Step) With() Next { return Next{Step: s} }
 
 // Looking at a team.

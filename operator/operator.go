@@ -1,13 +1,12 @@
-// Package operator is a person at one wire tree: what the packages below it share. What a
-// person, or a face for one, does with teams lies in those: teamfile, decide, mail, board,
-// process, inspect, teams, supervise. Every face (command line, MCP, TUI, web) calls them
-// and holds no rules of its own.
+// Package operator has the operator of a wire tree: configuration and state that the packages below it
+// share. Those packages have the actions of a person: teamfile, decide, mail, board, process, inspect,
+// teams, supervise. Every face (command line, MCP, TUI, web) calls them and holds no rules of its own.
 //
 //	op := operator.At(root, state, minter)
 //	waiting, err := decide.Of(op).Pending(ctx, "api", false)
 //	results, err := decide.Of(op).Decide(ctx, "api", []decide.Answer{{ID: id, Allow: true, Digest: d}})
 //
-// Methods work on files under locks; a running leader only makes them faster.
+// Methods work on files under locks. A running leader is not needed; it makes them faster.
 package operator
 
 import (
@@ -34,8 +33,8 @@ import (
 	"waggle/team"
 )
 
-// Operator is a person at one wire tree. Its methods may be called from several
-// goroutines and processes.
+// Operator acts for a person on one wire tree. Several goroutines and processes may call its
+// methods.
 type Operator struct {
 	Root    team.Root
 	RootURL string // file:///… of Root
@@ -43,44 +42,42 @@ type Operator struct {
 	// none are.
 	ClaudeDir string
 	Home      home.Home
-	Token     string // for http addresses; "": that of Home's own endpoint
-	RunDir    string // where sockets lie; "": in Home
+	Token     string // for http addresses; "": the token of Home's own endpoint
+	RunDir    string // the directory of sockets; "": in Home
 	// Worktrees is the directory below which members' worktrees are made, outside of
 	// STATE and of every repository; "": no member gets one.
 	Worktrees string
-	// Edits remembers for a moment what git says of worktrees; nil: git is asked each
-	// time.
+	// Edits caches results of git; nil: git runs each time.
 	Edits  *EditCache
 	Minter poll.Minter
-	// Self is the program that is started for a member, waggle's binary, or one of your own
-	// that hands its arguments to worker.Invoked.
+	// Self is the program that is started for a member: waggle's binary, or another one that passes
+	// its arguments to worker.Invoked.
 	Self string
-	// Backends are places of this program's own to run members in, each known by its Name
-	// in a team file and in the records: none of those of Backends().
+	// Backends are spawn backends of this program, each known by its Name in team files and
+	// records. A name of Backends() is not allowed.
 	Backends []spawn.Backend
 	Environ  []string // for members' processes
 	Version  string
 	PID      int
 	Log      *slog.Logger // may be nil
-	// Limits bound the words that are sent; the zero value: mailbox.DefaultLimits.
+	// Limits bound the messages that are sent; the zero value: mailbox.DefaultLimits.
 	Limits mailbox.Limits
-	// Agent sits behind the lead while this program leads; nil: a person does (LedBy).
+	// Agent decides for the lead while this program leads; nil: a person does (LedBy).
 	Agent agent.Decider
-	// Observe is told of the transitions of a team's machines whenever this
-	// program leads it; nil: nobody is.
+	// Observe gets the transitions of a team's machines while this program leads it; nil: no
+	// observer.
 	Observe machine.Observer
-	// Ceiling is the user's, as their file has it now; nil: there is no file, and a
-	// team keeps the one that it has.
+	// Ceiling is the present ceiling of the user's file; nil: there is no file, and a team keeps
+	// the ceiling that it has.
 	Ceiling *record.Ceiling
-	// Ancestors finds the processes above one, so that a call which a member's process makes
-	// in the operator's name is refused; nil skips the guard, for programs that are no
-	// command line.
+	// Ancestors finds the processes above one: Guard refuses a call that a member's process makes
+	// in the operator's name. nil skips the guard, for programs that are no command line.
 	Ancestors func(pid int) ([]spawn.Identity, error)
 
-	Patience time.Duration // with the lock of a leader's journal; 0: the journal's own
+	Patience time.Duration // how long to wait for the lock of a leader's journal; 0: the journal's own limit
 }
 
-// Writer is the operator's hand in a leader's journal.
+// Writer is the operator as a writer of a leader's journal.
 func (o Operator) Writer() journal.Writer { return journal.Writer{Operator: true, PID: o.PID} }
 
 // State is an open team as its journals have it.
@@ -91,16 +88,16 @@ type State struct {
 	Lead           *control.Leader
 	JournalName    journal.Name // of Journal: the leader's, or the operator's own beside a team that another program leads
 	JournalOptions journal.Options
-	Tidied         bool // its worktrees were seen to, and what is kept was said
+	Tidied         bool // TidyWorktrees has run, and has noted what it kept
 	Kept           []KeptWorktree
-	Broken         error                    // of the leader's journal, where it is shown all the same (readable)
-	Dropped        map[record.Instance]bool // their control groups are gone
-	Found          []journal.Record         // what the last Preview folded into Lead and no journal holds
-	Claim          *Claim                   // of its name, while it is being raised; nil: nobody raises it here
+	Broken         error                    // of the leader's journal, in a state that was opened although it is broken (readable)
+	Dropped        map[record.Instance]bool // members whose control groups were removed
+	Found          []journal.Record         // the records that the last Preview folded into Lead; no journal holds them
+	Claim          *Claim                   // the lock on the name while this process creates the team; nil: it does not
 
-	Mu    sync.Mutex    // guards what follows: members are ended all at once
-	Note  func(Note)    // of sweeps; nil: nobody is
-	Noted map[Note]bool // by them
+	Mu    sync.Mutex    // guards the fields below: members are ended at the same time
+	Note  func(Note)    // gets the notes of sweeps; nil: they are dropped
+	Noted map[Note]bool // the notes that Note got
 }
 
 // State opens the present team of a name: the newest in STATE that has not
@@ -109,7 +106,7 @@ func (o Operator) State(ctx context.Context, name waggle.TeamName) (*State, erro
 	return o.state(name, control.NewLeader)
 }
 
-// state is State with another fold of the leader's journal.
+// state is State with a given fold of the leader's journal.
 func (o Operator) state(name waggle.TeamName, fold func(machine.Observer) *control.Leader) (*State, error) {
 	dirs, unknown := o.Home.Find(o.RootURL, name)
 	for i := len(dirs) - 1; i >= 0; i-- {
@@ -135,12 +132,12 @@ func (o Operator) state(name waggle.TeamName, fold func(machine.Observer) *contr
 	return nil, unknown
 }
 
-// OpenState opens the team of a directory in STATE by its leader's journal, ended or not.
+// OpenState opens the present or ended team of a directory in STATE by its leader's journal.
 func (o Operator) OpenState(dir home.Dir, name waggle.TeamName) (*State, error) {
 	return o.OpenJournal(dir, name, journal.Leader)
 }
 
-// OpenJournal opens it by another journal that a leader's fold reads.
+// OpenJournal opens a team of a directory in STATE by another journal that a leader's fold reads.
 func (o Operator) OpenJournal(dir home.Dir, name waggle.TeamName, j journal.Name) (*State, error) {
 	return o.openFold(dir, name, j, control.NewLeader(nil))
 }
@@ -162,12 +159,12 @@ func (s *State) Worker(i record.Instance) (*control.Worker, error) {
 	return w, err
 }
 
-// Led opens the state of a team that must be waggle's.
+// Led opens the state of a team. It fails for a team that waggle does not lead.
 func (o Operator) Led(ctx context.Context, name waggle.TeamName) (*State, error) {
 	return o.LedAs(name, control.NewLeader)
 }
 
-// LedAs is led with another fold of the leader's journal.
+// LedAs is Led with a given fold of the leader's journal.
 func (o Operator) LedAs(name waggle.TeamName, fold func(machine.Observer) *control.Leader) (*State, error) {
 	s, err := o.state(name, fold)
 	if Broken(err) {
@@ -186,14 +183,14 @@ func (o Operator) LedAs(name waggle.TeamName, fold func(machine.Observer) *contr
 	return s, nil
 }
 
-// Passing is how a command leads for a moment.
+// Passing returns the options of a command that leads for one pass.
 func (o Operator) Passing(s *State) leader.Options {
 	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.Writer(), Log: o.Log, Observe: o.Observe, Patience: o.Patience}
 }
 
-// Pass runs one leader pass when nobody leads (trust §5): it records, answers and sends. What
-// only reads takes Preview. led reports that
-// somebody does, and will do what is to be done.
+// Pass runs one leader pass when no process leads (trust §5): it records, answers and sends. A
+// command that only reads calls Preview. led reports that another process leads, and does the pass
+// itself.
 func (o Operator) Pass(ctx context.Context, s *State) (led bool, err error) {
 	l, err := leader.Open(ctx, o.Passing(s))
 	if errors.Is(err, leader.ErrLeading) {
@@ -206,10 +203,10 @@ func (o Operator) Pass(ctx context.Context, s *State) (led bool, err error) {
 	return false, errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
 }
 
-// Preview is for what only reads: when nobody leads, it folds into s what a leader pass
-// would find now, in memory (leader.Preview). Nothing is recorded, marked or sent, and no
-// lease is taken; what is overdue stays open. The next use of s.Journal forgets it. led
-// reports that somebody leads: then s is what is on record.
+// Preview serves commands that only read. When no process leads, it folds into s what a leader pass
+// would find now, in memory (leader.Preview). It records, marks and sends nothing and takes no
+// lease; what is overdue stays open. The next use of s.Journal drops the result. led reports that a
+// process leads: then s is what the journal has.
 func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
 	led, err = s.Dir.Led()
 	if err == nil {
@@ -222,16 +219,16 @@ func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
 	}
 	p := j.Preview()
 	if err = leader.Preview(ctx, o.Passing(s), p, s.Lead); err != nil {
-		return led, errors.Join(err, j.Refresh(ctx)) // it may have stopped in the middle
+		return led, errors.Join(err, j.Refresh(ctx)) // a cancelled preview may have folded a part
 	}
 	s.Found = p.Records()
 	return led, nil
 }
 
-// Guard refuses a command that a member's process runs in the operator's name,
-// and records it (trust §8). What has the place of one of STATE's directories is set aside
-// first: the command is going to write there. It keeps accidents and injected text out; it is not
-// a wall.
+// Guard refuses a command that a member's process runs in the operator's name, and records it
+// (trust §8). It first moves a file that stands where STATE needs a directory to set-aside/,
+// because the command will write there. Guard stops accidents and injected text; it is no security
+// boundary.
 func (o Operator) Guard(ctx context.Context, s *State, what string) error {
 	s.Dir.Mend(o.Minter.Now())
 	ms, err := o.Callers(s)
@@ -259,16 +256,16 @@ func (o Operator) limits() mailbox.Limits {
 	return o.Limits
 }
 
-// ReadBox is Box for what only reads: a file that is broken is not mended by reading it.
+// ReadBox is Box for commands that only read: it does not repair a broken file.
 func (o Operator) ReadBox(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
 	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: o.limits(), Unmended: true})
 }
 
-// Boxes are the mailboxes of a team.
+// Boxes returns the mailboxes of a team.
 func (o Operator) Boxes(name waggle.TeamName) mailbox.Boxes { return boxes.Of(o.Root, name) }
 
-// Guarded is State for a command that only the operator may give, also in a team
-// that waggle does not lead: there nobody is a member's process.
+// Guarded opens a team for a command that only the operator may give. A team that waggle does not
+// lead is allowed: none of its members has a process that Guard could find.
 func (o Operator) Guarded(ctx context.Context, name waggle.TeamName, what string) (*State, error) {
 	s, err := o.State(ctx, name)
 	if s == nil || err != nil {
@@ -277,7 +274,7 @@ func (o Operator) Guarded(ctx context.Context, name waggle.TeamName, what string
 	return s, o.Guard(ctx, s, what)
 }
 
-// Pick chooses the team: the named one, or the only one there is.
+// Pick returns the named team, or the only one.
 func (o Operator) Pick(name string) (waggle.TeamName, error) {
 	names, err := o.Root.Names()
 	if err != nil {
@@ -289,7 +286,7 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 			return "", &Error{Kind: Usage, Op: "team", Err: err}
 		}
 		_, err = team.Open(o.Root, t, team.Options{})
-		if err != nil { // its directory may be gone, or unusable, while it is at work
+		if err != nil { // the directory may be missing or unusable while the team runs
 			if s, serr := o.State(context.Background(), t); serr == nil && s != nil {
 				return t, nil
 			}

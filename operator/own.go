@@ -2,6 +2,6 @@ package operator
 
 import "waggle/home"
 
-// OwnJournal is where the operator's words to a team that another program leads
-// are on record.
+// OwnJournal is the journal that holds the operator's messages to a team that another program
+// leads.
 const OwnJournal = home.Operator

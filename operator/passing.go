@@ -8,9 +8,9 @@ import (
 	"waggle/poll"
 )
 
-// Passing reports an error that ends no leader: a lock that somebody holds, a disk that
-// is full, a record that contradicts the others and was not written, a journal that is
-// broken and may be put back. The next pass tries again from what is on disk, and nothing
+// Passing reports an error after which a leader retries instead of ending: a lock that another
+// process holds, a full disk, a record that contradicts the others and was not written, a journal
+// that is broken and may be repaired. The next pass starts again from what is on disk, and nothing
 // is decided meanwhile.
 func Passing(err error) bool {
 	var locked *atomicfile.LockedError
@@ -26,7 +26,7 @@ func Passing(err error) bool {
 	return poll.Lack(err) != nil
 }
 
-// Unpassing leaves out an error that passes.
+// Unpassing removes the passing errors from an error.
 func Unpassing(err error) error {
 	if Passing(err) {
 		return nil
@@ -34,5 +34,6 @@ func Unpassing(err error) error {
 	return err
 }
 
-// Room tells why STATE takes no record now, as the file system says it. It writes nothing.
+// Room returns the reason why STATE takes no record now, as the file system reports it. It writes
+// nothing.
 func (s *State) Room() error { return atomicfile.Room(s.Dir.Path) }

@@ -14,10 +14,10 @@ import (
 	"waggle/team"
 )
 
-// Past finds the record of a team that is or was: by its name, the one that lives
-// or else the newest, or by its id, <team>-<8 hex digits> or those digits alone.
-// Without a name it is the only team there is, or ever was. Nothing is changed, and
-// the wire tree is not needed: what is deleted there is still on record here.
+// Past finds the record of a present or past team: by its name the living one or else the newest,
+// or by its id, <team>-<8 hex digits> or those digits alone. Without a name it finds the only team
+// in STATE. It changes nothing and does not need the wire tree: STATE keeps the record of a team
+// whose directory was deleted.
 func (o Operator) Past(ctx context.Context, of string) (*home.Known, error) {
 	known, err := o.Home.List()
 	if err != nil {
@@ -57,7 +57,7 @@ func (o Operator) Past(ctx context.Context, of string) (*home.Known, error) {
 	return nil, e
 }
 
-// newest is the team that has not ended, else the last one.
+// newest returns the team that has not ended, else the last one.
 func (o Operator) newest(ks []home.Known) *home.Known {
 	for _, k := range slices.Backward(ks) {
 		if s := o.OpenPast(k); s.Broken == nil && s.Lead.Ended == nil {
@@ -92,16 +92,16 @@ func teamNames(ks []home.Known) []string {
 	return names
 }
 
-// Record is a team's journals, opened to be read. Where one is broken, Lead and
-// the workers hold what stands before the break.
+// Record is a team's journals, opened for reading. Where a journal is broken, Lead and the workers
+// have the records before the break.
 type Record struct {
 	Known home.Known
 	State
 	Broken error // of the leader's journal, nil when it is whole
-	Abroad bool  // another program led it: it is of what was done from here
+	Abroad bool  // another program led it: the record has what the operator did there
 }
 
-// OpenRecord opens the record of a team that is or was.
+// OpenRecord opens the record of a present or past team.
 func (o Operator) OpenRecord(ctx context.Context, of string) (*Record, error) {
 	k, err := o.Past(ctx, of)
 	if err != nil {
@@ -110,14 +110,15 @@ func (o Operator) OpenRecord(ctx context.Context, of string) (*Record, error) {
 	return o.OpenPast(*k), nil
 }
 
-// OpenPast opens the record of a team that is or was led here. A break of it is in the Record.
+// OpenPast opens the record of a present or past team of waggle. When a journal is broken,
+// Record.Broken has the error.
 func (o Operator) OpenPast(k home.Known) *Record {
 	r := &Record{Known: k, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), JournalName: journal.Leader, JournalOptions: journal.Options{Now: o.Minter.Now}}}
 	r.Journal, r.Broken = k.Dir.Journals().Open(journal.Leader, r.Lead, r.JournalOptions)
 	return r
 }
 
-// Owner says whose a journal is: leader, or a member by its name.
+// Owner returns the owner of a journal: leader, or a member's name.
 func (s *State) Owner(n journal.Name) string {
 	if n == journal.Leader || n == OwnJournal {
 		return string(n)

@@ -25,7 +25,7 @@ func (o Operator) Registry(ctx context.Context, name waggle.TeamName) (*team.Con
 	switch {
 	case s == nil && err != nil:
 		return nil, errors.Join(err, serr)
-	case s == nil: // who opens the journal says what is wrong with it
+	case s == nil: // the caller that opens the journal gets the error
 		return cfg, o.Begun(cfg)
 	case err != nil:
 		cfg = leader.Book(name, s.Dir.UID, s.Lead.Live(), o.Minter.Now())
@@ -46,7 +46,7 @@ func (o Operator) Listing(ctx context.Context, name waggle.TeamName) (*team.Conf
 	return reg.Load(ctx)
 }
 
-// onRecord adds who is a member by the record.
+// onRecord adds the members that the leader's journal has.
 func onRecord(cfg *team.Config, lead *control.Leader) {
 	for _, m := range lead.Live() {
 		switch entry, ok := cfg.Member(m.Name); {

@@ -1,6 +1,6 @@
 package operator
 
-// Suffix is a text behind another: ": s", or nothing.
+// Suffix returns ": s", or "" when s is empty.
 func Suffix(s string) string {
 	if s == "" {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// Terminals lists the terminals of a team's processes. A record of one that cannot be read
-// is set aside: it names no process.
+// Terminals lists the terminals of a team's processes. A record that cannot be read is moved to
+// set-aside/: it names no process.
 func (o Operator) Terminals(s *State) ([]terminal.Held, error) {
 	for {
 		list, err := terminal.List(s.Dir.Processes())
@@ -22,7 +22,7 @@ func (o Operator) Terminals(s *State) ([]terminal.Held, error) {
 	}
 }
 
-// SetAside moves whatever stands at a path of a team's state to set-aside/, unchanged.
+// SetAside moves the file at a path of a team's state to set-aside/, unchanged.
 func (o Operator) SetAside(s *State, path string) error {
 	_, err := atomicfile.SetAside(path, s.Dir.Quarantine(), o.Minter.Now())
 	return err

@@ -8,9 +8,9 @@ import (
 	"waggle/team"
 )
 
-// UIDOf is the one way to derive a team's uid from its registry: of a team of ours it
-// is what the registry holds in the form of a session id, of another program's it is
-// its session, and of one without a session when it was made.
+// UIDOf derives a team's uid from its registry, everywhere in the same way. For a team of waggle it
+// is the session id in the registry, for another program's team its session, and for a registry
+// without a session the time of its creation.
 func UIDOf(cfg *team.Config) record.TeamUID {
 	if cfg.LeadSessionID == "" {
 		return record.TeamUID("created " + waggle.FormatTime(cfg.CreatedAt))

@@ -62,7 +62,7 @@ func Hidden(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, blank)
 }
 
-// blank are graphic characters that show nothing, or something else's place.
+// blank has graphic characters that show nothing, or that stand for something else.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // braille without a dot
@@ -98,7 +98,7 @@ var overlays = &unicode.RangeTable{
 // stand on what is before them.
 func jamo(r rune) bool { return r >= 0x1160 && r <= 0x11ff || r >= 0xd7b0 && r <= 0xd7fb }
 
-// leading reports what jamo may stand on.
+// leading reports the characters that a jamo may stand on.
 func leading(r rune) bool { return r >= 0x1100 && r <= 0x115e || r >= 0xa960 && r <= 0xa97c || jamo(r) }
 
 func printable(s string) bool {
@@ -115,8 +115,8 @@ type visibleWriter struct {
 	last  rune // what was shown last, 0 when it was written out
 	base  bool // a letter or a digit, with or without marks, was shown last
 	marks int  // on it
-	// rtl: the last character with a direction runs right to left; loose are those
-	// without one that were seen since.
+	// rtl: the last character with a direction runs right to left; loose holds the characters
+	// without a direction since then.
 	rtl   bool
 	loose []rune
 }
@@ -154,16 +154,16 @@ func (w *visibleWriter) show(r rune) {
 	w.last, w.base, w.marks = r, unicode.In(r, unicode.L, unicode.N), 0
 }
 
-// out writes what is written out: text with a left-to-right letter in it.
+// out writes a replacement text. It contains a left-to-right letter.
 func (w *visibleWriter) out(text string) {
 	w.settle(false)
 	w.b.WriteString(text)
 	w.last, w.base, w.marks, w.rtl = 0, false, 0, false
 }
 
-// settle writes the characters without a direction that wait. Between two runs
-// that go right to left the first is written out: the others then stand behind its
-// digits, which hold them where they are.
+// settle writes the characters without a direction that wait. Between two right-to-left runs it
+// writes the first of them as its code: the digits of that code have a direction, and keep the
+// others in their place.
 func (w *visibleWriter) settle(between bool) {
 	for i, r := range w.loose {
 		if between && i == 0 {
@@ -189,9 +189,9 @@ func escape(r rune) string {
 	return fmt.Sprintf(`\u{%04x}`, r)
 }
 
-// VisibleStyled is the last guard before a screen: of what Visible writes out it
-// leaves line ends, tabs and colours, and writes out every other Hidden character.
-// It does not replace Visible, because it cannot tell whose colours they are.
+// VisibleStyled is the last filter before a screen. It passes line ends, tabs and colours, and
+// writes every other Hidden character as its code. It does not replace Visible, because it cannot
+// tell an agent's colours from the program's.
 func VisibleStyled(s string) string {
 	if printable(s) {
 		return s

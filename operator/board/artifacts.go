@@ -19,13 +19,13 @@ import (
 type ArtifactRow struct {
 	Member   waggle.MemberName
 	Kind     string // artifact, log, status
-	Path     string // from the member's directory
+	Path     string // relative to the member's directory
 	Size     int64
 	Modified time.Time
 }
 
-// Artifacts lists the files of a member, or of all when member is "": its log,
-// its status and its artifacts. What cannot be listed whole is said in problems.
+// Artifacts lists the files of a member, or of all when member is "": its log, its status and its
+// artifacts. problems has the directories that could not be listed whole.
 func (o Operator) Artifacts(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (rows []ArtifactRow, problems []string, err error) {
 	b, err := o.board(ctx, "task artifacts", name, false)
 	if err != nil {
@@ -48,8 +48,7 @@ func (o Operator) Artifacts(ctx context.Context, name waggle.TeamName, member wa
 	return rows, problems, nil
 }
 
-// desks names the members that have a directory: the one that is asked for, or
-// all.
+// desks returns the members that have a directory: the named one, or all.
 func (b *board) desks(member waggle.MemberName) ([]waggle.MemberName, error) {
 	if b.list == nil {
 		if member != "" {

@@ -1,11 +1,11 @@
-// Package board is the shared tasks of a team as a person sees and changes them, and what
-// members have made.
+// Package board shows and changes the shared tasks of a team, and reads the files that members have
+// made.
 package board
 
 import "waggle/operator"
 
-// Operator is an operator.Operator with what this package does.
+// Operator is an operator.Operator with the methods of this package.
 type Operator struct{ operator.Operator }
 
-// Of returns the operator of this package.
+// Of returns an Operator of this package.
 func Of(o operator.Operator) Operator { return Operator{o} }

@@ -7,8 +7,8 @@ import (
 	"waggle/task"
 )
 
-// Open are the tasks of a list that are not over, without those that another program keeps
-// for itself. The list may be there without its team.
+// Open returns the unfinished tasks of a list, without those that another program keeps for itself.
+// A list may exist without its team.
 func (o Operator) Open(ctx context.Context, name waggle.TeamName) ([]task.Task, error) {
 	list, err := task.Open(o.Root.TasksDir(name), name, task.Options{})
 	if err != nil {

@@ -27,22 +27,22 @@ type TaskView struct {
 	Subject   string
 	Owner     string
 	Status    task.Status
-	BlockedBy []task.ID // as the file has it: also those that are done
-	Blocked   bool      // one of them is neither completed nor gone
-	WaitsFor  []task.ID // those
-	// Note says what the board does not: that its last run failed and how, who
-	// gave it back, that nobody was told to do it.
+	BlockedBy []task.ID // as the file has it, with completed ones
+	Blocked   bool      // one of BlockedBy is neither completed nor removed
+	WaitsFor  []task.ID // the tasks of BlockedBy that are open
+	// Note has what the board does not show: that the last run failed and how, who released the
+	// task, that no member has an order for it.
 	Note string
-	Do   operator.Next // what Note wants done
+	Do   operator.Next // the step that Note suggests
 }
 
 // TaskList is a team's list.
 type TaskList struct {
 	Team     waggle.TeamName
 	Tasks    []TaskView    // in order of id
-	Forest   []task.Branch // the same tasks as people read them
-	Problems []string      // files that cannot be read, or have something wrong
-	Hidden   int           // tasks of Claude Code's own harness that are left out
+	Forest   []task.Branch // the same tasks, in the order for people
+	Problems []string      // files that cannot be read, or have an error
+	Hidden   int           // the number of tasks of Claude Code's own harness that are left out
 }
 
 // TaskDetail is one task whole.
@@ -52,7 +52,7 @@ type TaskDetail struct {
 	ActiveForm  string
 	Blocks      []task.ID
 	Metadata    map[string]json.RawMessage
-	Order       *TaskOrder // nil: waggle ordered nobody to do it
+	Order       *TaskOrder // nil: no member has an order from waggle
 }
 
 // TaskOrder is the newest order to do a task, as the leader's journal has it.
@@ -61,20 +61,20 @@ type TaskOrder struct {
 	Seq    uint64
 	At     time.Time
 	By     policy.Role
-	Sent   bool // it is in the member's mailbox
+	Sent   bool // the message is in the member's mailbox
 	SHA256 string
 }
 
-// board is a team's task list with what else is known of the team.
+// board is a team's task list, with the team's registry and journal.
 type board struct {
 	op   string
 	team waggle.TeamName
-	list *task.List      // nil: there is none yet, and none was wanted
-	cfg  *team.Config    // nil: the team is gone, and its list is still there
-	s    *operator.State // nil: waggle does not lead it
+	list *task.List      // nil: the team has no list, and create was not set
+	cfg  *team.Config    // nil: the team's directory is gone, and its list exists
+	s    *operator.State // nil: waggle does not lead the team
 }
 
-// board opens a team's list. With create a team's missing list is made.
+// board opens a team's list. create makes a missing list.
 func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, create bool) (*board, error) {
 	b := &board{op: op, team: name}
 	dir := o.Root.TasksDir(name)
@@ -82,7 +82,7 @@ func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, cr
 	var err error
 	var missing *team.NotFoundError
 	switch b.cfg, err = o.Registry(ctx, name); {
-	case errors.As(err, &missing) && none == nil: // lists outlive their sessions
+	case errors.As(err, &missing) && none == nil: // a list outlives its session
 		b.cfg = nil
 	case err != nil:
 		return nil, err
@@ -117,9 +117,8 @@ func (b *board) get(ctx context.Context, id task.ID) (task.Task, error) {
 	return t, b.explain(ctx, err)
 }
 
-// Tasks lists a team's tasks. It records nothing: a task whose owner has ended and that
-// nobody has given back yet says so in its note. Tasks of Claude Code's own harness are
-// left out unless all is set.
+// Tasks lists a team's tasks. It records nothing: the note of a task whose owner has ended says
+// that it was not released yet. Tasks of Claude Code's own harness are left out unless all is set.
 func (o Operator) Tasks(ctx context.Context, name waggle.TeamName, all bool) (*TaskList, error) {
 	b, err := o.board(ctx, "task list", name, false)
 	if err != nil {
@@ -152,7 +151,7 @@ func (o Operator) Tasks(ctx context.Context, name waggle.TeamName, all bool) (*T
 	return l, nil
 }
 
-// Task shows one task whole. It records nothing.
+// Task returns one task with all details. It records nothing.
 func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*TaskDetail, error) {
 	b, err := o.board(ctx, "task show", name, false)
 	if err != nil {
@@ -191,7 +190,7 @@ func (b *board) view(t task.Task, waits []task.ID) TaskView {
 		Blocked: len(waits) > 0 && t.Status != task.Completed, WaitsFor: ids(waits), Note: note, Do: do}
 }
 
-// viewNow is view for a task whose blockers have still to be read.
+// viewNow is view for a task whose blockers have not been read.
 func (b *board) viewNow(ctx context.Context, t task.Task) (TaskView, error) {
 	waits, err := b.list.Blockers(ctx, t.ID)
 	if err != nil {
@@ -200,7 +199,7 @@ func (b *board) viewNow(ctx context.Context, t task.Task) (TaskView, error) {
 	return b.view(t, waits), nil
 }
 
-// order is the newest order to do a task, and who got it.
+// order returns the newest order for a task, and its member.
 func (b *board) order(id task.ID) (*control.Order, *control.Member, bool) {
 	if b.s == nil {
 		return nil, nil, false
@@ -213,7 +212,7 @@ func (b *board) order(id task.ID) (*control.Order, *control.Member, bool) {
 	return order, m, ok
 }
 
-// note says what the board does not, and what to do about it.
+// note returns what the board does not show, and the step that it suggests.
 func (b *board) note(t task.Task) (string, operator.Next) {
 	none := operator.Next{}
 	if t.Status == task.Completed {
@@ -245,11 +244,11 @@ func (b *board) note(t task.Task) (string, operator.Next) {
 	return "", none
 }
 
-// runsOrdersOnly reports a member that does nothing but what it was ordered to:
-// it reads no board (trust §1).
+// runsOrdersOnly reports a member that runs nothing but orders: it does not read the board (trust
+// §1).
 func runsOrdersOnly(m *control.Member) bool { return m.Agent == "exec" || m.Agent == "script" }
 
-// working finds the member whose turn runs a task.
+// working returns the member whose turn runs the task.
 func (b *board) working(id task.ID) (*control.Member, error) {
 	if b.s == nil {
 		return nil, nil
@@ -257,7 +256,7 @@ func (b *board) working(id task.ID) (*control.Member, error) {
 	for _, m := range b.s.Lead.Live() {
 		w, err := b.s.Worker(m.Instance)
 		if operator.Broken(err) {
-			continue // it runs nothing more, and stops nobody else
+			continue // a member that has ended does not keep others from the task
 		}
 		if err != nil {
 			return nil, err
@@ -269,7 +268,7 @@ func (b *board) working(id task.ID) (*control.Member, error) {
 	return nil, nil
 }
 
-// idle refuses to touch a task that a member is working on.
+// idle returns an error when a member is working on the task.
 func (b *board) idle(id task.ID) error {
 	m, err := b.working(id)
 	if err != nil || m == nil {
@@ -279,7 +278,7 @@ func (b *board) idle(id task.ID) error {
 		Next: operator.NextAwaitEnd.With()}
 }
 
-// explain says in words why a task cannot be had, and what to do.
+// explain adds to an error of the list the reason in words and the next step.
 func (b *board) explain(ctx context.Context, err error) error {
 	var state *task.StateError
 	var missing *task.NotFoundError
@@ -296,10 +295,10 @@ func (b *board) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// clean makes what a person typed fit for a message.
+// clean makes typed text fit for a message.
 func clean(s string) string { return operator.Visible(mail.Cut(s, 40)) }
 
-// near are some ids that are there.
+// near returns some ids of the list, for an error.
 func (b *board) near(ctx context.Context) []string {
 	if b.list == nil {
 		return nil
@@ -352,8 +351,7 @@ func (b *board) refusal(e *task.StateError) error {
 	return out
 }
 
-// circle writes the tasks of a cycle as it runs. The new task of a cycle has no
-// id.
+// circle writes the tasks of a cycle in order. The new task of a cycle has no id.
 func circle(ids []task.ID) string {
 	if len(ids) == 1 {
 		return "task " + string(ids[0]) + " and itself"
@@ -361,7 +359,7 @@ func circle(ids []task.ID) string {
 	return "tasks " + strings.Join(Texts(ids), " → ")
 }
 
-// Texts are ids for people.
+// Texts returns ids as strings.
 func Texts(ids []task.ID) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {

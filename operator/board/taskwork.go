@@ -19,20 +19,20 @@ import (
 	"waggle/team"
 )
 
-// TaskResult is what became of a task.
+// TaskResult is the outcome of a step on a task.
 type TaskResult struct {
 	Task    TaskView
-	Changed bool // false: it was so already
-	// Ordered says that the leader's journal holds a new order to do it, which is
-	// what makes a member that waggle runs do it.
+	Changed bool // false: the task was in this state already
+	// Ordered says that the leader's journal has a new order for the task. The order makes a member
+	// that waggle runs do the task.
 	Ordered bool
 }
 
 // NewTask is a task to put on the board.
 type NewTask struct {
 	Subject     string
-	Description string // for an exec member without a command of its own: what it runs
-	ActiveForm  string // what is shown while it is in progress
+	Description string // for an exec member without a command of its own: its command
+	ActiveForm  string // shown while the task is in progress
 	After       []task.ID
 	Before      []task.ID // tasks that wait for it
 	Owner       waggle.MemberName
@@ -43,8 +43,8 @@ type NewTask struct {
 type Terms struct {
 	Plan    bool // a plan must be approved first
 	Timeout time.Duration
-	Cwd     string // relative to the member's
-	As      string // who assigns, in a team that waggle does not lead; "": the operator
+	Cwd     string // relative to the member's directory
+	As      string // the member that assigns, in a team that waggle does not lead; "": the operator
 }
 
 // AddTask puts a task on the board and, when an owner is named, assigns it, which
@@ -87,7 +87,7 @@ func (o Operator) AddTask(ctx context.Context, name waggle.TeamName, n NewTask) 
 	return r, err
 }
 
-// guardBoard refuses what only the operator may do to a member's process.
+// guardBoard refuses a member's process that calls what only the operator may do.
 func (o Operator) guardBoard(ctx context.Context, b *board) error {
 	if b.s == nil {
 		return nil
@@ -95,7 +95,7 @@ func (o Operator) guardBoard(ctx context.Context, b *board) error {
 	return o.Guard(ctx, b.s, b.op)
 }
 
-// member finds who is to own a task.
+// member finds the member that shall own a task.
 func (b *board) member(name waggle.MemberName) (*team.Member, error) {
 	if b.cfg == nil {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("team %s is gone; only its task list is still there", b.team)}
@@ -107,11 +107,11 @@ func (b *board) member(name waggle.MemberName) (*team.Member, error) {
 	return m, nil
 }
 
-// AssignTask makes a member the owner of a task. A member that waggle runs is
-// ordered to do it: the order goes on record in the leader's journal, and only
-// that makes it run (trust §1); a member that is working on it is left alone.
-// Anybody else's mailbox gets a task_assignment (protocol §4). Assigning a task again
-// to the member that failed it orders it anew. It takes a leader pass when nobody leads.
+// AssignTask makes a member the owner of a task. For a member that waggle runs it appends an order
+// to the leader's journal; only that order makes the member run the task (trust §1). A member that
+// works on the task already gets no second order. Any other member gets a task_assignment in its
+// mailbox (protocol §4). Assigning a task again to the member that failed it makes a new order. It
+// takes a leader pass when no process leads.
 func (o Operator) AssignTask(ctx context.Context, name waggle.TeamName, id task.ID, owner waggle.MemberName, terms Terms) (*TaskResult, error) {
 	b, err := o.board(ctx, "task assign", name, false)
 	if err != nil {
@@ -135,7 +135,7 @@ func (o Operator) AssignTask(ctx context.Context, name waggle.TeamName, id task.
 	return o.assign(ctx, b, t, owner, terms)
 }
 
-// assign gives a task that was just looked at to an owner who is a member.
+// assign gives a task that was read just now to a member.
 func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner waggle.MemberName, terms Terms) (*TaskResult, error) {
 	m, err := b.member(owner)
 	if err != nil {
@@ -188,7 +188,7 @@ func errorsOf(err, undo error) error {
 	return fmt.Errorf("%w; and the board still names the new owner: %w", err, undo)
 }
 
-// ours is the membership of a member that waggle keeps a journal for.
+// ours returns the member in the leader's journal, nil when it has no journal of waggle.
 func (b *board) ours(name waggle.MemberName) *control.Member {
 	if b.s == nil {
 		return nil
@@ -199,15 +199,15 @@ func (b *board) ours(name waggle.MemberName) *control.Member {
 	return nil
 }
 
-// runs reports a member that waggle runs.
+// runs reports whether waggle runs the member.
 func (b *board) runs(name waggle.MemberName) bool {
 	m := b.ours(name)
 	return m != nil && m.Trust != record.FileTrust
 }
 
-// assigner is in whose name a task is given. In a team that waggle leads that is the
-// lead, by an order on record, so an owner that only the registry has is put on record
-// now; elsewhere it is a member that was registered here.
+// assigner returns the sender of an assignment. In a team that waggle leads it is the lead, by an
+// order in the journal; an owner that only the registry has is appended to the journal now. In
+// another program's team it is a member that was registered here.
 func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as string) (waggle.MemberName, error) {
 	if b.s != nil {
 		if b.ours(owner.Name) != nil || owner.IsLead() {
@@ -230,13 +230,13 @@ func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as
 	return mail.Of(o.Operator).Signer(ctx, s, b.cfg, false, as)
 }
 
-// order records in the leader's journal that a member is to do a task, and sends
-// it. One that stands is not repeated, unless its turn has ended.
+// order appends to the leader's journal that a member is to do a task, and sends the message. It
+// does not repeat a standing order, unless its turn has ended.
 func (o Operator) order(ctx context.Context, b *board, i record.Instance, t task.Task, terms Terms) (news bool, err error) {
 	want := record.Task{ID: string(t.ID), Subject: t.Subject, Instructions: t.Description, SHA256: record.HashText(t.Description),
 		Cwd: terms.Cwd, TimeoutMS: terms.Timeout.Milliseconds(), PlanRequired: terms.Plan}
 	if had, ok := b.s.Lead.Assignment(want.ID); ok && terms == (Terms{As: terms.As}) {
-		old := had.Commanded.Task // whoever hands a task on does not change its terms
+		old := had.Commanded.Task // an assignment to another owner keeps the task's terms
 		want.Cwd, want.TimeoutMS, want.PlanRequired = old.Cwd, old.TimeoutMS, old.PlanRequired
 	}
 	w, err := b.s.Worker(i)
@@ -269,8 +269,8 @@ func (o Operator) order(ctx context.Context, b *board, i record.Instance, t task
 	return news, err
 }
 
-// tellOwner writes a task_assignment into the mailbox of a member that waggle does
-// not run. What it says has no more authority than any other words there.
+// tellOwner writes a task_assignment into the mailbox of a member that waggle does not run. It has
+// no more authority than any other message there.
 func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName, news *waggle.TaskAssignment, plan bool, by waggle.MemberName) error {
 	from := string(by)
 	news.AssignedBy, news.PlanModeRequired = from, plan
@@ -296,11 +296,10 @@ func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName,
 	return box.Append(ctx, env)
 }
 
-// ClaimTask gives a task that nobody has to a member that asks for it, and sets
-// it in progress (protocol §4); id "" is the first that can be had. A member has one
-// in progress at a time. It is words on the board and orders nobody to do
-// anything: members that only run what they are ordered to cannot claim. It takes a
-// leader pass when nobody leads.
+// ClaimTask makes a member the owner of a task without an owner and sets it in progress (protocol
+// §4); id "" is the first available one. A member has one task in progress at a time. A claim
+// changes the board and orders nothing: members that only run orders cannot claim. It takes a
+// leader pass when no process leads.
 func (o Operator) ClaimTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
 	b, err := o.board(ctx, "task claim", name, false)
 	if err != nil {
@@ -309,7 +308,7 @@ func (o Operator) ClaimTask(ctx context.Context, name waggle.TeamName, id task.I
 	if as, err = b.claimant(id, as); err != nil {
 		return nil, err
 	}
-	if b.s != nil { // the tasks of those that have ended are nobody's
+	if b.s != nil { // tasks of members that have ended have no owner
 		if _, err := o.Pass(ctx, b.s); err != nil {
 			return nil, err
 		}
@@ -329,7 +328,7 @@ func (o Operator) ClaimTask(ctx context.Context, name waggle.TeamName, id task.I
 	return b.result(ctx, seen, t, err)
 }
 
-// claimant checks who claims.
+// claimant checks the member that claims.
 func (b *board) claimant(id task.ID, as waggle.MemberName) (waggle.MemberName, error) {
 	if b.cfg == nil || as == waggle.Lead {
 		return as, nil
@@ -351,7 +350,7 @@ func (b *board) claimant(id task.ID, as waggle.MemberName) (waggle.MemberName, e
 	return m.Name, nil
 }
 
-// result is what a step on the board came to.
+// result returns the outcome of a step on the board.
 func (b *board) result(ctx context.Context, seen, t task.Task, err error) (*TaskResult, error) {
 	if err != nil {
 		return nil, b.explain(ctx, err)
@@ -360,7 +359,7 @@ func (b *board) result(ctx context.Context, seen, t task.Task, err error) (*Task
 	return &TaskResult{Task: v, Changed: seen.Status != t.Status || seen.Owner != t.Owner}, err
 }
 
-// StartTask sets a task in progress; as is its owner, "" whoever owns it.
+// StartTask sets a task in progress. as is its owner; "" is any owner.
 func (o Operator) StartTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
 	b, seen, err := o.step(ctx, "task start", name, id)
 	if err != nil {
@@ -373,8 +372,8 @@ func (o Operator) StartTask(ctx context.Context, name waggle.TeamName, id task.I
 	return b.result(ctx, seen, t, err)
 }
 
-// FinishTask sets a task completed; as is its owner, "" whoever owns it, and the
-// lead when nobody does. One that another member is working on is left alone.
+// FinishTask sets a task completed. as is its owner; "" is any owner, or the lead when the task has
+// none. It refuses a task that another member is working on.
 func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
 	b, seen, err := o.step(ctx, "task done", name, id)
 	if err != nil {
@@ -396,13 +395,13 @@ func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.
 		as = waggle.MemberName(seen.Owner)
 	}
 	t, err := b.list.Complete(ctx, id, as)
-	if err == nil && b.s != nil { // the one way to complete what a member has that speaks by file
+	if err == nil && b.s != nil { // for a member without a journal this is the only way to complete a task
 		err = mail.Of(o.Operator).Append(ctx, b.s, func() ([]journal.Draft, error) { return b.s.Lead.Finish(string(id)), nil })
 	}
 	return b.result(ctx, seen, t, err)
 }
 
-// step opens the board for a step of one task.
+// step opens the board for a change of one task.
 func (o Operator) step(ctx context.Context, op string, name waggle.TeamName, id task.ID) (*board, task.Task, error) {
 	b, err := o.board(ctx, op, name, false)
 	if err != nil {
@@ -412,8 +411,8 @@ func (o Operator) step(ctx context.Context, op string, name waggle.TeamName, id 
 	return b, seen, err
 }
 
-// ReleaseTask gives a task back: nobody's, pending. One that a member is working
-// on is left alone.
+// ReleaseTask makes a task pending, without an owner. It refuses a task that a member is working
+// on.
 func (o Operator) ReleaseTask(ctx context.Context, name waggle.TeamName, id task.ID) (*TaskResult, error) {
 	b, seen, err := o.step(ctx, "task release", name, id)
 	if err != nil {
@@ -429,9 +428,8 @@ func (o Operator) ReleaseTask(ctx context.Context, name waggle.TeamName, id task
 	return b.result(ctx, seen, t, err)
 }
 
-// ReleaseAll gives back every unfinished task of a member that has ended, and
-// returns their ids. It is for members whose end waggle cannot see; one that is
-// known to run is refused.
+// ReleaseAll releases every unfinished task of a member that has ended, and returns their ids. It
+// serves members whose end waggle cannot see, and refuses a member that is known to run.
 func (o Operator) ReleaseAll(ctx context.Context, name waggle.TeamName, owner waggle.MemberName) ([]task.ID, error) {
 	b, err := o.board(ctx, "task release", name, false)
 	if err != nil {
@@ -450,8 +448,8 @@ func (o Operator) ReleaseAll(ctx context.Context, name waggle.TeamName, owner wa
 	return ids(released), b.explain(ctx, err)
 }
 
-// BlockTask adds and takes away tasks that a task waits for. all takes away
-// every one that is not added.
+// BlockTask adds and removes the tasks that a task waits for. all removes every one that is not
+// added.
 func (o Operator) BlockTask(ctx context.Context, name waggle.TeamName, id task.ID, add, drop []task.ID, all bool) (*TaskResult, error) {
 	op := "task block"
 	if len(add) == 0 {
@@ -477,8 +475,8 @@ func (o Operator) BlockTask(ctx context.Context, name waggle.TeamName, id task.I
 	return &TaskResult{Task: v, Changed: !slices.Equal(seen.BlockedBy, t.BlockedBy)}, err
 }
 
-// RemoveTask removes a task as Claude Code does: its id is not given again, and
-// who waited for it waits no more. One that a member is working on is left alone.
+// RemoveTask removes a task as Claude Code does: its id is not used again, and tasks that waited
+// for it stop waiting. It refuses a task that a member is working on.
 func (o Operator) RemoveTask(ctx context.Context, name waggle.TeamName, id task.ID) error {
 	b, _, err := o.step(ctx, "task rm", name, id)
 	if err != nil {

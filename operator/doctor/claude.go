@@ -13,10 +13,11 @@ import (
 	"waggle/operator"
 )
 
-// startDoubt is how far the known start of a session may be from the real one.
+// startDoubt is how far the recorded start of a session may be from the real one.
 const startDoubt = 2 * time.Second
 
-// claude finds what keeps the sessions that a person starts from reporting.
+// claude returns findings about why Claude Code sessions that a person starts do not report to
+// waggle.
 func (d *doctor) claude() []Finding {
 	store := claudesettings.StoreIn(d.op.Home.Path, d.op.Minter.Now)
 	out := d.hooks(store)
@@ -37,8 +38,8 @@ func (d *doctor) sources(cwd string) claudesettings.Sources {
 	return claudesettings.SourcesIn(claudesettings.UserFile(d.o.ClaudeDir), cwd)
 }
 
-// hooks looks at the hooks in the settings of this user, and at what keeps hooks from
-// running here.
+// hooks examines the hooks in the settings of this user, and the settings that keep hooks from
+// running.
 func (d *doctor) hooks(store claudesettings.Store) []Finding {
 	const what = "Claude hooks"
 	user := claudesettings.UserFile(d.o.ClaudeDir)
@@ -51,7 +52,7 @@ func (d *doctor) hooks(store claudesettings.Store) []Finding {
 	l, err := store.Look(user)
 	switch {
 	case err != nil:
-		if len(problems) == 0 { // else it was named already
+		if len(problems) == 0 { // otherwise the problems name it already
 			out = append(out, found(what, Problem, err.Error()))
 		}
 		return out
@@ -79,13 +80,13 @@ func (d *doctor) hooks(store claudesettings.Store) []Finding {
 	return out
 }
 
-// gone reports a program that is no file any more.
+// gone reports a program whose file does not exist any more.
 func gone(path string) bool {
 	fi, err := os.Stat(path)
 	return err != nil || fi.IsDir()
 }
 
-// session says whether a running session has the hooks.
+// session reports whether a running session has the hooks.
 func (d *doctor) session(store claudesettings.Store, s claudesessions.Entry) Finding {
 	name := s.Name
 	if name == "" {

@@ -1,39 +1,39 @@
-// Package doctor says what works on a machine and what does not: the programs that members
-// need, the places of files, the teams, the sessions of Claude Code. It changes nothing.
+// Package doctor examines a machine: the programs that members need, the directories, the teams,
+// the sessions of Claude Code. It changes nothing.
 package doctor
 
 import "waggle/operator"
 
-// Finding is one thing that was looked at.
+// Finding is the result of one check.
 type Finding struct {
 	What   string
 	Status Status
 	Detail string
-	Next   string // what to do that is no step
+	Next   string // what to do, where Do has no step for it
 	Do     operator.Next
 }
 
-// Status is how bad a finding is.
+// Status is the severity of a finding.
 type Status string
 
-// How bad findings are.
+// The severities.
 const (
 	OK      Status = "ok"
 	Note    Status = "note"
 	Problem Status = "problem"
 )
 
-// Options are what a doctor has to be told of the machine.
+// Options describe the machine to examine.
 type Options struct {
 	ClaudeDir string                  // where Claude Code has its settings and its registry of sessions
 	Cwd       string                  // the settings of this directory count too
 	Env       func(key string) string // "" for a variable that is not set
 }
 
-// Operator is an operator.Operator with what this package does.
+// Operator is an operator.Operator with the methods of this package.
 type Operator struct{ operator.Operator }
 
-// Of returns the operator of this package.
+// Of returns an Operator of this package.
 func Of(o operator.Operator) Operator { return Operator{o} }
 
 // doctor is one examination.

@@ -16,11 +16,11 @@ import (
 	"waggle/operator/process"
 )
 
-// toolWait is how long a program may take to say its version.
+// toolWait is the time limit for a program to print its version.
 const toolWait = 5 * time.Second
 
-// Examine looks at everything: the program, the places of files, the programs that members
-// need, the sessions of Claude Code, and every team of the root.
+// Examine makes all checks: the program, the directories, the programs that members need, the
+// sessions of Claude Code, and every team of the root.
 func (o Operator) Examine(ctx context.Context, eo Options) ([]Finding, error) {
 	d := &doctor{op: o.Operator, o: eo}
 	out := []Finding{found("waggle", OK, fmt.Sprintf("%s, %s %s/%s", o.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)),
@@ -58,12 +58,12 @@ func found(what string, s Status, detail string) Finding {
 	return Finding{What: what, Status: s, Detail: detail}
 }
 
-// advised is found with what to do outside of this program.
+// advised is found with a text about what to do outside of this program.
 func advised(what string, s Status, detail, next string) Finding {
 	return Finding{What: what, Status: s, Detail: detail, Next: next}
 }
 
-// todo is found with what to do.
+// todo is found with the next step.
 func todo(what string, s Status, detail string, do operator.Next) Finding {
 	return Finding{What: what, Status: s, Detail: detail, Do: do}
 }
@@ -81,7 +81,7 @@ func stateFinding(path string) Finding {
 	return found("state", OK, path)
 }
 
-// tool reports a program's version. A missing one is only a note.
+// tool reports a program's version. The finding for a missing program is a note.
 func tool(ctx context.Context, name, arg, use string) Finding {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -101,13 +101,13 @@ func tool(ctx context.Context, name, arg, use string) Finding {
 	return found(name, OK, first)
 }
 
-// exporters are the variables that tell programs with OpenTelemetry to export.
+// exporters are the environment variables that make programs with OpenTelemetry export.
 var exporters = []string{
 	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
 	"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER",
 }
 
-// telemetry notes that this build has no exporter where the environment asks for one.
+// telemetry reports that the environment asks for an exporter and this build has none.
 func telemetry(env func(string) string) []Finding {
 	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"waggle/team"
 )
 
-// team looks at one team of the root.
+// team examines one team of the root.
 func (d *doctor) team(ctx context.Context, n waggle.TeamName) []Finding {
 	what := teamWhat(n)
 	reg, err := team.Open(d.op.Root, n, team.Options{})
@@ -50,7 +50,7 @@ func (d *doctor) team(ctx context.Context, n waggle.TeamName) []Finding {
 	return append(append(out, d.mailboxes(ctx, n, cfg)...), d.messages(ctx, n)...)
 }
 
-// messages finds words that nobody will get.
+// messages finds messages that no member will read.
 func (d *doctor) messages(ctx context.Context, n waggle.TeamName) []Finding {
 	msgs, err := mail.Of(d.op).Messages(ctx, n, false)
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *doctor) messages(ctx context.Context, n waggle.TeamName) []Finding {
 	return []Finding{todo(teamWhat(n), Note, fmt.Sprintf("%d messages will reach nobody", dead), operator.Next{Step: operator.NextDeadLetters, Team: n})}
 }
 
-// mailboxes finds mailboxes of nobody, held locks, and entries that cannot be read.
+// mailboxes finds mailboxes without a member, held locks, and entries that cannot be read.
 func (d *doctor) mailboxes(ctx context.Context, n waggle.TeamName, cfg *team.Config) []Finding {
 	what := teamWhat(n)
 	names, err := d.op.Boxes(n).Names()

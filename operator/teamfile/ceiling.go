@@ -14,14 +14,14 @@ import (
 	"waggle/record"
 )
 
-// Config is the user's own file (FORMAT, "Terms"). Only the operator's
-// command line reads it; no team file sets any of it.
+// Config is the user's own file (FORMAT, "Terms"). Only the operator's command line reads it; a
+// team file cannot set any of it.
 type Config struct {
 	Ceiling record.Ceiling
-	Grace   time.Duration // for members to end by themselves; 0: not said
+	Grace   time.Duration // for members to end by themselves; 0: not set
 }
 
-// yamlConfig is that file's own shape. Unknown keys are an error with their line.
+// yamlConfig is the schema of that file. Unknown keys are an error with their line.
 type yamlConfig struct {
 	Ceiling yamlCeiling  `yaml:"ceiling"`
 	Grace   yamlDuration `yaml:"grace"`
@@ -29,12 +29,12 @@ type yamlConfig struct {
 
 type yamlCeiling struct {
 	Mode  string    `yaml:"mode"`
-	Allow *[]string `yaml:"allow"` // absent: no limit; []: nothing
+	Allow *[]string `yaml:"allow"` // absent: no limit; []: nothing is allowed
 	Deny  []string  `yaml:"deny"`
 }
 
-// ParseConfig checks the content of a user's file, which is at path. An empty file
-// says nothing. Errors name the file and the line, and are of kind Usage.
+// ParseConfig checks the content of a user's file, which is at path. An empty file sets nothing.
+// Errors name the file and the line, and are of kind Usage.
 func ParseConfig(path string, data []byte) (*Config, error) {
 	sum := sha256.Sum256(data)
 	c := &Config{Ceiling: record.Ceiling{File: path, SHA256: hex.EncodeToString(sum[:])}}
@@ -78,9 +78,9 @@ func (c *checker) ceiling(to *record.Ceiling, y yamlCeiling) {
 	}
 }
 
-// Under refuses a team file that asks for more than the user's ceiling lets be: what
-// its lines say is not consented to (trust §7). The default mode, which a file has that
-// names none, is narrowed instead. c may be nil.
+// Under refuses a team file that asks for more than the user's ceiling allows: the user has not
+// consented to those lines (trust §7). The default mode of a file that names none is narrowed
+// instead. c may be nil.
 func (f *File) Under(c *record.Ceiling) error {
 	if !c.Bounds() {
 		return nil

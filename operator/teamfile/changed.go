@@ -9,8 +9,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Changed reports a team file that is not what was accepted. One that is gone, or is no
-// file now, is no other file.
+// Changed reports whether the team file differs from the one that was accepted. A file that was
+// removed or cannot be read does not count as changed.
 func (f *File) Changed() (bool, error) {
 	data, err := ReadBounded(f.Path)
 	switch {

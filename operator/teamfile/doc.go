@@ -1,2 +1,3 @@
-// Package teamfile reads what a person writes for waggle: the team file and what it means.
+// Package teamfile reads the files that a person writes for waggle: the team file and the user's
+// configuration.
 package teamfile

@@ -9,13 +9,13 @@ import (
 	"waggle/internal/jsonobj"
 )
 
-// About is what the registry says of a team besides its name and members.
+// About is what the registry has about a team besides its name and members.
 type About struct {
-	Description string          // "": one that names the team
+	Description string          // "": a description that names the team
 	Metadata    json.RawMessage // an object of the operator's own; nil: none
 }
 
-// Describe is the description that a registry of ours always has (seed 002).
+// Describe returns the description, which a registry of waggle always has (seed 002).
 func (a About) Describe(name waggle.TeamName) string {
 	if a.Description != "" {
 		return a.Description
@@ -48,7 +48,7 @@ func ParseMetadata(pairs []string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// maxMetadata is how much a person adds to an entry that everybody reads.
+// maxMetadata is the size limit of metadata, which every reader of the registry reads.
 const maxMetadata = 64 << 10
 
 func metadataValue(text string) json.RawMessage {

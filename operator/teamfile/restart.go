@@ -9,7 +9,7 @@ import (
 	"waggle/record"
 )
 
-// Words for what becomes of a member whose process has died.
+// Values of restart in a team file.
 const (
 	RestartNever     = "never"
 	RestartOnFailure = "on-failure"
@@ -30,13 +30,13 @@ func (r *yamlRestart) UnmarshalYAML(unmarshal func(any) error) error {
 	return shortForm(unmarshal, &r.Policy, (*whole)(r))
 }
 
-// usualRestart is what a member has when its team file says nothing: five times in
-// ten minutes, after one second at first and a minute at most.
+// usualRestart is the default of a member: five restarts in ten minutes, after one second at first
+// and a minute at most.
 func usualRestart() *record.Restart {
 	return &record.Restart{Most: 5, Window: (10 * time.Minute).Milliseconds(), First: time.Second.Milliseconds(), Longest: time.Minute.Milliseconds()}
 }
 
-// ParseRestart reads one of the words.
+// ParseRestart reads a value of restart.
 func ParseRestart(word string) (*record.Restart, error) {
 	switch word {
 	case RestartNever:
@@ -82,7 +82,7 @@ func (y *yamlRestart) restart() (*record.Restart, error) {
 	return r, nil
 }
 
-// ask reads what is asked of a member's start: model, mode, restart.
+// ask reads the settings of a member's start: model, mode, restart.
 func (c *checker) ask(at string, m *FileMember, y yamlMember) {
 	var err error
 	m.Model = y.Model

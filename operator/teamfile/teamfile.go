@@ -29,30 +29,30 @@ import (
 // File is a team file that was read and checked.
 type File struct {
 	Path   string // absolute
-	Dir    string // where it lies: relative directories start here
+	Dir    string // the file's directory: relative directories start here
 	Data   []byte
 	SHA256 string
 
 	Team waggle.TeamName
-	// Description and Metadata are for readers of the registry.
+	// Description and Metadata are copied into the registry.
 	Description string
 	Metadata    json.RawMessage
 	Decide      record.Deciders
 	Policy      policy.Policy
 	Deadline    time.Duration
 	Layout      mailbox.Layout // of the mailboxes
-	Sandbox     string         // off, auto, required; "" when the file says nothing
-	Network     []string       // hosts that the sandbox is to let through
-	Caches      []string       // directories that it is to share
-	Members     []FileMember   // but for the lead
-	// Lead is the agent that sits behind the lead; nil: a person does. LeadPolicy
-	// is what it could do itself without being asked; nil: what the team may.
+	Sandbox     string         // off, auto, required; "" when the file does not name it
+	Network     []string       // hosts that the sandbox allows
+	Caches      []string       // directories that the sandbox shares
+	Members     []FileMember   // without the lead
+	// Lead is the agent that decides for the lead; nil: a person does. LeadPolicy is what that
+	// agent may do itself without asking; nil: the team's policy.
 	Lead       *FileMember
 	LeadPolicy *policy.Policy
 	Tasks      []FileTask
 }
 
-// FileMember is a member as the file wants it.
+// FileMember is a member as the file describes it.
 type FileMember struct {
 	Name         waggle.MemberName
 	Agent        string
@@ -65,13 +65,13 @@ type FileMember struct {
 	Mode         policy.Mode     // "": the policy's
 	Restart      *record.Restart // nil: never
 	Spec         json.RawMessage
-	// Type, Prompt and Metadata are for readers of the registry: nothing acts on them.
+	// Type, Prompt and Metadata are copied into the registry; waggle does not act on them.
 	Type     string // what kind of agent it is; "": general-purpose
-	Prompt   string // what it was told to be
+	Prompt   string // its instructions
 	Metadata json.RawMessage
 }
 
-// FileTask is a task as the file wants it.
+// FileTask is a task as the file describes it.
 type FileTask struct {
 	Subject      string
 	Owner        waggle.MemberName
@@ -82,7 +82,7 @@ type FileTask struct {
 	Cwd          string
 }
 
-// yamlFile is the file's own shape. Unknown keys are an error with their line.
+// yamlFile is the schema of the file. Unknown keys are an error with their line.
 type yamlFile struct {
 	Team     string        `yaml:"team"`
 	About    string        `yaml:"description"`
@@ -136,8 +136,8 @@ type yamlMember struct {
 	Metadata yaml.MapSlice `yaml:"metadata"`
 }
 
-// objectOf writes a mapping whose keys are the user's own as JSON, in their order; nil
-// when there is none.
+// objectOf writes a mapping with the user's own keys as JSON, in their order; nil when there is
+// none.
 func objectOf(y yaml.MapSlice) (json.RawMessage, error) {
 	if len(y) == 0 {
 		return nil, nil
@@ -156,7 +156,7 @@ type yamlRule struct {
 	After  yamlDuration `yaml:"after"`
 }
 
-// yamlStep accepts the short forms that a person would write.
+// yamlStep accepts short forms too.
 type yamlStep struct {
 	Say      *yamlSay      `yaml:"say"`
 	Tool     *yamlTool     `yaml:"tool"`
@@ -227,7 +227,7 @@ func ReadFile(path string) (*File, error) {
 	return ParseFile(abs, data)
 }
 
-// ReadBounded reads a file of YAML, behind links too: a person may keep theirs there.
+// ReadBounded reads a YAML file, through symbolic links too: a person may keep the file elsewhere.
 func ReadBounded(path string) ([]byte, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -236,8 +236,8 @@ func ReadBounded(path string) ([]byte, error) {
 	return atomicfile.ReadFile(real, atomicfile.Options{MaxSize: operator.MaxYAML})
 }
 
-// ParseFile checks the content of a team file; path is for messages and for
-// relative directories. backends are the names of further ones (Operator.Backends).
+// ParseFile checks the content of a team file. path is for messages and for relative directories,
+// backends are the names of further backends (Operator.Backends).
 func ParseFile(path string, data []byte, backends ...string) (*File, error) {
 	sum := sha256.Sum256(data)
 	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: hex.EncodeToString(sum[:])}
@@ -272,16 +272,16 @@ func usage(op, path string, err error) error {
 	return &operator.Error{Kind: operator.Usage, Op: op, Msg: path + ": " + err.Error()}
 }
 
-// maxBad is how many problems of a file are said.
+// maxBad is how many problems of a file are reported.
 const maxBad = 50
 
-// checker collects what is wrong with a file, each with its line.
+// checker collects the problems of a file, each with its line.
 type checker struct {
 	path string
 	tree *ast.File
 	errs []error
 
-	backends []string // the words for them
+	backends []string // the words for backends
 }
 
 // bad records a problem at a YAML path such as $.members[0].name.
@@ -290,7 +290,7 @@ func (c *checker) bad(at, format string, args ...any) {
 	case len(c.errs) == maxBad:
 		c.errs = append(c.errs, fmt.Errorf("%s: and more", c.path))
 		fallthrough
-	case len(c.errs) > maxBad: // each is looked up in the tree for its line
+	case len(c.errs) > maxBad: // the line of each problem is looked up in the tree
 		return
 	}
 	line := 0
@@ -345,7 +345,7 @@ func (c *checker) file(f *File, y *yamlFile) {
 	c.tasks(f, y.Tasks)
 }
 
-// lead takes the member that leads out of those that work.
+// lead moves the member that leads out of the list of members.
 func (c *checker) lead(f *File, name string) {
 	if name == "" || name == "operator" {
 		if f.LeadPolicy != nil {
@@ -371,7 +371,7 @@ func (c *checker) lead(f *File, name string) {
 	c.bad("$.lead", "%q is neither operator nor one of the members", name)
 }
 
-// leadDecides reports a file that gives questions to the lead.
+// leadDecides reports a file in which the lead decides requests.
 func (f *File) leadDecides() bool {
 	for _, d := range f.Decide {
 		if d == policy.DecideLeader || d == policy.DecideTwo {
@@ -467,7 +467,7 @@ func (c *checker) members(f *File, ys []yamlMember) {
 	}
 }
 
-// within resolves a directory of the file.
+// within resolves a directory of the file against dir.
 func within(dir, p string) string {
 	switch {
 	case p == "":
@@ -478,7 +478,7 @@ func within(dir, p string) string {
 	return filepath.Join(dir, p)
 }
 
-// spec writes a member's own settings as its agent reads them.
+// spec writes a member's settings in the form that its agent reads.
 func spec(y yamlMember) (json.RawMessage, error) {
 	switch {
 	case len(y.Steps) > 0 && y.Agent != "script":
@@ -519,8 +519,7 @@ func steps(key string, ys []yamlStep) (list []agent.Step, err error) {
 	return list, nil
 }
 
-// AgentSpec is the settings of an agent that needs nothing but a command, which may
-// be empty.
+// AgentSpec returns the settings of an agent that needs only a command, which may be empty.
 func AgentSpec(kind string, command []string) (json.RawMessage, error) {
 	b, err := spec(yamlMember{Agent: kind, Command: command})
 	if err != nil {
@@ -530,7 +529,7 @@ func AgentSpec(kind string, command []string) (json.RawMessage, error) {
 	return b, err
 }
 
-// shortForm reads a text where a person wrote only that, else the whole mapping.
+// shortForm reads a text when the value is only a text, else the whole mapping.
 func shortForm(unmarshal func(any) error, text *string, whole any) error {
 	if unmarshal(text) == nil {
 		return nil

@@ -24,7 +24,7 @@ const (
 
 	maxYAMLBlank = 32 // empty lines in a row: the lexer copies a block's text for each
 
-	maxYAMLOpen = 64 // brackets that open with nothing between them
+	maxYAMLOpen = 64 // opening brackets with nothing between them
 
 	maxYAMLTokens = 20_000
 
@@ -74,7 +74,7 @@ func TooLarge(op, path string) error {
 		Advice: "long texts belong into files that the commands name"}
 }
 
-// refused is why a text is not parsed.
+// refused is the reason why a text is not parsed.
 type refused struct {
 	line int
 	why  string
@@ -84,11 +84,11 @@ func refusef(line int, format string, args ...any) *refused {
 	return &refused{max(line, 1), fmt.Sprintf(format, args...)}
 }
 
-// checkBytes bounds what the lexer does with a text: it looks at the rest of a line,
-// and at the empty lines behind a block, again and again.
+// checkBytes bounds the work of the lexer, which scans the rest of a line, and the empty lines
+// after a block, many times.
 func checkBytes(data []byte) *refused {
 	line, start, blank, open := 1, 0, 0, 0
-	empty := true // nothing but white space in this line yet
+	empty := true // only white space in this line so far
 	for i := 0; i < len(data); {
 		c := data[i]
 		switch {
@@ -132,7 +132,7 @@ func checkBytes(data []byte) *refused {
 	return nil
 }
 
-// scanYAML cuts a text into tokens, up to the first that is none.
+// scanYAML splits a text into tokens, up to the first invalid one.
 func scanYAML(text string) token.Tokens {
 	var s scanner.Scanner
 	var all token.Tokens
@@ -144,13 +144,13 @@ func scanYAML(text string) token.Tokens {
 		}
 		all.Add(some...)
 		if err != nil {
-			return all // the parser says what is wrong with the last one
+			return all // the parser reports the error of the last token
 		}
 	}
 }
 
-// refusedTokens are what waggle's YAML does without: they show a person one thing and
-// mean another, or cost more than they are long.
+// refusedTokens are features of YAML that waggle refuses: a person reads them in one way and the
+// parser in another, or they cost more work than their length.
 var refusedTokens = map[token.Type]string{
 	token.AnchorType:      "an anchor (&): write the value out where it is used",
 	token.AliasType:       "an alias (*): write the value out; a text that begins with * goes into quotes",
@@ -170,7 +170,7 @@ type level struct {
 	end    token.Type // the bracket that closes it
 }
 
-// checkTokens bounds what the parser builds of them.
+// checkTokens bounds the work of the parser.
 func checkTokens(tokens token.Tokens) *refused {
 	var open []level
 	var prev *token.Token
@@ -233,7 +233,7 @@ func checkTokens(tokens token.Tokens) *refused {
 	return nil
 }
 
-// descend closes the blocks that a column is left of, and opens one there.
+// descend closes the blocks right of a column, and opens one there.
 func descend(open []level, column int) []level {
 	for len(open) > 0 && open[len(open)-1].column > column {
 		open = open[:len(open)-1]
@@ -244,8 +244,8 @@ func descend(open []level, column int) []level {
 	return open
 }
 
-// checkKey wants a text before a colon: what a number or a bracket means as a key is
-// not seen in it. The parser keeps a path of keys for each node.
+// checkKey requires a text before a colon: a number or a bracket as a key is easily misread. The
+// parser keeps a path of keys for each node.
 func checkKey(key *token.Token, line int) *refused {
 	if key == nil {
 		return refusef(line, "a colon without a key")
@@ -261,7 +261,7 @@ func checkKey(key *token.Token, line int) *refused {
 	return nil
 }
 
-// cutText is enough of a text to find it again.
+// cutText returns the beginning of a text, enough to find it in the file.
 func cutText(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:40]) + "…"
@@ -269,8 +269,8 @@ func cutText(s string) string {
 	return s
 }
 
-// checkNode checks the tree that was built: the kinds of its nodes, how deep it is, and
-// that no key is there twice, however it is written.
+// checkNode checks the tree: the kinds of its nodes, its depth, and that no key occurs twice, in
+// any spelling.
 func checkNode(n ast.Node, depth int) *refused {
 	line := 1
 	if t := n.GetToken(); t != nil && t.Position != nil {
