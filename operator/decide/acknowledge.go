@@ -11,18 +11,18 @@ import (
 	"waggle/record"
 )
 
-// Divergence is a disagreement of the journals that stops all deciding: a member
-// took an answer or an order that the leader's journal does not have (trust §4).
+// Divergence is a contradiction of the journals that stops every decision: a member took an answer
+// or an order that the leader's journal does not have (trust §4).
 type Divergence struct {
 	Team   string
 	Seq    uint64 // of its record: what Acknowledge names
 	Member string
-	Leader uint64 // where the member's journal says it stood
+	Leader uint64 // the seq of the leader's journal that the member's journal names
 	Why    string
 	Lifted bool
 }
 
-// Divergence is the open disagreement of a team's journals, nil when they agree. It
+// Divergence returns the unacknowledged divergence of a team, nil when the journals agree. It
 // records nothing.
 func (o Operator) Divergence(ctx context.Context, name waggle.TeamName) (*Divergence, error) {
 	s, err := o.Led(ctx, name)
@@ -43,8 +43,8 @@ func divergence(s *operator.State) *Divergence {
 	return &Divergence{Team: string(s.Team), Seq: uint64(d.Seq), Member: scopeName(s, d.Instance), Leader: d.Leader, Why: d.Why}
 }
 
-// Acknowledge says that the operator has looked at the divergence with this seq.
-// Deciding goes on; what the journals hold stays as it is.
+// Acknowledge records that the operator has seen the divergence with this seq. Deciding goes on;
+// the journals' records stay.
 func (o Operator) Acknowledge(ctx context.Context, name waggle.TeamName, seq uint64) (*Divergence, error) {
 	s, err := o.OpenToAct(ctx, name, "an acknowledgement")
 	if err != nil {

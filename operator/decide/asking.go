@@ -12,10 +12,10 @@ import (
 	"waggle/record"
 )
 
-// Asking puts the open questions of a team to the person at the terminal of the process
-// that leads it. Its loop calls Put with what is open now, takes what comes from Replies,
-// and End when it is over. A question that was answered elsewhere, or is not open any
-// more, is taken away from the terminal by the next Put, which says why.
+// Asking shows the open requests of a team to the person at the terminal of the process that leads
+// it. The process's loop calls Put with the open requests, passes what comes from Replies to Take,
+// and calls End at the end. A request that was answered elsewhere, or is closed, is withdrawn from
+// the terminal by the next Put, which says why.
 type Asking struct {
 	Operator Operator
 	State    *operator.State
@@ -28,17 +28,17 @@ type Asking struct {
 	wg      sync.WaitGroup
 }
 
-// Reply is what Ask returned for a question.
+// Reply is the result of Ask for a request.
 type Reply struct {
 	key    record.Key
 	Answer Answer
 	err    error
 }
 
-// errOver is why the questions of a process that ends are not asked any more.
+// errOver is the cause with which End cancels open prompts.
 var errOver = errors.New("this command ends or hands over")
 
-// Put asks each of these once, and takes away those that are not among them any more.
+// Put asks each of these requests once, and withdraws those that are not in the list any more.
 func (a *Asking) Put(ctx context.Context, pending []*control.Request) {
 	if a.open == nil {
 		a.open, a.replies, a.over = map[record.Key]context.CancelCauseFunc{}, make(chan Reply), make(chan struct{})
@@ -57,12 +57,12 @@ func (a *Asking) Put(ctx context.Context, pending []*control.Request) {
 	}
 }
 
-// start asks one question. Its ctx outlives the loop's, so that its cause is always one
-// of ours; End cancels it.
+// start asks for one request. Its ctx is independent of the loop's, so that its cause is always one
+// of this type; End cancels it.
 func (a *Asking) start(ctx context.Context, key record.Key, q Question) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	a.open[key] = cancel
-	ask := a.Ask // the loop sets it anew at each Put
+	ask := a.Ask // the loop replaces Ask at each Put
 	a.wg.Go(func() {
 		answer, err := ask(ctx, q)
 		if ctx.Err() != nil {
@@ -75,7 +75,7 @@ func (a *Asking) start(ctx context.Context, key record.Key, q Question) {
 	})
 }
 
-// closed says why a question is not open any more.
+// closed returns the reason why a request is not open any more.
 func (a *Asking) closed(key record.Key) string {
 	req, ok := a.State.Lead.Request(key)
 	switch {
@@ -89,11 +89,12 @@ func (a *Asking) closed(key record.Key) string {
 	return fmt.Sprintf("%s by %s, from elsewhere (%s)", req.Decided.Decision, req.Decided.By, req.Decided.Via)
 }
 
-// Replies is what Ask has returned. Before the first Put it is nil, which is never ready.
+// Replies returns the channel of what Ask has returned. Before the first Put it is nil, and a
+// receive from it blocks.
 func (a *Asking) Replies() <-chan Reply { return a.replies }
 
-// Take decides what was answered at the terminal; refused says why the answer has no
-// effect. A question that Ask could not put stays open, and is not put again.
+// Take decides what was answered at the terminal; refused says why an answer has no effect. A
+// request that Ask could not show stays open, and is not asked again.
 func (a *Asking) Take(ctx context.Context, rep Reply) (refused string, err error) {
 	a.open[rep.key](nil)
 	if rep.err == nil || !a.pending(rep.key) {
@@ -118,7 +119,7 @@ func (a *Asking) pending(key record.Key) bool {
 	return false
 }
 
-// End takes every question away and waits until Ask has returned for each.
+// End withdraws every request and waits until Ask has returned for each.
 func (a *Asking) End() {
 	if a.open == nil {
 		return

@@ -9,9 +9,8 @@ import (
 	"waggle/record"
 )
 
-// CeilingOf is the one that a new version of a policy gets: the user's file as it is
-// now. Where there is no file the one on record stays, so that a missing variable of
-// the environment lifts nothing.
+// CeilingOf returns the ceiling for a new version of a policy: that of the user's file now. Without
+// a file the recorded one stays, so that a missing environment variable lifts nothing.
 func (o Operator) CeilingOf(recorded *record.Ceiling) *record.Ceiling {
 	switch {
 	case o.Ceiling == nil:
@@ -22,7 +21,7 @@ func (o Operator) CeilingOf(recorded *record.Ceiling) *record.Ceiling {
 	return o.Ceiling
 }
 
-// Adopt puts the user's ceiling on record when it is another than the team's.
+// Adopt records the user's ceiling when it differs from the team's.
 func (o Operator) Adopt(ctx context.Context, s *operator.State) (bool, error) {
 	if o.CeilingOf(s.Lead.Policy.Ceiling).Same(s.Lead.Policy.Ceiling) {
 		return false, nil
@@ -31,17 +30,17 @@ func (o Operator) Adopt(ctx context.Context, s *operator.State) (bool, error) {
 	return c != nil && c.Changed, err
 }
 
-// CeilingView is the user's ceiling as a person is shown it.
+// CeilingView is the user's ceiling as it is shown.
 type CeilingView struct {
 	File   string
 	SHA256 string
 	Mode   string   // the widest; "": any
-	Allow  []string // the most that rules may allow; null: anything
+	Allow  []string // the most that rules may allow; null: no limit
 	Deny   []string
-	Cut    []string // what of the policy it keeps from holding
+	Cut    []string // parts of the policy that the ceiling makes ineffective
 }
 
-// ViewCeiling is the recorded ceiling for people, nil where there is none.
+// ViewCeiling returns the recorded ceiling for people, nil when there is none.
 func ViewCeiling(set record.PolicySet) *CeilingView {
 	c := set.Ceiling
 	if !c.Bounds() {

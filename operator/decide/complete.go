@@ -7,9 +7,9 @@ import (
 	"waggle/operator"
 )
 
-// Open are the questions of a team that wait, as its record has them now; "" names none.
-// With sessions those of sessions that waggle does not run come too. It reads and does
-// nothing else: what cannot be read asks nothing.
+// Open returns the open requests of a team as its journals have them now; name "" leaves the team
+// out. sessions adds those of sessions that waggle does not run. It only reads: what cannot be read
+// is left out.
 func (o Operator) Open(ctx context.Context, name waggle.TeamName, sessions bool) []Question {
 	var qs []Question
 	if s := o.recorded(ctx, name); s != nil {
@@ -18,14 +18,14 @@ func (o Operator) Open(ctx context.Context, name waggle.TeamName, sessions bool)
 		}
 	}
 	if sessions {
-		_, open, _ := o.Sessions() // what cannot be read is offered by nobody
+		_, open, _ := o.Sessions() // completion leaves out what cannot be read
 		qs = append(qs, open...)
 	}
 	return qs
 }
 
-// Rules are the rules of a team that hold, as a person types them: those of its policy,
-// then those that were added.
+// Rules returns the rules in force of a team, as a person types them: those of its policy, then
+// those that were added.
 func (o Operator) Rules(ctx context.Context, name waggle.TeamName) []string {
 	s := o.recorded(ctx, name)
 	if s == nil {
@@ -44,7 +44,7 @@ func (o Operator) Rules(ctx context.Context, name waggle.TeamName) []string {
 	return out
 }
 
-// recorded is a team by its record, nil when there is none that can be read.
+// recorded opens a team's journal, nil when it cannot be read.
 func (o Operator) recorded(ctx context.Context, name waggle.TeamName) *operator.State {
 	if name == "" {
 		return nil

@@ -15,10 +15,10 @@ import (
 	"waggle/record"
 )
 
-// Answer is the operator's verdict on one request.
+// Answer is the operator's answer to one request.
 type Answer struct {
 	ID     string // whole, or an unambiguous beginning of it
-	Digest string // of what was shown: at least 16 digits; "" trusts the digest on record now
+	Digest string // the digest that was shown: at least 16 digits; "" accepts the present one
 	Allow  bool
 	Reason string
 	// UpdatedInput runs instead of what was asked; a JSON object.
@@ -29,7 +29,7 @@ type Answer struct {
 	Lesson *Lesson
 }
 
-// Decided is what became of an Answer (commands §4).
+// Decided is the result of an Answer (commands §4).
 type Decided struct {
 	ID        string
 	Decision  string
@@ -45,20 +45,19 @@ type Decided struct {
 	key   record.Key
 }
 
-// Refused is what becomes of an answer that is refused before its request is known.
+// Refused is the result of an answer that is refused before its request is found.
 func Refused(id string, err error) Decided { return Decided{ID: id, err: err} }
 
-// Err is the refusal, nil when there is none.
+// Err returns the refusal, nil when there is none.
 func (d Decided) Err() error { return d.err }
 
-// deliverWait is how long a command waits for a running leader to deliver, and
-// for members to take note.
+// deliverWait is how long a command waits for a running leader to deliver, and for members to apply
+// an order.
 const deliverWait = 2 * time.Second
 
-// Decide answers requests in the operator's name: each once, by compare-and-set
-// on the leader's journal, whoever leads. The error is about the whole call; a
-// refusal of one answer is in its result. It takes a leader pass before and after when nobody
-// leads.
+// Decide answers requests in the operator's name, each once, by compare-and-set on the leader's
+// journal. The error concerns the whole call; the refusal of one answer is in its result. It takes
+// a leader pass before and after when no process leads.
 func (o Operator) Decide(ctx context.Context, name waggle.TeamName, answers []Answer) ([]Decided, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -126,10 +125,9 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer) (Deci
 	return d, nil
 }
 
-// findRequest finds a request by its handle, its id, or an unambiguous beginning of
-// its id. Ids are unique within a member and a kind only: a digest, or the beginning
-// of one, tells two apart. A handle goes first: the asker chooses the id, and could
-// choose another request's handle.
+// findRequest finds a request by its handle, its id, or an unambiguous beginning of its id. Ids are
+// unique within a member and a kind only: a digest, or its beginning, distinguishes two. Handles
+// are compared first: the asker chooses the id, and could choose another request's handle.
 func findRequest(l *control.Leader, id, digest string) (*control.Request, error) {
 	if r, ok := l.ByHandle(id); ok {
 		return r, nil
@@ -177,14 +175,14 @@ func findRequest(l *control.Leader, id, digest string) (*control.Request, error)
 	return nil, &control.UnknownRequestError{ID: waggle.RequestID(id), Near: near}
 }
 
-// deliver sees to it that what was decided reaches its mailbox: by a pass when
-// nobody leads, else by giving the leader a moment.
+// deliver brings the decisions into their mailboxes: by a pass when no process leads, else by
+// waiting for the leader.
 func (o Operator) deliver(ctx context.Context, s *operator.State, results []Decided) error {
 	return o.settle(ctx, s, func() (bool, error) { return delivered(s.Lead, results), nil })
 }
 
-// settle runs a pass when nobody leads; else it looks until done says so or the
-// leader has had its moment.
+// settle runs a pass when no process leads; else it waits until done returns true or deliverWait is
+// over.
 func (o Operator) settle(ctx context.Context, s *operator.State, done func() (bool, error)) error {
 	if _, err := o.Pass(ctx, s); err != nil {
 		return err
@@ -206,8 +204,7 @@ func (o Operator) settle(ctx context.Context, s *operator.State, done func() (bo
 	}
 }
 
-// delivered fills in which results are in a mailbox and reports whether nothing is
-// left to be.
+// delivered marks the results that are in a mailbox and reports whether none is left.
 func delivered(l *control.Leader, results []Decided) bool {
 	all := true
 	for i := range results {

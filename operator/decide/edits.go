@@ -10,9 +10,9 @@ import (
 	"waggle/internal/jsonobj"
 )
 
-// Edits is what a call of an editing tool puts in the place of what, as lines that begin
-// with -, + or a blank. It is told by the input alone: nobody looks at the file. It is ""
-// for other tools and for an input of another form, which is shown as it came.
+// Edits shows the change that a call of an editing tool makes, as lines that begin with -, + or a
+// blank. It uses only the input and does not read the file. It is "" for other tools and for an
+// input of another form, which is shown as JSON.
 func (q Question) Edits() string {
 	o, err := jsonobj.Parse(q.Input)
 	if err != nil || len(o.Duplicates()) > 0 {
@@ -31,7 +31,7 @@ func (q Question) Edits() string {
 	return ""
 }
 
-// editsOf is every edit of a list, each under its number.
+// editsOf returns every edit of a list, each under its number.
 func editsOf(o *jsonobj.Object) string {
 	raw, _ := o.Get("edits")
 	var list []json.RawMessage
@@ -61,7 +61,7 @@ func editOf(o *jsonobj.Object) string {
 	return text
 }
 
-// linesOf compares two texts of an object by lines; old may be the name of none.
+// linesOf compares two texts of an object by lines; old may name no field.
 func linesOf(o *jsonobj.Object, old, is string) string {
 	before, after := "", ""
 	if old != "" && !textAt(o, old, &before) || !textAt(o, is, &after) || before == after {
@@ -75,11 +75,11 @@ func textAt(o *jsonobj.Object, key string, to *string) bool {
 	return ok && len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, to) == nil
 }
 
-// maxCompared is how long texts may be that are compared line by line; of longer ones the
-// first is taken away whole and the second put there.
+// maxCompared is the largest size of texts that are compared line by line; longer ones are shown as
+// all lines removed and all lines added.
 const maxCompared = 64 << 10
 
-// lineDiff is the difference of two texts with every line of both in it.
+// lineDiff compares two texts and returns all lines of both.
 func lineDiff(before, after string) string {
 	if !strings.HasSuffix(before, "\n") && !strings.HasSuffix(after, "\n") {
 		before, after = ended(before), ended(after)
@@ -92,13 +92,13 @@ func lineDiff(before, after string) string {
 	if err != nil {
 		return ""
 	}
-	for range 3 { // the names of the files, and where in them it is, which nobody knows
+	for range 3 { // the file names and the position, which are not known
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	return strings.TrimSuffix(text, "\n")
 }
 
-// ended is a text whose last line ends.
+// ended returns a text with a newline at its end.
 func ended(s string) string {
 	if s == "" {
 		return s

@@ -13,8 +13,8 @@ import (
 	"waggle/team"
 )
 
-// Explained is a call that was made: which rule or who decided it, and what the
-// policy makes of the same call now.
+// Explained is a call of the past: the rule or person that decided it, and the policy's verdict on
+// the same call now.
 type Explained struct {
 	ID       string
 	Kind     string
@@ -26,7 +26,7 @@ type Explained struct {
 	At       time.Time // when it was asked
 	Version  uint64
 	Digest   string
-	Now      *Judged // nil for a plan: rules say nothing of plans
+	Now      *Judged // nil for a plan: rules do not judge plans
 }
 
 // Explain finds a call in the journals of its member, by its id or an unambiguous
@@ -68,7 +68,7 @@ func findCall(s *operator.State, id string) (*control.Call, *control.Member, err
 	var exact, begun []hit
 	for _, m := range s.Lead.Members {
 		w, err := s.Worker(m.Instance)
-		if err != nil && !operator.Broken(err) { // of one that is broken, what stands before the break
+		if err != nil && !operator.Broken(err) { // of a broken journal the records before the break
 			return nil, nil, err
 		}
 		for _, c := range w.Calls {

@@ -16,11 +16,11 @@ import (
 	"waggle/policy"
 )
 
-// Group is what a person may look at, and below high risk answer, at once:
-// requests of one risk whose calls are alike (policy.LikeOf), whoever asks.
+// Group is a set of requests of one risk whose calls are alike (policy.LikeOf), of any members. A
+// person may show them, and below high risk answer them, at once.
 type Group struct {
-	// ID is a hash of Text and of the digests of the requests: whoever has it was
-	// shown all that it answers, and another request makes another id.
+	// ID is a hash of Text and of the digests of the requests: only a person who was shown all of
+	// them has it, and another request makes another id.
 	ID      string
 	Team    string // "-": sessions
 	Kind    string
@@ -31,9 +31,9 @@ type Group struct {
 	Members []string
 	IDs     []string
 	Oldest  time.Time // when the first was asked
-	Batch   bool      // --group may answer it
-	// Text is what a person is shown of the group: each distinct input whole, with
-	// who asks for it and where. Its lines are visible, and have no width.
+	Batch   bool      // whether --group may answer it
+	// Text is what a person is shown of the group: each distinct input whole, with its members and
+	// directories. Its characters are visible, and its lines have no maximal width.
 	Text []string
 
 	Inputs    int // how many of them are distinct
@@ -46,7 +46,7 @@ func (q Question) batch() bool {
 	return q.Kind == string(waggle.KindPermissionRequest) && q.Risk != string(policy.RiskHigh)
 }
 
-// like names the questions that q may be answered together with.
+// like returns the key of requests that q may be answered together with.
 func (q Question) like() (name, pattern string) {
 	if q.Kind != string(waggle.KindPermissionRequest) {
 		return q.Pattern, q.Pattern
@@ -54,8 +54,7 @@ func (q Question) like() (name, pattern string) {
 	return policy.LikeOf(policy.Call{Tool: q.Tool, Input: q.Input, Cwd: q.Cwd})
 }
 
-// Groups puts questions together by tool, risk and what they are like, in the order
-// in which they come.
+// Groups groups requests by tool, risk and likeness, in the order in which they come.
 func Groups(qs []Question) []Group {
 	groups := []Group{}
 	at := map[[5]string]int{}
@@ -86,9 +85,9 @@ func Groups(qs []Question) []Group {
 	return groups
 }
 
-// text writes the group out: a line for all, then for each distinct input a line
-// with who asks for it in which directory, and its lines behind a bar, so that no
-// input can look like the next one's head. The order does not depend on time.
+// text writes the group: one line for all, then for each distinct input a line with its members and
+// directories, and the input's lines behind a bar, so that no input can imitate the head of the
+// next one. The order does not depend on time.
 func (g Group) text() (lines []string, inputs int) {
 	type part struct{ asks, cwd string }
 	who := map[part][]string{}
@@ -126,10 +125,9 @@ func (g Group) id() string {
 // IsGroup reports whether a word is the id of a group.
 func IsGroup(word string) bool { return strings.HasPrefix(word, groupPrefix) }
 
-// DecideGroup answers every request of the group with this id, and nothing but
-// what was shown with it: a pattern, or a group that has changed, is refused. Each
-// request is decided by itself, with its own digest. It takes a leader pass before and after
-// when nobody leads.
+// DecideGroup answers every request of the group with this id, and only what was shown with it: a
+// pattern, or a group that has changed, is refused. Each request is decided by itself, with its own
+// digest. It takes a leader pass before and after when no process leads.
 func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id string, with Answer) ([]Decided, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -161,8 +159,8 @@ func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id stri
 	return o.decideAll(ctx, s, answers)
 }
 
-// ShowGroup is the group with an id, the one that has the request with this handle, id
-// or unambiguous beginning of an id, or the one of a pattern. It records nothing.
+// ShowGroup returns the group with an id, the one that has the request with this handle, id or
+// unambiguous beginning of an id, or the one of a pattern. It records nothing.
 func (o Operator) ShowGroup(ctx context.Context, name waggle.TeamName, word string) (*Group, error) {
 	qs, err := o.Pending(ctx, name, false)
 	if err != nil {
@@ -171,8 +169,8 @@ func (o Operator) ShowGroup(ctx context.Context, name waggle.TeamName, word stri
 	return findGroup(qs, word)
 }
 
-// findGroup finds a group as ShowGroup has it. What it refuses names no other
-// group's id: an id is printed with the group's text only.
+// findGroup finds a group for ShowGroup. Its errors name no id of another group: an id is printed
+// only with the group's text.
 func findGroup(qs []Question, word string) (*Group, error) {
 	var hits []Group
 	groups := Groups(qs)

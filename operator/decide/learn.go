@@ -13,21 +13,19 @@ import (
 	"waggle/record"
 )
 
-// Lesson is a rule that is learned from an allow. It is a separate act: the
-// decision holds without it, and it needs the operator's own authority (trust §3).
-// It goes to the members that asked, unless it is for the team, and always ends.
+// Lesson is a rule that is made from an allow. It is an act of its own: the decision is valid
+// without it, and it needs the operator's own authority (trust §3). It applies to the members that
+// asked, unless Team is set, and always ends.
 type Lesson struct {
 	Rule policy.Rule
 	Team bool      // for the team; else for each member that asked
 	End  time.Time // required
 }
 
-// LessonTime is how long a rule holds that an answer taught and nobody gave an
-// end.
+// LessonTime is how long such a rule applies when no end is given.
 const LessonTime = 24 * time.Hour
 
-// fits refuses a lesson that the answer does not teach, before anything is
-// decided.
+// fits refuses a lesson that does not follow from the answer, before anything is decided.
 func (l Lesson) fits(lead *control.Leader, top *record.Ceiling, a Answer) error {
 	if !a.Allow {
 		return &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: "a rule is learned from an allow", Next: operator.NextDenyRule.With()}
@@ -37,7 +35,7 @@ func (l Lesson) fits(lead *control.Leader, top *record.Ceiling, a Answer) error 
 	}
 	req, err := findRequest(lead, a.ID, a.Digest)
 	if err != nil {
-		return nil // the decision says so
+		return nil // the decision reports it
 	}
 	if req.Gate() != policy.GateTool {
 		return &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: "rules are for tool calls", Next: operator.NextNetOpen.With()}
@@ -59,8 +57,8 @@ func (l Lesson) fits(lead *control.Leader, top *record.Ceiling, a Answer) error 
 	return e
 }
 
-// Learn makes a new version of the policy with the rule that allowed requests
-// taught. Results that are refusals or denials teach nothing.
+// Learn makes a new version of the policy with the rule of the allowed requests. Refusals and
+// denials make no rule.
 func (o Operator) Learn(ctx context.Context, name waggle.TeamName, results []Decided, l Lesson) (*PolicyChange, error) {
 	return o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *record.PolicySet) error {
 		for _, r := range results {

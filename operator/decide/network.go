@@ -35,7 +35,7 @@ type NetQuestion struct {
 	Status   string
 }
 
-// NetPending lists the open questions about hosts, oldest first.
+// NetPending lists the open requests for hosts, oldest first.
 func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetQuestion, error) {
 	qs, err := o.Pending(ctx, name, false)
 	if err != nil {
@@ -57,7 +57,7 @@ func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetQu
 	return out, nil
 }
 
-// target is the host of a network request as messages and people name it.
+// target returns the host of a network request as messages and people name it.
 func target(a record.Ask) string {
 	if a.Port == "" {
 		return a.Host
@@ -65,8 +65,8 @@ func target(a record.Ask) string {
 	return net.JoinHostPort(a.Host, a.Port)
 }
 
-// ShownHost writes a host so that nobody takes it for another: an international
-// name in both spellings.
+// ShownHost writes a host so that it cannot be mistaken for another: an international name in both
+// spellings.
 func ShownHost(host, port string) string {
 	shown := target(record.Ask{Host: host, Port: port})
 	if other := otherSpelling(host); other != "" {
@@ -86,16 +86,16 @@ func otherSpelling(host string) string {
 	return other
 }
 
-// NetTarget is what an answer about the network is for.
+// NetTarget is the host or hosts of an answer about the network.
 type NetTarget struct {
-	Host string // a name in lower case and ASCII, an IPv4 address, or *.NAME
-	Port string // "": the one that is asked for
+	Host string // a host name in lower case and ASCII, an IPv4 address, or *.NAME
+	Port string // "": the port that is asked for
 	Any  bool   // every port
 }
 
-// ParseNetTarget reads HOST, HOST:PORT or HOST:*; HOST may be *.NAME. An
-// international name is taken in ASCII. A wildcard over a public suffix (*.com,
-// *.co.uk, *.github.io) is refused: it would be everybody's.
+// ParseNetTarget reads HOST, HOST:PORT or HOST:*; HOST may be *.NAME. An international name is
+// converted to ASCII. It refuses a wildcard over a public suffix (*.com, *.co.uk, *.github.io),
+// which covers hosts of unrelated owners.
 func ParseNetTarget(s string) (NetTarget, error) {
 	bad := func(format string, args ...any) error {
 		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: fmt.Sprintf("%q: ", s) + fmt.Sprintf(format, args...), Advice: "write db.internal:5432, example.com:443 or *.example.com:443"}
@@ -117,7 +117,7 @@ func ParseNetTarget(s string) (NetTarget, error) {
 	}
 	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil || strings.Contains(host, "_") {
-		ascii = host // not for IDNA to judge: ParseHost does
+		ascii = host // ParseHost judges this name, not IDNA
 	}
 	if t.Host, err = policy.ParseHost(stars + ascii); err != nil {
 		return NetTarget{}, bad("%v", err)
@@ -148,17 +148,17 @@ func (t NetTarget) covers(a record.Ask) bool {
 	return (t.Any || t.Port == "" || t.Port == a.Port) && (host == t.Host || policy.HostAllowed([]string{t.Host}, host))
 }
 
-// NetAnswer is the operator's word on a host. Without Session and Until it is for
-// what is asked now; with one of them it stands for the member, for as long.
+// NetAnswer is the operator's answer about a host. Without Session and Until it answers the open
+// requests; with one of them it becomes a standing answer for the member.
 type NetAnswer struct {
 	Target  NetTarget
 	ID      string            // of a request, in place of Target
-	Member  waggle.MemberName // "": whoever asks; "*": the team
+	Member  waggle.MemberName // "": every member that asks; "*": the team
 	Allow   bool
 	Reason  string
-	Session bool       // as long as the member is
+	Session bool       // as long as the member exists
 	Until   *time.Time // until then
-	Digest  string     // with ID: of what was shown
+	Digest  string     // with ID: the digest that was shown
 	// Wildcard says that the operator has confirmed a target of many hosts.
 	Wildcard bool
 }
@@ -238,8 +238,8 @@ func (a NetAnswer) name() string {
 	return a.Target.String()
 }
 
-// requestOf are the open requests that an answer is for. The id of one stands for all
-// that its member asks of that host.
+// requestOf returns the open requests that an answer is for. The id of one stands for all requests
+// of its member for that host.
 func requestOf(s *operator.State, a NetAnswer) ([]*control.Request, error) {
 	var only record.Instance
 	if a.Member != "" && a.Member != everyone {
@@ -277,8 +277,7 @@ func requestOf(s *operator.State, a NetAnswer) ([]*control.Request, error) {
 	return rs, nil
 }
 
-// grants are the standing answers that a NetAnswer makes: per member, host and
-// port.
+// grants returns the standing answers that a NetAnswer creates, per member, host and port.
 func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]record.HostGrant, error) {
 	var gs []record.HostGrant
 	add := func(g record.HostGrant) {
@@ -304,7 +303,7 @@ func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]record.H
 		}
 		add(g)
 	}
-	if !a.Allow && a.ID == "" { // what was allowed for that very host is denied, too
+	if !a.Allow && a.ID == "" { // a denial replaces every allow for the same host
 		for _, g := range s.Lead.Policy.Hosts {
 			if !g.Deny && g.Host == a.Target.Host && (a.Target.Port == "" || g.Port == a.Target.Port) && (a.Member == "" || scopeName(s, g.Instance) == a.scopeName()) {
 				add(g)
@@ -335,15 +334,15 @@ func sameGrant(a, b record.HostGrant) bool {
 	return a.Host == b.Host && a.Port == b.Port && a.Instance == b.Instance
 }
 
-// allows reports whether something that stands allows what is denied now.
+// allows reports whether a standing answer allows what is denied now.
 func allows(s *operator.State, denied []record.HostGrant) bool {
 	return slices.ContainsFunc(s.Lead.Policy.Hosts, func(have record.HostGrant) bool {
 		return !have.Deny && slices.ContainsFunc(denied, func(g record.HostGrant) bool { return sameGrant(have, g) })
 	})
 }
 
-// withGrants replaces what stood for the same member, host and port; stand false
-// only takes it away.
+// withGrants replaces the standing answers for the same member, host and port; stand false only
+// removes them.
 func withGrants(hosts, grants []record.HostGrant, stand bool) []record.HostGrant {
 	out := slices.DeleteFunc(slices.Clone(hosts), func(have record.HostGrant) bool {
 		return slices.ContainsFunc(grants, func(g record.HostGrant) bool { return sameGrant(have, g) })
@@ -354,15 +353,15 @@ func withGrants(hosts, grants []record.HostGrant, stand bool) []record.HostGrant
 	return out
 }
 
-// GrantView is a standing answer about a host as a person is shown it.
+// GrantView is a standing answer about a host as it is shown.
 type GrantView struct {
 	Host    string
 	Port    string
 	Shown   string
 	Effect  string    // allow, deny
 	Scope   string    // a member's name, or team
-	Expires time.Time // zero: as long as the member
-	From    string    // the request whose answer it is
+	Expires time.Time // zero: as long as the member exists
+	From    string    // the request that it answered
 }
 
 func grantView(s *operator.State, g record.HostGrant) GrantView {
@@ -377,7 +376,7 @@ func grantView(s *operator.State, g record.HostGrant) GrantView {
 	return v
 }
 
-// instant is a time that may not be there, zero for none.
+// instant returns the time of a pointer, zero for nil.
 func instant(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}

@@ -56,21 +56,21 @@ func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev
 	return &q, nil
 }
 
-// Escalated is what passing a plan on came to.
+// Escalated is the result of EscalatePlan.
 type Escalated struct {
 	ID       string
 	Member   string
 	Revision int
 	Digest   string
-	Changed  bool   // false: it waits for the operator alone already
+	Changed  bool   // false: only the operator could answer it already
 	Decider  string // who answers plans by the policy
 }
 
-// EscalatePlan takes the answer to one revision of a plan to the operator: from then
-// on neither the rules nor the lead agent decide it, whatever the policy says of
-// plans. A plan that the operator decides anyway stays as it is. Errors: that of Plan;
-// control.DecidedError when it was answered, control.RefusedError when it is closed or
-// takes two. It takes a leader pass when nobody leads and the plan is not on record yet.
+// EscalatePlan makes the operator the only one to answer one revision of a plan: from then on
+// neither the rules nor the lead agent decide it, whatever the policy says of plans. A plan that
+// the operator decides already stays as it is. Errors: that of Plan; control.DecidedError when it
+// was answered, control.RefusedError when it is closed or takes two votes. It takes a leader pass
+// when no process leads and the plan is not in the journal yet.
 func (o Operator) EscalatePlan(ctx context.Context, name waggle.TeamName, of string, rev int, reason string) (*Escalated, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -80,7 +80,7 @@ func (o Operator) EscalatePlan(ctx context.Context, name waggle.TeamName, of str
 		return nil, err
 	}
 	r, err := findPlan(s.Lead, of, rev)
-	if err != nil { // a pass takes in what was asked; before it nobody decides
+	if err != nil { // a pass records new requests; without it no answer is possible
 		if _, perr := o.Pass(ctx, s); perr != nil {
 			return nil, perr
 		}
@@ -104,15 +104,15 @@ func (o Operator) EscalatePlan(ctx context.Context, name waggle.TeamName, of str
 		Decider: string(s.Lead.Policy.DeciderOf(policy.GatePlan))}, nil
 }
 
-// DiffPlans is what changed between two revisions, as a unified diff.
+// DiffPlans compares two revisions as a unified diff.
 func DiffPlans(a, b *Question) string {
 	label := func(q *Question) string { return fmt.Sprintf("%s rev %d (%.12s)", q.Member, q.Revision, q.Hash) }
 	end := func(s string) string { return strings.TrimSuffix(s, "\n") + "\n" }
 	return udiff.Unified(label(a), label(b), end(a.Plan), end(b.Plan))
 }
 
-// findPlan finds a plan by id or member. Its text is what the journal holds: no
-// path that a peer names is ever opened.
+// findPlan finds a plan by id or member. Its text is that of the journal: a path that a peer names
+// is never opened.
 func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
 	var mine *control.Member
 	for _, m := range l.Members {
@@ -157,7 +157,7 @@ func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
 	return nil, &operator.Error{Kind: operator.NotFound, Op: "plan", Msg: fmt.Sprintf("%s has no revision %d", of, rev), Near: near}
 }
 
-// revisions are the plans of one member for one piece of work, in order.
+// revisions returns the plans of one member for one task, in order.
 func revisions(l *control.Leader, of *control.Request) []*control.Request {
 	var rs []*control.Request
 	for _, r := range l.Requests {
@@ -168,8 +168,8 @@ func revisions(l *control.Leader, of *control.Request) []*control.Request {
 	return rs
 }
 
-// revision is the number that the member gave its plan: it counts those that were
-// taken back before anybody saw them. Older records have none and are counted here.
+// revision is the number that the member gave its plan: it counts revisions that were withdrawn
+// unseen. Older records have none and are counted here.
 func revision(l *control.Leader, of *control.Request) int {
 	if of.Ask.Revision > 0 {
 		return of.Ask.Revision

@@ -16,24 +16,24 @@ import (
 	"waggle/team"
 )
 
-// PolicyChange is a version of the policy and who has taken note of it.
+// PolicyChange is a version of the policy and the members that have applied it.
 type PolicyChange struct {
 	Team    string
 	Version uint64
-	Changed bool // false: it was so already
+	Changed bool // false: the policy had it already
 	Members []PolicyMember
-	// Keep names the members that go on with a rule that was taken back: waggle does
-	// not run them, and no message takes a rule back.
+	// Keep names the members that keep a removed rule: waggle does not run them, and no message of
+	// the protocol removes a rule.
 	Keep []string
 }
 
-// PolicyMember says how far a member is with the newest version. It holds for the
-// member from the moment it is on record: a call that starts is judged by it.
+// PolicyMember is how far a member is with the newest version. The version applies to the member
+// from the moment it is in the journal: every call that starts is judged by it.
 type PolicyMember struct {
 	Name    string
-	State   string // applied, pending; unsupported: the member takes no policy from us
+	State   string // applied, pending; unsupported: the member accepts no policy from waggle
 	Version uint64
-	Mode    string // that holds for it, apart from a plan that it owes
+	Mode    string // the member's present mode, apart from a plan that it owes
 }
 
 // Values of PolicyMember.State.
@@ -43,14 +43,14 @@ const (
 	PolicyUnsupported = "unsupported"
 )
 
-// RuleScope says whom a rule is for and until when.
+// RuleScope is the member that a rule applies to, and its end.
 type RuleScope struct {
 	Member waggle.MemberName // "": the team
-	Until  *time.Time        // nil: until it is taken back
+	Until  *time.Time        // nil: until it is removed
 }
 
-// AddRule makes a new version of the policy with a rule, and tells the members. A
-// rule that is there already with the same scope gets the new end.
+// AddRule makes a new version of the policy with a rule, and sends it to the members. A rule that
+// exists with the same scope gets the new end.
 func (o Operator) AddRule(ctx context.Context, name waggle.TeamName, r policy.Rule, deny bool, sc RuleScope) (*PolicyChange, error) {
 	return o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *record.PolicySet) error {
 		i, err := scope(s, sc.Member)
@@ -62,7 +62,7 @@ func (o Operator) AddRule(ctx context.Context, name waggle.TeamName, r policy.Ru
 	})
 }
 
-// addRule puts a rule into a policy: the team's own list when it has no end.
+// addRule adds a rule to a policy: to the team's own list when it has no end.
 func addRule(p *record.PolicySet, sc record.Scoped) {
 	list := &p.Policy.Allow
 	if sc.Deny {
@@ -88,8 +88,8 @@ func addRule(p *record.PolicySet, sc record.Scoped) {
 	p.Rules = append(slices.Clone(p.Rules), sc)
 }
 
-// RemoveRule makes a new version of the policy without a rule. Without a member
-// it is taken from the team and from every member.
+// RemoveRule makes a new version of the policy without a rule. Without a member it removes the rule
+// of the team and of every member.
 func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy.Rule, deny bool, member waggle.MemberName) (*PolicyChange, error) {
 	keep := []string{}
 	c, err := o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *record.PolicySet) error {
@@ -122,8 +122,8 @@ func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy
 	return c, err
 }
 
-// keepers are the present members that a rule for i ("" is everybody) may have
-// reached and that nothing takes it from: those that waggle does not run.
+// keepers returns the present members that may have a rule for i ("" is everybody) and cannot be
+// made to drop it: those that waggle does not run.
 func keepers(s *operator.State, i record.Instance) []string {
 	names := []string{}
 	for _, m := range s.Lead.Live() {
@@ -155,10 +155,10 @@ func effectOf(deny bool) string {
 	return record.DecisionAllow
 }
 
-// everyone is the name that stands for the whole team.
+// everyone is the member name for the whole team.
 const everyone = "*"
 
-// SetMode gives a member a mode of its own, or with "*" the team another mode.
+// SetMode gives a member its own mode, or with "*" the team another mode.
 func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member string, mode policy.Mode) (*PolicyChange, error) {
 	if member == everyone {
 		return o.changePolicy(ctx, name, "a change of mode", func(_ *operator.State, p *record.PolicySet) error {
@@ -191,8 +191,8 @@ func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member stri
 	return o.heard(ctx, s, bounded || len(recs) > 0)
 }
 
-// OpenToAct opens a team for an act of the operator's: it is waggle's, and no member
-// asks. One leader pass is run when nobody leads.
+// OpenToAct opens a team for a command of the operator. It fails for a team that waggle does not
+// lead and for a caller inside a member's process. It runs one leader pass when no process leads.
 func (o Operator) OpenToAct(ctx context.Context, name waggle.TeamName, what string) (*operator.State, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -205,8 +205,8 @@ func (o Operator) OpenToAct(ctx context.Context, name waggle.TeamName, what stri
 	return s, err
 }
 
-// changePolicy makes a new version of the policy, in the operator's name, and
-// brings it to the members. What changes nothing makes none.
+// changePolicy makes a new version of the policy, in the operator's name, and brings it to the
+// members. A change without effect makes no version.
 func (o Operator) changePolicy(ctx context.Context, name waggle.TeamName, what string, change func(*operator.State, *record.PolicySet) error) (*PolicyChange, error) {
 	s, err := o.OpenToAct(ctx, name, what)
 	if err != nil {
@@ -243,7 +243,7 @@ func samePolicy(a, b record.PolicySet) bool {
 		slices.Equal(a.Rules, b.Rules) && slices.Equal(a.Hosts, b.Hosts) && a.Ceiling.Same(b.Ceiling)
 }
 
-// heard gives the members a moment to take note and says how far each is.
+// heard waits for the members to apply a version and returns how far each is.
 func (o Operator) heard(ctx context.Context, s *operator.State, changed bool) (*PolicyChange, error) {
 	c := &PolicyChange{Team: string(s.Team), Changed: changed, Members: []PolicyMember{}, Keep: []string{}}
 	look := func() (bool, error) {
@@ -259,8 +259,8 @@ func (o Operator) heard(ctx context.Context, s *operator.State, changed bool) (*
 	return c, o.settle(ctx, s, look)
 }
 
-// heardBy says how far each present member is, and whether every one whose
-// process runs has applied the newest version.
+// heardBy returns how far each present member is, and whether every one whose process runs has
+// applied the newest version.
 func heardBy(s *operator.State) (ms []PolicyMember, all bool) {
 	ms, all = []PolicyMember{}, true
 	for _, m := range s.Lead.Members {
@@ -273,7 +273,7 @@ func heardBy(s *operator.State) (ms []PolicyMember, all bool) {
 		case m.Trust == record.FileTrust:
 			pm.State = PolicyUnsupported
 		case err == nil && w.Epoch > 0 && len(Unapplied(s.Lead, w)) == 0:
-			// One that joined later was told nothing: it began with what holds.
+			// a member that joined later got no message: it began with this policy
 			pm.State, pm.Version = PolicyApplied, cmp.Or(w.PolicyVersion, s.Lead.Policy.Policy.Version)
 		default:
 			pm.Version = w.PolicyVersion
@@ -291,7 +291,7 @@ func Unapplied(l *control.Leader, w *control.Worker) []*control.Order {
 	})
 }
 
-// ModeName is a mode by its name; the zero mode is the default one.
+// ModeName returns a mode by its name; the zero mode is the default one.
 func ModeName(m policy.Mode) policy.Mode {
 	if m == "" {
 		return policy.ModeDefault
@@ -311,7 +311,7 @@ func Member(s *operator.State, name string) (*control.Member, error) {
 	return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
 }
 
-// scope is the instance of a member's name, "" for the team.
+// scope returns the instance of a member's name, "" for the team.
 func scope(s *operator.State, name waggle.MemberName) (record.Instance, error) {
 	if name == "" {
 		return "", nil

@@ -20,32 +20,32 @@ import (
 	"waggle/record"
 )
 
-// PolicyView is the policy that holds (`policy list`).
+// PolicyView is the policy in force (`policy list`).
 type PolicyView struct {
 	Team    string
 	Version uint64
 	Mode    string
 	Decide  map[policy.Gate]policy.Decider
-	// Deadline is how long a question stays open; 0: for ever.
+	// Deadline is how long a request stays open; 0: without limit.
 	Deadline time.Duration
 	Rules    []RuleView
 	Hosts    []GrantView
 	Members  []PolicyMember
-	// Ceiling is the user's, that bounds it; null: there is none.
+	// Ceiling is the user's ceiling over the policy; null: there is none.
 	Ceiling *CeilingView
 }
 
-// RuleView is one rule as a person is shown it.
+// RuleView is one rule as it is shown.
 type RuleView struct {
 	Rule    string
 	Effect  string    // allow, deny
 	Scope   string    // a member's name, or team
 	Expires time.Time // zero: never
-	From    string    // the request whose answer taught it
+	From    string    // the request whose answer created the rule
 }
 
-// Policy shows the policy of a team; as narrows the rules to one member's. It
-// records nothing.
+// Policy returns the policy of a team; as keeps only the rules that apply to one member. It records
+// nothing.
 func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (*PolicyView, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -104,24 +104,24 @@ func ruleView(s *operator.State, r record.Scoped) RuleView {
 	return v
 }
 
-// Judged says what the policy makes of a call and why (`policy test`, `explain`).
+// Judged is the policy's verdict on a call, with the reason (`policy test`, `explain`).
 type Judged struct {
 	As       string // a member, "" for what the team may
 	Tool     string
 	Input    json.RawMessage
 	Cwd      string
 	Decision string // allow, ask, deny
-	Rule     string // that decides
+	Rule     string // the rule that decides
 	Why      string
-	Decider  string // who answers when it asks
+	Decider  string // who answers when the verdict is ask
 	Mode     string
 	Area     string
 	Risk     string
 	Version  uint64
-	Rules    []RuleJudged // every rule that was looked at
+	Rules    []RuleJudged // every rule that was compared
 }
 
-// RuleJudged is what one rule makes of the call by itself.
+// RuleJudged is the result of one rule alone.
 type RuleJudged struct {
 	Rule   string
 	Effect string
@@ -129,9 +129,8 @@ type RuleJudged struct {
 	Counts bool
 }
 
-// TestPolicy judges a call as it would be judged now, for a member or, without
-// one, for the team. Nothing is asked and nothing recorded. cwd "" is the member's
-// own directory.
+// TestPolicy judges a call with the policy in force, for a member or, without one, for the team. It
+// asks and records nothing. cwd "" is the member's own directory.
 func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call, cwd string) (*Judged, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -158,7 +157,7 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 		}
 	}
 	if host, ok := strings.CutPrefix(call, "net "); ok {
-		host, port, err := policy.ReadHost(strings.TrimSpace(host), idna.Lookup.ToASCII) // as the gate reads it
+		host, port, err := policy.ReadHost(strings.TrimSpace(host), idna.Lookup.ToASCII) // in the form that the gate reads
 		if err != nil {
 			return nil, &operator.Error{Kind: operator.Usage, Op: "policy", Err: err}
 		}
@@ -204,7 +203,7 @@ func judged(p policy.Policy, c policy.Call) *Judged {
 	return j
 }
 
-// inputKeys is where a tool has what people write in parentheses.
+// inputKeys is the input field of each tool that people write in parentheses.
 var inputKeys = map[string]string{"Bash": "command", "Read": "file_path", "Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path",
 	"NotebookEdit": "notebook_path", "NotebookRead": "notebook_path", "Glob": "pattern", "Grep": "path", "LS": "path", "WebFetch": "url"}
 

@@ -17,7 +17,8 @@ import (
 	"waggle/record"
 )
 
-// Question is a request as a person is shown it, whole: `show` prints it.
+// Question is a request with all that a person is shown of it (`show`). PendingItem is a row of a
+// list; control.Request is the request in the fold.
 type Question struct {
 	PendingItem
 	// Bound is what of a tool call its digest covers beside tool, directory and input.
@@ -33,24 +34,24 @@ type Question struct {
 	Questions []Asked
 	Task      string
 	Command   string   // the shell text in the input, as it would run
-	Pattern   string   // what it is grouped by
+	Pattern   string   // the key of its group
 	Suggest   []string // rules that would allow it, narrowest first
 	Trust     string
-	Votes     []string // who has allowed it, where two must
+	Votes     []string // who has allowed it, where two votes must
 	// Escalated says why the lead agent left it to the operator.
 	Escalated string
-	// Asker says that the process that asks is dead, and what becomes of the answer; ""
-	// when it lives, or when nothing is open.
+	// Asker says that the asking process is dead, and what happens to an answer; "" when it lives,
+	// or when nothing is open.
 	Asker  string
 	Answer *AnswerNow
 }
 
-// Asked is one of the questions that an agent asks at once.
+// Asked is one of several questions in words that an agent asks in one request.
 type Asked struct {
 	Text     string
 	Header   string
 	Options  []Option
-	Multiple bool // it takes several answers
+	Multiple bool // several options may be chosen
 }
 
 // Option is an answer that the agent offers.
@@ -59,7 +60,7 @@ type Option struct {
 	Description string
 }
 
-// asked reads the questions in an input; what is no question is shown as it came.
+// asked reads the questions in an input; an input of another form has none.
 func asked(input json.RawMessage) (list []Asked) {
 	questions, err := session.Questions(input)
 	if err != nil {
@@ -75,7 +76,7 @@ func asked(input json.RawMessage) (list []Asked) {
 	return list
 }
 
-// PendingItem is what a list says of a request. Of a network request the input is {"host","port"}, of a plan
+// PendingItem is a request as a list shows it. The input of a network request is {"host","port"}, of a plan
 // {"plan"}.
 type PendingItem struct {
 	Team     string // "-": a session, in no team of ours
@@ -94,12 +95,12 @@ type PendingItem struct {
 	Expires  time.Time // zero: it does not
 	// File is "file" when nothing but a file says that the member asks this; else "".
 	File string
-	// Status is open, expired (nobody answered in time) or unanswerable; of what
-	// is over, decided, or closed without an answer.
+	// Status is open, expired (not answered in time) or unanswerable; after its end it is decided,
+	// or closed without an answer.
 	Status string
 }
 
-// AnswerNow is the answer that a request has.
+// AnswerNow is the present answer to a request.
 type AnswerNow struct {
 	Decision string
 	By       string
@@ -129,7 +130,7 @@ const (
 // there too, those that the rules answer are not, and what is overdue is shown as expired.
 // It records nothing (operator.Preview).
 func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) ([]Question, error) {
-	fold := control.NewBrief // what is over is not read for what is open
+	fold := control.NewBrief // closed requests are not read for a list of open ones
 	if all {
 		fold = control.NewLeader
 	}
@@ -138,7 +139,7 @@ func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) (
 		return nil, err
 	}
 	led, err := s.Dir.Led()
-	if err == nil && !led && !all { // a brief fold judges nothing
+	if err == nil && !led && !all { // a brief fold has no policy to judge by
 		s, err = o.Led(ctx, name)
 	}
 	if err != nil {
@@ -150,7 +151,7 @@ func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) (
 	return o.PendingIn(s, all), nil
 }
 
-// PendingIn is Pending of a team that is open.
+// PendingIn is Pending for an open team.
 func (o Operator) PendingIn(s *operator.State, all bool) []Question {
 	now := o.Minter.Now()
 	qs := []Question{}
@@ -165,8 +166,8 @@ func (o Operator) PendingIn(s *operator.State, all bool) []Question {
 	return qs
 }
 
-// Show is one request by its id, or an unambiguous beginning of it, answered or
-// not. It records nothing.
+// Show returns one request by its id, or an unambiguous beginning of it, answered or not. It
+// records nothing.
 func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Question, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -183,8 +184,8 @@ func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Q
 	return &q, nil
 }
 
-// Changed is a request as it would be with another input: shown again, with its
-// own digest and risk (trust §3). Nothing is decided or recorded.
+// Changed returns a request as it would be with another input, with its own digest and risk (trust
+// §3). It decides and records nothing.
 func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input string) (*Question, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -209,7 +210,7 @@ func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input s
 
 func riskOrder(r string) int { return max(0, slices.Index(policy.Risks(), policy.Risk(r))) }
 
-// Question is one request of an open team as a person is shown it.
+// Question returns one request of an open team as it is shown.
 func (o Operator) Question(s *operator.State, r *control.Request) Question {
 	return o.question(s.Lead, r, o.Minter.Now())
 }
@@ -255,7 +256,7 @@ func (o Operator) question(l *control.Leader, r *control.Request, now time.Time)
 	return q
 }
 
-// asker says what it means for a question that the process which asks is dead.
+// asker describes what the death of the asking process means for its request.
 func asker(m *control.Member) string {
 	if m.Process == nil || m.Left != nil {
 		return ""
@@ -300,7 +301,7 @@ func answerNow(r *control.Request) *AnswerNow {
 	return a
 }
 
-// InputOf is what a request asks for, as JSON.
+// InputOf returns the input of a request as JSON.
 func InputOf(r *control.Request) json.RawMessage {
 	object := func(v any) json.RawMessage {
 		b, err := jsonobj.Marshal(v)
@@ -326,12 +327,12 @@ func InputOf(r *control.Request) json.RawMessage {
 	return json.RawMessage(r.Ask.Input)
 }
 
-// callOf is a tool request as policy judges it.
+// callOf returns a tool request in the form that policy judges.
 func callOf(r *control.Request) policy.Call {
 	return r.Ask.Call()
 }
 
-// CommandOf is the shell text of a call, "" when it has none.
+// CommandOf returns the shell text of a call, "" when it has none.
 func CommandOf(c policy.Call) string {
 	if c.Tool != "Bash" {
 		return ""
@@ -344,7 +345,7 @@ func CommandOf(c policy.Call) string {
 	return text
 }
 
-// RiskOf is the risk that a request is shown with.
+// RiskOf returns the risk that is shown with a request.
 func RiskOf(r *control.Request) policy.Risk {
 	switch r.Gate() {
 	case policy.GatePlan:

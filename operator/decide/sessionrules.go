@@ -12,12 +12,12 @@ import (
 // SessionRules are the user's rules for sessions, as `policy sessions --json` lists
 // them.
 type SessionRules struct {
-	On      bool // off: they answer nothing
+	On      bool // off: the rules answer nothing
 	Rules   []SessionRule
 	Changed bool
 }
 
-// SessionRule is one of them.
+// SessionRule is one rule of the user for sessions.
 type SessionRule struct {
 	Rule    string
 	Effect  string    // allow, deny
@@ -31,7 +31,7 @@ func (o Operator) SessionRules() (*SessionRules, error) {
 	return o.rulesView(r, false), err
 }
 
-// TurnSessionRules lets the rules answer requests of sessions, or stops that.
+// TurnSessionRules turns the rules for sessions on or off.
 func (o Operator) TurnSessionRules(ctx context.Context, on bool) (*SessionRules, error) {
 	return o.editSessionRules(ctx, "policy sessions", func(r *session.Rules) bool {
 		changed := r.On != on
@@ -40,14 +40,14 @@ func (o Operator) TurnSessionRules(ctx context.Context, on bool) (*SessionRules,
 	})
 }
 
-// AddSessionRule adds a rule for sessions; until nil: for ever.
+// AddSessionRule adds a rule for sessions; until nil: without end.
 func (o Operator) AddSessionRule(ctx context.Context, rule policy.Rule, deny bool, until *time.Time) (*SessionRules, error) {
 	return o.editSessionRules(ctx, "policy sessions", func(r *session.Rules) bool {
 		return r.Add(session.Rule{Rule: rule, Deny: deny, Until: until, At: o.Minter.Now().UTC()})
 	})
 }
 
-// RemoveSessionRule takes a rule back.
+// RemoveSessionRule removes a rule for sessions.
 func (o Operator) RemoveSessionRule(ctx context.Context, rule policy.Rule, deny bool) (*SessionRules, error) {
 	out, err := o.editSessionRules(ctx, "policy sessions", func(r *session.Rules) bool { return r.Remove(rule, deny) })
 	if err == nil && !out.Changed {

@@ -20,16 +20,16 @@ import (
 // SessionTeam is what stands for the team of a session, which is in none of ours.
 const SessionTeam = "-"
 
-// LevelAnswers is the level of a session's requests: an answer here gates nothing, and
-// what the session's own rules allow is not seen (trust §1).
+// LevelAnswers is the trust level of a session's requests: waggle gives the answer and does not
+// gate the call, and it does not see the calls that the session's own rules allow (trust §1).
 const LevelAnswers = "answers, does not gate"
 
-// sessionStore is where what sessions asked is kept.
+// sessionStore is the store of the sessions' journals.
 func (o Operator) sessionStore() session.Store {
 	return session.At(o.Home.Path, o.Minter.Now)
 }
 
-// SeenSessions reports whether a session has ever been seen here.
+// SeenSessions reports whether STATE has a journal of any session.
 func (o Operator) SeenSessions() (bool, error) {
 	ids, err := o.sessionStore().IDs()
 	return len(ids) > 0, err
@@ -55,9 +55,9 @@ type SessionRow struct {
 	Trust   string
 }
 
-// Sessions lists the sessions of this user that run, in a team or in none, and their
-// open requests. It appends nothing. The error names what could not be read; what
-// could is returned with it.
+// Sessions lists the running sessions of this user, in a team or not, and their open requests. It
+// appends nothing. The error names the sessions that could not be read; the others are returned
+// with it.
 func (o Operator) Sessions() ([]SessionRow, []Question, error) {
 	v := o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors))
 	rows, qs := []SessionRow{}, []Question{}
@@ -82,13 +82,13 @@ func (o Operator) Sessions() ([]SessionRow, []Question, error) {
 	return rows, qs, errors.Join(v.Problems...)
 }
 
-// teammateIn is the teammate that a notification of its lead names first.
+// teammateIn returns the first teammate that a notification of its lead names.
 func teammateIn(message string) string {
 	name, _, _ := strings.Cut(message, " ")
 	return name
 }
 
-// askLine says in one line what a question asks for.
+// askLine describes a request in one line.
 func askLine(q Question) string {
 	switch {
 	case q.Command != "":
@@ -115,7 +115,7 @@ func SortQuestions(qs []Question) {
 // KindQuestion is how a request for words is listed: no message on the wire has it.
 const KindQuestion = "question"
 
-// sessionQuestion is a session's request as a person is shown it.
+// sessionQuestion is a session's request as it is shown.
 func (o Operator) sessionQuestion(name, under string, r session.Request) Question {
 	if under != "" {
 		name = under + "/" + name
@@ -185,8 +185,7 @@ func (o Operator) findSession(what string) (*session.Found, error) {
 	return nil, err
 }
 
-// SessionsPast lists the requests of sessions that are over, oldest first, in the
-// sessions that are kept.
+// SessionsPast lists the requests of ended sessions, oldest first, as far as the sessions are kept.
 func (o Operator) SessionsPast() ([]Question, error) {
 	names := o.sessionNames()
 	all, problems := o.sessionStore().All()
@@ -207,7 +206,7 @@ func (o Operator) SessionsPast() ([]Question, error) {
 	return qs, errors.Join(problems...)
 }
 
-// sessionNames are the names of the sessions that run.
+// sessionNames returns the names of the running sessions.
 func (o Operator) sessionNames() map[session.ID]string {
 	names := map[session.ID]string{}
 	for _, r := range o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors)).Rows {
@@ -218,7 +217,7 @@ func (o Operator) sessionNames() map[session.ID]string {
 	return names
 }
 
-// sessionName is how a session is named, running or not.
+// sessionName returns the name of a running or ended session.
 func sessionName(running map[session.ID]string, one *session.Session) string {
 	if n := running[one.ID]; n != "" {
 		return n
@@ -235,7 +234,7 @@ func sessionName(running map[session.ID]string, one *session.Session) string {
 	return name
 }
 
-// SessionAudit lists the requests of sessions as gated calls are listed, oldest first.
+// SessionAudit lists the requests of sessions in the form of gated calls, oldest first.
 func (o Operator) SessionAudit(q operator.AuditQuery) ([]operator.AuditEvent, error) {
 	names := o.sessionNames()
 	all, problems := o.sessionStore().All()
@@ -280,7 +279,7 @@ func (o Operator) sessionEvent(name string, r session.Request) operator.AuditEve
 	return e
 }
 
-// ShowSession is one request of a session; nil when no session has it.
+// ShowSession returns one request of a session; nil when no session has it.
 func (o Operator) ShowSession(what string) (*Question, error) {
 	f, err := o.findSession(what)
 	if f == nil || err != nil {
@@ -296,8 +295,8 @@ func (o Operator) ShowSession(what string) (*Question, error) {
 	return &q, nil
 }
 
-// SessionChanged is a session's request as it would be with another input; nil when no
-// session has it. Nothing is decided.
+// SessionChanged returns a session's request as it would be with another input; nil when no session
+// has it. It decides nothing.
 func (o Operator) SessionChanged(what, input string) (*Question, error) {
 	f, err := o.findSession(what)
 	if f == nil || err != nil {
@@ -352,8 +351,8 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 	return d, o.given(ctx, f.Session, d)
 }
 
-// TidySessions closes what nobody can answer any more. What cannot be closed is said by
-// whoever lists it.
+// TidySessions closes requests that cannot be answered any more. A failure is logged; the next list
+// reports it.
 func (o Operator) TidySessions(ctx context.Context) {
 	_ = o.sessionStore().TidyAll(ctx, o.Writer(), session.Looking(o.Ancestors))
 }
@@ -384,8 +383,8 @@ func (o Operator) DecideSessionGroup(ctx context.Context, id string, with Answer
 	return out, nil
 }
 
-// ShowSessionGroup is a group of sessions' requests as ShowGroup names one; nil when
-// there is none.
+// ShowSessionGroup returns a group of sessions' requests, named as for ShowGroup; nil when there is
+// none.
 func (o Operator) ShowSessionGroup(word string) (*Group, error) { return o.sessionGroup(word) }
 
 func (o Operator) sessionGroup(word string) (*Group, error) {
@@ -394,14 +393,14 @@ func (o Operator) sessionGroup(word string) (*Group, error) {
 	var e *operator.Error
 	switch {
 	case errors.As(gerr, &e) && e.Kind == operator.NotFound:
-		return nil, nil // what could not be read is said by pending
+		return nil, nil // pending reports what could not be read
 	case gerr != nil:
 		return nil, gerr
 	}
 	return g, nilIf(g != nil, err)
 }
 
-// nilIf drops an error about other sessions when what was looked for was found.
+// nilIf drops an error about other sessions when the search succeeded.
 func nilIf(found bool, err error) error {
 	if found {
 		return nil
@@ -433,8 +432,8 @@ func (o Operator) given(ctx context.Context, s *session.Session, d *Decided) err
 	}
 }
 
-// GuardSessions refuses an answer that is given from inside a session or a member, and
-// records it: what an agent runs is not its person (trust §8).
+// GuardSessions refuses an answer that a process inside a session or a member gives, and records
+// it: an agent's process may not answer for its person (trust §8).
 func (o Operator) GuardSessions(ctx context.Context, what string) error {
 	if o.Ancestors == nil {
 		return nil
@@ -450,7 +449,7 @@ func (o Operator) GuardSessions(ctx context.Context, what string) error {
 	}
 	names, err := o.Root.Names()
 	if err != nil {
-		return nil // without a readable tree no member of it is known
+		return nil // without a readable process tree no caller can be identified
 	}
 	for _, name := range names {
 		s, err := o.State(ctx, name)

@@ -12,9 +12,9 @@ import (
 	"waggle/record"
 )
 
-// ShownJSON is JSON as a person reads it: every string is spelled with the
-// characters that it stands for (& and not \u0026), and what cannot be seen is
-// written out. Text that is not JSON is only made visible.
+// ShownJSON formats JSON for a person: strings contain the characters that they stand for (& and
+// not \u0026), and invisible characters are written as codes. For text that is not JSON it is
+// Visible.
 func ShownJSON(raw string) string {
 	if !json.Valid([]byte(raw)) {
 		return operator.Visible(raw)
@@ -22,7 +22,7 @@ func ShownJSON(raw string) string {
 	return operator.Visible(spelled([]byte(raw)))
 }
 
-// spelled is valid JSON with no needless escape in it.
+// spelled returns valid JSON without needless escapes.
 func spelled(raw []byte) string {
 	return string(jsonobj.Respell(nil, raw, func(rune) bool { return false }))
 }
@@ -46,7 +46,7 @@ func (q Question) Asks() []string {
 	return lines
 }
 
-// Describe says in one line what a request asks for. It is shown through Visible.
+// Describe describes a request in one line. Faces pass it through Visible.
 func Describe(k waggle.Kind, a record.Ask) string {
 	switch record.GateOf(k) {
 	case policy.GatePlan:

@@ -14,16 +14,16 @@ import (
 	"waggle/record"
 )
 
-// Suggestion is a rule that would have saved the operator answers.
+// Suggestion is a rule that would have answered requests for the operator.
 type Suggestion struct {
 	Rule      string
 	Scope     string // the member that asked, or team
 	Approvals int
-	Identical bool // all of them for the same call
+	Identical bool // all of them are the same call
 	Risk      string
 	Members   []string
-	// Matched are calls of the last LookBack that the rule would have matched,
-	// whoever made them; Total is how many there were.
+	// Matched has the calls of the last LookBack that the rule would have matched, of all members;
+	// Total is how many there were.
 	Matched []SuggestedCall
 	Total   int
 	Looked  int
@@ -39,7 +39,7 @@ type SuggestedCall struct {
 	By       string
 }
 
-// LookBack is how many calls a suggestion is tried on.
+// LookBack is how many calls a suggestion is tested with.
 const LookBack = 200
 
 // approval is an allow of the operator's that a rule could have given.
@@ -50,10 +50,10 @@ type approval struct {
 	rules  []policy.Rule // narrowest first
 }
 
-// Suggest proposes rules from what the operator has approved more than once:
-// for identical calls the call itself, for calls of one pattern the narrowest
-// rule that covers them all. It proposes nothing of high risk, nothing that holds
-// already, and nothing that covers a call which the operator has denied. It records nothing.
+// Suggest proposes rules from calls that the operator has approved more than once: for identical
+// calls the call itself, for calls of one pattern the narrowest rule that covers them all. It
+// proposes nothing of high risk, nothing that is allowed already, and nothing that covers a call
+// which the operator has denied. It records nothing.
 func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggestion, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -86,8 +86,8 @@ func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggesti
 	return out, nil
 }
 
-// answered are the approvals that no rule gives by now, and the calls that the
-// operator has denied.
+// answered returns the approvals that no rule gives by now, and the calls that the operator has
+// denied.
 func answered(s *operator.State, now time.Time) (approved []approval, denied []policy.Call) {
 	for _, r := range s.Lead.Requests {
 		d := r.Decided
@@ -110,7 +110,7 @@ func answered(s *operator.State, now time.Time) (approved []approval, denied []p
 	return approved, denied
 }
 
-// alike puts approvals of the same call together, and those of the same pattern.
+// alike groups approvals of the same call, and those of the same pattern.
 func alike(as []approval) [][]approval {
 	var out [][]approval
 	at := map[string]int{}
@@ -132,7 +132,7 @@ func alike(as []approval) [][]approval {
 	return slices.DeleteFunc(out, func(class []approval) bool { return len(class) < 2 })
 }
 
-// narrowest is the first rule of the first call's that covers the whole class.
+// narrowest returns the first rule of the first call that covers the whole class.
 func narrowest(class []approval) (policy.Rule, bool) {
 	for _, r := range class[0].rules {
 		if !slices.ContainsFunc(class, func(a approval) bool { return !r.Covers(a.call) }) {
@@ -175,12 +175,12 @@ type memberCall struct {
 	member string
 }
 
-// calls are the last tool calls of the team, newest first.
+// calls returns the last tool calls of the team, newest first.
 func calls(s *operator.State) ([]memberCall, error) {
 	var cs []memberCall
 	for _, m := range s.Lead.Members {
 		w, err := s.Worker(m.Instance)
-		if err != nil && !operator.Broken(err) { // of one that is broken, what stands before the break
+		if err != nil && !operator.Broken(err) { // of a broken journal the records before the break
 			return nil, err
 		}
 		for _, c := range w.Calls {

@@ -17,8 +17,8 @@ import (
 	"waggle/team"
 )
 
-// afterwards is Inbox for a team whose directory is gone while waggle still leads
-// it: what the archive has.
+// afterwards is Inbox for a team that waggle leads and whose directory is gone: it reads the
+// archive.
 func (o Operator) afterwards(ctx context.Context, name waggle.TeamName, member waggle.MemberName, missing error) (*Inbox, error) {
 	s, err := o.State(ctx, name)
 	if err != nil {
@@ -36,10 +36,9 @@ func (o Operator) afterwards(ctx context.Context, name waggle.TeamName, member w
 	return in, nil
 }
 
-// Archived reads what is kept of a member's mail outside its mailbox, oldest first:
-// what was read long ago, what an earlier member of the name left, what a directory
-// held that vanished or was archived with its team. unread leaves out what was read.
-// A team without a STATE has none.
+// Archived reads the archived mail of a member, oldest first: entries that were read long ago, mail
+// of an earlier member of the name, mail of a directory that vanished or was archived with its
+// team. unread leaves out read entries. A team without a STATE has none.
 func (o Operator) Archived(_ context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
 	dirs, err := o.archives(name)
 	if len(dirs) == 0 {
@@ -56,7 +55,7 @@ func (o Operator) Archived(_ context.Context, name waggle.TeamName, member waggl
 		if err != nil {
 			return nil, err
 		}
-		seen := map[mailbox.ID]bool{} // in copies of the mailbox: several processes may have made one
+		seen := map[mailbox.ID]bool{} // copies of the mailbox: several processes may have made one
 		for _, f := range files {
 			list, err := mailbox.ReadArchived(f.path)
 			if err != nil {
@@ -79,8 +78,8 @@ func (o Operator) Archived(_ context.Context, name waggle.TeamName, member waggl
 	return in, nil
 }
 
-// archives are the directories in STATE of the teams of a name, first of those that waggle
-// led, then of those in which something was done from here.
+// archives returns the directories in STATE of the teams of a name: first those that waggle led,
+// then those of other programs in which the operator acted.
 func (o Operator) archives(name waggle.TeamName) ([]home.Dir, error) {
 	dirs, err := o.Home.Find(o.RootURL, name)
 	abroad, aerr := o.Home.Abroad()
@@ -95,7 +94,7 @@ func (o Operator) archives(name waggle.TeamName) ([]home.Dir, error) {
 // archived is a file of mail in the archive.
 type archived struct {
 	when, path string
-	copy       bool // of a whole mailbox, which another copy may have too
+	copy       bool // a copy of a whole mailbox, whose entries another copy may have too
 }
 
 // archivedFiles finds the files of one member's mail in an archive, oldest first.
@@ -137,7 +136,7 @@ func archivedFiles(archive, member string) ([]archived, error) {
 	return files, nil
 }
 
-// movedAway lists the files of mail that became too much for a mailbox.
+// movedAway lists the files of entries that were moved out of a full mailbox.
 func movedAway(dir string) ([]archived, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -169,8 +168,8 @@ func isMail(file string) bool {
 
 const StampForm = "20060102T150405.000Z"
 
-// IsStamp reports whether a name begins with a time as the archive writes it. A
-// member's name contains no dot, so none is mistaken for one.
+// IsStamp reports whether a name begins with a time in the archive's format. A member's name
+// contains no dot, so it is never mistaken for one.
 func IsStamp(s string) bool {
 	return len(s) >= len(StampForm) && s[8] == 'T' && s[15] == '.' && s[19] == 'Z' && strings.Trim(s[:8]+s[9:15]+s[16:19], "0123456789") == ""
 }

@@ -10,14 +10,15 @@ import (
 	"waggle/operator"
 )
 
-// Await waits until every message that was sent to a member has come as far as
-// want, Delivered or Acknowledged, or can come no further, or the timeout is over;
-// it fills in what each reached. No leader has to run: the members' journals tell.
-// A message that did not come so far has an error: refused, withdrawn or superseded
-// (6), timed out or expired (4), a recipient that has ended (5), erased (1).
+// Await waits until every message that was sent to a member has reached want, Delivered or
+// Acknowledged, or cannot, or the timeout is over; it fills in the state that each has reached. It
+// needs no leader: it reads the members' journals. A message that did not reach want has an error:
+// refused, withdrawn or superseded (6), timed out or expired (4), a recipient that has ended (5),
+// erased (1).
 //
-// What somebody erased before its reader took it is sent once more, by a leader pass when
-// nobody leads. Mail to anything that is not a member is not followed: a usage error.
+// A message that another program erased before its reader took it is sent once more, by a leader
+// pass when no process leads. Mail to an address that is no member's cannot be awaited: a usage
+// error.
 func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout time.Duration) error {
 	var name waggle.TeamName
 	for _, s := range sent {
@@ -81,8 +82,7 @@ func (v *survey) trailOf(s Sent) *trail {
 	return nil
 }
 
-// reached fills in how far messages have come and reports whether there is nothing
-// left to wait for.
+// reached fills in how far messages have come and reports whether all are final.
 func (v *survey) reached(sent []Sent, want Delivery) bool {
 	all := true
 	for i := range sent {
@@ -106,7 +106,7 @@ func (v *survey) reached(sent []Sent, want Delivery) bool {
 	return all
 }
 
-// alive reports whether who took a message may still acknowledge it.
+// alive reports whether the member that took a message may still acknowledge it.
 func (v *survey) alive(tr *trail) bool {
 	m, ok := v.s.Lead.ByInstance(tr.instance)
 	return ok && m.Left == nil
@@ -125,14 +125,14 @@ func kindOf(s MessageState) operator.Kind {
 		return operator.Timeout
 	case DeadLetter, Delivered:
 		if s.At.IsZero() {
-			return operator.Failed // it is gone from the mailbox, and no record tells of an end
+			return operator.Failed // the mailbox does not have it, and no record has its end
 		}
 		return operator.Died
 	}
 	return operator.Failed
 }
 
-// late marks the messages that did not come as far as was wanted.
+// late marks the messages that did not reach want.
 func (v *survey) late(sent []Sent, want Delivery, timeout time.Duration) {
 	for i := range sent {
 		s := &sent[i]
@@ -142,8 +142,8 @@ func (v *survey) late(sent []Sent, want Delivery, timeout time.Duration) {
 	}
 }
 
-// Exit is the failure of a send: nil when every message came as far as was wanted, the
-// first failure when all have the same kind, else one that is only Failed.
+// Exit returns the failure of a send: nil when every message reached want, the first failure when
+// all have the same kind, else one of kind Failed.
 func Exit(sent []Sent) error {
 	var first error
 	for _, s := range sent {

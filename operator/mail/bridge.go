@@ -13,15 +13,15 @@ import (
 	"waggle/transport"
 )
 
-// bridges are the mailboxes of a team's editors. They lie in the team's private
-// directory: an editor is the operator's, not a member.
+// bridges returns the mailboxes of a team's editors. They lie in the team's private directory: an
+// editor acts for the operator and is no member.
 func bridges(s *operator.State) mailbox.Dir { return mailbox.Dir{Path: s.Dir.Bridges()} }
 
-// Bridge is the mail of one editor. What is sent to it waits there until the
-// editor took it, however often the connection breaks.
+// Bridge is the mailbox of one editor. A message stays in it until the editor has taken it, across
+// broken connections.
 type Bridge struct{ box *mailbox.Box }
 
-// Unread is what the editor has not taken, oldest first.
+// Unread returns the messages that the editor has not taken, oldest first.
 func (b Bridge) Unread(ctx context.Context) ([]InboxEntry, error) {
 	entries, err := b.box.Unread(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func (b Bridge) Unread(ctx context.Context) ([]InboxEntry, error) {
 	return shown, nil
 }
 
-// Take marks messages as taken, by InboxEntry.ID. One that is gone is ignored.
+// Take marks messages as taken, by InboxEntry.ID. It ignores a message that was removed.
 func (b Bridge) Take(ctx context.Context, ids ...string) error {
 	taken := make([]mailbox.ID, len(ids))
 	for i, s := range ids {
@@ -47,8 +47,8 @@ func (b Bridge) Take(ctx context.Context, ids ...string) error {
 	return b.box.MarkRead(ctx, taken...)
 }
 
-// RegisterBridge opens the mail behind bridge:ID, and makes it the first time. The
-// id is spelled like a member's name. The team must be waggle's.
+// RegisterBridge opens the mailbox behind bridge:ID, and creates it the first time. The id has the
+// form of a member's name. It fails for a team that waggle does not lead.
 func (o Operator) RegisterBridge(ctx context.Context, name waggle.TeamName, id string) (Bridge, error) {
 	bridge, err := waggle.ParseMember(id)
 	if err != nil {

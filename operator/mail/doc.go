@@ -1,11 +1,10 @@
-// Package mail is what a person sends, how far it came, and what members have in their
-// mailboxes.
+// Package mail sends messages of a person, follows them, and reads mailboxes.
 package mail
 
 import "waggle/operator"
 
-// Operator is an operator.Operator with what this package does.
+// Operator is an operator.Operator with the methods of this package.
 type Operator struct{ operator.Operator }
 
-// Of returns the operator of this package.
+// Of returns an Operator of this package.
 func Of(o operator.Operator) Operator { return Operator{o} }

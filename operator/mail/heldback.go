@@ -10,8 +10,8 @@ import (
 	"waggle/mailbox"
 )
 
-// heldBack says why words on record are not in their mailbox yet, "" when that is an
-// error of their own: they reach a member that waggle runs all the same.
+// heldBack returns why a recorded message is not in its mailbox yet, "" when that is no error to
+// report: a member that waggle runs gets it from the journal all the same.
 func heldBack(err error) string {
 	var locked *mailbox.LockedError
 	var mixed *mailbox.MixedError

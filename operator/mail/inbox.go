@@ -37,15 +37,15 @@ type Inbox struct {
 	Team    string
 	Member  string
 	Entries []InboxEntry
-	News    []control.News // filled in by who wants it
-	Reports []string       // what was found wrong with the file
+	News    []control.News // filled in by the caller
+	Reports []string       // problems found in the file
 	Path    string         // the mailbox file
-	Gone    bool           // the team's directory is gone: Entries are what is in the archive
+	Gone    bool           // the team's directory is gone: Entries come from the archive
 	box     *mailbox.Located
 }
 
-// Inbox reads a member's mailbox. It consumes nothing. A mailbox that a departed
-// member left behind can still be read.
+// Inbox reads a member's mailbox and marks nothing. The mailbox of a departed member can be read
+// too.
 func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
 	cfg, err := o.Registry(ctx, name)
 	if o.Homeless(name) {
@@ -74,7 +74,7 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 		return nil, err
 	}
 	why, err := o.unverified(ctx, name)
-	if err != nil { // messages stay readable when a journal is not
+	if err != nil { // messages can be read when a journal cannot
 		in.Reports = append(in.Reports, err.Error())
 	}
 	for _, e := range entries {
@@ -90,7 +90,7 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 	return in, nil
 }
 
-// unverifiedWarning begins what is said of an entry that no journal vouches for.
+// unverifiedWarning begins the warning for an entry that no journal vouches for.
 const unverifiedWarning = "unverified, without effect"
 
 // unverified maps mailbox and entry to why the journals found it unverified.
@@ -126,7 +126,7 @@ func contains(ns []waggle.MemberName, n waggle.MemberName) bool {
 	return false
 }
 
-// EntryOf is a mailbox's entry as an inbox lists it.
+// EntryOf returns a mailbox's entry in the form of an inbox.
 func EntryOf(e mailbox.Entry) InboxEntry {
 	ie := InboxEntry{Index: e.Index, ID: e.ID.String(), Warnings: []string{}, Entry: e}
 	if e.Err != nil {
@@ -180,7 +180,7 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 			return err
 		}
 	}
-	if archive.Dir != "" { // what marking removes is kept
+	if archive.Dir != "" { // entries that marking removes are archived
 		if err := archive.Keep(kept...); err != nil {
 			return err
 		}
@@ -188,8 +188,8 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 	return in.box.MarkRead(ctx, ids...)
 }
 
-// read puts on record that the operator has read words to the lead, unless a
-// member's process says so.
+// read records that the operator has read messages to the lead, unless the caller is a member's
+// process.
 func (o Operator) read(ctx context.Context, s *operator.State, ids []mailbox.ID) error {
 	if err := o.Guard(ctx, s, "reading the lead's mailbox"); err != nil {
 		return err
@@ -208,10 +208,9 @@ func (o Operator) read(ctx context.Context, s *operator.State, ids []mailbox.ID)
 	})
 }
 
-// News is what the lead's session is to be told that was told everything up to
-// after, and the seq up to which it is told then: the status of members as far as
-// it is worth a turn. One call is one wake-up; none is due when it is empty. It takes a
-// leader pass when nobody leads: the seq of news is that of their record.
+// News returns the news for the lead's session after a seq, and the seq of the newest: the member
+// events that are worth a turn. One call is one turn; an empty result means that no turn is due. It
+// takes a leader pass when no process leads: the seq of news is that of their record.
 func (o Operator) News(ctx context.Context, name waggle.TeamName, after journal.Seq) ([]control.News, journal.Seq, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -223,8 +222,7 @@ func (o Operator) News(ctx context.Context, name waggle.TeamName, after journal.
 	return s.Lead.NewsAfter(after), max(after, s.Lead.Head()), nil
 }
 
-// IsStatus reports a message that is told to the lead's session as news, if at
-// all.
+// IsStatus reports a message that reaches the lead's session as news, if at all.
 func IsStatus(e InboxEntry) bool {
 	switch waggle.Kind(e.Kind) {
 	case waggle.KindIdleNotification, waggle.KindTaskProgress, waggle.KindTaskCompleted:
@@ -233,7 +231,7 @@ func IsStatus(e InboxEntry) bool {
 	return false
 }
 
-// Controls reports whether an entry is for the machine, which marks it itself.
+// Controls reports whether an entry is a control message, which the member's machine marks itself.
 func Controls(e InboxEntry) bool {
 	k := waggle.Kind(e.Kind)
 	return k != waggle.KindText && k != waggle.KindUnknown && k != waggle.KindSystemInit

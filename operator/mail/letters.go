@@ -18,20 +18,21 @@ import (
 	"waggle/transport"
 )
 
-// Words to members are on record before they are sent. From then on the send has
-// succeeded: whoever leads a team of waggle's sends what is on record and not yet in its
-// mailbox, so an error of a mailbox, or of the record that says it was written, is no
-// reason to send it again. Letters to many share their records: one append before the
-// first is sent, and one after the last.
+// A message to a member is recorded before it is sent. Once recorded, the send has succeeded: the
+// process that leads a team of waggle sends what is recorded and not yet in its mailbox. An error
+// of the mailbox, or of the record that says it was written, is therefore no reason to send it
+// again. Letters to many members share their records: one append before the first is sent, and one
+// after the last.
 
-// Waits of a sender once its words are on record: what takes longer is done by whoever
-// leads, and not both at once.
+// Time limits of a sender once its message is recorded: after them the process that leads does the
+// rest.
 const (
 	boxWait  = 2 * time.Second
 	noteWait = 2 * time.Second
 )
 
-// msgID reports an id that a caller may choose: as those which are minted here.
+// msgID reports whether a caller may choose the id: it has the form of the ids that are minted
+// here.
 func msgID(s string) bool { return len(s) == 36 && uuid.Validate(s) == nil }
 
 // sendMembers records the letters to members and puts them into their mailboxes.
@@ -61,7 +62,7 @@ func (o Operator) sendMembers(ctx context.Context, s *operator.State, way transp
 	o.noteSent(ctx, s, done)
 }
 
-// repeated takes words of an id that are on record already for what they are.
+// repeated returns the result of a message whose id is recorded already.
 func (o Operator) repeated(s *operator.State, l *letter) bool {
 	for _, old := range s.Lead.SpokenAs(l.env.MsgID) {
 		if old.MsgID != l.env.MsgID || !waggle.SameName(old.Mail.To, l.to.Member) {
@@ -82,14 +83,14 @@ func (o Operator) repeated(s *operator.State, l *letter) bool {
 	return false
 }
 
-// record puts letters on record in one append, with what they replace, and returns
-// those that are.
+// record appends letters in one append, with what they replace, and returns those that are
+// recorded.
 func (o Operator) record(ctx context.Context, s *operator.State, list []*letter, m Message) (kept []*letter) {
 	w, err := o.words(ctx, s, list, m)
 	if err == nil && len(list) > 0 {
 		err = o.Append(ctx, s, func() ([]journal.Draft, error) { return o.drafts(s, list, w) })
 		if err != nil {
-			err = errors.Join(err, s.Journal.Refresh(ctx)) // a write that failed late may be there
+			err = errors.Join(err, s.Journal.Refresh(ctx)) // a failed write may have reached the file
 		}
 	}
 	for _, l := range list {
@@ -109,7 +110,7 @@ func (o Operator) record(ctx context.Context, s *operator.State, list []*letter,
 	return kept
 }
 
-// words is what the letters have in common on record.
+// words returns the fields that the letters have in common in their records.
 func (o Operator) words(ctx context.Context, s *operator.State, list []*letter, m Message) (record.Words, error) {
 	w := record.Words{Priority: m.Priority, By: policy.RoleOperator}
 	if m.inside != nil {
@@ -129,7 +130,7 @@ func (o Operator) words(ctx context.Context, s *operator.State, list []*letter, 
 	return w, nil
 }
 
-// drafts drafts the records of letters. One that is refused does not keep the others.
+// drafts drafts the records of letters. A refused letter does not prevent the others.
 func (o Operator) drafts(s *operator.State, list []*letter, w record.Words) (ds []journal.Draft, err error) {
 	for _, l := range list {
 		if o.repeated(s, l) {
@@ -145,8 +146,7 @@ func (o Operator) drafts(s *operator.State, list []*letter, w record.Words) (ds 
 	return ds, nil
 }
 
-// put puts a letter that is on record into its mailbox, and reports that it is
-// there.
+// put writes a recorded letter into its mailbox, and reports whether it is there.
 func (o Operator) put(ctx context.Context, s *operator.State, way transport.Sender, l *letter, m Message) bool {
 	if old := l.ord.Words.Supersedes; old > 0 {
 		if err := o.confirm(ctx, s, s.Lead.OrderAt(journal.Seq(old))); err != nil {
@@ -178,26 +178,26 @@ func (o Operator) put(ctx context.Context, s *operator.State, way transport.Send
 	evidence := record.Failed + ": " + err.Error()
 	uerr := o.Append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Unsay(l.ord, evidence) })
 	if led && uerr != nil {
-		l.res.State, l.res.Detail = Queued, later(err) // the record stands, and whoever leads goes by it
+		l.res.State, l.res.Detail = Queued, later(err) // the record stands, and the process that leads sends it
 		return false
 	}
 	l.fail(Failed, errors.Join(err, uerr))
 	return false
 }
 
-// sends reports that somebody sends what is on record for a recipient: whoever leads,
-// or the member itself, which fetches what is overdue.
+// sends reports whether a process sends what is recorded for a recipient: the one that leads, or
+// the member itself, which fetches overdue messages.
 func sends(s *operator.State, to waggle.MemberName) bool {
 	return s.JournalName != operator.OwnJournal && (presentAs(s, to) != nil || s.Lead.Led != nil && s.Lead.Led.ID.Alive())
 }
 
-// final reports an error that the same words to the same mailbox always have.
+// final reports an error that would repeat for the same message and mailbox.
 func final(err error) bool {
 	var limit *mailbox.LimitError
 	return errors.As(err, &limit) || errors.Is(err, mailbox.ErrTooLarge) || errors.Is(err, fs.ErrNotExist)
 }
 
-// later says what becomes of words that are on record and in no mailbox.
+// later describes what happens to a message that is recorded and in no mailbox.
 func later(err error) string {
 	var locked *mailbox.LockedError
 	if errors.As(err, &locked) {
@@ -206,8 +206,8 @@ func later(err error) string {
 	return fmt.Sprintf("it is on record, and is sent as soon as its mailbox takes it: %v", err)
 }
 
-// noteSent records which letters are in their mailboxes. Without that record whoever
-// leads finds them there and makes it.
+// noteSent records which letters are in their mailboxes. Without that record the process that leads
+// finds them there and makes it.
 func (o Operator) noteSent(ctx context.Context, s *operator.State, done []*letter) {
 	if len(done) == 0 {
 		return

@@ -11,10 +11,10 @@ import (
 	"waggle/team"
 )
 
-// marks says whether a mailbox is ours to mark: the lead's of a team that waggle leads,
-// and those of members that waggle runs or that were registered here. A real reader's
-// mail is its own. The archive is where a copy goes of what marking removes; zero:
-// marking removes nothing.
+// marks reports whether waggle may mark entries of a mailbox: the lead's of a team that waggle
+// leads, and those of members that waggle runs or that were registered here. Other mailboxes are
+// marked by their readers. archive gets a copy of entries that marking removes; zero: marking
+// removes nothing.
 func (o Operator) marks(ctx context.Context, s *operator.State, name waggle.TeamName, in *Inbox) (mailbox.Archive, error) {
 	refuse := func(why string) (mailbox.Archive, error) {
 		return mailbox.Archive{}, &operator.Error{Kind: operator.Refused, Op: "inbox", Msg: fmt.Sprintf("the mailbox of %s in team %s is not ours to mark: %s", in.Member, in.Team, why),

@@ -12,14 +12,14 @@ import (
 	"waggle/team"
 )
 
-// Leftover is a team that has ended, but whose files are still in the wire tree:
-// whoever ended it was stopped on the way. Nil when there is none.
+// Leftover returns a team that has ended and whose files are still in the wire tree, because the
+// process that ended it was stopped. Nil when there is none.
 func (o Operator) Leftover(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
 	cfg, err := o.Listing(ctx, name)
 	var missing *team.NotFoundError
 	var corrupt *team.CorruptError
 	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
-		return nil, nil // nothing says whose it was
+		return nil, nil // the files do not say whose team it was
 	}
 	if err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func (o Operator) Leftover(ctx context.Context, name waggle.TeamName) (*operator
 	return nil, err
 }
 
-// ArchiveOf is where the old mail of a team's members is kept: in STATE, under the
-// team's identity, which for another program's team is its session.
+// ArchiveOf returns the archive of a team's mail: in STATE, under the team's identity, which for
+// another program's team is its session.
 func (o Operator) ArchiveOf(s *operator.State, cfg *team.Config) (string, error) {
 	if s != nil {
 		return s.Dir.Archive(), nil
@@ -51,9 +51,9 @@ func (o Operator) ArchiveOf(s *operator.State, cfg *team.Config) (string, error)
 	return dir.Archive(), err
 }
 
-// Register adds a member that another program runs. The mail of an earlier member
-// of that name is archived first; archived is where. In a team that waggle leads its
-// prompt is the first entry of its mailbox.
+// Register adds a member that another program runs. It archives the mail of an earlier member of
+// that name first, and returns the archive's path. In a team that waggle leads the prompt is the
+// first entry of its mailbox.
 func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Member, unique bool) (added team.Member, archived string, err error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
@@ -86,7 +86,7 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 		m = Present(m)
 	}
 	if added, archived, err = reg.KeepIn(kept).Add(ctx, m, unique); err != nil || m.BackendType == BackendAdopted {
-		return added, archived, err // who adopts puts the process on record with it
+		return added, archived, err // the caller that adopts the member records its process with it
 	}
 	if err := o.Admit(ctx, cfg, added); err != nil {
 		return team.Member{}, "", errors.Join(err, reg.Remove(ctx, added.Name, o.Minter.Now()))

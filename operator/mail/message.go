@@ -28,9 +28,9 @@ type StoredMessage struct {
 	States   []MessageState
 }
 
-// Message finds messages by msg_id, by its beginning, or by their id, in every mailbox
-// of a team and in its journals, and reports the delivery state of each. A message
-// that has a record is found also when another program has erased its entry.
+// Message finds messages by msg_id, by its beginning, or by their id, in every mailbox of a team
+// and in its journals, and returns the delivery state of each. It also finds a recorded message
+// whose entry another program has erased.
 func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) ([]StoredMessage, error) {
 	v, err := o.survey(ctx, name)
 	if err != nil {
@@ -58,8 +58,8 @@ func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) 
 	return msgs, nil
 }
 
-// Messages lists the words that are on record with their senders, oldest first, with
-// what became of each. all adds the control messages.
+// Messages lists the messages that their senders recorded, oldest first, with the state of each.
+// all adds the control messages.
 func (o Operator) Messages(ctx context.Context, name waggle.TeamName, all bool) ([]StoredMessage, error) {
 	v, err := o.survey(ctx, name)
 	if err != nil {
@@ -74,23 +74,23 @@ func (o Operator) Messages(ctx context.Context, name waggle.TeamName, all bool) 
 	return msgs, nil
 }
 
-// survey is a team's journals and mailboxes as they are now.
+// survey is the present state of a team's journals and mailboxes.
 type survey struct {
 	s     *operator.State
 	cfg   *team.Config
 	led   bool
-	past  bool // the team is gone, and with it its mailboxes
+	past  bool // the team and its mailboxes are gone
 	t     *tracer
 	boxes []*openBox
 	now   time.Time
-	there map[*trail]bool // were in their mailbox, by the record, before the mailboxes were read
+	there map[*trail]bool // written to their mailbox according to records from before the mailboxes were read
 }
 
 type openBox struct {
 	name    waggle.MemberName
 	entries []mailbox.Entry
-	file    int64 // time of its file, Unix nanoseconds
-	pruned  bool  // readers remove what they have read
+	file    int64 // modification time of its file, Unix nanoseconds
+	pruned  bool  // readers remove the entries that they have read
 }
 
 func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, error) {
@@ -106,10 +106,10 @@ func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, er
 	return v, v.look(ctx, o)
 }
 
-// look reads the journals, the mailboxes, and the journals again: what was on
-// record as written before, is in no mailbox, and is not on record as taken after,
-// was taken out by somebody else. A look that fails leaves the one before as it was:
-// half of the mailboxes would show mail as erased that is in the other half.
+// look reads the journals, the mailboxes, and the journals again. A message that was recorded as
+// written before, is in no mailbox, and is not recorded as taken after, was removed by another
+// program. A look that fails keeps the result of the one before: with half of the mailboxes read,
+// mail in the other half would seem to be erased.
 func (v *survey) look(ctx context.Context, o Operator) error {
 	if err := v.t.refresh(ctx); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (v *survey) openBoxes(ctx context.Context, o Operator) ([]*openBox, error) 
 	return boxes, nil
 }
 
-// openBridges reads what waits for editors, under the addresses that it is sent to.
+// openBridges reads the messages that wait for editors, under the addresses that they are sent to.
 func (v *survey) openBridges(ctx context.Context) ([]*openBox, error) {
 	files, err := filepath.Glob(filepath.Join(v.s.Dir.Bridges(), "*.json"))
 	if err != nil {
@@ -187,7 +187,7 @@ func (v *survey) openBridges(ctx context.Context) ([]*openBox, error) {
 	return boxes, nil
 }
 
-// find returns where a message lies; index -1 when in no mailbox.
+// find returns the mailbox of a message and its index; -1 when it is in no mailbox.
 func (v *survey) find(tr *trail) (*openBox, int) {
 	for _, b := range v.boxes {
 		if !waggle.SameName(b.name, tr.to) {
@@ -232,7 +232,8 @@ func (v *survey) message(tr *trail, b *openBox, i int) StoredMessage {
 	return m
 }
 
-// states are what the records tell of a message and then what the mailbox shows.
+// states returns the states of a message that the records have, then the one that the mailbox
+// shows.
 func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 	states := tr.settled()
 	add := func(d Delivery, evidence, detail string) {
@@ -240,7 +241,7 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 	}
 	if i >= 0 && !tr.reached(Written, Delivered, Acknowledged, Refused) {
 		add(Written, "the mailbox", "")
-		if tr.mail == nil { // nobody's record has it: its own word for the time
+		if tr.mail == nil { // no journal has it: use the time that the message claims
 			states[len(states)-1].Claimed = b.entries[i].Envelope.Timestamp
 		}
 	}
@@ -252,7 +253,7 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 	switch {
 	case tr.words != nil && tr.words.Expires != nil && !v.now.Before(*tr.words.Expires):
 		add(Expired, "the clock", "nobody took it in time")
-	case i >= 0 && !run && b.entries[i].Envelope.Read: // a member of ours says so in its journal
+	case i >= 0 && !run && b.entries[i].Envelope.Read: // a member of waggle records it in its journal
 		add(Delivered, "the mailbox", "it is marked read")
 	case i >= 0 && run:
 		p := record.PriorityNormal
@@ -263,13 +264,13 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 			add(Held, "journal of "+string(m.Name), why)
 		}
 	case i >= 0:
-	case v.past: // nobody knows whether it was read
+	case v.past: // it cannot be known whether it was read
 	case run && v.there[tr]:
 		add(Queued, "the mailbox", "another program erased it; "+string(m.Name)+" takes it from the record")
 	case tr.from != string(journal.Leader) && tr.to == waggle.Lead && !v.led && v.now.Sub(tr.states[0].At) > guestPuts:
 		add(vanished(tr, b))
 	case tr.from != string(journal.Leader) && tr.to == waggle.Lead:
-		// Its sender sends it, and again when it is erased, until the lead has it.
+		// its sender sends it, and again when it is erased, until the lead has taken it
 	case v.written(tr) && v.abroad(tr):
 		add(vanished(tr, b))
 	case v.written(tr) && b.pruned:
@@ -280,8 +281,8 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 	return states
 }
 
-// written reports a message that was in its mailbox: it says so itself, or its
-// sender has put a later one there.
+// written reports a message that was in its mailbox: a record says so, or its sender has written a
+// later one there.
 func (v *survey) written(tr *trail) bool {
 	if v.there[tr] {
 		return true
@@ -297,5 +298,5 @@ func (v *survey) written(tr *trail) bool {
 	return false
 }
 
-// guestPuts is more than a guest takes to put what it says into the lead's mailbox.
+// guestPuts is longer than a guest needs to write its message into the lead's mailbox.
 const guestPuts = 10 * time.Second

@@ -8,7 +8,7 @@ import (
 	"waggle/team"
 )
 
-// surveyPast is a survey of a team of another program that is gone.
+// surveyPast is a survey of another program's team that is gone.
 func (o Operator) surveyPast(ctx context.Context, name waggle.TeamName, why error) (*survey, error) {
 	var missing *team.NotFoundError
 	if !errors.As(why, &missing) {

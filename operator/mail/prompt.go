@@ -9,10 +9,9 @@ import (
 	"waggle/record"
 )
 
-// Attach formats what is unread in an inbox as one message for an agent (protocol §6.3),
-// and keeps in the inbox only what is in it: MarkRead then marks exactly that. What
-// the machine of a member that waggle runs takes by itself is left out. The text is
-// empty when nothing is unread.
+// Attach formats the unread entries of an inbox as one message for an agent (protocol §6.3), and
+// removes all others from the inbox: MarkRead then marks exactly those. It leaves out the entries
+// that the machine of a member of waggle takes by itself. The text is empty when nothing is unread.
 func (o Operator) Attach(ctx context.Context, in *Inbox) (string, error) {
 	machine, err := o.hasMachine(ctx, in)
 	if err != nil {
@@ -34,8 +33,7 @@ func (o Operator) Attach(ctx context.Context, in *Inbox) (string, error) {
 	return mailbox.PromptOf(unread, func(e mailbox.Entry) bool { return doubted[e.ID] }).Text, nil
 }
 
-// hasMachine reports whether a program of ours takes the control messages of this
-// mailbox.
+// hasMachine reports whether a program of waggle takes the control messages of this mailbox.
 func (o Operator) hasMachine(ctx context.Context, in *Inbox) (bool, error) {
 	s, err := o.State(ctx, waggle.TeamName(in.Team))
 	if s == nil || err != nil {

@@ -10,8 +10,8 @@ import (
 	"waggle/team"
 )
 
-// What a mailbox tells of a message whose reader writes no journal here: it belongs to a
-// member that another program runs, or to another program's lead.
+// The state of a message whose reader writes no journal here, as its mailbox shows it: the reader
+// is a member that another program runs, or another program's lead.
 
 // abroad reports such a message.
 func (v *survey) abroad(tr *trail) bool {
@@ -22,7 +22,7 @@ func (v *survey) abroad(tr *trail) bool {
 	return !ok || m.Trust == record.FileTrust
 }
 
-// vanished tells what became of one that is not in its mailbox any more.
+// vanished returns the state of such a message that is not in its mailbox any more.
 func vanished(tr *trail, b *openBox) (d Delivery, evidence, detail string) {
 	again := ""
 	if tr.again != "" {
@@ -43,8 +43,7 @@ func trace(tr *trail, b *openBox) mailbox.Trace {
 	return mailbox.TraceOf(mailbox.Written{Envelope: tr.env, File: tr.file}, b.entries, b.file)
 }
 
-// mend sends words once more, under the same id, that were erased before their reader
-// took them.
+// mend sends a message once more, under the same id, that was erased before its reader took it.
 func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
 	for i := range sent {
 		s := &sent[i]
@@ -56,7 +55,7 @@ func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
 		if at >= 0 || trace(tr, b) != mailbox.Erased {
 			continue
 		}
-		if m, ok := v.s.Lead.Member(tr.to); ok && v.led && m.Left == nil { // whoever leads sends it again, and nobody else
+		if m, ok := v.s.Lead.Member(tr.to); ok && v.led && m.Left == nil { // only the process that leads sends it again
 			if _, err := o.Pass(ctx, v.s); err != nil {
 				return err
 			}

@@ -15,9 +15,9 @@ import (
 // registered here.
 const BackendRegistered = "registered"
 
-// Admit puts a member on record that was just registered: in the journal of a team that
-// waggle leads, and otherwise in the operator's own beside it. From then on it is ours:
-// it is heard by file, is asked when the team ends, and may be removed.
+// Admit records a member that was just registered: in the journal of a team that waggle leads, else
+// in the operator's own journal beside it. From then on waggle reads its messages by file, asks it
+// when the team ends, and may remove it.
 func (o Operator) Admit(ctx context.Context, cfg *team.Config, m team.Member) error {
 	s, _, err := o.JournalOf(ctx, cfg)
 	if err != nil {
@@ -32,7 +32,7 @@ func (o Operator) Admit(ctx context.Context, cfg *team.Config, m team.Member) er
 	}
 	return o.Append(ctx, s, func() ([]journal.Draft, error) {
 		var ds []journal.Draft
-		if old, ok := s.Lead.Member(m.Name); ok && old.Left == nil { // its entry was taken out by somebody else
+		if old, ok := s.Lead.Member(m.Name); ok && old.Left == nil { // another program removed its entry
 			ds = s.Lead.Let(old, record.LeftReplaced, "registered anew")
 		}
 		return append(ds, journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(id), Name: m.Name, Color: m.Color,
@@ -40,8 +40,8 @@ func (o Operator) Admit(ctx context.Context, cfg *team.Config, m team.Member) er
 	})
 }
 
-// mineAbroad lists the members of another program's team that were registered here and
-// are still in its registry.
+// mineAbroad lists the members of another program's team that were registered here and are still in
+// its registry.
 func mineAbroad(s *operator.State, cfg *team.Config) (names []waggle.MemberName) {
 	for _, m := range s.Lead.Live() {
 		if e, ok := cfg.Member(m.Name); ok && !e.Gone() {
@@ -51,8 +51,8 @@ func mineAbroad(s *operator.State, cfg *team.Config) (names []waggle.MemberName)
 	return names
 }
 
-// Discharge ends the membership, on record here, of one that leaves another program's
-// team. One that was not registered here is not ours to remove.
+// Discharge records the end of a membership in another program's team. It refuses a member that was
+// not registered here.
 func (o Operator) Discharge(ctx context.Context, cfg *team.Config, name waggle.MemberName) error {
 	s, _, err := o.JournalOf(ctx, cfg)
 	if err != nil {
@@ -69,8 +69,8 @@ func (o Operator) Discharge(ctx context.Context, cfg *team.Config, name waggle.M
 // firstSummary is what seed 002 gives a first prompt.
 const firstSummary = "Initial system prompt"
 
-// prompt writes what a registered member of a team of ours was told to be as the first
-// entry of its mailbox (seed 002): whoever runs it reads files. It is words.
+// prompt writes the instructions of a registered member of a team of waggle as the first entry of
+// its mailbox (seed 002): the program that runs it reads files. The entry has no authority.
 func (o Operator) prompt(ctx context.Context, name waggle.TeamName, m team.Member) error {
 	if m.Prompt == "" {
 		return nil

@@ -28,35 +28,35 @@ type Message struct {
 	Summary string // "": the first line
 	Color   string
 	As      string // sender's name; "": the operator's, see signer
-	// Priority says when it reaches a busy session; "" is normal. Anything else
-	// is for the lead's own words to members that waggle runs.
+	// Priority says when a busy session gets it; "" is normal. Only the lead's own messages to
+	// members that waggle runs may have another one.
 	Priority record.Priority
-	// Supersedes is the msg_id, or its beginning, of words to the same recipient
-	// that these replace; too late when those were taken.
+	// Supersedes is the msg_id, or its beginning, of a message to the same recipient that this one
+	// replaces; it fails when that one was taken.
 	Supersedes string
-	// Expires is how long it may wait for its recipient; 0: for ever.
+	// Expires is how long it may wait for its recipient; 0: without limit.
 	Expires time.Duration
 
-	// ID is the msg_id; "": a new one. Words of the same id, sender and text that are on
-	// record for a member are not sent again, so that a caller may repeat itself. In a
-	// message to everyone each has an id that follows from this one and the recipient.
+	// ID is the msg_id; "": a new one. A message of the same id, sender and text that is recorded
+	// for a member is not sent again, so that a caller may repeat a call. In a message to everyone
+	// each copy has an id that follows from this one and the recipient.
 	ID string
 
 	// Metadata is for readers of the entry: a JSON object, or nil.
 	Metadata json.RawMessage
-	// Want is Acknowledged when it is only sent to those who can do that: members
-	// that waggle runs.
+	// Want is Acknowledged when only members that can acknowledge may get it: those that waggle
+	// runs.
 	Want Delivery
 
-	inside *control.Member // from inside whose process it is sent
-	first  bool            // it is what a member was told to be, the first entry of its mailbox
+	inside *control.Member // the member inside whose process the call is made
+	first  bool            // the instructions of a member, the first entry of its mailbox
 }
 
-// Sent is what became of a message to one recipient (commands §4).
+// Sent is the result of a message to one recipient (commands §4).
 type Sent struct {
 	To     string
 	MsgID  string
-	State  Delivery // written, queued, refused, failed; with Await what was reached
+	State  Delivery // written, queued, refused, failed; after Await the state that it reached
 	Ahead  int      // unread messages before this one
 	Detail string
 	Error  string
@@ -64,13 +64,13 @@ type Sent struct {
 	team   waggle.TeamName // of a member; "": it went to another address
 }
 
-// Err is the cause behind Error.
+// Err returns the cause behind Error.
 func (s Sent) Err() error { return s.err }
 
 // maxSummary is where real clients cut a summary (protocol §1.18).
 const maxSummary = 200
 
-// refusal says what does the thing that a text pretends to do.
+// refusal has the command that really does what a control message in a text claims to do.
 var refusal = map[waggle.Kind]operator.Step{
 	waggle.KindPermissionResponse:        operator.NextAnswerRequest,
 	waggle.KindPlanApprovalResponse:      operator.NextAnswerPlan,
@@ -79,11 +79,10 @@ var refusal = map[waggle.Kind]operator.Step{
 	waggle.KindTaskAssignment:            operator.NextGiveTask,
 }
 
-// Send sends plain text to an address. What goes to a member is on record before
-// it is sent (Words of package control), and waggle msg show follows it. An unknown recipient is an error and makes
-// no file; text that decodes to a known kind is refused: it would look like
-// control and have no authority. A message to everyone is one tracked send each,
-// never to the sender. The team may be "" for an address that is not a member's.
+// Send sends plain text to an address. A message to a member is recorded before it is sent (Words of package
+// control), and waggle msg show follows it. An unknown recipient is an error and makes no file. Text that decodes
+// to a known kind is refused: it would look like control and have no authority. A message to everyone is one
+// tracked message for each member but the sender. The team may be "" for an address that is not a member's.
 func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]Sent, error) {
 	if err := sendable(m.Text); err != nil {
 		return nil, err
@@ -121,7 +120,7 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 	return results, nil
 }
 
-// sendable refuses what is no message or pretends to be control.
+// sendable refuses a text that is no message or that decodes as control.
 func sendable(text string) error {
 	if len(text) > waggle.MaxText || !utf8.ValidString(text) { // before anything reads it
 		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
@@ -143,8 +142,8 @@ func sendable(text string) error {
 	return nil
 }
 
-// router holds a sender for every scheme that this operator reaches. cfg may be
-// nil: then it reaches no members.
+// router returns a sender for every scheme that this operator reaches. Without cfg it reaches no
+// members.
 func (o Operator) router(cfg *team.Config) transport.Router {
 	r := transport.Router{waggle.SchemeUDS: sockets{o, transport.Sockets{Keys: o.Home.SocketKeys()}}, waggle.SchemeHTTP: transport.Web{Token: o.webToken}}
 	if cfg != nil {
@@ -158,9 +157,9 @@ func (o Operator) router(cfg *team.Config) transport.Router {
 	return r
 }
 
-// sender is whose chat this is, and where it goes on record; nil for a message to
-// no team. The name carries no authority. What a member's own process sends is
-// that member's, whatever it says.
+// sender returns whose message this is, and the journal that records it; nil for a message to no
+// team. The name carries no authority. A message from inside a member's process is that member's,
+// whatever name it gives.
 func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *operator.State, from, color string, err error) {
 	if m.Priority, err = record.ParsePriority(string(m.Priority)); err != nil {
 		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
@@ -207,7 +206,7 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 	case m.inside != nil:
 		name = m.inside.Name
 	case led && m.As == "":
-		return s, string(waggle.Lead), m.Color, nil // the operator is the lead of a team that waggle leads
+		return s, string(waggle.Lead), m.Color, nil // the operator speaks as the lead of a team that waggle leads
 	}
 	if m.inside == nil {
 		if name, err = o.Signer(ctx, s, cfg, led, m.As); err != nil {
@@ -224,8 +223,8 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 	return s, string(name), color, nil
 }
 
-// recipients resolves an address: a member's in the roster, everyone's into each
-// member's, any other is itself.
+// recipients resolves an address: a member's name, everyone's into each member's; any other address
+// stays as it is.
 func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Address, error) {
 	if a.Scheme != waggle.SchemeBroadcast && a.Scheme != waggle.SchemeMember {
 		return []waggle.Address{a}, nil
@@ -255,7 +254,7 @@ func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Addre
 	return []waggle.Address{{Scheme: waggle.SchemeMember, Member: m.Name}}, nil
 }
 
-// letter is a message to one recipient, on its way.
+// letter is a message to one recipient while it is being sent.
 type letter struct {
 	to  waggle.Address
 	env waggle.Envelope
@@ -277,7 +276,7 @@ func (o Operator) letter(s *operator.State, to waggle.Address, from, color strin
 	l.env = waggle.Envelope{From: from, Text: m.Text, Summary: m.Summary, Timestamp: waggle.FormatTime(mint.Now), Color: color,
 		MsgV: 1, MsgID: mint.MsgID, Type: "message"}
 	switch {
-	case m.ID != "" && m.To.Scheme == waggle.SchemeBroadcast: // no two messages have one id
+	case m.ID != "" && m.To.Scheme == waggle.SchemeBroadcast: // each message needs its own id
 		l.env.MsgID = uuid.NewSHA1(uuid.MustParse(m.ID), []byte(to.Member)).String()
 	case m.ID != "":
 		l.env.MsgID = m.ID
@@ -309,8 +308,8 @@ func (o Operator) sendOut(ctx context.Context, way transport.Sender, l *letter) 
 	l.res.MsgID, l.res.State, l.res.Ahead, l.res.Detail = receipt.MsgID, Delivery(receipt.State), receipt.Ahead, receipt.Detail
 }
 
-// Extras adds what only some readers know: metadata, and in teams that waggle leads
-// the id as seed 002 spells it.
+// Extras adds fields that only some readers know: metadata, and in teams that waggle leads the id
+// as seed 002 names it.
 func Extras(s *operator.State, env waggle.Envelope, m Message) (waggle.Envelope, error) {
 	var err error
 	if len(m.Metadata) > 0 {
@@ -324,14 +323,14 @@ func Extras(s *operator.State, env waggle.Envelope, m Message) (waggle.Envelope,
 	return env.WithMessageID()
 }
 
-// found is what to do where there is nothing at an address.
+// found is the next step when nothing answers at an address.
 var found = map[transport.Missing]operator.Step{
 	transport.MissingEndpoint: operator.NextServeIs,
 	transport.MissingSession:  operator.NextSessions,
 	transport.MissingEditor:   operator.NextBridgeEditor,
 }
 
-// hinted adds what to do about an address that leads nowhere.
+// hinted adds the next step to an error about an address that nothing answers at.
 func hinted(err error) error {
 	var missing *transport.NotFoundError
 	var other *transport.NotSocketError

@@ -21,8 +21,8 @@ import (
 	"waggle/transport"
 )
 
-// Endpoint is where other processes POST messages for the teams of this root. Its
-// file is private: who can read it may send what the operator may send.
+// Endpoint is the address to which other processes POST messages for the teams of this root. Its
+// file is private: a process that can read it may send what the operator may send.
 type Endpoint struct {
 	V     int    `json:"v"`
 	URL   string `json:"url"` // http://127.0.0.1:PORT
@@ -32,17 +32,16 @@ type Endpoint struct {
 
 // ServeOptions are the settings of Serve.
 type ServeOptions struct {
-	Listen            string           // "" takes a free port of 127.0.0.1
+	Listen            string           // "": a free port of 127.0.0.1
 	CertFile, KeyFile string           // both or neither; required for an address that other machines reach
 	Team              waggle.TeamName  // "": every team of the root
 	Names             []string         // host names under which it is reached, besides the loopback's
-	NewToken          bool             // make the token anew, so that who had the old one is out
-	Ready             func(e Endpoint) // told once it answers; may be nil
+	NewToken          bool             // make a new token, so that the old one is refused
+	Ready             func(e Endpoint) // called once the endpoint answers; may be nil
 }
 
-// Serve takes messages by HTTP until ctx ends. There is one such endpoint for a
-// STATE; the token outlives it. Who has no token is recorded in the journal of the
-// team that it wanted.
+// Serve takes messages by HTTP until ctx ends. A STATE has one such endpoint; the token outlives
+// it. A request without the token is recorded in the journal of the team that it names.
 func (o Operator) Serve(ctx context.Context, so ServeOptions) (err error) {
 	if (so.CertFile == "") != (so.KeyFile == "") {
 		return &operator.Error{Kind: operator.Usage, Op: "serve", Msg: "a certificate needs its key, and a key its certificate"}
@@ -88,8 +87,7 @@ func (o Operator) Serve(ctx context.Context, so ServeOptions) (err error) {
 	return transport.ServeWeb(ctx, ln, h, so.CertFile, so.KeyFile)
 }
 
-// endpoint reads the token that was used before, or makes one. The caller holds
-// the lease.
+// endpoint reads the present token, or makes one. The caller holds the lease.
 func (o Operator) endpoint(anew bool) (Endpoint, error) {
 	if !anew {
 		e, err := o.readEndpoint()
@@ -130,8 +128,8 @@ func writeEndpoint(path string, e Endpoint) error {
 	return atomicfile.WriteFile(path, data, atomicfile.Options{})
 }
 
-// Endpoint says where this STATE's endpoint answers. What a killed one left behind
-// is none: somebody else may have its port by now.
+// Endpoint returns the address of this STATE's endpoint. An entry of a killed process does not
+// count: another process may have its port by now.
 func (o Operator) Endpoint() (Endpoint, error) {
 	none := &operator.Error{Kind: operator.NotFound, Op: "serve", Msg: "no endpoint of this state runs", Next: operator.NextServe.With()}
 	if _, err := os.Lstat(o.Home.EndpointLease()); errors.Is(err, fs.ErrNotExist) {
@@ -151,8 +149,8 @@ func (o Operator) Endpoint() (Endpoint, error) {
 	return e, err
 }
 
-// webToken is the token for an endpoint: the one that this operator was given, or
-// that of this STATE's own endpoint.
+// webToken returns the token for an endpoint: the one of this operator, or that of this STATE's own
+// endpoint.
 func (o Operator) webToken(u *url.URL) (string, error) {
 	if o.Token != "" {
 		return o.Token, nil
@@ -171,7 +169,7 @@ func (o Operator) webToken(u *url.URL) (string, error) {
 	return "", nil
 }
 
-// endpointHost is the teams of a root behind the endpoint.
+// endpointHost passes messages of the endpoint to the teams of a root.
 type endpointHost struct {
 	o    Operator
 	only waggle.TeamName

@@ -19,8 +19,8 @@ import (
 	"waggle/transport"
 )
 
-// SendSession sends words to a running session that waggle does not run, by its name,
-// pid or session id. They go to its messaging socket and have no authority there.
+// SendSession sends a message to a running session that waggle does not run, by its name, pid or
+// session id. It goes to the session's messaging socket and has no authority there.
 func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Sent, error) {
 	if err := sendable(m.Text); err != nil {
 		return nil, err
@@ -78,8 +78,8 @@ func (o Operator) sessionCalled(what string) (session.Row, error) {
 	return session.Row{}, e
 }
 
-// SessionsOf names who is at the other end of a socket by the session that the process
-// belongs to, among those that a client has registered below its config directory.
+// SessionsOf names the peer of a socket by the session that its process belongs to, among those
+// that a client has registered below its config directory.
 func SessionsOf(configDir string) func(transport.Peer) string {
 	names := session.Names{ConfigDir: configDir, Live: session.Processes()}
 	return func(p transport.Peer) string { return names.Of(p.PID) }
@@ -90,8 +90,8 @@ func (o Operator) HasSession(what string) bool {
 	return len(session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors)).Called(what)) > 0
 }
 
-// sockets sends to uds addresses: to sessions of another client in its frames, to
-// sockets of ours in ours.
+// sockets sends to uds addresses: to sessions of another client in that client's frames, to sockets
+// of waggle in waggle's.
 type sockets struct {
 	o    Operator
 	ours transport.Sender
@@ -111,7 +111,7 @@ func (s sockets) Send(ctx context.Context, to waggle.Address, env waggle.Envelop
 	return s.ours.Send(ctx, to, env)
 }
 
-// say writes words to a session's socket. They are on record before and after.
+// say writes a message to a session's socket. It is recorded before and after.
 func (o Operator) say(ctx context.Context, row session.Row, env waggle.Envelope) (transport.Receipt, error) {
 	to := waggle.Address{Scheme: waggle.SchemeUDS, Target: row.Socket}
 	if row.Socket == "" {
@@ -158,10 +158,10 @@ func (o Operator) say(ctx context.Context, row session.Row, env waggle.Envelope)
 	return transport.Receipt{MsgID: env.MsgID, State: transport.Written, Detail: said.Detail}, nil
 }
 
-// sayPatience is how long words wait for a session that takes no more at once.
+// sayPatience is how long a message waits for a session that accepts no more at once.
 const sayPatience = 10 * time.Second
 
-// beginSaying puts words on record as soon as the session would not drop them.
+// beginSaying records a message as soon as the session would not drop it.
 func (o Operator) beginSaying(ctx context.Context, row session.Row, said session.Said) error {
 	for {
 		err := session.At(o.Home.Path, o.Minter.Now).BeginSaying(ctx, o.Writer(), row, said)
@@ -182,7 +182,7 @@ func (o Operator) beginSaying(ctx context.Context, row session.Row, said session
 	}
 }
 
-// belongs reports whether a process is a session's own or one below it.
+// belongs reports whether a process is a session's own or one of its descendants.
 func (o Operator) belongs(pid int, process spawn.Identity) (bool, error) {
 	live := session.Looking(o.Ancestors)
 	if pid == process.PID {
@@ -192,8 +192,8 @@ func (o Operator) belongs(pid int, process spawn.Identity) (bool, error) {
 	return slices.ContainsFunc(above, func(a spawn.Identity) bool { return operator.SameProcess(a, process) }), err
 }
 
-// speaker is who words to a session are from. What is sent from inside a session or a
-// member is that one's, whatever it says.
+// speaker returns the sender of a message to a session. A message from inside a session or a member
+// is that one's, whatever name it gives.
 func (o Operator) speaker(ctx context.Context, name string) (transport.Speaker, error) {
 	by := transport.Speaker{Name: name}
 	if o.Ancestors != nil {
@@ -212,7 +212,7 @@ func (o Operator) speaker(ctx context.Context, name string) (transport.Speaker, 
 	}
 	teams, err := o.Root.Names()
 	if err != nil {
-		return by, nil // without a readable tree there is no team that could answer
+		return by, nil // without a readable process tree there is no team that could answer
 	}
 	var served []string
 	for _, t := range teams {
@@ -241,17 +241,16 @@ func (o Operator) speaker(ctx context.Context, name string) (transport.Speaker, 
 	return by, nil
 }
 
-// served is the path of a socket of a team that somebody answers at; "" when nobody
-// does.
+// served returns the path of a socket of a team that a process listens at; "" when none does.
 func (o Operator) served(s *operator.State, name string) string {
 	at, err := o.Addresses(s)
 	if err != nil {
-		return "" // words go out without a place for answers
+		return "" // the message is sent without an address for answers
 	}
 	return strings.TrimPrefix(at[name], "uds:")
 }
 
-// Addresses are the addresses that take words for a team now, by name.
+// Addresses returns the addresses at which a team takes messages now, by name.
 func (o Operator) Addresses(s *operator.State) (map[string]string, error) {
 	place := s.Dir.Sockets(o.RunPath())
 	have, err := place.Served()
@@ -271,8 +270,8 @@ func (o Operator) Addresses(s *operator.State) (map[string]string, error) {
 	return at, nil
 }
 
-// SocketAddress is the address at which a member's process, or for the lead the
-// operator, takes words from other sessions: uds:PATH.
+// SocketAddress returns the address at which a member's process, or for the lead the operator,
+// takes messages from other sessions: uds:PATH.
 func (o Operator) SocketAddress(ctx context.Context, team waggle.TeamName, member waggle.MemberName) (string, error) {
 	s, err := o.Led(ctx, team)
 	if err != nil {
@@ -292,7 +291,7 @@ func (o Operator) SocketAddress(ctx context.Context, team waggle.TeamName, membe
 	return "", &operator.Error{Kind: operator.NotFound, Op: "inbox", Msg: fmt.Sprintf("no process of team %s serves a socket for %s now", team, member), Next: next.With()}
 }
 
-// SaidMessage is what became of words to a session.
+// SaidMessage is the state of a message to a session.
 type SaidMessage struct {
 	MsgID   string
 	Session string
@@ -305,7 +304,7 @@ type SaidMessage struct {
 	Bytes   int
 }
 
-// Said finds words to sessions by their msg_id or its beginning.
+// Said finds messages to sessions by their msg_id or its beginning.
 func (o Operator) Said(id string) ([]SaidMessage, error) {
 	found, problems := session.At(o.Home.Path, o.Minter.Now).Said(func(s session.SaidAt) bool {
 		return s.MsgID == id || len(id) >= shortID && strings.HasPrefix(s.MsgID, id)

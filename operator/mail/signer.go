@@ -10,10 +10,10 @@ import (
 	"waggle/team"
 )
 
-// Signer is in whose name the operator's words and tasks go into a team: nobody can
-// answer a name that is not in its registry. In a team that waggle leads that is as, any
-// member's, or the lead's. In another program's team it is a member that was registered
-// here: as, the only one, or one that is registered now for that.
+// Signer returns the name in which the operator's messages and tasks go into a team: nobody can
+// answer a name that is not in its registry. In a team that waggle leads it is as, any member's
+// name, or the lead's. In another program's team it is a member that was registered here: as, the
+// only one, or one that is registered now for this.
 func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Config, led bool, as string) (waggle.MemberName, error) {
 	if led {
 		m, ok := cfg.Member(waggle.MemberName(as))
@@ -43,8 +43,8 @@ func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Confi
 		Next: operator.Next{Step: operator.NextRegister, Team: cfg.Name}}
 }
 
-// operatorAbroad registers the member waggle in another program's team, which can
-// be answered.
+// operatorAbroad registers the member waggle in another program's team, so that members can answer
+// it.
 func (o Operator) operatorAbroad(ctx context.Context, cfg *team.Config) (waggle.MemberName, error) {
 	added, _, err := o.Register(ctx, cfg.Name, team.Member{Name: "waggle", AgentType: "general-purpose", JoinedAt: o.Minter.Now(), Subscriptions: []string{}}, true)
 	if err != nil {

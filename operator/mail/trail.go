@@ -17,28 +17,27 @@ import (
 	"waggle/record"
 )
 
-// Delivery is how far a message has come. Each state has its evidence, and the
-// present one is the last that was reached (docs/messages.md).
+// Delivery is how far a message has come. Each state has its evidence; the present one is the last
+// that was reached (docs/messages.md).
 type Delivery string
 
-// The states.
+// The delivery states.
 const (
-	Queued       Delivery = "queued"       // on record with its sender, not in the mailbox yet
+	Queued       Delivery = "queued"       // recorded by its sender, not in the mailbox yet
 	Written      Delivery = "written"      // in the recipient's mailbox
-	Held         Delivery = "held"         // there, and the recipient cannot take it now
-	Delivered    Delivery = "delivered"    // the recipient's journal owns it: its session was given it
-	Acknowledged Delivery = "acknowledged" // it had its effect: the turn that was given it has ended, the order was obeyed, the question was answered
+	Held         Delivery = "held"         // in the mailbox, and the recipient cannot take it now
+	Delivered    Delivery = "delivered"    // in the recipient's journal: the session got it
+	Acknowledged Delivery = "acknowledged" // the turn that got it has ended, the order was obeyed, the question was answered
 	Refused      Delivery = "refused"      // the recipient's journal says that it has no effect, or it was not sent at all
-	Expired      Delivery = "expired"      // its time was over before anybody took it, or before its question was answered
-	Withdrawn    Delivery = "withdrawn"    // its sender took it back before anybody took it
-	Superseded   Delivery = "superseded"   // a newer message took its place before anybody took it
-	DeadLetter   Delivery = "dead-letter"  // nobody will ever take it: its recipient has ended, or another program erased it
-	Erased       Delivery = "erased"       // another program took it out of the mailbox before its reader had it
+	Expired      Delivery = "expired"      // it was not taken in time, or its question was not answered in time
+	Withdrawn    Delivery = "withdrawn"    // its sender took it back before it was taken
+	Superseded   Delivery = "superseded"   // a newer message replaced it before it was taken
+	DeadLetter   Delivery = "dead-letter"  // it cannot be taken any more: its recipient has ended, or another program erased it
+	Erased       Delivery = "erased"       // another program removed it from the mailbox before its reader took it
 	Failed       Delivery = "failed"       // it could not be put into the mailbox
 )
 
-// Over reports a state that no other follows, apart from an acknowledgement that
-// follows a delivery.
+// Over reports a final state. Only an acknowledgement may follow a delivery.
 func (d Delivery) Over() bool {
 	switch d {
 	case Queued, Written, Held:
@@ -47,16 +46,16 @@ func (d Delivery) Over() bool {
 	return true
 }
 
-// MessageState is one step of a message's way.
+// MessageState is one state that a message has reached.
 type MessageState struct {
 	State    Delivery
-	At       time.Time // zero when no record tells
-	Claimed  string    // of a message that is in no record: its own word for the time
+	At       time.Time // zero when no record has it
+	Claimed  string    // of a message without a record: the time that the message claims
 	Evidence string    // which record of which journal, or what the mailbox shows
 	Detail   string
 }
 
-// trail is one message's way as the journals tell it.
+// trail is the course of one message as the journals have it.
 type trail struct {
 	to       waggle.MemberName
 	id       string // of its mailbox entry
@@ -64,7 +63,7 @@ type trail struct {
 	env      waggle.Envelope // of mail
 	words    *record.Words
 	instance record.Instance // the recipient, where that is on record
-	from     string          // whose journal it is in
+	from     string          // the owner of the journal that has it
 	seq      journal.Seq
 	states   []MessageState
 	file     int64  // time of the mailbox's file when it was put there, Unix nanoseconds; 0: not known
@@ -75,7 +74,7 @@ func (t *trail) reached(ds ...Delivery) bool {
 	return slices.ContainsFunc(t.states, func(s MessageState) bool { return slices.Contains(ds, s.State) })
 }
 
-// taken reports a message that its recipient has, whatever came later.
+// taken reports whether the recipient has taken the message, whatever came later.
 func (t *trail) taken() bool { return t.reached(Delivered, Acknowledged) }
 
 type place struct {
@@ -88,30 +87,29 @@ type recordOf struct {
 	seq     journal.Seq
 }
 
-// tracer follows every message of a team through its journals. It reads on where
-// it stopped.
+// tracer follows every message of a team through its journals. It continues where it stopped.
 type tracer struct {
 	s       *operator.State
 	files   []*followed
 	byPlace map[place]*trail
 	byRef   map[recordOf]*trail
 	asked   map[record.Key]*trail
-	order   []*trail // those on record with their sender, in the order of the journals
+	order   []*trail // those that their senders recorded, in the order of the journals
 }
 
 // followed is one journal as the tracer reads it.
 type followed struct {
-	name string // leader, or the member's
+	name string // leader, or the member's name
 	j    journal.Journal
-	turn []*trail // what the turn that runs was given
+	turn []*trail // the messages that the running turn got
 }
 
 func newTracer(s *operator.State) *tracer {
 	return &tracer{s: s, byPlace: map[place]*trail{}, byRef: map[recordOf]*trail{}, asked: map[record.Key]*trail{}}
 }
 
-// refresh reads what was appended since, the sender's journal before the
-// recipient's is no concern: states are sorted by their times.
+// refresh reads new records. The order of the journals does not matter: states are sorted by their
+// times.
 func (t *tracer) refresh(ctx context.Context) error {
 	if err := t.s.Journal.Refresh(ctx); err != nil {
 		return err
@@ -150,7 +148,7 @@ type traced struct {
 	f *followed
 }
 
-// traceBody is what any record says of a message.
+// traceBody has the fields of all records that concern a message.
 type traceBody struct {
 	Entry    string           `json:"entry"`
 	Entries  []string         `json:"entries"`
@@ -177,7 +175,7 @@ func (b traceBody) key() record.Key {
 	return record.Key{Instance: b.Instance, Kind: b.Kind, ID: b.ID}
 }
 
-// traceKinds are the records that say something of a message.
+// traceKinds are the kinds of record that concern a message.
 var traceKinds = []string{record.KindSaid, record.KindAsked, record.KindCommanded, record.KindDecided, record.KindSent, record.KindClosed,
 	record.KindSeen, record.KindTaken, record.KindHeard, record.KindUnverified, record.KindLeft, record.KindApplied, record.KindAnswered}
 
@@ -212,7 +210,7 @@ func (t *tracer) at(to waggle.MemberName, id string) *trail {
 	return t.byPlace[p]
 }
 
-// sends begins the way of a message that is on record before it is sent.
+// sends begins the trail of a message that is recorded before it is sent.
 func (x traced) sends(r journal.Record, b traceBody) error {
 	env, err := b.Mail.Open()
 	if err != nil {
@@ -220,7 +218,7 @@ func (x traced) sends(r journal.Record, b traceBody) error {
 	}
 	tr := x.t.at(b.Mail.To, mailbox.ID{Hash: env.Hash(), Occurrence: 1}.String())
 	if tr.mail != nil {
-		return nil // the same words again
+		return nil // a repetition of the same message
 	}
 	tr.mail, tr.env, tr.from, tr.seq = b.Mail, env, x.f.name, r.Seq
 	tr.instance = b.Instance
@@ -296,7 +294,7 @@ func (x traced) leader(r journal.Record, b traceBody) {
 	}
 }
 
-// closed reads the end of something that the lead sent.
+// closed reads the end of a message of the lead.
 func (x traced) closed(tr *trail, r journal.Record, evidence string) {
 	why, detail, _ := strings.Cut(evidence, ": ")
 	what, by, _ := strings.Cut(why, " by ")
@@ -361,14 +359,14 @@ func (x traced) takes(r journal.Record, entries []string, detail string) {
 	}
 }
 
-// rank is the order of the states, which is not always that of the records: a
-// recipient may have a message on record before its sender has that it is written.
+// rank is the order of the states, which may differ from that of the records: a recipient may
+// record a message before its sender records that it was written.
 func (d Delivery) rank() int {
 	return slices.Index([]Delivery{Queued, Failed, Written, Held, Expired, Withdrawn, Superseded, DeadLetter, Erased, Refused, Delivered, Acknowledged}, d)
 }
 
-// settled are the states in order, each once, without an end that came too late:
-// by then the recipient had the message.
+// settled returns the states in order, each once, without an end that came after the recipient had
+// taken the message.
 func (t *trail) settled() []MessageState {
 	states := slices.Clone(t.states)
 	rank := func(s MessageState) int {

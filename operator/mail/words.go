@@ -16,8 +16,8 @@ import (
 	"waggle/team"
 )
 
-// JournalOf opens the journal that holds the operator's words to a team: the
-// leader's, or the operator's own beside a team that waggle does not lead.
+// JournalOf opens the journal that holds the operator's messages to a team: the leader's, or the
+// operator's own beside a team that waggle does not lead.
 func (o Operator) JournalOf(ctx context.Context, cfg *team.Config) (s *operator.State, led bool, err error) {
 	s, err = o.State(ctx, cfg.Name)
 	if err != nil || s != nil {
@@ -55,8 +55,8 @@ func (o Operator) Append(ctx context.Context, s *operator.State, propose func() 
 	return err
 }
 
-// presentAs is the membership of a name, nil for the lead and for a member
-// that waggle does not run.
+// presentAs returns the membership of a name, nil for the lead and for a member that waggle does
+// not run.
 func presentAs(s *operator.State, name waggle.MemberName) *control.Member {
 	m, ok := s.Lead.Member(name)
 	if !ok || m.Left != nil || m.Trust == record.FileTrust {
@@ -65,8 +65,8 @@ func presentAs(s *operator.State, name waggle.MemberName) *control.Member {
 	return m
 }
 
-// receives refuses a recipient that will never take a message. One that is busy,
-// idle, not started yet, or dead and to be started again will.
+// receives refuses a recipient that will never take a message. A member that is busy, idle, not
+// started yet, or dead and to be restarted will take it.
 func receives(s *operator.State, name waggle.MemberName) error {
 	m, ok := s.Lead.Member(name)
 	if !ok {
@@ -81,7 +81,7 @@ func receives(s *operator.State, name waggle.MemberName) error {
 	case m.State() == machine.Terminated:
 		return refuse("it has agreed to shut down", operator.NextWhoIsThere)
 	case m.Process == nil || m.Restart != nil && (m.Died == nil || !m.Died.GaveUp):
-		return nil // what has died is started again, by whoever leads or by waggle resume
+		return nil // the leader, or waggle resume, restarts a dead member
 	}
 	if alive, err := m.Process.ID.Check(); err == nil && !alive {
 		why := fmt.Sprintf("its process %d is gone, and it is not started again", m.Process.ID.PID)
@@ -93,8 +93,7 @@ func receives(s *operator.State, name waggle.MemberName) error {
 	return nil
 }
 
-// busy says what keeps a member from reading words at once, "" when nothing is
-// known to.
+// busy returns why a member does not read a message at once, "" when no reason is known.
 func busy(s *operator.State, m *control.Member, p record.Priority) string {
 	if m == nil {
 		return ""
@@ -132,8 +131,7 @@ func busy(s *operator.State, m *control.Member, p record.Priority) string {
 	return what
 }
 
-// replaced finds the words that others are to replace: to the same recipient, and
-// not taken yet.
+// replaced finds the messages that a new one replaces: to the same recipient, and not taken yet.
 func (o Operator) replaced(ctx context.Context, s *operator.State, to waggle.MemberName, id string) (*control.Order, error) {
 	old, err := spoken(s, id)
 	switch {
@@ -153,7 +151,7 @@ func (o Operator) replaced(ctx context.Context, s *operator.State, to waggle.Mem
 	return old, nil
 }
 
-// spoken finds words of the operator by their msg_id or its beginning.
+// spoken finds messages of the operator by their msg_id or its beginning.
 func spoken(s *operator.State, id string) (*control.Order, error) {
 	found := s.Lead.SpokenAs(id)
 	switch {
@@ -169,10 +167,10 @@ func spoken(s *operator.State, id string) (*control.Order, error) {
 	return found[0], nil
 }
 
-// shortID is how much of a msg_id names a message.
+// shortID is the shortest beginning of a msg_id that names a message.
 const shortID = 6
 
-// untaken refuses words whose recipient's journal has them already.
+// untaken refuses messages that the recipient's journal has already.
 func untaken(s *operator.State, o *control.Order) error {
 	if o.Instance == "" {
 		return nil
@@ -192,8 +190,8 @@ func tooLate(o *control.Order) error {
 		Next: operator.Next{Step: operator.NextShowMessage, ID: o.MsgID}}
 }
 
-// pull takes words out of the mailbox of a recipient that has no journal here.
-// Only an unread entry can be.
+// pull removes a message from the mailbox of a recipient that has no journal here. Only an unread
+// entry can be removed.
 func (o Operator) pull(ctx context.Context, s *operator.State, ord *control.Order) error {
 	if s.JournalName == operator.OwnJournal && ord.Mail.To == waggle.Lead {
 		return &operator.Error{Kind: operator.Refused, Op: "msg", Msg: "team " + string(s.Team) + " has another leader, and its mailbox is not ours to change",
@@ -209,7 +207,7 @@ func (o Operator) pull(ctx context.Context, s *operator.State, ord *control.Orde
 	return nil
 }
 
-// unwrite removes the unread entries of words from their mailbox.
+// unwrite removes the unread entries of a message from their mailbox.
 func (o Operator) unwrite(ctx context.Context, s *operator.State, ord *control.Order) (removed bool, err error) {
 	box, err := o.Box(&team.Config{Name: s.Team}, ord.Mail.To, nil)
 	if err != nil {
@@ -229,10 +227,9 @@ func (o Operator) unwrite(ctx context.Context, s *operator.State, ord *control.O
 	return len(gone) > 0, err
 }
 
-// Withdraw takes back words that nobody has taken. A worker of waggle's either has
-// them in its journal, and then it is too late, or never takes them; a mailbox
-// that another program reads is asked under its lock. Errors: not found (9), too
-// late (6).
+// Withdraw takes back a message that was not taken. A worker of waggle either has it in its
+// journal, and then it is too late, or never takes it; for a mailbox that another program reads the
+// entry is checked under the lock. Errors: not found (9), too late (6).
 func (o Operator) Withdraw(ctx context.Context, name waggle.TeamName, id string) (Sent, error) {
 	s, ord, err := o.find(ctx, name, id)
 	if err != nil {
@@ -273,10 +270,9 @@ func (o Operator) find(ctx context.Context, name waggle.TeamName, id string) (*o
 	return s, ord, err
 }
 
-// confirm looks, once the record says that words were taken back, whether the
-// member took them before it could see that. It looks under the lock of the
-// member's journal: what the member takes later, it takes with that record before
-// its eyes. Then the entry leaves the mailbox.
+// confirm checks, after the withdrawal is recorded, whether the member took the message before it
+// could see that record. It checks under the lock of the member's journal: a later take reads the
+// record first. Then the entry is removed from the mailbox.
 func (o Operator) confirm(ctx context.Context, s *operator.State, ord *control.Order) error {
 	if ord.Instance == "" {
 		return nil
@@ -286,7 +282,7 @@ func (o Operator) confirm(ctx context.Context, s *operator.State, ord *control.O
 	if err != nil {
 		return err
 	}
-	if w.Epoch > 0 { // else it has not started, and begins by reading the record
+	if w.Epoch > 0 { // else the member has not started, and reads the record first
 		if _, err := j.Append(ctx, o.Writer(), func() ([]journal.Draft, error) { return nil, nil }); err != nil {
 			return err
 		}
@@ -297,12 +293,12 @@ func (o Operator) confirm(ctx context.Context, s *operator.State, ord *control.O
 	_, err = o.unwrite(ctx, s, ord)
 	var locked *mailbox.LockedError
 	if errors.As(err, &locked) {
-		return nil // it stays there and is never delivered
+		return nil // the entry stays in the mailbox and is never delivered
 	}
 	return err
 }
 
-// steeringGuard refuses what only the lead itself may do with words.
+// steeringGuard refuses what only the lead itself may do with messages.
 func (o Operator) steeringGuard(ctx context.Context, s *operator.State, led bool, m Message) error {
 	if m.Priority == record.PriorityNormal {
 		return nil
