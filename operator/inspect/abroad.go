@@ -14,20 +14,19 @@ import (
 	"waggle/record"
 )
 
-// standsAbroad reports that the team of a record is still there.
+// standsAbroad reports that the team of a record still exists.
 func (o Operator) standsAbroad(ctx context.Context, r *operator.Record) bool {
 	cfg, err := o.Listing(ctx, r.Team)
 	return err == nil && operator.UIDOf(cfg) == r.Dir.UID
 }
 
-// WorkedIn reports that something is on record that was done in a team that is not there
-// any more and that another program led.
+// WorkedIn reports a record of acts in another program's team that does not exist any more.
 func (o Operator) WorkedIn(name waggle.TeamName) bool {
 	k, err := o.Abroad(string(name))
 	return k != nil && err == nil
 }
 
-// DigestSent are words that were sent in another program's team.
+// DigestSent are messages that were sent in another program's team.
 type DigestSent struct {
 	At   time.Time
 	From string
@@ -35,7 +34,7 @@ type DigestSent struct {
 	Text string
 }
 
-// digestAbroad tells what was done from here in another program's team.
+// digestAbroad adds what the operator did in another program's team.
 func (o Operator) digestAbroad(ctx context.Context, r *operator.Record, since time.Time) (*Digest, error) {
 	if r.Broken != nil {
 		return nil, r.Broken
@@ -89,7 +88,7 @@ func (g *digester) takeAbroad(r operator.LogRecord) error {
 	return nil
 }
 
-// guest tells of a guest's turns, and of what its lead decided.
+// guest adds the turns of a guest, and the decisions of its lead.
 func (g *digester) guest(r operator.LogRecord, at time.Time) error {
 	switch r.Kind {
 	case record.KindSaid:
@@ -118,7 +117,7 @@ func (g *digester) guest(r operator.LogRecord, at time.Time) error {
 	return nil
 }
 
-// PastTeams lists the teams that are or were, for completion, oldest first.
+// PastTeams lists the present and past teams, for completion, oldest first.
 func (o Operator) PastTeams() ([]home.Known, error) {
 	led, err := o.Home.List()
 	if err != nil {

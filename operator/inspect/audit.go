@@ -18,9 +18,8 @@ import (
 	"waggle/team"
 )
 
-// Audit lists the gated calls of a team that is or was, oldest first (see Past).
-// Events are returned also with an error, which locates the first break of each
-// broken journal.
+// Audit lists the gated calls of a present or past team, oldest first (see Past). Events are
+// returned also with an error, which locates the first break of each broken journal.
 func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (*operator.Record, []operator.AuditEvent, error) {
 	r, err := o.OpenRecord(ctx, of)
 	if err != nil {
@@ -36,7 +35,7 @@ func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (
 	return r, out, errors.Join(r.Broken, err)
 }
 
-// events joins what members asked with what the leader's journal says of it.
+// events joins the calls of members with the leader's records about them.
 func events(r *operator.Record) ([]operator.AuditEvent, error) {
 	var errs []error
 	var es []operator.AuditEvent
@@ -52,7 +51,7 @@ func events(r *operator.Record) ([]operator.AuditEvent, error) {
 			es = append(es, eventOf(m, c, req))
 		}
 	}
-	for _, req := range r.Lead.Requests { // whose journal does not have them
+	for _, req := range r.Lead.Requests { // requests of members whose journals do not have them
 		if m, ok := r.Lead.ByInstance(req.Instance); ok && !seen[req.Key] {
 			es = append(es, eventOf(m, &control.Call{Key: req.Key, Digest: req.Digest, Ask: req.Ask, Task: req.Task, Asked: req.Seen}, req))
 		}
@@ -79,7 +78,7 @@ func eventOf(m *control.Member, c *control.Call, req *control.Request) operator.
 		}
 	case a != nil && !a.Waited:
 		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Version = a.Decision, string(a.By), string(policy.ChannelJournal), "gate", a.Rule, a.Reason, a.Policy
-		if c.AskedSeq == 0 { // decided as it was asked
+		if c.AskedSeq == 0 { // decided when it was asked
 			e.Decided = e.Asked
 		}
 	}
@@ -117,7 +116,7 @@ type AuditRecord struct {
 	Body    json.RawMessage
 }
 
-// AuditShow is one call by its id, or an unambiguous beginning of it.
+// AuditShow returns one call by its id, or an unambiguous beginning of it.
 func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, error) {
 	r, err := o.OpenRecord(ctx, of)
 	if err != nil {
@@ -159,7 +158,7 @@ func about(ctx context.Context, r *operator.Record, o Operator, k record.Key) ([
 	}
 	recs, err := l.Next(ctx)
 	out := []AuditRecord{}
-	refs := map[uint64]bool{} // leader's records that the request's own are about
+	refs := map[uint64]bool{} // leader's records that the request's own records refer to
 	for _, rec := range recs {
 		if rec.Journal != journal.Leader && rec.Journal != journal.Name(k.Instance) {
 			continue
@@ -193,8 +192,8 @@ func auditRecord(rec operator.LogRecord) AuditRecord {
 	return AuditRecord{Journal: string(rec.Journal), Owner: rec.Name, Seq: uint64(rec.Seq), Time: rec.Time, Writer: rec.Writer, Kind: rec.Kind, Body: body}
 }
 
-// Export calls write with every record of a team, in order of time. With a redactor
-// each body goes through it; what the journals hold is never changed.
+// Export calls write with every record of a team, in order of time. A redactor is applied to each
+// body; the journals are never changed.
 func (o Operator) Export(ctx context.Context, of string, redact *Redactor, write func(AuditRecord) error) error {
 	l, err := o.OpenLog(ctx, of)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"waggle/operator/mail"
 )
 
-// shownFor is how long status shows what was put right in a team's files.
+// shownFor is how long status shows a repair of a team's files.
 const shownFor = 24 * time.Hour
 
-// damage says what is wrong with a team's files in the wire tree, and what was set aside
-// or put right there in the last day. It only looks.
+// damage returns the errors of a team's files in the wire tree, and what was set aside or repaired
+// there in the last day. It only reads.
 func (o Operator) damage(ctx context.Context, s *operator.State) (what []string) {
 	path := o.Root.ConfigPath(s.Team)
 	if _, err := o.Listing(ctx, s.Team); err != nil && ctx.Err() == nil && !o.Homeless(s.Team) {
@@ -57,7 +57,7 @@ func (o Operator) recent(name string, since time.Time) bool {
 	return false
 }
 
-// blocked names mailboxes that something else has the place of.
+// blocked names mailboxes in whose place another kind of file lies.
 func (o Operator) blocked(s *operator.State) (what []string) {
 	mail := o.Boxes(s.Team)
 	names := []waggle.MemberName{waggle.Lead}
@@ -83,7 +83,7 @@ func (o Operator) blocked(s *operator.State) (what []string) {
 	return what
 }
 
-// kindOf is what a path is, in words.
+// kindOf describes the kind of a file in words.
 func kindOf(info os.FileInfo) string {
 	switch m := info.Mode(); {
 	case m.IsRegular():

@@ -18,20 +18,19 @@ import (
 	"waggle/record"
 )
 
-// Digest is what happened since somebody last looked (`digest`). Lists are in order
-// of time.
+// Digest is what happened in a team since a time (`digest`). Lists are in order of time.
 type Digest struct {
 	Team      string
 	Since     time.Time
-	SinceWhy  string // what happened then
+	SinceWhy  string // the event at that time
 	State     string // led, not led, interrupted, ended, other
 	Results   []DigestResult
-	Members   []DigestMember   // deaths, restarts, departures and who joined
-	Decisions []DigestDecision // that the operator did not make
-	Calls     DigestCalls      // that members' rules decided by themselves
+	Members   []DigestMember   // deaths, restarts, departures and new members
+	Decisions []DigestDecision // decisions of others than the operator
+	Calls     DigestCalls      // decisions of members' rules without a request
 	Messages  []DigestMessage
-	Sent      []DigestSent    // in a team that another program leads: words of ours
-	Waiting   []DigestWaiting // now, whenever it was asked
+	Sent      []DigestSent    // in a team that another program leads: the operator's messages
+	Waiting   []DigestWaiting // open requests of the present, whenever they were asked
 	Trouble   []DigestMember  // members that are dead, stalled or unknown now
 }
 
@@ -43,16 +42,16 @@ type DigestResult struct {
 	Subject string
 	Outcome string        // completed, failed
 	Note    string        // its result, or why it failed
-	Do      operator.Next // what to do next
+	Do      operator.Next // the next step
 }
 
-// DigestMember is something that happened to a member, or how it is.
+// DigestMember is an event of a member, or its state.
 type DigestMember struct {
 	At     time.Time
 	Member string
-	What   string // joined, died, restarted, left; of trouble: its state
+	What   string // joined, died, restarted, left; in Trouble: its state
 	Detail string
-	Do     operator.Next // what to do next
+	Do     operator.Next // the next step
 }
 
 // DigestDecision is an answer that a rule, the lead's agent or the deadline gave.
@@ -66,24 +65,24 @@ type DigestDecision struct {
 	Via      string // expiry, …
 	Rule     string
 	Reason   string
-	Do       operator.Next // what to do next
+	Do       operator.Next // the next step
 }
 
-// DigestCalls counts the calls that rules decided without a question.
+// DigestCalls counts the calls that rules decided without a request.
 type DigestCalls struct {
 	Allowed int
 	Denied  []DigestDecision
 }
 
-// DigestMessage are words to the lead.
+// DigestMessage is a message to the lead.
 type DigestMessage struct {
-	Timestamp string // a claim, so it is text, as the message says
+	Timestamp string // the time that the message claims, as text
 	From      string
 	Text      string
 	Read      bool
 }
 
-// DigestWaiting is a question that is open.
+// DigestWaiting is an open request.
 type DigestWaiting struct {
 	ID     string
 	Member string
@@ -91,12 +90,12 @@ type DigestWaiting struct {
 	Risk   string
 	Asked  time.Time
 	Asker  string        // its process is dead; "" when it lives
-	Do     operator.Next // what to do next
+	Do     operator.Next // the next step
 }
 
-// Digest tells what happened in a team since a time; the zero time: since the operator
-// last detached or decided something, or since the team began. It works for a team
-// that has ended (see Past), and changes nothing: words stay unread.
+// Digest returns what happened in a team since a time; the zero time: since the operator last
+// detached or decided something, or since the team began. It also works for a team that has ended
+// (see Past), and changes nothing: messages stay unread.
 func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Digest, error) {
 	s, live, err := o.present(ctx, of)
 	if s == nil && (err == nil || operator.KindOf(err) == operator.NotFound) {
@@ -115,7 +114,7 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range s.Found { // what nobody who leads has put on record yet
+	for _, r := range s.Found { // what a leader pass would record now
 		recs = append(recs, operator.LogRecord{Record: r, Name: string(journal.Leader)})
 	}
 	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
@@ -142,7 +141,7 @@ func newDigest(name waggle.TeamName) *Digest {
 		Messages: []DigestMessage{}, Sent: []DigestSent{}, Waiting: []DigestWaiting{}, Trouble: []DigestMember{}}
 }
 
-// lastLooked is when the operator last detached, or decided something.
+// lastLooked returns when the operator last detached or decided something.
 func lastLooked(recs []operator.LogRecord) (at time.Time, why string) {
 	for _, r := range slices.Backward(recs) {
 		if r.Name != "leader" {
@@ -164,7 +163,7 @@ func lastLooked(recs []operator.LogRecord) (at time.Time, why string) {
 		}
 	}
 	if len(recs) > 0 {
-		at = recs[0].Time.Add(-time.Nanosecond) // its first record is told too
+		at = recs[0].Time.Add(-time.Nanosecond) // the first record is reported too
 	}
 	return at, "the team began"
 }
@@ -173,8 +172,8 @@ func lastLooked(recs []operator.LogRecord) (at time.Time, why string) {
 type digester struct {
 	d    *Digest
 	s    *operator.State
-	asks map[record.Key]record.Ask // of what members asked, whenever
-	ends map[end]int               // deaths that are told already: several look for them
+	asks map[record.Key]record.Ask // inputs of requests of any time
+	ends map[end]int               // deaths that are reported already: several processes may record one
 }
 
 // end is one end of a process.
@@ -290,7 +289,7 @@ func (g *digester) decided(b record.Decided, at time.Time) {
 	g.d.Decisions = append(g.d.Decisions, n)
 }
 
-// call counts what the rules decided where it was asked.
+// call counts what the rules of a member decided.
 func (g *digester) call(r operator.LogRecord, at time.Time) error {
 	if r.Kind != record.KindAnswered {
 		return nil
@@ -312,7 +311,7 @@ func (g *digester) call(r operator.LogRecord, at time.Time) error {
 	})
 }
 
-// digestNow adds what waits now, and how the team is.
+// digestNow adds the open requests and the state of the team.
 func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, since time.Time, d *Digest) error {
 	if s.Lead.Ended != nil || !live {
 		d.State = "ended"

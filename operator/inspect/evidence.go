@@ -33,23 +33,23 @@ type Evidence struct {
 	Orders   OrdersEvidence
 	Mailbox  MailboxEvidence
 	Output   OutputEvidence
-	Terminal *TerminalEvidence  // null: it has none, or none is known any more
-	Died     *DiedEvidence      // null: its newest start has not died, as far as is on record
-	Tools    []process.LeftTool // what a dead process of it has left running
+	Terminal *TerminalEvidence  // null: it has no terminal, or no record of one
+	Died     *DiedEvidence      // null: no record says that its newest start has died
+	Tools    []process.LeftTool // commands that its dead process has left running
 	Stopping string             // why its end is expected; "" when it is not
 }
 
-// ProcessEvidence is what the process table says of the recorded process.
+// ProcessEvidence is the state of the recorded process in the process table.
 type ProcessEvidence struct {
-	PID     int    // 0: none is on record
+	PID     int    // 0: no process is recorded
 	Start   string // kernel start time, opaque
-	Epoch   uint64 // which start of the member it is, from 1
+	Epoch   uint64 // the number of its start, from 1
 	Since   time.Time
 	State   string // running, stopped, gone, none, unknown
 	Problem string
 }
 
-// JournalEvidence is what the member's own journal says.
+// JournalEvidence is the state in the member's own journal.
 type JournalEvidence struct {
 	State    string // of the worker's machine; "" without a journal
 	LastKind string
@@ -57,18 +57,18 @@ type JournalEvidence struct {
 	Problem  string // why it cannot be read
 }
 
-// OrdersEvidence is about orders of the lead that the member has not applied.
+// OrdersEvidence has the orders that the member has not applied.
 type OrdersEvidence struct {
 	Unapplied int
 	Oldest    time.Time
-	Watched   time.Duration // for how long the oldest was seen to stay unapplied, in time in which this program ran
+	Watched   time.Duration // how long the oldest was seen to stay unapplied while this program ran
 }
 
-// MailboxEvidence is what is unread in the member's mailbox.
+// MailboxEvidence counts the unread entries of the member's mailbox.
 type MailboxEvidence struct {
 	Control int
 	Chat    int
-	Oldest  string // time of the oldest that is control: a claim, so it is text, as the entry says
+	Oldest  string // time of the oldest control entry: a claim of the entry, so it is text
 	Problem string
 }
 
@@ -79,21 +79,21 @@ type OutputEvidence struct {
 	At   time.Time // when it was written last; zero: there is none
 }
 
-// TerminalEvidence is what the holder of the member's terminal tells.
+// TerminalEvidence is what the holder of the member's terminal reports.
 type TerminalEvidence struct {
-	Socket string // where somebody can attach
+	Socket string // the socket to attach to
 	Pane   string // of a multiplexer; "" for none
 	Server string // the multiplexer's socket
 	Holder string // running, stopped, gone, unknown
 	Ended  bool   // the holder has seen the process end
-	Exit   string // and how
+	Exit   string // its exit status
 }
 
-// DiedEvidence is the end of a process as it is on record.
+// DiedEvidence is the recorded end of a process.
 type DiedEvidence struct {
 	At      time.Time
 	Detail  string
-	Restart time.Time // zero: it is not started again by itself
+	Restart time.Time // zero: no restart is planned
 	GaveUp  bool
 }
 
@@ -101,19 +101,19 @@ type DiedEvidence struct {
 type probe struct {
 	o       Operator
 	s       *operator.State
-	broken  string // why the leader's journal cannot be read
+	broken  string // the error of the leader's journal
 	led     bool
 	now     time.Time
 	held    []terminal.Held
 	tasks   []task.Task
 	watched map[record.Instance]time.Duration
 	oldest  map[record.Instance]uint64 // the order that watched is about
-	edits   []edits                    // of the living
-	marked  []spawn.Marked             // when some member's process is dead; nil: not looked for
+	edits   []edits                    // of the running members
+	marked  []spawn.Marked             // processes with a member's mark, when some member's process is dead; nil: not searched
 }
 
-// probe reads what is the same for all members. What cannot be read is left out:
-// it only says less.
+// probe reads what is the same for all members. What cannot be read is left out, and the facts have
+// less.
 func (o Operator) probe(ctx context.Context, s *operator.State, led bool) *probe {
 	k := &probe{o: o, s: s, led: led, broken: reason(s.Broken), now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
 	k.held, _ = o.Terminals(s)
@@ -130,8 +130,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// look gathers what is known of one member. w is nil when there is no journal of it
-// that can be read.
+// look gathers the facts about one member. w is nil when it has no readable journal.
 func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evidence, *control.Worker) {
 	f := MemberFacts{Now: k.now, Led: k.led, Files: m.Trust == record.FileTrust, Since: m.Since, Ending: ending(m), Broken: k.broken}
 	g := &Evidence{Stopping: f.Ending, Journal: JournalEvidence{Problem: k.broken}}
@@ -164,8 +163,8 @@ func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evid
 	return f, g, w
 }
 
-// tools looks for what is left of a dead process. Where it cannot be looked there are
-// none to show.
+// tools looks for commands that a dead process has left. Where the process table cannot be read it
+// finds none.
 func (k *probe) tools(m *control.Member, g *Evidence) {
 	g.Tools = []process.LeftTool{}
 	if m.Trust == record.FileTrust || m.Process == nil || !operator.Gone(m.Process.ID) {
@@ -180,7 +179,7 @@ func (k *probe) tools(m *control.Member, g *Evidence) {
 	}
 }
 
-// ending says why the end of a member's process is expected.
+// ending returns why the end of a member's process is expected.
 func ending(m *control.Member) string {
 	switch {
 	case m.Left != nil:
@@ -236,7 +235,7 @@ func terminalSign(h terminal.Held) *TerminalEvidence {
 	return t
 }
 
-// logPath is where a member's output is.
+// logPath returns the path of a member's output.
 func (o Operator) logPath(name waggle.TeamName, member waggle.MemberName) string {
 	return filepath.Join(o.Root.MemberDir(name, member), task.LogName)
 }
@@ -276,7 +275,8 @@ func (k *probe) mailbox(ctx context.Context, m *control.Member, g *Evidence) {
 	}
 }
 
-// saidByFile is what such a member said to the lead: it asks, or it is idle.
+// saidByFile takes the facts that a member of another program reported to the lead: a request, or
+// that it is idle.
 func (k *probe) saidByFile(m *control.Member, f *MemberFacts) {
 	for _, r := range k.s.Lead.Pending() {
 		if r.Instance == m.Instance && f.Asks == nil {
@@ -286,7 +286,7 @@ func (k *probe) saidByFile(m *control.Member, f *MemberFacts) {
 	f.Resting = m.LastIdle != nil && m.State() == machine.Idle
 }
 
-// registered is what config.json says of a member that waggle does not run.
+// registered takes the facts that config.json has about a member that waggle does not run.
 func (k *probe) registered(ctx context.Context, m *control.Member, f *MemberFacts) {
 	cfg, err := k.o.Registry(ctx, k.s.Team)
 	if err != nil {
@@ -317,7 +317,7 @@ func (k *probe) journal(m *control.Member, w *control.Worker, f *MemberFacts, g 
 		k.asks(b[0], f)
 	}
 	for _, c := range w.Running() {
-		if c.Epoch == w.Epoch { // of an earlier start nobody knows whether it ran
+		if c.Epoch == w.Epoch { // it is not known whether a command of an earlier start ran
 			f.Commands = append(f.Commands, Command{What: brief(said(c.Kind, runs(c))), Since: c.StartedAt, Heard: g.Output.At})
 		}
 	}
@@ -332,13 +332,12 @@ func (k *probe) journal(m *control.Member, w *control.Worker, f *MemberFacts, g 
 	}
 }
 
-// runs is what a call was asked for, with what it runs after an answer changed it.
+// runs returns the input of a call, or the one that an answer put in its place.
 func runs(c *control.Call) record.Ask {
 	return c.Run()
 }
 
-// said is what is asked for as people say it: the shell's text without the JSON
-// around it.
+// said returns the input as people write it: a shell text without the JSON around it.
 func said(k waggle.Kind, a record.Ask) string {
 	if text := decide.CommandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
 		return a.Tool + " " + text + reading(a.Stdin)
@@ -346,7 +345,7 @@ func said(k waggle.Kind, a record.Ask) string {
 	return decide.Describe(k, a)
 }
 
-// reading says in a few words what a command reads.
+// reading describes a command's standard input in a few words.
 func reading(stdin string) string {
 	if stdin == "" {
 		return ""
@@ -361,7 +360,7 @@ func reading(stdin string) string {
 	return ", reading " + strconv.Quote(line)
 }
 
-// asks tells whom a question waits for. One that is answered waits for nobody.
+// asks takes the fact that a request waits, and for whom. An answered one waits for nobody.
 func (k *probe) asks(c *control.Call, f *MemberFacts) {
 	r, seen := k.s.Lead.Request(c.Key)
 	what := "waits for an answer to " + string(c.ID)
@@ -379,7 +378,7 @@ func (k *probe) asks(c *control.Call, f *MemberFacts) {
 	f.Asks = &Waits{What: what, Since: c.Asked}
 }
 
-// todo finds whom a task waits for that the member has to do.
+// todo finds the members whose tasks a member's task waits for.
 func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 	f.Held = "has task " + t.ID + " to begin"
 	for _, mine := range k.tasks {
@@ -398,8 +397,8 @@ func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 	}
 }
 
-// orders looks for what the member should have applied. What was ordered before its
-// process started is counted from the start.
+// orders finds the orders that the member should have applied. The age of an older order is counted
+// from the start of its process.
 func (k *probe) orders(m *control.Member, w *control.Worker, f *MemberFacts, g *Evidence) {
 	for _, ord := range k.s.Lead.Unclosed(m.Instance) {
 		if ord.Words != nil || !w.Wants(ord) {
@@ -422,12 +421,12 @@ func (k *probe) orders(m *control.Member, w *control.Worker, f *MemberFacts, g *
 	}
 }
 
-// watchEvery is how often orders that were not applied are looked at again.
+// watchEvery is the interval at which unapplied orders are checked again.
 const watchEvery = 100 * time.Millisecond
 
-// confirm gives members time whose orders are old, until they are applied or were
-// seen to stay for long enough. It waits by timers, which stand still while the
-// machine sleeps, so that a sleep alone is never seen as a stall.
+// confirm watches members with old orders, until the orders are applied or have stayed unapplied
+// for stallWatched. It waits by timers, which stand still while the machine sleeps, so that a sleep
+// alone is never reported as a stall.
 func (k *probe) confirm(ctx context.Context) error {
 	late := time.NewTimer(stallWatched)
 	defer late.Stop()
@@ -450,7 +449,7 @@ func (k *probe) confirm(ctx context.Context) error {
 		}
 		for i, seq := range was {
 			if m, ok := k.s.Lead.ByInstance(i); !ok || k.first(m) != seq {
-				delete(was, i) // it has moved on
+				delete(was, i) // the member has applied it
 			}
 		}
 		over = over || len(was) == 0
@@ -461,11 +460,11 @@ func (k *probe) confirm(ctx context.Context) error {
 	if k.s.Broken != nil || k.s.Lead.Ended != nil {
 		return nil
 	}
-	_, err := k.o.Preview(ctx, k.s) // Refresh has forgotten the first
+	_, err := k.o.Preview(ctx, k.s) // Refresh has dropped what the first Preview folded
 	return err
 }
 
-// first is the seq of the oldest order that a member has not applied, 0 for none.
+// first returns the seq of the oldest order that a member has not applied, 0 for none.
 func (k *probe) first(m *control.Member) uint64 {
 	w, err := k.s.Worker(m.Instance)
 	if err != nil {
@@ -477,7 +476,7 @@ func (k *probe) first(m *control.Member) uint64 {
 	return fresh.oldest[m.Instance]
 }
 
-// suspect reports facts that would be a stall if they were watched.
+// suspect reports facts that are a stall if watching confirms them.
 func (f MemberFacts) suspect() bool {
 	if f.Overdue == nil || f.Overdue.Watched > 0 {
 		return false
@@ -487,7 +486,7 @@ func (f MemberFacts) suspect() bool {
 	return f.Health().State == StateStalled && f.Process == spawn.Running
 }
 
-// briefly is how much of a command a line of status shows.
+// briefly is how many characters of a command a line of status shows.
 const briefly = 60
 
 func brief(s string) string {

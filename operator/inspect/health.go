@@ -9,20 +9,21 @@ import (
 	"waggle/spawn"
 )
 
-// MemberState is how a member is: one word, the same for every face.
+// MemberState is the state of a member as every face shows it. The process's state is spawn.State,
+// the machine's state is machine.State; Health derives this one from them and from other facts.
 type MemberState string
 
-// The states, and what each rests on (docs/members.md).
+// The states and their evidence (docs/members.md).
 const (
-	StateStarting   MemberState = "starting"           // its process runs or is to come, and it takes no work yet
+	StateStarting   MemberState = "starting"           // its process is starting or will be started, and it takes no work yet
 	StateWorking    MemberState = "working"            // a turn runs
 	StateHuman      MemberState = "waiting-human"      // a person has to answer it
-	StatePeer       MemberState = "waiting-peer"       // the lead's agent has to answer it, or another's task has to be done first
-	StateBackground MemberState = "waiting-background" // a command of it runs and has been silent for a while, or has outlived its turn
-	StateIdle       MemberState = "idle"               // it has nothing to do
-	StateStalled    MemberState = "stalled"            // its process is there and does not do its part
+	StatePeer       MemberState = "waiting-peer"       // the lead's agent has to answer it, or a task of another member has to be done first
+	StateBackground MemberState = "waiting-background" // one of its commands runs and has been silent for a while, or has outlived its turn
+	StateIdle       MemberState = "idle"               // it has no work
+	StateStalled    MemberState = "stalled"            // its process runs and does not apply its orders, or is stopped
 	StateDead       MemberState = "dead"               // its process is gone
-	StateUnknown    MemberState = "unknown"            // what would tell cannot be read, or there is nothing that tells
+	StateUnknown    MemberState = "unknown"            // the evidence cannot be read, or there is none
 )
 
 // MemberStates lists them.
@@ -31,61 +32,60 @@ func MemberStates() []MemberState {
 }
 
 const (
-	// quietAfter is how long a command may be silent before its member counts as
-	// waiting for it. It never becomes more than that while its process lives.
+	// quietAfter is how long a command may be silent before its member counts as waiting for it.
+	// While the process lives, silence has no other effect.
 	quietAfter = time.Minute
-	// stallAfter is how old an order must be that a member has not applied, although
-	// its process polls every second and fetches what is 2 s old by itself.
+	// stallAfter is the age of an unapplied order from which on a member may be stalled: a running
+	// process polls every second and fetches by itself what is 2 s old.
 	stallAfter = 15 * time.Second
-	// stallWatched is for how long such an order must be seen to stay unapplied. Ages
-	// are differences of wall clocks, and all of them are large after a laptop's
-	// sleep; this is time in which this program, and so the member, could run.
+	// stallWatched is how long the order must stay unapplied while this program watches. Ages are
+	// differences of wall clocks, and all of them are large after a laptop's sleep; during this
+	// time this program, and so the member, could run.
 	stallWatched = 2 * time.Second
 )
 
-// Health is how a member is, since when, and why it is said so.
+// Health is the state of a member, its beginning and its reason.
 type Health struct {
 	State MemberState
-	Since time.Time // zero: nobody can tell
+	Since time.Time // zero: not known
 	Why   string
 }
 
-// MemberFacts are what is known of a member at one moment, gathered from the
-// journals, the process table, the files and the board. Health is a function of
-// them and of nothing else.
+// MemberFacts are the facts about a member at one moment, from the journals, the process table, the
+// files and the board. Health is a function of them and of nothing else.
 type MemberFacts struct {
 	Now   time.Time
-	Led   bool      // somebody leads the team
-	Files bool      // no journal says what it does: waggle does not run it
-	Since time.Time // of the state that the leader's journal has it in
+	Led   bool      // a process leads the team
+	Files bool      // waggle does not run it: it has no journal
+	Since time.Time // the beginning of its state in the leader's journal
 
-	// PID is the process on record, 0 when there is none. Process is the state of exactly that
-	// process is, start time and boot included; Unseen says why it is not known.
+	// PID is the recorded process, 0 when there is none. Process is the state of exactly that
+	// process, by start time and boot; Unseen is the reason why it is not known.
 	PID       int
 	Process   spawn.State
 	Unseen    string
-	StartedAt time.Time // when the process said that it had started
-	Inside    bool      // it lives inside of that process, which leads
+	StartedAt time.Time // when the process recorded its start
+	Inside    bool      // it runs inside of that process, which leads
 
-	Death    *Death    // on record of the newest start
+	Death    *Death    // of the newest start
 	Ending   string    // why its end is expected, "" when it is not
-	LastSign time.Time // of life: its newest record or output
+	LastSign time.Time // its newest record or output
 
 	Broken string // why its journal cannot be read
 	Up     bool   // the newest start has opened its journal
-	Ready  bool   // and takes work
+	Ready  bool   // it takes work
 
 	Asks     *Waits    // the oldest question that its session waits for
 	Commands []Command // that were started and have not ended, oldest first
 	Turn     *Waits    // the turn that runs
 	Todo     *Waits    // a task of its own that waits for tasks of others
-	Held     string    // why it does not begin a task that it has, when nobody else is waited for
+	Held     string    // why it does not begin a task that it has, when it waits for nobody
 	Overdue  *Overdue  // the oldest order that it has not applied
 
-	Resting bool   // it said by file that it is idle, and was given nothing since
+	Resting bool   // it reported by file that it is idle, and got nothing since
 	Active  *bool  // as config.json has it, for Files
 	Source  string // where Active comes from
-	Doubt   string // why what it says is not believed, "" when it is
+	Doubt   string // why its own report does not count, "" when it does
 }
 
 // Death is the end of a process as the leader's journal has it.
@@ -96,11 +96,11 @@ type Death struct {
 	GaveUp bool
 }
 
-// Waits is something that goes on or is waited for.
+// Waits is something that runs or is waited for.
 type Waits struct {
 	What  string
 	Since time.Time
-	Peer  bool // no person has to do anything
+	Peer  bool // it does not wait for a person
 }
 
 // Command is a tool call that was started and has not ended.
@@ -114,12 +114,11 @@ type Command struct {
 type Overdue struct {
 	What    string
 	Since   time.Time
-	Watched time.Duration // for how long it was seen to stay so
+	Watched time.Duration // how long this program saw it unapplied
 }
 
-// Health tells how the member is. Exactly one state holds: dead before everything,
-// and only when the recorded process is certainly gone; unknown before everything
-// that a living process might do.
+// Health returns the state of the member. Exactly one state holds. dead comes first, and only when
+// the recorded process is certainly gone; then unknown, before every state of a living process.
 func (f MemberFacts) Health() Health {
 	switch {
 	case f.gone():
@@ -149,8 +148,8 @@ func (f MemberFacts) Health() Health {
 	return h
 }
 
-// gone reports that there certainly is no process: the one on record does not run,
-// or none has ever come up and the leader saw the start fail.
+// gone reports that there certainly is no process: the recorded one does not run, or none has come
+// up and the leader saw the start fail.
 func (f MemberFacts) gone() bool {
 	if f.PID == 0 {
 		return f.Death != nil
@@ -187,7 +186,7 @@ func (f MemberFacts) dead() Health {
 	return h
 }
 
-// byFiles is all that can be said of a member that waggle does not run.
+// byFiles is Health for a member that waggle does not run.
 func (f MemberFacts) byFiles() Health {
 	where := f.Source
 	running := ""
@@ -211,13 +210,12 @@ func (f MemberFacts) byFiles() Health {
 	return Health{StateIdle, time.Time{}, running + "isActive is false in " + where}
 }
 
-// stalled asks for two things that are independent: an old order, and that it was
-// seen to stay.
+// stalled needs two independent facts: an old order, and that this program saw it stay unapplied.
 func (f MemberFacts) stalled() bool {
 	return f.Overdue != nil && f.Now.Sub(f.Overdue.Since) >= stallAfter && f.Overdue.Watched >= stallWatched
 }
 
-// busy is for a member whose process runs and has opened its journal.
+// busy is Health for a member whose process runs and has opened its journal.
 func (f MemberFacts) busy() Health {
 	switch {
 	case f.Asks != nil && f.Asks.Peer:
@@ -239,8 +237,8 @@ func (f MemberFacts) busy() Health {
 	return Health{StateIdle, f.Since, "waits for work"}
 }
 
-// command is for a member of which a command runs: it works, and from a while of
-// silence on, or when its turn is over, it waits for it.
+// command is Health for a member with a running command: it works, and after some silence, or when
+// its turn is over, it waits for the command.
 func (f MemberFacts) command() Health {
 	c := f.Commands[0]
 	heard := c.Since
@@ -267,7 +265,7 @@ func (f MemberFacts) since() time.Time {
 	return f.StartedAt
 }
 
-// ago is an age for people; a clock that was set back makes it no age at all.
+// ago formats an age for people; after a clock was set back there is no age.
 func (f MemberFacts) ago(t time.Time) string {
 	return max(0, f.Now.Sub(t)).Truncate(time.Second).String()
 }

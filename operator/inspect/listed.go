@@ -7,8 +7,7 @@ import (
 	"waggle/team"
 )
 
-// Listed are the members that a team's registry has and that have not left, whoever leads
-// it.
+// Listed returns the members that a team's registry has and that have not left, whoever leads it.
 func (o Operator) Listed(ctx context.Context, name waggle.TeamName) ([]team.Member, error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
@@ -27,14 +26,14 @@ func (o Operator) Listed(ctx context.Context, name waggle.TeamName) ([]team.Memb
 	return out, nil
 }
 
-// Named is a team that is or was, as a person may name it.
+// Named is a present or past team by its names.
 type Named struct {
-	ID     string // of the one record
-	Name   string // its team of this root that is newest; "" when another line has it
+	ID     string // of this team only
+	Name   string // the team's name; "" when the name belongs to a newer team of the list
 	Opened string // when it began
 }
 
-// PastNames are the names of all teams that are or were and can be read.
+// PastNames returns the names of all present and past teams whose records can be read.
 func (o Operator) PastNames() ([]Named, error) {
 	known, err := o.PastTeams()
 	if err != nil {

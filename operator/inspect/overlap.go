@@ -19,8 +19,8 @@ import (
 	"waggle/record"
 )
 
-// Overlap is a file that more than one living member of a team edited: in worktrees of
-// one repository, or in one checkout, as far as their tool calls name the file.
+// Overlap is a file that more than one running member of a team edited: in worktrees of one
+// repository, or in one checkout, as far as their tool calls name the file.
 type Overlap struct {
 	File    string   // below Repo; absolute when there is none
 	Repo    string   // the checkout that worktrees were made from; "" when none was
@@ -31,24 +31,24 @@ const (
 	// editsMost is how many files of one member are compared.
 	editsMost = 5000
 
-	// overlapsMost is how many overlaps are told of at a time.
+	// overlapsMost is how many overlaps are reported at a time.
 	overlapsMost = 200
 
-	// overlapsNoted is how many of one look are named in notes.
+	// overlapsNoted is how many overlaps of one search are named in notes.
 	overlapsNoted = 10
 
-	// editsLimit is how long one call of git may take for it.
+	// editsLimit is the time limit of one call of git.
 	editsLimit = 2 * time.Second
 
-	// gits is how many of them run at once.
+	// gits is how many calls of git run at once.
 	gits = 4
 )
 
-// edits are what is known of a member's files from its journal.
+// edits are the files that a member has written, according to its journal.
 type edits struct {
 	name  waggle.MemberName
 	tree  *record.Worktree
-	files []string // absolute, that a tool call of it has written to
+	files []string // absolute paths of its tool calls
 }
 
 // written lists the files of a member's tool calls, the newest first. w may be nil.
@@ -66,8 +66,7 @@ func written(w *control.Worker) (files []string) {
 	return files
 }
 
-// edited is the file that a started call of a tool for files writes to, "" for any
-// other call.
+// edited returns the file that a started call of a file tool writes to, "" for any other call.
 func edited(c *control.Call) string {
 	if !c.Started || !slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit"}, c.Ask.Tool) {
 		return ""
@@ -95,14 +94,14 @@ func edited(c *control.Call) string {
 	return filepath.Clean(path)
 }
 
-// Overlaps finds the files that more than one living member edited. Git is asked once
-// for each worktree (worktree.Git.Changed), all at the same time and with a limit; of one
-// that it cannot tell of in time only the tool calls count.
+// Overlaps finds the files that more than one running member edited. It calls git once for each
+// worktree (worktree.Git.Changed), all at the same time and with a limit; for a worktree without a
+// result in time only the tool calls count.
 func (o Operator) Overlaps(ctx context.Context, s *operator.State) []Overlap {
 	var es []edits
 	for _, m := range s.Lead.Live() {
 		e := edits{name: m.Name, tree: m.Worktree}
-		if w, err := s.Worker(m.Instance); err == nil { // else its worktree is known all the same
+		if w, err := s.Worker(m.Instance); err == nil { // without it the member's worktree still counts
 			e.files = written(w)
 		}
 		es = append(es, e)
@@ -110,7 +109,7 @@ func (o Operator) Overlaps(ctx context.Context, s *operator.State) []Overlap {
 	return o.overlaps(ctx, es)
 }
 
-// overlaps compares.
+// overlaps compares the edits of members.
 func (o Operator) overlaps(ctx context.Context, es []edits) []Overlap {
 	repos := map[string]string{} // by the git directory, the checkout
 	for _, e := range es {
@@ -139,8 +138,7 @@ func (o Operator) overlaps(ctx context.Context, es []edits) []Overlap {
 	return found[:min(len(found), overlapsMost)]
 }
 
-// keyOf is an absolute file as it is compared: in which repository, and where below
-// its checkout.
+// keyOf returns what a file is compared by: its repository and its path below the checkout.
 func keyOf(es []edits, file string) string {
 	for _, e := range es {
 		if e.tree == nil {
@@ -155,8 +153,8 @@ func keyOf(es []edits, file string) string {
 	return "\x00" + file
 }
 
-// inWorktrees asks git of each worktree which files differ from its base, in the order
-// of es.
+// inWorktrees returns the files of each worktree that differ from its base, by git, in the order of
+// es.
 func (o Operator) inWorktrees(ctx context.Context, es []edits) [][]string {
 	files := make([][]string, len(es))
 	g, err := worktree.Find(o.Environ)
@@ -196,11 +194,11 @@ func (o Operator) inWorktrees(ctx context.Context, es []edits) [][]string {
 // Watcher reports overlaps while a run goes on, each once.
 type Watcher struct {
 	o     Operator
-	Found chan []Overlap // of the look that is under way; nil: none is
+	Found chan []Overlap // the result of the running search; nil: none runs
 	next  time.Time
 	every time.Duration
 	noted map[string]bool
-	All   []Overlap // that were told of
+	All   []Overlap // the reported overlaps
 	stop  context.CancelFunc
 }
 
@@ -246,7 +244,7 @@ func liveEdits(l *leader.Leader) []edits {
 	return es
 }
 
-// Take notes what is new of what a look has found, and ends it.
+// Take notes the new overlaps of a search, and ends the search.
 func (k *Watcher) Take(found []Overlap, note func(operator.Note)) {
 	if k.stop != nil {
 		k.stop()
@@ -272,13 +270,13 @@ func (k *Watcher) Take(found []Overlap, note func(operator.Note)) {
 	}
 }
 
-// Last looks once more, while the members are still there, and waits for it.
+// Last makes one more search, while the members exist, and waits for it.
 func (k *Watcher) Last(ctx context.Context, l *leader.Leader, note func(operator.Note)) {
 	k.Close()
 	k.Take(k.o.overlaps(ctx, liveEdits(l)), note)
 }
 
-// Close ends a look that is under way.
+// Close ends a running search.
 func (k *Watcher) Close() {
 	if k.Found == nil {
 		return

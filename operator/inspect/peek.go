@@ -21,11 +21,11 @@ import (
 	"waggle/task"
 )
 
-// Peek is the end of what a member wrote (`peek`).
+// Peek is the end of a member's output (`peek`).
 type Peek struct {
 	Team    string
 	Name    string
-	State   string // as status has it; left, when it has left
+	State   string // that of status; left, when the member has left
 	Since   time.Time
 	Why     string
 	Log     string    // the file; "" when it has written none
@@ -36,7 +36,7 @@ type Peek struct {
 	Earlier bool      // there is more before them
 
 	dir string
-	end os.FileInfo // of the newest file as it was read
+	end os.FileInfo // of the newest file when it was read
 }
 
 // Values of Peek.Shown and Peek.Where.
@@ -47,12 +47,12 @@ const (
 	WhereArchive = "archive"
 )
 
-// peekBytes is the most that is read of a log to find its last lines.
+// peekBytes is how much of a log is read at most to find its last lines.
 const peekBytes = 1 << 20
 
-// Peek shows the last lines that a member wrote, at most n, whether it lives or not.
-// It reads the log and nothing else: the member does not notice. A member that has
-// left is found too, and one of a team that has ended (see Past).
+// Peek returns the last lines of a member's output, at most n, whether it runs or not. It reads
+// only the log, and has no effect on the member. It also finds a member that has left, and one of a
+// team that has ended (see Past).
 func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, error) {
 	p, dir, err := o.peekAt(ctx, of, member)
 	if err != nil {
@@ -127,8 +127,7 @@ func leftWhy(m *control.Member) string {
 	return "it left: " + m.Left.How + operator.Suffix(m.Left.Detail)
 }
 
-// archivedDesk finds the directory of a member in the archive of its team, the
-// newest that there is.
+// archivedDesk finds the newest directory of a member in the archive of its team.
 func archivedDesk(archive string, member waggle.MemberName) (string, bool) {
 	entries, err := os.ReadDir(archive)
 	if err != nil {
@@ -159,14 +158,14 @@ func logParts(dir string) ([]string, error) {
 			if n > 0 {
 				return names, nil
 			}
-			continue // cut away in the middle of a rotation: its parts are there
+			continue // removed by a rotation that was interrupted: its parts exist
 		}
 		names = append(names, name)
 	}
 }
 
-// tail reads the end of a log with n lines in it, over its parts, and at most
-// peekBytes. at is the newest file; cut says that there is more before it.
+// tail reads the last n lines of a log, over its parts, and at most peekBytes. at is the newest
+// file; cut says that there is more before.
 func tail(dir string, n int) (out []byte, at os.FileInfo, cut bool, err error) {
 	names, err := logParts(dir)
 	if err != nil {
@@ -175,7 +174,7 @@ func tail(dir string, n int) (out []byte, at os.FileInfo, cut bool, err error) {
 	for _, name := range names {
 		f, err := task.OpenFile(dir, name)
 		if errors.Is(err, fs.ErrNotExist) && at != nil {
-			break // rotated away meanwhile
+			break // a rotation has removed it meanwhile
 		}
 		if err != nil {
 			return nil, nil, false, err
@@ -222,10 +221,10 @@ type Tail struct {
 	dir  string
 	at   int64
 	seen os.FileInfo
-	rest []byte // of a line that is not whole
+	rest []byte // the beginning of an incomplete line
 }
 
-// Follow begins where p ends.
+// Follow returns a Tail that begins at the end of p.
 func (p *Peek) Follow() *Tail {
 	t := &Tail{dir: p.dir, seen: p.end}
 	if p.end != nil {
@@ -234,9 +233,8 @@ func (p *Peek) Follow() *Tail {
 	return t
 }
 
-// Next returns the whole lines that are new; none is no error. After a rotation it
-// begins with the new part. What is written between two looks that a rotation takes
-// away in between is in the log's parts.
+// Next returns the new complete lines; no new line is no error. After a rotation it begins with the
+// new part. Lines that are written and rotated away between two calls are only in the log's parts.
 func (t *Tail) Next() ([]string, error) {
 	f, err := task.OpenFile(t.dir, task.LogName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -265,7 +263,7 @@ func (t *Tail) Next() ([]string, error) {
 	return screen.Lines(out[:end]), err
 }
 
-// Rest is what was written last and has no line end yet.
+// Rest returns the incomplete last line.
 func (t *Tail) Rest() []string {
 	out := t.rest
 	t.rest = nil

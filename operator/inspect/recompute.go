@@ -26,7 +26,7 @@ type ruled struct {
 	judged   record.Judged
 }
 
-// begin forgets what was taken from a journal that is read once more.
+// begin drops what was taken from a journal that is read again.
 func (c *checked) begin(n journal.Name) {
 	c.ruled = slices.DeleteFunc(c.ruled, func(r ruled) bool { return r.journal == n })
 	if n == journal.Leader {
@@ -35,7 +35,7 @@ func (c *checked) begin(n journal.Name) {
 	}
 }
 
-// take notes what a record says that is compared with others later.
+// take keeps what a record says and what is compared with others later.
 func (c *checked) take(n journal.Name, r journal.Record) {
 	switch {
 	case n == journal.Leader && r.Kind == record.KindSeen:
@@ -63,7 +63,8 @@ func (c *checked) take(n journal.Name, r journal.Record) {
 	}
 }
 
-// recompute asks the rules again, where the same judge has answered.
+// recompute lets the rules judge the recorded calls again, where the same version of the judge
+// decided them.
 func (c *checked) recompute(v *Verified) (ps []BadRecord) {
 	for _, r := range c.ruled {
 		set, ok := c.sets[r.policy]
@@ -94,7 +95,7 @@ func orAsk(decision string) string {
 	return decision
 }
 
-// snapshots compares what is saved of a journal's folds with the journal.
+// snapshots compares the snapshots of a journal's folds with the journal.
 func (c *checked) snapshots(n journal.Name, v *Verified) (ps []BadRecord) {
 	folds := []journal.Snapshotter{control.NewWorker(nil)}
 	if n == journal.Leader {

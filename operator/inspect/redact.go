@@ -9,26 +9,24 @@ import (
 	"sync"
 )
 
-// Redactor masks secrets in views: exports, reports, notifications. It never
-// touches what runs or what is on record. It knows the values that the environment
-// holds under names such as API_KEY, the forms of common tokens, and what follows
-// a word such as password. It cannot know every secret.
+// Redactor masks secrets in views: exports, reports, notifications. It never changes what runs or
+// what journals hold. It knows the values of environment variables with names such as API_KEY, the
+// forms of common tokens, and the text after a word such as password. It cannot know every secret.
 type Redactor struct {
 	known []string
 }
 
-// Redacted stands where a secret was.
+// Redacted replaces a secret.
 const Redacted = "[redacted]"
 
-// minSecret is the shortest value from the environment that is masked: a shorter
-// one would mask half the text.
+// minSecret is the shortest environment value that is masked: shorter ones occur in other words.
 const minSecret = 8
 
 var secretName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(token|secret|passw|api_?key|access_?key|private_?key|credential|authorization)`)
 })
 
-// secretForms are tokens that are known by how they look.
+// secretForms are the forms of common tokens.
 var secretForms = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join([]string{
 		`(?:AKIA|ASIA)[0-9A-Z]{16}`,
@@ -44,9 +42,8 @@ var secretForms = sync.OnceValue(func() *regexp.Regexp {
 	}, "|"))
 })
 
-// secretPairs are a word for a secret and what follows it: password=x, --token x,
-// "api_key": "x", also when quotes are escaped, Authorization: Bearer x, and the
-// password in a URL.
+// secretPairs match a word for a secret and its value: password=x, --token x, "api_key": "x", also
+// when quotes are escaped, Authorization: Bearer x, and the password in a URL.
 var secretPairs = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?i)((?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key)(?:\\*["'])?\s*[=:]\s*\\*")([^"\\]+)`),
@@ -58,7 +55,7 @@ var secretPairs = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
-// NewRedactor takes the environment whose secrets are to be masked by value.
+// NewRedactor returns a Redactor that masks the secrets of an environment by value.
 func NewRedactor(environ []string) *Redactor {
 	r := &Redactor{}
 	for _, kv := range environ {
@@ -84,8 +81,8 @@ func (r *Redactor) Text(s string) string {
 	return s
 }
 
-// JSON masks the secrets in every text of a JSON value, and the whole text under a
-// key that names a secret. What cannot be read is masked whole.
+// JSON masks the secrets in every text of a JSON value, and the whole text under a key that names a
+// secret. A value that cannot be read is masked whole.
 func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -21,45 +21,45 @@ import (
 // Status is a team at a glance (commands §4).
 type Status struct {
 	Team string
-	// Gone is the team's directory that is not there any more; nil: it is there.
+	// Gone records that the team's directory is missing; nil: it exists.
 	Gone *record.Noticed
-	// Broken is why the leader's journal cannot be read to its end: nothing can be done with
-	// the team but end it by force. Nil: it can.
+	// Broken is the error of the leader's journal when it cannot be read to its end: then the team
+	// can only be ended by force. Nil: the journal is whole.
 	Broken error
-	// Room is why STATE takes no record now. The team goes on by itself when it does again.
-	// Nil: it does.
+	// Room is the reason why STATE takes no record now. The team continues by itself when STATE
+	// takes records again. Nil: it does.
 	Room error
-	// Damage is what else is wrong with the team's files.
+	// Damage lists other errors of the team's files.
 	Damage  []string
 	Leader  LeaderStatus
 	Members []MemberStatus
-	// Interrupted says that members died and nobody leads who would start them again;
-	// null: that is not so.
+	// Interrupted says that members have died and no process leads that would restart them; null
+	// otherwise.
 	Interrupted *Interrupted
-	// Overlaps are files that several of the members edited.
+	// Overlaps are files that more than one member edited.
 	Overlaps []Overlap
 	Pending  int
 	Unread   int // chat for the operator
 	Alarms   int
-	// Ceiling is the user's, that bounds the team's policy; null: there is none.
+	// Ceiling is the user's ceiling over the team's policy; null: there is none.
 	Ceiling *decide.CeilingView
 }
 
-// LeaderStatus says whether somebody leads.
+// LeaderStatus says whether a process leads the team.
 type LeaderStatus struct {
 	Led     bool // a process holds the leader lease
 	Foreign bool // another program leads the team
-	// PID is the process that leads, 0 when that is not on record.
+	// PID is the process that leads, 0 when no record names it.
 	PID      int
-	Detached bool // it goes on without a terminal
+	Detached bool // it leads without a terminal
 }
 
-// MemberStatus is one member.
+// MemberStatus is the status of one member.
 type MemberStatus struct {
 	Name     string
-	Lead     string // of the agent behind the lead: what the team file calls it; "" of a member
+	Lead     string // the team file's name of the agent behind the lead; "" of a member
 	State    MemberState
-	Since    time.Time // zero: nobody can tell
+	Since    time.Time // zero: not known
 	Why      string
 	PID      int
 	Backend  string
@@ -67,38 +67,38 @@ type MemberStatus struct {
 	Task     string
 	Pending  int
 	Policy   uint64
-	Socket   string        // where its process takes messages; "" when it does not
+	Socket   string        // the socket at which its process takes messages; "" for none
 	Restarts uint64        // starts of it after the first
-	Ready    *record.Ready // what its present start found itself to be; null: it takes no work yet
+	Ready    *record.Ready // the report of its present start; null: it takes no work yet
 	Log      string        // its output; "" when waggle does not run it
 	// Worktree is the member's own checkout; null: it has none.
 	Worktree *process.WorktreeView
-	// Usage is of its process and what runs below it; null: it has none, or the system
-	// does not say.
+	// Usage is that of its process and the processes below; null: it has none, or the system does
+	// not report it.
 	Usage    *MemberUsage
 	Evidence *Evidence
 }
 
-// MemberUsage is what a member uses.
+// MemberUsage is what a member's processes use.
 type MemberUsage struct {
 	CPU       time.Duration // since its process started
 	RSS       uint64        // in memory
 	Processes int
 }
 
-// Interrupted is a team whose members died with nobody to lead them.
+// Interrupted is a team with dead members and no process that leads it.
 type Interrupted struct {
-	At      time.Time // of the last sign of life
-	Members int       // that can be brought back
-	Pending int       // decisions that wait
+	At      time.Time // of the last record or output
+	Members int       // that a resume restarts
+	Pending int       // open requests
 }
 
-// Status tells how every member of a team is, with the evidence. Where the leader's
-// journal is broken it tells what stands before the break and which processes run.
+// Status returns the state of every member of a team, with the evidence. Where the leader's journal
+// is broken it returns what the records before the break say and which processes run.
 //
-// It records nothing and sends nothing; when nobody leads it shows what a leader pass would
-// find (operator.Preview). It may take two seconds, when a member seems to ignore an order:
-// it is watched before it is called stalled.
+// It records nothing and sends nothing; when no process leads it shows what a leader pass would
+// find (operator.Preview). It may take two seconds when a member has an old order: it watches the
+// member before it reports it as stalled.
 func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, error) {
 	reg, missing := team.Open(o.Root, name, team.Options{})
 	st := &Status{Team: string(name), Members: []MemberStatus{}, Overlaps: []Overlap{}}
@@ -109,7 +109,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if err != nil {
 		return nil, err
 	}
-	if s == nil { // its lead's mail is its lead's
+	if s == nil { // another program's lead reads its mailbox itself
 		return st, o.foreign(ctx, reg, st)
 	}
 	if in, err := mail.Of(o.Operator).Inbox(ctx, name, waggle.Lead, true); err == nil && !operator.AgentLeads(s) {
@@ -148,8 +148,8 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	return st, o.others(ctx, s, st)
 }
 
-// readable opens a team's state, and what stands before the break where the leader's
-// journal is broken.
+// readable opens a team's state; where the leader's journal is broken, with the records before the
+// break.
 func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
 	s, err := o.State(ctx, name)
 	var b *journal.BrokenError
@@ -164,7 +164,7 @@ func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*operator
 	}
 	r, rerr := o.OpenRecord(ctx, string(name))
 	if rerr == nil && r.Broken != nil && r.Lead.Instance == "" && b != nil {
-		return process.Of(o.Operator).Wreck(ctx, name) // not even its beginning; what is left says who there is
+		return process.Of(o.Operator).Wreck(ctx, name) // not even the first record can be read; other files name the members
 	}
 	if rerr != nil || r.Broken == nil {
 		return nil, err
@@ -173,13 +173,13 @@ func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*operator
 	return &r.State, nil
 }
 
-// members looks at every member, and once more at those whose orders are old.
+// members examines every member, and those with old orders once more.
 func (k *probe) members(ctx context.Context, st *Status) error {
 	served, err := k.s.Dir.Sockets(k.o.RunPath()).Served()
 	if err != nil {
 		return err
 	}
-	seen := false // nobody is watched twice
+	seen := false // no member is watched twice
 	for again := true; again; {
 		again, st.Interrupted = false, nil
 		st.Members, k.edits = st.Members[:0], k.edits[:0]
@@ -211,7 +211,7 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 	return nil
 }
 
-// usage fills in what members use, of all at once.
+// usage fills in what the processes of all members use.
 func (k *probe) usage(st *Status) {
 	var ids []spawn.Identity
 	var whose []int
@@ -231,7 +231,7 @@ func (k *probe) usage(st *Status) {
 	}
 }
 
-// interrupted counts a member that died and that somebody could start again.
+// interrupted counts a dead member that a resume could restart.
 func (k *probe) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, st *Status) {
 	if k.led || k.s.Broken != nil || ms.State != StateDead || f.Ending != "" || f.Files {
 		return
@@ -250,7 +250,7 @@ func (k *probe) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, s
 	}
 }
 
-// memberStatus is a member as the facts show it. w is nil without a journal.
+// memberStatus returns a member's status from the facts. w is nil without a journal.
 func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Evidence) MemberStatus {
 	h := f.Health()
 	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Since: h.Since, Why: h.Why, PID: f.PID, Backend: m.Backend, Trust: m.Trust,
@@ -296,8 +296,8 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 			continue
 		}
 		f := MemberFacts{Now: o.Minter.Now(), Files: true, Active: m.IsActive, Source: "config.json"}
-		// A member in the lead's own process lives and ends with it; a pane's id is
-		// given again, and says nothing of the process that was in it.
+		// A member in the lead's own process lives and ends with it. A pane's id is used again, and
+		// does not identify the process that was in it.
 		inside := m.BackendType == "in-process"
 		switch {
 		case waggle.SameName(m.Name, waggle.Lead) || inside:
@@ -310,12 +310,11 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 	return nil
 }
 
-// others adds the members that only the registry of a team of ours has: other
-// programs run them.
+// others adds the members of a team of waggle that only the registry has: other programs run them.
 func (o Operator) others(ctx context.Context, s *operator.State, st *Status) error {
 	cfg, err := o.Registry(ctx, s.Team)
 	if err != nil {
-		return nil // its directory may be gone while its members work; Notice says so
+		return nil // the directory may be missing while members run; Gone reports it
 	}
 	for _, m := range cfg.Members {
 		if m.Gone() || m.IsLead() {
@@ -328,8 +327,8 @@ func (o Operator) others(ctx context.Context, s *operator.State, st *Status) err
 	return nil
 }
 
-// idleHint is what isActive says in a team of ours: true only says that the member has
-// not left, for waggle writes it when a member joins; false is its own word.
+// idleHint interprets isActive in a team of waggle. waggle writes true when a member joins, so true
+// says only that it has not left; false was written by the member.
 func idleHint(m team.Member) *bool {
 	if m.IsActive != nil && *m.IsActive {
 		return nil
@@ -337,7 +336,7 @@ func idleHint(m team.Member) *bool {
 	return m.IsActive
 }
 
-// fileMember is a member that no journal of ours knows.
+// fileMember is a member that no journal of waggle has.
 func fileMember(m team.Member, f MemberFacts) MemberStatus {
 	h := f.Health()
 	g := &Evidence{Tools: []process.LeftTool{}, Process: ProcessEvidence{PID: f.PID, State: string(f.Process)}}

@@ -23,8 +23,8 @@ type TeamRow struct {
 	Live    int    // processes of it that run
 }
 
-// Teams lists the teams of the wire tree by name. A team whose files cannot be
-// read is listed too, and said in problems.
+// Teams lists the teams of the wire tree by name. A team whose files cannot be read is listed too;
+// problems has its error.
 func (o Operator) Teams(ctx context.Context) (rows []TeamRow, problems []error, err error) {
 	names, err := o.Root.Names()
 	if err != nil {
@@ -44,16 +44,16 @@ func (o Operator) Teams(ctx context.Context) (rows []TeamRow, problems []error, 
 	return rows, problems, nil
 }
 
-// TeamView is a team's registry and who of it runs.
+// TeamView is a team's registry and its running processes.
 type TeamView struct {
 	Team   waggle.TeamName
 	Config *team.Config
 	Layout string // array or jsonl
 	Live   []Running
 	Led    bool // a process of waggle holds the leader lease
-	Ours   bool // waggle leads it: it has a journal here
-	// Sockets are the addresses, uds:PATH, that take words now, by member; "operator"
-	// is the operator's, whose words lie in the lead's mailbox.
+	Ours   bool // waggle leads it: STATE has its journal
+	// Sockets are the addresses, uds:PATH, that take messages now, by member; "operator" is the
+	// operator's, whose messages go into the lead's mailbox.
 	Sockets map[string]string
 }
 
@@ -63,9 +63,8 @@ type Running struct {
 	PID  int
 }
 
-// Team reads a team's registry and looks which of its processes run: for a team
-// that waggle leads those on record in its journal, for another program's the
-// lead that the registry names.
+// Team reads a team's registry and finds its running processes: for a team that waggle leads those
+// in its journal, for another program's the lead that the registry names.
 func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, error) {
 	cfg, err := o.Registry(ctx, name)
 	if err != nil {
@@ -109,9 +108,9 @@ func foreignLead(cfg *team.Config) (pid int, runs bool) {
 	return f.PID, f.PID != 0 && f.Process != spawn.Gone
 }
 
-// ForeignProcess looks at the process that another program's registry names as the
-// lead (protocol §3, leadProcess): PID is 0 when it names none. A pid whose start time is
-// another one's was given away since, and is gone.
+// ForeignProcess returns the state of the process that another program's registry names as the lead
+// (protocol §3, leadProcess): PID is 0 when it names none. A pid with another start time belongs to
+// a new process, and the lead is gone.
 func ForeignProcess(cfg *team.Config) MemberFacts {
 	raw, ok := cfg.Unknown("leadProcess")
 	if !ok {
@@ -146,7 +145,7 @@ func ForeignProcess(cfg *team.Config) MemberFacts {
 	return MemberFacts{PID: pid, Process: life}
 }
 
-// Active names the members that have not left.
+// Active returns the members that have not left.
 func (tv *TeamView) Active() []waggle.MemberName {
 	return slices.Concat([]waggle.MemberName{}, tv.Config.Present())
 }

@@ -15,20 +15,20 @@ import (
 	"waggle/record"
 )
 
-// Verified is what a check of a team's record found (`audit verify`).
+// Verified is the result of a check of a team's record (`audit verify`).
 type Verified struct {
 	Team     string
 	ID       string
 	OK       bool
 	Journals []JournalVerified
 	Problems []BadRecord
-	// Acknowledged are breaks that the operator has looked at: what lay behind them has no
+	// Acknowledged are breaks that the operator has acknowledged: the records after them have no
 	// effect any more.
 	Acknowledged []AcknowledgedBreak
-	// Snapshots were compared with what the journals fold to.
+	// Snapshots is how many snapshots were compared with the folds of their journals.
 	Snapshots int
-	// Recomputed are decisions of the rules that this program's judge was asked again, and
-	// NotRecomputed those of another version's, or of which it is not on record.
+	// Recomputed counts the decisions of the rules that this program's judge repeated,
+	// NotRecomputed those of another or unknown version of the judge.
 	Recomputed    int
 	NotRecomputed int
 }
@@ -38,7 +38,7 @@ type JournalVerified struct {
 	Name    string
 	Owner   string // leader, or the member
 	Records uint64
-	Head    string // SHA-256 of the last line: to be kept elsewhere and compared
+	Head    string // SHA-256 of the last line: to be stored elsewhere and compared
 	OK      bool
 }
 
@@ -46,16 +46,16 @@ type JournalVerified struct {
 type AcknowledgedBreak struct {
 	BadRecord
 	Lost int
-	Kept string    // where the journal is as it was
+	Kept string    // the path of the unchanged journal
 	At   time.Time // when it was acknowledged
 }
 
-// BadRecord is something that is not as it was written, and where.
+// BadRecord is a record or file that is not as it was written, and its position.
 type BadRecord struct {
 	Journal string
 	Owner   string
-	File    string // absolute; "" when no one file is it
-	Line    int    // from 1; 0: the file as a whole
+	File    string // absolute; "" when the problem is not in one file
+	Line    int    // from 1; 0: the whole file
 	Seq     uint64
 	Why     string
 }
@@ -71,10 +71,9 @@ func (p BadRecord) String() string {
 	return fmt.Sprintf("%s: seq %d: %s", at, p.Seq, p.Why)
 }
 
-// Verify reads every line of every journal of a team, also one that was deleted:
-// sums, chain, bodies; whether the records can have followed each other; and
-// whether the journals agree, which finds an end that was cut off. The first bad
-// record of each journal is named.
+// Verify reads every line of every journal of a present, past or deleted team. It checks sums,
+// chain and bodies, whether the records can follow each other, and whether the journals agree,
+// which finds a removed end. It names the first bad record of each journal.
 func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
 	r, err := o.OpenRecord(ctx, of)
 	if err != nil {
@@ -109,7 +108,7 @@ func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
 	return v, nil
 }
 
-// checked is what Verify has read.
+// checked is what Verify has read so far.
 type checked struct {
 	r       *operator.Record
 	lead    *control.Leader
@@ -119,12 +118,12 @@ type checked struct {
 	ruled   []ruled
 	sets    map[uint64]record.PolicySet // by version
 	looked  []AcknowledgedBreak
-	// past are instances that ended with an acknowledged break: what they have of the
-	// leader's journal lay behind it, or their own journal is broken.
+	// past are instances that ended with an acknowledged break: their records about the leader's
+	// journal refer to the removed part, or their own journal is broken.
 	past map[record.Instance]bool
 }
 
-// acknowledge takes note of a break that the operator has looked at.
+// acknowledge keeps a break that the operator has acknowledged.
 func (c *checked) acknowledge(r journal.Record, k *record.KnownBreak) {
 	c.looked = append(c.looked, AcknowledgedBreak{BadRecord: BadRecord{Journal: string(k.Journal), Owner: c.r.Owner(k.Journal),
 		File: filepath.Join(c.r.Dir.JournalOf(string(k.Journal)), k.File), Line: k.Line, Seq: k.Seq, Why: k.Why},
@@ -138,12 +137,12 @@ func (c *checked) acknowledge(r journal.Record, k *record.KnownBreak) {
 	}
 }
 
-// acknowledged reports a break of a member's journal that the operator has looked at.
+// acknowledged reports a break of a member's journal that the operator has acknowledged.
 func (c *checked) acknowledged(p BadRecord) bool {
 	return p.Journal != string(journal.Leader) && slices.ContainsFunc(c.looked, func(k AcknowledgedBreak) bool { return k.BadRecord == p })
 }
 
-// journal reads one journal from its first line, without any cache.
+// journal reads one journal from its first line, without a cache.
 func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 	var fold journal.Tentative
 	if n == journal.Leader {
@@ -180,7 +179,7 @@ func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 	return j, p
 }
 
-// recorded is a fold beside which somebody looks.
+// recorded is a fold that passes each record to a function too.
 type recorded struct {
 	journal.Tentative
 	look func(journal.Record)
@@ -191,7 +190,7 @@ func (f recorded) Apply(r journal.Record) error {
 	return f.Tentative.Apply(r)
 }
 
-// agree compares the journals: what one says that another holds must be there.
+// agree compares the journals: a record that another journal refers to must exist.
 func (c *checked) agree() []BadRecord {
 	var ps []BadRecord
 	if c.lead == nil {

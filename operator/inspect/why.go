@@ -19,26 +19,26 @@ import (
 	"waggle/team"
 )
 
-// Why says how one member is and on what grounds (`why`).
+// Why is the state of one member with all facts behind it (`why`).
 type Why struct {
 	Team     string
 	Name     string
-	State    string    // as status has it; left, when it has left
-	Since    time.Time // zero: nobody can tell
+	State    string    // that of status; left, when the member has left
+	Since    time.Time // zero: not known
 	Why      string
 	Trust    record.Level
 	Evidence []Fact
 }
 
-// Fact is one fact and where it was found.
+// Fact is one fact and its source.
 type Fact struct {
 	Source string    // leader's journal, its journal, process, mailbox, registry, output
-	At     time.Time // when it was so; zero: now
+	At     time.Time // zero: now
 	Detail string
 }
 
-// Why tells how a member is, since when, and what says so. A member that has left
-// is found too, and one of a team that has ended (see Past). Like Status it only reads.
+// Why returns the state of a member, its beginning and its facts. It also finds a member that has
+// left, and one of a team that has ended (see Past). Like Status it only reads.
 func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	s, live, err := o.present(ctx, of)
 	if err != nil {
@@ -85,8 +85,8 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	return y, nil
 }
 
-// present opens the team that is there, as a leader pass would find it when nobody leads it;
-// else the record of the one that was. Nil: another program leads it.
+// present opens the present team, as a leader pass would find it when no process leads it, else the
+// record of the past one. Nil: another program leads it.
 func (o Operator) present(ctx context.Context, of string) (s *operator.State, live bool, err error) {
 	name, err := o.Pick(of)
 	if operator.KindOf(err) == operator.NotFound {
@@ -119,7 +119,7 @@ const (
 	fromMailbox = "mailbox"
 )
 
-// anyMember finds a member by name: the present one, else the last that left.
+// anyMember finds a member by name: the present one, else the last one that left.
 func anyMember(s *operator.State, name string) (*control.Member, error) {
 	var last *control.Member
 	var near []string
@@ -293,8 +293,8 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 	return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
 }
 
-// one is a single member as status has it. The fold may have been made again: it returns the
-// member of the present one.
+// one returns a single member as status has it. The fold may have been rebuilt: the member is that
+// of the present fold.
 func (o Operator) one(ctx context.Context, s *operator.State, m *control.Member) (*control.Member, MemberStatus, *Evidence, *control.Worker, error) {
 	_, led, err := o.Live(s)
 	if err != nil {
