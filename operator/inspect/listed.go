@@ -29,8 +29,8 @@ func (o Operator) Listed(ctx context.Context, name waggle.TeamName) ([]team.Memb
 // Named is a present or past team by its names.
 type Named struct {
 	ID     string // of this team only
-	Name   string // the team's name; "" when the name belongs to a newer team of the list
-	Opened string // when it began
+	Name   string // of this record only
+	Opened string // the name, which means the newest team that has it; "" when another line has it already
 }
 
 // PastNames returns the names of all present and past teams whose records can be read.

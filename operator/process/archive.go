@@ -18,9 +18,9 @@ import (
 	"waggle/team"
 )
 
-// Values of record.Ended.How, beside record.LeftReplaced: why a team ended, and
-// so what of it is moved into the archive. The record is the intent; whoever finds
-// files of a team that has ended finishes what it calls for (finish).
+// Values of record.Ended.How, beside record.LeftReplaced: the reason of a team's end, which
+// determines what is moved into the archive. The record is the intent; a process that finds files
+// of an ended team completes the move (Finish).
 const (
 	EndedRun = "run"
 
@@ -29,7 +29,7 @@ const (
 	EndedDeleted = "deleted" // the task list stays
 )
 
-// NewArchiveDir makes a directory for what a team leaves, named by the time.
+// NewArchiveDir makes a directory for the files of a team that has ended, named by the time.
 func (o Operator) NewArchiveDir(archive string) (string, error) {
 	place := filepath.Join(archive, o.Minter.Now().UTC().Format("20060102T150405.000Z"))
 	if err := os.MkdirAll(place, 0o700); err != nil {
@@ -41,10 +41,10 @@ func (o Operator) NewArchiveDir(archive string) (string, error) {
 // leaseWait is how long a command that passes may keep the leader lease.
 const leaseWait = 3 * time.Second
 
-// Archive ends a team's journal and moves what lies in the wire tree into the
-// team's archive, whose new directory it returns, so that the name is free and the
-// history is kept. It refuses while a member runs; nobody starts one meanwhile, for
-// it holds the leader lease until the end is on record.
+// Archive ends a team's journal and moves the files of the wire tree into a new directory of the
+// team's archive, which it returns, so that the name is free and the history is kept. It refuses
+// while a member runs. It holds the leader lease until the end is recorded, so that no process
+// starts a member meanwhile.
 func (o Operator) Archive(ctx context.Context, s *operator.State, how string) (string, error) {
 	release, err := o.HoldLease(ctx, s)
 	if err != nil {
@@ -71,7 +71,7 @@ func (o Operator) Archive(ctx context.Context, s *operator.State, how string) (s
 	return o.PutAway(ctx, s, false)
 }
 
-// HoldLease takes the leader lease. Whoever only passes is waited for.
+// HoldLease takes the leader lease. It waits for a command that leads for one pass.
 func (o Operator) HoldLease(ctx context.Context, s *operator.State) (release func() error, err error) {
 	late := time.NewTimer(leaseWait)
 	defer late.Stop()
@@ -92,8 +92,8 @@ func (o Operator) HoldLease(ctx context.Context, s *operator.State) (release fun
 	}
 }
 
-// tell lets the observer hear of what was recorded since somebody led. That it may
-// not is no reason to keep a team from ending.
+// tell passes the records since the last leader to the observer. An error does not keep a team from
+// ending.
 func (o Operator) tell(ctx context.Context, s *operator.State) {
 	if o.Observe == nil {
 		return
@@ -107,9 +107,8 @@ func (o Operator) tell(ctx context.Context, s *operator.State) {
 	}
 }
 
-// PutAway moves the files of a team that has ended into its archive, its task list
-// as the record of its end calls for, or as the caller does, and takes away what
-// its dead processes left of their sockets.
+// PutAway moves the files of an ended team into its archive, the task list as the record of its end
+// or the caller requires, and removes the sockets of its dead processes.
 func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (string, error) {
 	dropCgroups(s)
 	if err := s.Dir.Sockets(o.RunPath()).Remove(); err != nil {
@@ -146,7 +145,7 @@ func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (s
 	return place, reg.MoveTo(ctx, place, tasks)
 }
 
-// putAwayRest moves what is left of a team whose registry is gone, or is no file.
+// putAwayRest moves the remaining files of a team whose registry is gone, or is no file.
 func (o Operator) putAwayRest(ctx context.Context, name waggle.TeamName, place string, tasks bool) error {
 	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
@@ -160,15 +159,14 @@ func (o Operator) putAwayRest(ctx context.Context, name waggle.TeamName, place s
 		_, err = atomicfile.SetAside(o.Root.TeamDir(name), place, o.Minter.Now())
 		return err
 	}
-	return nil // somebody was here before
+	return nil // another process has done it
 }
 
 // putAwayWait is how long the end of a team waits for a lock on its files. The members
 // have ended by then, and waggle team delete, or the next up, moves what stayed.
 const putAwayWait = 1500 * time.Millisecond
 
-// Finish does what is left of the end of a team of this name; done reports that
-// there was something.
+// Finish completes the end of a team of this name; done reports that there was something to do.
 func (o Operator) Finish(ctx context.Context, name waggle.TeamName) (done bool, err error) {
 	s, err := mail.Of(o.Operator).Leftover(ctx, name)
 	if s == nil || err != nil {

@@ -22,7 +22,7 @@ import (
 	"waggle/worker"
 )
 
-// BackendType is how the registry, and so other programs, spell a backend.
+// BackendType returns a backend's name in the registry, which other programs read.
 func BackendType(word string) string {
 	if word == operator.BackendTmuxWindow {
 		return operator.BackendTmux
@@ -30,7 +30,7 @@ func BackendType(word string) string {
 	return word
 }
 
-// own is the backend of this program's own that has a word for its name.
+// own returns the backend of this program (Operator.Backends) with this name.
 func (o Operator) own(word string) (spawn.Backend, bool) {
 	for _, b := range o.Backends {
 		if b.Name() == word {
@@ -40,7 +40,7 @@ func (o Operator) own(word string) (spawn.Backend, bool) {
 	return nil, false
 }
 
-// OwnWords are the names of the backends that this program has brought.
+// OwnWords returns the names of the backends of this program.
 func (o Operator) OwnWords() (words []string) {
 	for _, b := range o.Backends {
 		words = append(words, b.Name())
@@ -48,10 +48,10 @@ func (o Operator) OwnWords() (words []string) {
 	return words
 }
 
-// ResolveBackend says what auto means here: panes of tmux, or windows where the person's
-// own pane would become smaller than 80x20, or splits of iTerm2, for a person who runs
-// inside it, and it answers, else processes, which can be attached to all the same. attended says that a person looks. A backend that is named and missing
-// is an error: who asks for panes does not want to find none.
+// ResolveBackend chooses a backend for auto. For a person who runs inside tmux, panes, or windows when the person's own
+// pane would become smaller than 80x20. For a person who runs inside iTerm2 that answers, splits. Else processes, which
+// a person can attach to too. attended says that a person watches. A backend that is named and missing is an error,
+// because the person who asked for panes expects them.
 func (o Operator) ResolveBackend(ctx context.Context, word string, attended bool) (string, error) {
 	if _, ok := o.own(word); ok {
 		return word, nil
@@ -96,7 +96,7 @@ func (o Operator) tmuxProgram() (string, error) {
 	return program, nil
 }
 
-// itermProgram is it2 and the session of iTerm2 that we run in.
+// itermProgram returns it2 and the session of iTerm2 in which this program runs.
 func (o Operator) itermProgram() (program, session string, err error) {
 	session, inside := terminal.InITerm(o.Environ)
 	program, err = spawn.LookPath("it2", o.Environ)
@@ -113,7 +113,7 @@ func (o Operator) itermProgram() (program, session string, err error) {
 	return program, session, nil
 }
 
-// muxProgram is the program that reaches the multiplexer of a pane.
+// muxProgram returns the program that controls the multiplexer of a pane.
 func (o Operator) muxProgram(p spawn.Pane) (string, error) {
 	if p.Mux != spawn.MuxITerm2 {
 		return o.tmuxProgram()
@@ -125,7 +125,7 @@ func (o Operator) muxProgram(p spawn.Pane) (string, error) {
 	return program, err
 }
 
-// backend opens the backend of a word.
+// backend opens the backend of a name.
 func (o Operator) backend(s *operator.State, word string) (spawn.Backend, error) {
 	if runtime.GOOS == "windows" {
 		return spawn.ProcessBackend(), nil // it has no terminals of this kind
@@ -152,16 +152,16 @@ func (o Operator) backend(s *operator.State, word string) (spawn.Backend, error)
 	return terminal.Tmux(t), nil
 }
 
-// Worker says how the process of a member runs it: its Argv is what a backend starts, and
-// worker.Join runs it in this process.
+// Worker returns how a member's process runs it: a backend starts its Argv, and worker.Join runs it
+// in this process.
 func (o Operator) Worker(s *operator.State, i record.Instance) worker.Options {
 	return worker.Options{Root: team.Root{Path: o.Root.Path}, Team: s.Team, State: s.Dir, Instance: i, Sockets: s.Dir.Sockets(o.RunPath()),
 		Who: mail.SessionsOf(o.ClaudeDir), Minter: o.Minter, Environ: o.Environ, Version: o.Version, Log: o.Log}
 }
 
-// StartWorker starts the hidden worker program for an instance that has joined, in
-// the backend that it joined with. l watches it; nil: this program does not lead, and
-// whoever does knows the process by its record.
+// StartWorker starts the hidden worker program for an instance that has joined, in the backend that
+// it joined with. l watches the process; with nil this program does not lead, and the process that
+// leads finds it by its record.
 func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator.State, i record.Instance, name waggle.MemberName, cwd, log string) (p *spawn.Process, err error) {
 	word, color, env := operator.BackendProcess, "", o.Environ
 	var tree *record.Worktree
@@ -199,13 +199,13 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator
 	return p, err
 }
 
-// owner names an instance in the environment of its process and of what runs below,
-// by which leftovers are known: <team>-<id8>/<instance>.
+// owner returns the mark of an instance, <team>-<id8>/<instance>, for the environment of its
+// process and the processes below. Leftover processes are found by it.
 func owner(s *operator.State, i record.Instance) string {
 	return filepath.Base(s.Dir.Path) + "/" + string(i)
 }
 
-// placed writes the pane into the phone book, for other programs.
+// placed writes the pane into the registry, for other programs.
 func (o Operator) placed(ctx context.Context, s *operator.State, name waggle.MemberName, pane spawn.Pane) error {
 	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
@@ -218,8 +218,8 @@ func (o Operator) placed(ctx context.Context, s *operator.State, name waggle.Mem
 	return reg.Place(ctx, name, word, pane.ID)
 }
 
-// held finds the terminal of a member's process: of the one that runs, or, in a pane
-// that is still open, of the last. nil without an error: it has none, only its log.
+// held returns the terminal of a member's running process, or of its last one while its pane is
+// open. nil without an error: it has only its log.
 func (o Operator) held(s *operator.State, name waggle.MemberName) (*terminal.Held, error) {
 	m, ok := s.Lead.Member(name)
 	if !ok || m.Process == nil {
@@ -237,9 +237,9 @@ func (o Operator) held(s *operator.State, name waggle.MemberName) (*terminal.Hel
 // holderWait is how long a holder may take to end after its process.
 const holderWait = 3 * time.Second
 
-// CloseTerminals closes the panes of members that have left, and forgets their
-// holders. The pane of a member that died stays, unless read says otherwise: what it
-// last said is in it.
+// CloseTerminals closes the panes of members that have left, and removes the records of their
+// holders. The pane of a member that died stays, unless read returns true, because it shows the
+// last output.
 func (o Operator) CloseTerminals(ctx context.Context, s *operator.State, read func(*control.Member) bool) error {
 	list, err := o.Terminals(s)
 	errs := []error{err}
@@ -251,7 +251,7 @@ func (o Operator) CloseTerminals(ctx context.Context, s *operator.State, read fu
 	return errors.Join(errs...)
 }
 
-// Unread keeps the pane of every member that died.
+// Unread keeps the panes of members that died.
 func Unread(*control.Member) bool { return false }
 
 // AllRead keeps no pane.
@@ -267,7 +267,7 @@ func (o Operator) closeTerminal(ctx context.Context, h terminal.Held) error {
 		}
 	}
 	if !h.Gone() {
-		return nil // its process runs on, and is ended by whoever ends that
+		return nil // its process runs, and its holder ends with it
 	}
 	program := ""
 	if h.Place.Pane != nil {
@@ -279,17 +279,17 @@ func (o Operator) closeTerminal(ctx context.Context, h terminal.Held) error {
 	return h.Close(ctx, program, o.Environ)
 }
 
-// stays reports a process that is a live member's, or of one that died.
+// stays reports a process of a present member, or of one that died.
 func (o Operator) stays(s *operator.State, id spawn.Identity, read func(*control.Member) bool) bool {
 	for _, m := range s.Lead.Members {
 		if m.Process != nil && m.Process.ID == id {
 			return m.Left == nil || m.Left.How == record.LeftDied && !read(m)
 		}
 	}
-	return id.Alive() // it has not said yet whose it is
+	return id.Alive() // its record is not written yet
 }
 
-// Await looks until cond holds, and reports whether it did in time.
+// Await waits until cond holds, and reports whether it did in time.
 func (o Operator) Await(ctx context.Context, limit time.Duration, cond func() bool) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -306,7 +306,7 @@ func (o Operator) Await(ctx context.Context, limit time.Duration, cond func() bo
 	return true
 }
 
-// tmuxColor is how tmux spells a member's colour.
+// tmuxColor returns a member's colour as tmux names it.
 func tmuxColor(color string) string {
 	switch color {
 	case "purple":
@@ -321,11 +321,10 @@ func tmuxColor(color string) string {
 	return ""
 }
 
-// recordWait is how long a process that was just started may take to say whose it
-// is.
+// recordWait is how long a started process may take to write its record.
 const recordWait = 5 * time.Second
 
-// Terminal finds the terminal of a member, to look into it.
+// Terminal returns the terminal of a member, for viewing.
 func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (*terminal.Held, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -363,9 +362,8 @@ func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member wag
 	return h, nil
 }
 
-// ShowPane is how a multiplexer shows a pane: tmux on the terminal of whoever runs
-// it, by going there when that terminal is in the same server, else by attaching to
-// it; iTerm2 in its own window.
+// ShowPane returns the command that shows a pane: tmux switches to it when the caller's terminal is
+// in the same server, else attaches to it; iTerm2 shows it in its own window.
 func (o Operator) ShowPane(p spawn.Pane) (argv []string, err error) {
 	program, err := o.muxProgram(p)
 	if err != nil {

@@ -23,16 +23,16 @@ import (
 type Broken struct {
 	Team     string
 	Journal  string // leader, or the instance of a member
-	Member   string // whose it is; "": the leader's
+	Member   string // the owner; "": the leader
 	File     string
 	Line     int
-	Seq      uint64 // of the bad record: what AcknowledgeBreak names
+	Seq      uint64 // of the bad record: the argument of AcknowledgeBreak
 	Why      string
-	Readable uint64 // that stand before it
-	Lost     int    // the bad one and those behind it
+	Readable uint64 // how many records stand before it
+	Lost     int    // the bad record and those after it
 	Bytes    int64
 	SHA256   string
-	// Kept is where the journal is as it was; Members are those that go on, each as a new
+	// Kept is the path of the unchanged journal; Members are those that continue, each as a new
 	// instance, and Dropped those that do not. All are empty until it is acknowledged.
 	Kept         string
 	Members      []string
@@ -40,8 +40,8 @@ type Broken struct {
 	Acknowledged bool
 }
 
-// Break finds the journal of a team that is broken: the leader's, or else that of the
-// first member that has one, or of this member. Nil: those are whole.
+// Break finds a broken journal of a team: the leader's, else that of the first member that has one,
+// or of this member. Nil: none is broken.
 func (o Operator) Break(ctx context.Context, name waggle.TeamName, member string) (*Broken, error) {
 	s, err := o.State(ctx, name)
 	if operator.Broken(err) {
@@ -72,7 +72,7 @@ func (o Operator) LeaderBreak(name waggle.TeamName) (*Broken, *journal.Break, er
 	return findBreak(s, journal.Leader, "", control.NewLeader(nil))
 }
 
-// MemberBreak looks for the break of a member's journal; nil: it is whole.
+// MemberBreak finds the break of a member's journal; nil: it is whole.
 func MemberBreak(s *operator.State, m *control.Member) (*Broken, *journal.Break, error) {
 	return findBreak(s, journal.Name(m.Instance), string(m.Name), control.NewWorker(nil))
 }
@@ -87,13 +87,13 @@ func findBreak(s *operator.State, n journal.Name, member string, fold journal.Fo
 		Members: []string{}, Dropped: []string{}}, at, nil
 }
 
-// Known is the record of it.
+// Known returns the break in the form of a record.
 func (b *Broken) Known(at *journal.Break, kept string) journal.Draft {
 	return journal.Draft{Kind: record.KindAcknowledged, Must: true, Body: record.Acknowledged{Break: &record.KnownBreak{Journal: at.Err.Journal,
 		File: at.Err.File, Line: at.Err.Line, Seq: b.Seq, Why: b.Why, Records: b.Lost, Bytes: b.Bytes, SHA256: b.SHA256, Kept: kept}}}
 }
 
-// Named refuses an acknowledgement of what is not there, or is something else.
+// Named refuses the acknowledgement of a break that does not exist or has another seq.
 func (b *Broken) Named(seq uint64) error {
 	switch {
 	case b == nil:
@@ -104,8 +104,8 @@ func (b *Broken) Named(seq uint64) error {
 	return nil
 }
 
-// Unasked closes the open questions of a member: who waited for an answer has ended, and
-// the new instance asks again.
+// Unasked closes the open requests of a member: the process that waited for an answer has ended,
+// and the new instance asks again.
 func Unasked(l *control.Leader, m *control.Member) (ds []journal.Draft) {
 	for _, q := range l.Pending() {
 		if q.Instance == m.Instance {
@@ -115,8 +115,7 @@ func Unasked(l *control.Leader, m *control.Member) (ds []journal.Draft) {
 	return ds
 }
 
-// Again is a member as a new instance. The entries in its mailbox were for the old
-// instance.
+// Again returns a member as a new instance. The entries in its mailbox were for the old instance.
 func Again(m *control.Member, i record.Instance, box []string) journal.Draft {
 	j := m.Joined
 	j.Instance, j.Baseline = i, box
@@ -143,10 +142,9 @@ func (o Operator) Lying(ctx context.Context, name waggle.TeamName, member waggle
 	return ids, nil
 }
 
-// LatterPolicies are those that stand behind a break, whole in themselves. They only
-// forbid.
+// LatterPolicies returns the readable policies after a break. They only forbid.
 func LatterPolicies(s *operator.State, at *journal.Break) (sets []record.PolicySet) {
-	_ = s.Dir.Journals().Salvage(journal.Leader, func(r journal.Record) { // what cannot be read is not there
+	_ = s.Dir.Journals().Salvage(journal.Leader, func(r journal.Record) { // records that cannot be read are left out
 		var p record.PolicySet
 		if r.Kind == record.KindPolicy && r.Seq > at.Prefix && json.Unmarshal(r.Body, &p) == nil {
 			sets = append(sets, p)
@@ -155,7 +153,7 @@ func LatterPolicies(s *operator.State, at *journal.Break) (sets []record.PolicyS
 	return sets
 }
 
-// GiveBack gives back the tasks of members whose orders are gone.
+// GiveBack releases the tasks of members whose orders are gone.
 func (o Operator) GiveBack(ctx context.Context, s *operator.State, ms []*control.Member, why string) error {
 	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
 	if err != nil {

@@ -16,12 +16,11 @@ import (
 	"waggle/spawn"
 )
 
-// cgroupEnd is how long the end of a control group may take: its processes are killed.
+// cgroupEnd is how long the end of a control group may take after its processes were killed.
 const cgroupEnd = 3 * time.Second
 
-// cgroupsOf lists the control groups of the dead processes of a member that are there.
-// Of the records of those that are not, one stays: all that the member started was in
-// such a group, which is what gc wants to know.
+// cgroupsOf lists the existing control groups of the dead processes of a member. Of the records of
+// removed groups it keeps one: it tells gc that every process of the member was in such a group.
 func cgroupsOf(s *operator.State, m *control.Member) (left []cgroup.Record, err error) {
 	all, err := cgroup.Records(s.Dir.Path, string(m.Instance))
 	for bad := (*cgroup.RecordError)(nil); errors.As(err, &bad); { // it names no group
@@ -31,8 +30,7 @@ func cgroupsOf(s *operator.State, m *control.Member) (left []cgroup.Record, err 
 	}
 	kept := false
 	for _, r := range all {
-		// The check says of an earlier run of the machine that its processes are gone; no
-		// group of it is there.
+		// An error about an earlier boot says that its processes are gone; no group of it exists.
 		switch {
 		case !operator.Gone(spawn.Identity{PID: r.PID, Start: r.Start, Boot: r.Boot}):
 		case r.There():
@@ -46,12 +44,12 @@ func cgroupsOf(s *operator.State, m *control.Member) (left []cgroup.Record, err 
 	return left, err
 }
 
-// endCgroup ends what is left in the control groups of a member whose process has
-// ended: also what no mark and no process group tells from other processes. It never
-// ends a group in which this process or one above it is.
+// endCgroup ends the processes in the control groups of a member whose process has ended, also
+// those that neither mark nor process group identifies. It never ends a group that contains this
+// process or one of its ancestors.
 func (o Operator) endCgroup(ctx context.Context, s *operator.State, m *control.Member, why string) (rung string, err error) {
 	rung = spawn.RungGone
-	list, _ := cgroupsOf(s, m) // what cannot be listed is told by gc
+	list, _ := cgroupsOf(s, m) // gc reports what cannot be listed
 	if len(list) == 0 {
 		return rung, nil
 	}
@@ -93,7 +91,7 @@ func (o Operator) endGroup(ctx context.Context, s *operator.State, m *control.Me
 	return rung, nil
 }
 
-// cgroups finds what is left in the control groups of members whose process has ended.
+// cgroups finds the processes in the control groups of members whose process has ended.
 func (c *collector) cgroups(s *operator.State) (err error) {
 	for _, m := range s.Lead.Members {
 		list, rerr := cgroupsOf(s, m)
@@ -108,12 +106,12 @@ func (c *collector) cgroups(s *operator.State) (err error) {
 func (c *collector) cgroup(s *operator.State, m *control.Member, r cgroup.Record) error {
 	left, err := r.Processes()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // somebody has ended it meanwhile
+		return nil // another process has ended it meanwhile
 	}
 	why := fmt.Sprintf("it is in the control group of pid %d, which is dead", r.PID)
 	for _, pid := range left {
 		if slices.ContainsFunc(c.out.Found, func(g *Garbage) bool { return g.PID == pid }) {
-			continue // it was found by its group or its mark
+			continue // found by its group or its mark already
 		}
 		id, ierr := spawn.Identify(pid)
 		if ierr != nil {
@@ -130,12 +128,11 @@ func (c *collector) cgroup(s *operator.State, m *control.Member, r cgroup.Record
 
 // grouped reports a member that had a control group in this run of the machine.
 func grouped(s *operator.State, m *control.Member, boot string) bool {
-	all, _ := cgroup.Records(s.Dir.Path, string(m.Instance)) // what cannot be read says nothing
+	all, _ := cgroup.Records(s.Dir.Path, string(m.Instance)) // records that cannot be read count as none
 	return slices.ContainsFunc(all, func(r cgroup.Record) bool { return r.Boot == boot })
 }
 
-// DropLeft removes the empty control groups of members that have left a team which goes
-// on.
+// DropLeft removes the empty control groups of members that have left a running team.
 func DropLeft(s *operator.State) {
 	for _, m := range s.Lead.Members {
 		if m.Left == nil || s.Dropped[m.Instance] || m.Process != nil && !operator.Gone(m.Process.ID) {
@@ -146,7 +143,7 @@ func DropLeft(s *operator.State) {
 			err = errors.Join(err, r.Drop())
 		}
 		if err != nil {
-			continue // something is in it: gc says what
+			continue // it contains a process: gc reports it
 		}
 		if s.Dropped == nil {
 			s.Dropped = map[record.Instance]bool{}
@@ -159,7 +156,7 @@ func DropLeft(s *operator.State) {
 // process in it stays: the system refuses to remove it.
 func dropCgroups(s *operator.State) {
 	for _, m := range s.Lead.Members {
-		list, _ := cgroupsOf(s, m) // what cannot be read stays
+		list, _ := cgroupsOf(s, m) // groups that cannot be read stay
 		for _, r := range list {
 			_ = r.Drop()
 		}

@@ -1,11 +1,11 @@
-// Package process starts what members run in, finds it again, and ends it: backends, marks,
-// control groups, worktrees, wrecks of teams, and what was left behind.
+// Package process starts the processes of members, finds and ends them: backends, marks, control
+// groups, worktrees, teams with a broken journal, and what was left behind.
 package process
 
 import "waggle/operator"
 
-// Operator is an operator.Operator with what this package does.
+// Operator is an operator.Operator with the methods of this package.
 type Operator struct{ operator.Operator }
 
-// Of returns the operator of this package.
+// Of returns an Operator of this package.
 func Of(o operator.Operator) Operator { return Operator{o} }

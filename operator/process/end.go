@@ -21,36 +21,36 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// GraceUsual is how long members have to end by handshake when nobody says.
+// GraceUsual is the default time for members to end by handshake.
 const GraceUsual = 10 * time.Second
 
-// What the steps after the handshake may take, all in all less than ten seconds.
-// ladder is for the processes of a member: to end when their input does, by SIGTERM,
-// and to be gone after SIGKILL; leftovers is for what they have left behind.
+// Time limits of the steps after the handshake, in all less than ten seconds. ladder is for the
+// processes of a member: to end after the end of their input, by SIGTERM, and to be gone after
+// SIGKILL; leftovers is for the processes that they have left behind.
 var (
 	Ladder    = spawn.Grace{InputWait: 500 * time.Millisecond, Term: 2 * time.Second, Kill: 1500 * time.Millisecond}
 	leftovers = spawn.Grace{Term: 500 * time.Millisecond, Kill: 500 * time.Millisecond}
 )
 
-// askAgain is how long a rejected shutdown rests before it is asked again.
+// askAgain is the pause between a rejected shutdown and the next request.
 const askAgain = time.Second
 
 // MemberEnd is how a member ended.
 type MemberEnd struct {
 	Member string
-	How    string // handshake, stopped, died; released: waggle does not run it; listed: it is only in the registry
-	// Step is the hardest that was needed: handshake, stdin, term, kill; gone when it
-	// had ended by itself.
+	How    string // handshake, stopped, died; released: waggle does not run it; listed: only the registry has it
+	// Step is the last step that was needed: handshake, stdin, term, kill; gone when it had ended
+	// by itself.
 	Step     string
-	Rejected string // why it did not want to end; "" when it did not say so
+	Rejected string // why it rejected its shutdown; "" without a reason
 	Forced   bool   // it was not asked
-	Answered bool   // it said yes or no
+	Answered bool   // it answered its shutdown request
 	// Worktree is its worktree when that was kept; null: it has none any more.
 	Worktree *operator.KeptWorktree
 }
 
-// Kind says which way it went: None, it agreed, or was not asked; Refused, it refused and
-// was ended; Timeout, it did not answer in time and was ended; Died, it was dead already.
+// Kind is the outcome: None, it agreed, or was not asked; Refused, it refused and was ended;
+// Timeout, it did not answer in time and was ended; Died, it was dead already.
 func (e MemberEnd) Kind() operator.Kind {
 	switch {
 	case e.How == record.LeftDied:
@@ -63,7 +63,7 @@ func (e MemberEnd) Kind() operator.Kind {
 	return operator.Timeout
 }
 
-// endOf reads how a member that has left ended.
+// endOf returns how a member that has left ended.
 func endOf(m *control.Member) MemberEnd {
 	e := MemberEnd{Member: string(m.Name), Rejected: m.Rejected}
 	if m.Left == nil {
@@ -81,11 +81,11 @@ func endOf(m *control.Member) MemberEnd {
 	return e
 }
 
-// endListed is the How of an entry of the registry that no record here is of: it never
-// had a process, and is not asked.
+// endListed is the How of a registry entry without a record: it never had a process, and is not
+// asked.
 const endListed = "listed"
 
-// listed are the entries of a team's registry that have no record here.
+// listed returns the entries of a team's registry that have no record here.
 func (o Operator) listed(ctx context.Context, s *operator.State) (ends []MemberEnd) {
 	cfg, err := o.Registry(ctx, s.Team)
 	if err != nil {
@@ -99,10 +99,10 @@ func (o Operator) listed(ctx context.Context, s *operator.State) (ends []MemberE
 	return ends
 }
 
-// StopForced is why a member is ended that is not asked.
+// StopForced is the reason of an end without a handshake.
 const StopForced = "by force"
 
-// TeamEnd is how a team is to end.
+// TeamEnd are the settings of the end of a team.
 type TeamEnd struct {
 	Reason string
 	Grace  time.Duration
@@ -136,8 +136,8 @@ func (o Operator) EndTeam(ctx context.Context, l *leader.Leader, s *operator.Sta
 	return err
 }
 
-// EndMembers denies what is open, asks every live member to end, and stops those
-// that have not ended within the grace, all at once. tell is called at the end.
+// EndMembers denies the open requests, asks every present member to end, and stops those that have
+// not ended within the grace, all at the same time. report is called at the end.
 func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *operator.State, reason string, grace time.Duration, report func()) error {
 	return o.endMembers(ctx, l, s, TeamEnd{Reason: reason, Grace: grace}, report)
 }
@@ -154,7 +154,7 @@ func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.
 		for range nudges {
 		}
 	}()
-	// A lock that somebody holds costs the words their time, not the end its.
+	// A held mailbox lock delays the messages at most by wordsWait, and the end not at all.
 	words, done := context.WithTimeout(ctx, e.Grace+wordsWait)
 	errs := []error{unheld(words, l.Deny(words)), unheld(words, o.handshakes(words, l, e, nudges))}
 	done()
@@ -164,10 +164,10 @@ func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.
 	return errors.Join(errs...)
 }
 
-// wordsWait is how much longer than the grace the words to members may take.
+// wordsWait is how much longer than the grace the messages to members may take.
 const wordsWait = 500 * time.Millisecond
 
-// unheld leaves out an error that comes from the end of the time for words.
+// unheld leaves out an error that comes from the time limit for messages.
 func unheld(words context.Context, err error) error {
 	if words.Err() != nil || operator.Passing(err) {
 		return nil
@@ -175,7 +175,7 @@ func unheld(words context.Context, err error) error {
 	return err
 }
 
-// handshakes asks every live member to end until all have, or the time is over.
+// handshakes asks every present member to end until all have, or the time is over.
 func (o Operator) handshakes(ctx context.Context, l *leader.Leader, e TeamEnd, nudges <-chan struct{}) error {
 	until := o.Minter.Now().Add(e.Grace)
 	asked := map[waggle.MemberName]time.Time{}
@@ -210,9 +210,9 @@ func (o Operator) handshakes(ctx context.Context, l *leader.Leader, e TeamEnd, n
 	}
 }
 
-// answers reports a member that can be asked to end: it has come up, or may yet, and has
-// not died. Of one that waggle does not run a yes is only what a file says, so it is
-// waited for until its process is gone or the time is over.
+// answers reports a member that can be asked to end: it has come up, or may still, and has not
+// died. The agreement of a member that waggle does not run is only a message in a file, so its
+// process is waited for until it is gone or the time is over.
 func answers(m *control.Member, l *leader.Leader) bool {
 	if m.Trust == record.FileTrust {
 		return m.Died == nil && m.Stopping == nil
@@ -220,7 +220,7 @@ func answers(m *control.Member, l *leader.Leader) bool {
 	return m.Died == nil && m.Stopping == nil && (m.Process != nil || l.Started(m.Instance))
 }
 
-// endRest ends what is left, each in its own time.
+// endRest ends the remaining members, each with its own time limits.
 func (o Operator) endRest(ctx context.Context, l *leader.Leader) error {
 	var rest []*control.Member
 	l.View(func(lead *control.Leader) { rest = lead.Live() })
@@ -237,7 +237,7 @@ func (o Operator) endRest(ctx context.Context, l *leader.Leader) error {
 	return errors.Join(errs...)
 }
 
-// closeInput tells a process of a member that its input ends, when it has a terminal.
+// closeInput closes the input of a member's process, when it has a terminal.
 func (o Operator) closeInput(ctx context.Context, s *operator.State, id spawn.Identity) error {
 	list, err := o.Terminals(s)
 	for _, h := range list {
@@ -250,10 +250,10 @@ func (o Operator) closeInput(ctx context.Context, s *operator.State, id spawn.Id
 
 var errNoTerminal = errors.New("it has no terminal")
 
-// endMarked ends what was started for a member, or below it, and is known by its mark
-// only: it left the tree of the member's process, or that process has not said who it
-// is. What only carries the mark, below somebody who does not, is kept and told. Holders
-// of terminals end by themselves when their process has.
+// endMarked ends the processes that carry a member's mark and descend from the member: they have
+// left the tree of its process, or that process has written no record. A process that carries the
+// mark below another program is kept and noted. Holders of terminals end by themselves after their
+// process.
 func (o Operator) endMarked(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
 	rung = spawn.RungGone
 	if m.Trust == record.FileTrust {
@@ -262,11 +262,11 @@ func (o Operator) endMarked(ctx context.Context, s *operator.State, m *control.M
 	if rung, err = o.endGroups(ctx, s, m); err != nil {
 		return rung, err
 	}
-	defer func() { // last, for it gives nobody time to end
+	defer func() { // last: it kills without a grace
 		r, cerr := o.endCgroup(ctx, s, m, "it was left behind by its member, which ends")
 		rung, err = spawn.Harder(rung, r), errors.Join(err, cerr)
 	}()
-	const rounds = 3 // what is ended may start something meanwhile
+	const rounds = 3 // a process that is being ended may start another
 	for range rounds {
 		left, err := o.ownMarked(s, m)
 		if len(left) == 0 || err != nil {
@@ -293,11 +293,11 @@ func (o Operator) endMarked(ctx context.Context, s *operator.State, m *control.M
 	return rung, nil
 }
 
-// marked lists what carries the mark of a member, but for holders of terminals.
+// marked lists the processes with the mark of a member, without holders of terminals.
 func (o Operator) marked(s *operator.State, m *control.Member) (found []spawn.Marked, err error) {
 	all, err := spawn.AllMarked()
 	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, nil // this system does not tell
+		return nil, nil // this system does not show marks
 	}
 	if err != nil {
 		return nil, err

@@ -29,30 +29,30 @@ import (
 // Kinds of Garbage.
 const (
 	GarbageProcess  = "process"   // a member's process, after the member or its team has ended
-	GarbageCommand  = "command"   // what a command of a member has left behind
-	GarbageHolder   = "holder"    // of a terminal whose process is gone
-	GarbagePane     = "pane"      // of a process that is gone
-	GarbageRecord   = "record"    // of a terminal that is gone
-	GarbageHandover = "hand-over" // that no holder will take; it has an environment in it
-	GarbageSocket   = "socket"    // at which nobody answers
-	GarbageWorktree = "worktree"  // of a member that has left, and clean
-	GarbageMail     = "mail"      // written to a team that is over
+	GarbageCommand  = "command"   // a program that a command of a member has left running
+	GarbageHolder   = "holder"    // the holder of a terminal whose process is gone
+	GarbagePane     = "pane"      // the pane of a process that is gone
+	GarbageRecord   = "record"    // the record of a terminal that is gone
+	GarbageHandover = "hand-over" // a hand-over that no holder will take; it contains an environment
+	GarbageSocket   = "socket"    // a socket at which no process listens
+	GarbageWorktree = "worktree"  // of a member that has left, and without changes
+	GarbageMail     = "mail"      // mail that was written to a team that has ended
 )
 
-// Garbage is one thing that a team has left behind.
+// Garbage is one process or file that a team has left behind.
 type Garbage struct {
 	Kind   string
 	Team   string
-	Member string // "" when it is nobody's
+	Member string // "" when it belongs to no member
 	PID    int    // 0: no process
-	Start  string // of the process, as recorded
+	Start  string // the start time of the process, as recorded
 	Argv   string // what the process runs, in one line
-	Path   string // of a file or a worktree; the pane, and its server's socket
+	Path   string // of a file or a worktree; for a pane its server's socket too
 	Why    string
-	Done   bool // it is gone
+	Done   bool // it has been ended or removed
 	Error  string
 
-	// unused looks again, right before end acts, and gone says what came of it.
+	// unused checks once more, right before end acts; gone checks the result.
 	unused func(context.Context) bool
 	gone   func() bool
 	end    func(context.Context) error
@@ -65,20 +65,20 @@ type Kept struct {
 	Member string
 	Path   string
 	Why    string
-	Do     operator.Next // what to do about it
+	Do     operator.Next // the next step
 }
 
 // Collected is what GC found (commands §4).
 type Collected struct {
 	Found []*Garbage
 	Kept  []Kept
-	// Unseen are members of which something may be left that nothing here can find.
+	// Unseen are members that may have left processes which cannot be found.
 	Unseen []Unseen
 	// Living counts processes in Kept that run for a team whose journal cannot be read.
 	Living int
 }
 
-// Undone counts what could not be ended or removed.
+// Undone counts the items that could not be ended or removed.
 func (c *Collected) Undone() (n int) {
 	for _, g := range c.Found {
 		if !g.Done {
@@ -88,7 +88,7 @@ func (c *Collected) Undone() (n int) {
 	return n
 }
 
-// handoverAge is how old a hand-over must be to have no taker.
+// handoverAge is the age from which on no process will take a hand-over.
 const handoverAge = time.Minute
 
 // GC lists what the teams of this root have left behind, those of one name or all, and
@@ -115,8 +115,7 @@ func (o Operator) GC(ctx context.Context, name waggle.TeamName, act bool) (*Coll
 	return c.out, c.run(ctx, act)
 }
 
-// Sweep ends what is left of a team that has ended, worktrees apart, and says what it
-// was.
+// Sweep ends the processes that an ended team has left, and notes them. It leaves worktrees alone.
 func (o Operator) Sweep(ctx context.Context, s *operator.State, note func(operator.Note)) error {
 	c := &collector{o: o, teams: []*operator.State{s}, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}, Unseen: []Unseen{}}, seen: map[string]bool{}, ended: true}
 	Sweeps(s, note)
@@ -132,9 +131,8 @@ func (o Operator) Sweep(ctx context.Context, s *operator.State, note func(operat
 	return err
 }
 
-// run looks, and ends what it finds when act is set. What is ended may leave
-// something behind itself, and something that was needed is garbage when its user is
-// gone.
+// run searches, and ends what it finds when act is set. It repeats: an ended process may leave
+// others behind, and something in use becomes garbage when its user is gone.
 func (c *collector) run(ctx context.Context, act bool) error {
 	if err := c.look(ctx); err != nil || !act {
 		return err
@@ -159,13 +157,13 @@ type collector struct {
 	o     Operator
 	teams []*operator.State
 	out   *Collected
-	seen  map[string]bool // what is in out, by kind and identity
-	acted int             // so many of Found have been acted on
-	all   bool            // sessions too, which are in no team
-	name  waggle.TeamName // "": every team's
-	ended bool            // the end of a team, which sees to worktrees itself
+	seen  map[string]bool // what out contains, by kind and identity
+	acted int             // how many of Found have been acted on
+	all   bool            // sessions too, which belong to no team
+	name  waggle.TeamName // "": all teams
+	ended bool            // the caller ends the team and handles worktrees itself
 
-	mu sync.Mutex // held while a journal is read; what is ended at once is looked at again at once
+	mu sync.Mutex // held while a journal is read: items that are ended at the same time are checked at the same time
 }
 
 // open reads the journals.
@@ -207,7 +205,7 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 	return nil
 }
 
-// unreadable keeps what runs for a team whose journal cannot be read.
+// unreadable keeps the processes of a team whose journal cannot be read.
 func (c *collector) unreadable(ctx context.Context, k home.Known, why error) error {
 	s, err := c.o.salvage(ctx, k.Dir, k.Team, why)
 	if err != nil {
@@ -223,7 +221,7 @@ func (c *collector) unreadable(ctx context.Context, k home.Known, why error) err
 	return nil
 }
 
-// everLed names the teams that have a journal for this root.
+// everLed returns the teams that have a journal for this root.
 func (o Operator) everLed() (names []string) {
 	known, _ := o.Home.List()
 	for _, k := range known {
@@ -234,7 +232,7 @@ func (o Operator) everLed() (names []string) {
 	return names
 }
 
-// look adds what is garbage now.
+// look adds the present garbage.
 func (c *collector) look(ctx context.Context) error {
 	marked, err := spawn.AllMarked()
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -278,7 +276,7 @@ func (c *collector) look(ctx context.Context) error {
 	return nil
 }
 
-// find adds a thing that is not there yet; id tells it from others of its kind.
+// find adds an item that is not in out yet; id distinguishes it from others of its kind.
 func (c *collector) find(s *operator.State, id string, g Garbage) {
 	id = g.Kind + " " + id
 	if c.seen[id] {
@@ -295,8 +293,8 @@ func (c *collector) keep(k Kept) {
 	}
 }
 
-// over says why nothing of a member is needed any more, "" when it may be. m is nil
-// for what is nobody's.
+// over returns why nothing of a member is needed any more, "" when something may be. m is nil for
+// an item of no member.
 func over(s *operator.State, m *control.Member) string {
 	switch {
 	case s.Lead.Ended != nil:
@@ -307,7 +305,7 @@ func over(s *operator.State, m *control.Member) string {
 	return ""
 }
 
-// isOver is over as the journal has it at this moment, of a member.
+// isOver is over for a member, with the journal read again.
 func (c *collector) isOver(ctx context.Context, s *operator.State, i record.Instance) bool {
 	return c.now(ctx, s, func() bool {
 		m, _ := s.Lead.ByInstance(i)
@@ -315,7 +313,7 @@ func (c *collector) isOver(ctx context.Context, s *operator.State, i record.Inst
 	})
 }
 
-// now asks a journal that is up to date; no when it cannot be read.
+// now calls a check with the journal read again; false when it cannot be read.
 func (c *collector) now(ctx context.Context, s *operator.State, ask func() bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -337,14 +335,14 @@ func (c *collector) processes(s *operator.State) {
 	}
 }
 
-// process adds one process; unused says at the last moment that nobody needs it.
+// process adds one process; unused is called right before it is ended.
 func (c *collector) process(s *operator.State, m *control.Member, kind string, id spawn.Identity, why string, unused func(context.Context) bool) {
 	g := Garbage{Kind: kind, PID: id.PID, Start: id.Start, Argv: program(spawn.Argv(id.PID)), Why: why,
 		unused: unused, gone: func() bool { return !id.Alive() },
 		end: func(ctx context.Context) error {
 			g := spawn.Grace{}
 			if c.ended {
-				g = leftovers // whoever ends a team waits for it
+				g = leftovers // the process that ends a team waits for it
 			}
 			_, err := spawn.StopTree(ctx, id, g)
 			return err
@@ -352,7 +350,7 @@ func (c *collector) process(s *operator.State, m *control.Member, kind string, i
 	if m != nil {
 		g.Member = string(m.Name)
 	}
-	// One process may be found as more than one thing.
+	// one process may be found in two ways
 	at := fmt.Sprintf("%d %s", id.PID, id.Start)
 	if c.seen[at] {
 		return
@@ -361,9 +359,9 @@ func (c *collector) process(s *operator.State, m *control.Member, kind string, i
 	c.find(s, at, g)
 }
 
-// commands finds what carries the mark of a member that has ended, and what the
-// commands of a dead process left behind. Of a member that may go on, what lives
-// below a living process is its own. What only carries the mark is kept.
+// commands finds the processes that carry the mark of a member that has ended, and those that the
+// commands of a dead process left behind. Processes below a living process of a member that may
+// continue are in use. A process that only carries the mark is kept.
 func (c *collector) commands(s *operator.State, marked []spawn.Marked) error {
 	recorded, err := c.o.recorded(s)
 	for _, m := range s.Lead.Members {
@@ -396,8 +394,8 @@ func (c *collector) commands(s *operator.State, marked []spawn.Marked) error {
 	return err
 }
 
-// groups finds what runs in the recorded process groups of a member's commands when its
-// process is dead. It needs no mark.
+// groups finds the processes in the recorded process groups of a member's commands when its process
+// is dead. It needs no mark.
 func (c *collector) groups(s *operator.State, m *control.Member) error {
 	if m.Process == nil || m.Channel != "" || !operator.Gone(m.Process.ID) {
 		return nil
@@ -424,14 +422,14 @@ func (c *collector) terminals(_ context.Context, s *operator.State) error {
 			why = "its process is gone, and its member has another"
 		}
 		if why == "" || h.Process.Alive() {
-			continue // needed, or a process that is found as such
+			continue // in use, or found as a process already
 		}
 		unused := func(ctx context.Context) bool {
 			return !h.Process.Alive() && c.now(ctx, s, func() bool { m := owns(s, h.Process); return m == nil || over(s, m) != "" })
 		}
 		if h.Place.Holder != nil && h.Place.Holder.Alive() {
 			c.process(s, m, GarbageHolder, *h.Place.Holder, why, unused)
-			continue // its pane and its record are garbage when it has ended
+			continue // its pane and its record are garbage after it has ended
 		}
 		g := Garbage{Kind: GarbageRecord, Path: h.Record(), Why: why, unused: unused, gone: missing(h.Record())}
 		program := ""
@@ -454,7 +452,7 @@ func (c *collector) terminals(_ context.Context, s *operator.State) error {
 	return err
 }
 
-// owns is the member whose newest process this is, nil when it is none's.
+// owns returns the member whose newest process this is, nil for none.
 func owns(s *operator.State, id spawn.Identity) *control.Member {
 	for _, m := range s.Lead.Members {
 		if m.Process != nil && operator.SameProcess(m.Process.ID, id) {
@@ -464,7 +462,7 @@ func owns(s *operator.State, id spawn.Identity) *control.Member {
 	return nil
 }
 
-// handovers finds those that no holder will take.
+// handovers finds the hand-overs that no holder will take.
 func (c *collector) handovers(_ context.Context, s *operator.State) error {
 	old := c.o.Minter.Now().Add(-handoverAge)
 	files, err := terminal.Untaken(s.Dir.Processes(), old)
@@ -475,7 +473,7 @@ func (c *collector) handovers(_ context.Context, s *operator.State) error {
 	return err
 }
 
-// sockets finds those of a team that has ended at which nobody answers.
+// sockets finds the sockets of an ended team at which no process listens.
 func (c *collector) sockets(_ context.Context, s *operator.State) error {
 	if s.Lead.Ended == nil {
 		return nil
@@ -489,8 +487,8 @@ func (c *collector) sockets(_ context.Context, s *operator.State) error {
 	return err
 }
 
-// worktrees finds the clean ones of members that have ended; the others are kept, and
-// it is said why.
+// worktrees finds the worktrees without changes of members that have ended; it keeps the others
+// with the reason.
 func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
 	store := c.o.worktrees(s)
 	recs, err := store.List()
@@ -502,7 +500,7 @@ func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
 		m, ok := s.Lead.ByInstance(i)
 		why := over(s, m)
 		if !ok && s.Lead.Ended == nil || why == "" {
-			continue // a join in progress, or somebody works there
+			continue // a join is in progress, or a process works there
 		}
 		k := Kept{Kind: GarbageWorktree, Team: string(s.Team), Member: r.Member, Path: r.Tree.Path}
 		st, err := store.Git.Status(ctx, r.Tree)
@@ -521,7 +519,7 @@ func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
 			end: func(ctx context.Context) error {
 				err := store.Remove(ctx, r.Tree)
 				var unknown *worktree.UnknownError
-				if errors.As(err, &unknown) { // somebody else has removed it
+				if errors.As(err, &unknown) { // another process has removed it
 					return nil
 				}
 				return err
@@ -530,7 +528,7 @@ func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
 	return nil
 }
 
-// interrupted says of a team whose processes are dead that it can be brought back.
+// interrupted keeps a team whose processes are dead and that a resume can continue.
 func (c *collector) interrupted(s *operator.State) {
 	if s.Lead.Ended != nil {
 		return
@@ -548,12 +546,12 @@ func (c *collector) interrupted(s *operator.State) {
 	}
 }
 
-// act ends what was found since it was called last: processes first, all at once,
-// then what they may have held. It returns how many there were.
+// act ends the items that were found since the last call: processes first, all at once, then what
+// they may have held. It returns their number.
 func (c *collector) act(ctx context.Context) int {
 	fresh := c.out.Found[c.acted:]
 	c.acted = len(c.out.Found)
-	// Each waits out a grace; how many at once is bounded by what a look costs.
+	// Each waits for its grace. The bound limits the cost of reading the process table.
 	const atOnce = 16
 	room := make(chan struct{}, atOnce)
 	var wg sync.WaitGroup
@@ -576,7 +574,7 @@ func (c *collector) act(ctx context.Context) int {
 	return len(fresh)
 }
 
-// act ends one thing, if it still is garbage: what is gone already is done.
+// act ends one item, if it is still garbage. An item that is gone already counts as done.
 func (g *Garbage) act(ctx context.Context) {
 	var err error
 	switch {
@@ -595,7 +593,7 @@ func (g *Garbage) act(ctx context.Context) {
 	g.Done = err == nil
 }
 
-// missing reports a path at which nothing is.
+// missing returns a check that a path does not exist.
 func missing(path string) func() bool {
 	return func() bool {
 		_, err := os.Lstat(path)

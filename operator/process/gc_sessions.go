@@ -8,14 +8,13 @@ import (
 	"waggle/operator/decide"
 )
 
-// GarbageSession is what is kept of a session that has ended.
+// GarbageSession is the journal of a session that has ended.
 const GarbageSession = "session"
 
-// sessionAge is how long what a session asked is kept after its end.
+// sessionAge is how long a session's journal is kept after its end.
 const sessionAge = 30 * 24 * time.Hour
 
-// sessions finds what is kept of sessions that ended long ago. One that cannot be read
-// is kept.
+// sessions finds the journals of sessions that ended long ago. One that cannot be read is kept.
 func (c *collector) sessions() {
 	store, live := session.At(c.o.Home.Path, c.o.Minter.Now), session.Looking(c.o.Ancestors)
 	before := c.o.Minter.Now().Add(-sessionAge)

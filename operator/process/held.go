@@ -10,14 +10,14 @@ import (
 	"waggle/operator"
 )
 
-// endHeld ends the members of a team that this process leads, whose journal is broken, by
-// the records of their processes. Their end is on no record.
+// endHeld ends the members of a team that this process leads and whose journal is broken, by the
+// records of their processes. Their end cannot be recorded.
 func (o Operator) endHeld(ctx context.Context, s *operator.State, l *leader.Leader, why error) error {
 	w, err := o.Wreck(ctx, s.Team)
 	if err != nil {
 		return errors.Join(why, err)
 	}
-	if w == nil { // this process has read more than what is there now
+	if w == nil { // this process has read records that the journal has lost
 		w = &operator.State{Dir: s.Dir, Team: s.Team, Journal: journal.NewMemory(string(s.Dir.UID), journal.Leader, o.Minter.Now).Open(control.NewLeader(nil)), Lead: s.Lead, Broken: why}
 	}
 	for _, m := range w.Lead.Live() {

@@ -16,12 +16,12 @@ import (
 	"waggle/worker"
 )
 
-// ownAgents are the agents whose code is waggle's: what runs in the leader's process
-// can end all of it.
+// ownAgents are the agents whose code is waggle's: the leader's process can end everything that
+// they run.
 var ownAgents = []string{"script", "llm"}
 
-// Alone is the backend of a member of a job that nobody attends: with auto, agents of
-// our own work in this process, where starting one costs next to nothing.
+// Alone returns the backend of a member of a job without a person: with auto, waggle's own agents
+// run in this process, where a start is cheap.
 func Alone(m teamfile.FileMember) string {
 	if m.Backend == operator.BackendAuto && slices.Contains(ownAgents, m.Agent) {
 		return operator.BackendInProcess
@@ -36,8 +36,8 @@ func (o Operator) inside(s *operator.State, i record.Instance) spawn.Backend {
 	})
 }
 
-// exitOf is how a worker in this process has ended, as it would have as a process. out
-// is told of what went wrong.
+// exitOf returns the exit of a worker in this process in the form of a process's exit. It writes
+// errors to out.
 func exitOf(err error, out io.Writer) spawn.Exit {
 	if p := caught.Of(err); p != nil {
 		return spawn.Exit{Code: -1, Panic: p.Error()} // the worker has logged its stack
@@ -57,9 +57,10 @@ func exitOf(err error, out io.Writer) spawn.Exit {
 	return spawn.Exit{Code: worker.ExitFailed}
 }
 
-// workInside is a worker's whole life in this process.
+// workInside runs a worker in this process from start to end.
 func (o Operator) workInside(ctx context.Context, s *operator.State, i record.Instance, spec spawn.Spec, out io.Writer) (err error) {
-	// What its commands leave behind stays below this process, by which it is known.
+	// As a subreaper this process becomes the parent of the programs that commands leave behind, by
+	// which they are found.
 	if err := spawn.Subreaper(); err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (o Operator) workInside(ctx context.Context, s *operator.State, i record.In
 	if err != nil {
 		return err
 	}
-	// Deferred, so that the lease is given back when Run panics.
+	// deferred, so that the lease is released when Run panics
 	defer func() {
 		_, rerr := spawn.ReapOrphans()
 		if errors.Is(rerr, errors.ErrUnsupported) {

@@ -19,8 +19,8 @@ func (o Operator) Lead(ctx context.Context, s *operator.State) (*leader.Leader, 
 	return o.LeadAs(ctx, s, o.LeaderOptions(s, true))
 }
 
-// LeadAs takes the leader lease. A command that only passes has it for a moment, and is
-// waited for; a process that leads is not.
+// LeadAs takes the leader lease. It waits for a command that leads for one pass, and not for a
+// process that leads.
 func (o Operator) LeadAs(ctx context.Context, s *operator.State, lo leader.Options) (*leader.Leader, error) {
 	late := time.NewTimer(leaseWait)
 	defer late.Stop()
@@ -47,7 +47,7 @@ func (o Operator) LeadAs(ctx context.Context, s *operator.State, lo leader.Optio
 	}
 }
 
-// LeaderOptions is how a process leads: for a job, or to keep the team up.
+// LeaderOptions returns the options of a leader: for a job, or to keep the team up.
 func (o Operator) LeaderOptions(s *operator.State, job bool) leader.Options {
 	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Log: o.Log, Observe: o.Observe, Agent: o.Agent,
 		Dismiss: job, Supervise: !job, Patience: o.Patience,

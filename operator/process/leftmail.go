@@ -13,9 +13,9 @@ import (
 	"waggle/team"
 )
 
-// MailLeft archives a directory that has a team's name and no registry: mail that was
-// written after the team's end. It returns the archive's path, "" when there is no
-// such directory. The name must have no journal here that goes on.
+// MailLeft archives a directory that has a team's name and no registry: mail that was written after
+// the team's end. It returns the archive's path, "" when there is no such directory. The name must
+// have no journal of a present team here.
 func (o Operator) MailLeft(ctx context.Context, name waggle.TeamName) (place string, err error) {
 	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
@@ -31,8 +31,7 @@ func (o Operator) MailLeft(ctx context.Context, name waggle.TeamName) (place str
 	return place, reg.MoveTo(ctx, place, false)
 }
 
-// inTheWay puts away what has the name of the team's directory and is none: a file, a
-// link, a FIFO.
+// inTheWay archives a file, link or FIFO that has the name of the team's directory.
 func (o Operator) inTheWay(name waggle.TeamName) (place string, err error) {
 	info, err := os.Lstat(o.Root.TeamDir(name))
 	if err != nil || info.IsDir() {
@@ -60,8 +59,7 @@ func (o Operator) NewLeftoverDir(name waggle.TeamName) (string, error) {
 	return o.NewArchiveDir(o.Home.Leftover(o.RootURL, name))
 }
 
-// LeftMail lists the directories of teams that are over and to which somebody wrote
-// since, those of one name or all.
+// LeftMail lists the directories with mail for teams that have ended, those of one name or all.
 func (o Operator) LeftMail(ctx context.Context, name waggle.TeamName) (names []waggle.TeamName, err error) {
 	left, err := o.Root.Leftovers()
 	if err != nil {
@@ -78,7 +76,7 @@ func (o Operator) LeftMail(ctx context.Context, name waggle.TeamName) (names []w
 	return names, nil
 }
 
-// leftMail finds directories of teams that are over and to which somebody wrote since.
+// leftMail finds the directories with mail for teams that have ended.
 func (c *collector) leftMail(ctx context.Context, name waggle.TeamName) error {
 	left, err := c.o.LeftMail(ctx, name)
 	for _, n := range left {

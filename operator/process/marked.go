@@ -9,9 +9,8 @@ import (
 	"waggle/spawn"
 )
 
-// recorded lists the processes of a team that are on record: those of its members, the
-// holders of their terminals, and who leads it. What lives below one of them is the
-// team's.
+// recorded lists the recorded processes of a team: those of its members, the holders of their
+// terminals, and the one that leads. Processes below them are the team's.
 func (o Operator) recorded(s *operator.State) ([]spawn.Identity, error) {
 	var ids []spawn.Identity
 	for _, m := range s.Lead.Members {
@@ -31,8 +30,7 @@ func (o Operator) recorded(s *operator.State) ([]spawn.Identity, error) {
 	return ids, err
 }
 
-// Sweeps is how a team's sweeps say what they end and what they leave. It is given to
-// whoever ends members, and may be called from several goroutines.
+// Sweeps sets the function that gets the notes of a team's sweeps. Several goroutines may call it.
 func Sweeps(s *operator.State, note func(operator.Note)) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -41,12 +39,12 @@ func Sweeps(s *operator.State, note func(operator.Note)) {
 	}
 }
 
-// sweptOff says once that a process was ended.
+// sweptOff notes once that a process was ended.
 func sweptOff(s *operator.State, member string, pid int, argv, why string) {
 	sayOnce(s, operator.Note{What: operator.NoteSwept, Member: member, Text: fmt.Sprintf("pid %d (%s): %s", pid, argv, why)})
 }
 
-// leftAlone says once that a process with a member's mark is not the member's.
+// leftAlone notes once that a process with a member's mark is not the member's.
 func leftAlone(s *operator.State, member string, p spawn.Marked) {
 	sayOnce(s, operator.Note{What: operator.NoteNotOurs, Member: member, Text: notMarked(p)})
 }
@@ -64,16 +62,16 @@ func sayOnce(s *operator.State, n operator.Note) {
 	s.Note(n)
 }
 
-// notMarked says why a process with a mark is kept.
+// notMarked returns why a process with a mark is kept.
 func notMarked(p spawn.Marked) string {
 	return fmt.Sprintf("pid %d (%s) has the member's mark in its environment, but runs below pid %d (%s), which has not: it is not ended",
 		p.ID.PID, program(p.Argv), p.Foreign.PID, program(spawn.Argv(p.Foreign.PID)))
 }
 
-// maxProgram is how much is shown of what a process runs.
+// maxProgram is how many characters of a command line are shown.
 const maxProgram = 200
 
-// program is what a process runs, in one line, fit to be shown.
+// program returns the command line of a process as one visible line.
 func program(argv []string) string {
 	text := operator.Visible(strings.Join(argv, " "))
 	switch {
@@ -85,8 +83,8 @@ func program(argv []string) string {
 	return text
 }
 
-// ownMarked lists what carries a member's mark and is the member's, but for holders of
-// terminals; what is somebody else's is told.
+// ownMarked lists the processes that carry a member's mark and are the member's, without holders of
+// terminals; it notes those that are not.
 func (o Operator) ownMarked(s *operator.State, m *control.Member) (own []spawn.Marked, err error) {
 	all, err := o.marked(s, m)
 	if err != nil || len(all) == 0 {

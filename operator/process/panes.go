@@ -10,28 +10,29 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// Panes watches the multiplexer that shows members, so that whoever leads hears at
-// once of a pane that ends or is closed.
+// Panes watches the multiplexer that shows members, and sends the process that leads an event when
+// a pane ends or is closed.
 type Panes struct {
 	o      Operator
 	s      *operator.State
 	Events chan terminal.Event
-	server spawn.Identity // that is watched; zero: none
+	server spawn.Identity // the watched server; zero: none
 	names  map[string]string
 	gone   chan struct{} // closed when the watch has ended
 	Wg     sync.WaitGroup
 }
 
-// paneEvents is how many events may wait; what does not fit is seen by the next pass.
+// paneEvents is how many events may wait. The next pass finds what an event that does not fit would
+// have reported.
 const paneEvents = 64
 
-// Panes is a watch that has not begun.
+// Panes returns a watch that has not started.
 func (o Operator) Panes(s *operator.State) *Panes {
 	return &Panes{o: o, s: s, Events: make(chan terminal.Event, paneEvents), names: map[string]string{}}
 }
 
-// Watch begins to watch the tmux server that members are shown in, unless it does so
-// already, and learns whose panes they are. The goroutine ends with ctx; wait for it.
+// Watch starts a watch of the tmux server that shows members, unless one runs, and reads whose
+// panes they are. The goroutine ends with ctx; the caller waits for it.
 func (p *Panes) Watch(ctx context.Context) error {
 	held, err := p.o.Terminals(p.s)
 	if err != nil {
@@ -59,7 +60,7 @@ func (p *Panes) Watch(ctx context.Context) error {
 	opts, gone := terminal.WatchOptions{Program: program, Env: p.o.Environ, Socket: at.Socket, Server: at.Server}, p.gone
 	p.Wg.Go(func() {
 		defer close(gone)
-		_ = terminal.Watch(ctx, opts, func(e terminal.Event) { // without it the passes see the same, later
+		_ = terminal.Watch(ctx, opts, func(e terminal.Event) { // without the watch the passes find the same, later
 			select {
 			case p.Events <- e:
 			default:
@@ -69,7 +70,7 @@ func (p *Panes) Watch(ctx context.Context) error {
 	return nil
 }
 
-// over reports that the watch has ended, as when its server has.
+// over reports that the watch has ended, for example with its server.
 func (p *Panes) over() bool {
 	select {
 	case <-p.gone:
@@ -79,7 +80,7 @@ func (p *Panes) over() bool {
 	}
 }
 
-// Note says what an event means to a person; the zero Note: nothing.
+// Note describes an event for a person; the zero Note: it needs no note.
 func (p *Panes) Note(e terminal.Event) operator.Note {
 	name, ours := p.names[e.Pane]
 	switch {

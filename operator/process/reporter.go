@@ -15,12 +15,12 @@ import (
 type Reporter struct {
 	S        *operator.State
 	now      func() time.Time
-	To       func(operator.Note) // nil: nobody is told
-	reported map[string]bool     // what was
-	Died     func(name string)   // is told of a member that has died; may be nil
+	To       func(operator.Note) // nil: events are dropped
+	reported map[string]bool     // the keys of the reported events
+	Died     func(name string)   // gets the name of a member that has died; may be nil
 }
 
-// Reporter is one that has told nothing yet.
+// Reporter returns a Reporter that has reported nothing yet.
 func (o Operator) Reporter(s *operator.State, to func(operator.Note)) *Reporter {
 	return &Reporter{S: s, now: o.Minter.Now, To: to, reported: map[string]bool{}}
 }
@@ -40,7 +40,7 @@ func (t *Reporter) Once(key string, n operator.Note) {
 	}
 }
 
-// Mute marks what is on record already as told.
+// Mute marks all recorded events as reported.
 func (t *Reporter) Mute() {
 	to := t.To
 	t.To = nil
@@ -48,7 +48,7 @@ func (t *Reporter) Mute() {
 	t.To = to
 }
 
-// Report appends what is new on record.
+// Report notes the events that were recorded since the last call.
 func (t *Reporter) Report() {
 	lead := t.S.Lead
 	for _, m := range lead.Members {
@@ -74,7 +74,7 @@ func (t *Reporter) Report() {
 	}
 }
 
-// request tells what became of a request.
+// request notes the changes of a request.
 func (t *Reporter) request(q *control.Request) {
 	m, _ := t.S.Lead.ByInstance(q.Instance)
 	key := string(q.Instance) + string(q.Kind) + string(q.ID)
@@ -87,7 +87,7 @@ func (t *Reporter) request(q *control.Request) {
 	}
 }
 
-// deathText says how a member's process ended, and what becomes of it.
+// deathText says how a member's process ended, and whether it is restarted.
 func deathText(m *control.Member, now time.Time) string {
 	d := m.Died
 	what := cmp.Or(d.Detail, "its process is gone")

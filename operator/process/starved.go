@@ -13,11 +13,11 @@ import (
 	"waggle/spawn"
 )
 
-// short reports an error of a machine that has too little of something: what is to be
-// recorded cannot be now. Ending processes does not wait for that.
+// short reports an error of a machine that lacks a resource, so that nothing can be recorded now.
+// Processes are ended all the same.
 func short(err error) bool { return poll.Lack(err) != nil }
 
-// lack names what there is too little of.
+// lack returns the missing resource.
 func lack(err error) error { return cmp.Or(poll.Lack(err), err) }
 
 // stopUnrecorded ends the processes of one member when its end cannot be recorded.
@@ -40,15 +40,15 @@ func (o Operator) stopUnrecorded(ctx context.Context, s *operator.State, m *cont
 	return &MemberEnd{Member: string(m.Name), How: how, Step: rung, Forced: true}, nil
 }
 
-// downUnrecorded ends the processes of a team when its end cannot be recorded: the one
-// that leads first, which would start others.
+// downUnrecorded ends the processes of a team when its end cannot be recorded: the one that leads
+// first, which would restart others.
 func (o Operator) downUnrecorded(ctx context.Context, s *operator.State, so StopOptions, why error) (*DownResult, error) {
 	if p := s.Lead.Led; p != nil && p.ID.Alive() {
 		if _, err := spawn.Stop(ctx, p.ID, Ladder); err != nil {
 			return nil, errors.Join(why, fmt.Errorf("the process that leads: %w", err))
 		}
 	}
-	mem, err := o.salvage(ctx, s.Dir, s.Team, why) // what is on disk, with a journal in memory
+	mem, err := o.salvage(ctx, s.Dir, s.Team, why) // the records on disk, with a journal in memory
 	if mem == nil {
 		return nil, errors.Join(why, err)
 	}

@@ -26,10 +26,10 @@ type StopOptions struct {
 	Note  func(operator.Note) // may be nil
 }
 
-// Stop ends one member: it is asked, and asked again when it refuses, until the grace
-// is over; then its processes are ended by SIGTERM and SIGKILL to its groups, within
-// ten seconds more, and its end is verified and on record. It works with and without
-// a process that leads. A member that waggle does not run is asked and let go.
+// Stop ends one member. It asks the member, and asks again after a refusal, until the grace is
+// over. Then it ends the member's processes by SIGTERM and SIGKILL to their groups, within ten
+// seconds more, verifies and records the end. It works with and without a process that leads. A
+// member that waggle does not run is asked and released.
 func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
 	o.Patience = endPatience
 	end, err := o.stop(ctx, name, member, so)
@@ -93,7 +93,7 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 	return &end, errors.Join(err, o.CloseTerminals(ctx, s, func(other *control.Member) bool { return other == m }))
 }
 
-// stopping is one member on its way out.
+// stopping is the end of one member in progress.
 type stopping struct {
 	o      Operator
 	s      *operator.State
@@ -102,7 +102,7 @@ type stopping struct {
 	report func()
 }
 
-// ask asks the member to end until it has, it cannot hear, or the time is over.
+// ask asks the member to end until it has, cannot receive the request, or the time is over.
 func (st *stopping) ask(ctx context.Context, until time.Time) error {
 	var asked time.Time
 	words, done := context.WithTimeout(ctx, until.Sub(st.o.Minter.Now())+wordsWait)
@@ -143,7 +143,7 @@ func (st *stopping) order(ctx context.Context) error {
 	return err
 }
 
-// end ends the processes, and waits until that is on record.
+// end ends the processes, and waits until that is recorded.
 func (st *stopping) end(ctx context.Context, force bool) (rung string, err error) {
 	why := "it did not end by itself"
 	if force {
@@ -169,7 +169,7 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 		case st.m.Left != nil:
 			return rung, nil
 		case st.m.Trust == record.FileTrust, st.m.Process == nil, !st.o.Minter.Now().Before(until) && !st.m.Process.ID.Inside:
-			return rung, st.let(ctx, rung) // nobody else says it
+			return rung, st.let(ctx, rung) // no other process records it
 		case !st.o.Minter.Now().Before(until):
 			return "", &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, which has not ended it", st.m.Name, st.m.Process.ID.PID),
 				Next: operator.NextDownWithProcess.With()}
@@ -182,8 +182,8 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 	}
 }
 
-// climb ends the processes of a member that waggle runs, step by step, and puts on
-// record what that took: whoever leads waits for it.
+// climb ends the processes of a member that waggle runs, step by step, and records the last step,
+// which the process that leads waits for.
 func (st *stopping) climb(ctx context.Context) (rung string, err error) {
 	p := st.m.Process
 	if st.m.Trust == record.FileTrust || p != nil && p.ID.Inside {
@@ -206,7 +206,7 @@ func (st *stopping) climb(ctx context.Context) (rung string, err error) {
 	return rung, err
 }
 
-// notOurs explains a process that waggle does not signal.
+// notOurs explains that waggle does not signal the process.
 func notOurs(m *control.Member, err error) error {
 	if !errors.Is(err, spawn.ErrNotOurs) {
 		return err
@@ -215,7 +215,7 @@ func notOurs(m *control.Member, err error) error {
 		Advice: "this command runs inside of it, or somebody else runs it: end it where it was started"}
 }
 
-// let records the end of the member, and gives back what it held.
+// let records the end of the member, and releases its tasks and worktree.
 func (st *stopping) let(ctx context.Context, rung string) error {
 	_, err := st.s.Journal.Append(ctx, st.o.Writer(), func() ([]journal.Draft, error) { return st.s.Lead.Let(st.m, st.m.How(), rung), nil })
 	if err != nil {
@@ -233,13 +233,12 @@ type DownResult struct {
 	State   string // ended
 	Members []MemberEnd
 	Archive string
-	// Worktrees are those of its members that were kept, because of what is in them.
+	// Worktrees are the kept worktrees of its members.
 	Worktrees []operator.KeptWorktree
 }
 
-// Kind says which way it went: None, every member that could be asked agreed, or none was
-// asked; Refused, one refused and was ended; Timeout, one did not answer in time and was
-// ended.
+// Kind is the outcome: None, every member that could be asked agreed, or none was asked; Refused,
+// one refused and was ended; Timeout, one did not answer in time and was ended.
 func (d *DownResult) Kind() operator.Kind {
 	kind := operator.None
 	for _, m := range d.Members {
@@ -250,12 +249,12 @@ func (d *DownResult) Kind() operator.Kind {
 	return kind
 }
 
-// Down ends a team: every member by handshake within the grace, then by signal. When
-// a process leads the team it is told to do so; one that does not is ended by its
-// recorded identity. What the team was is archived.
+// Down ends a team: every member by handshake within the grace, then by signal. A process that
+// leads the team is asked to do so; one that does not is ended by its recorded identity. The team's
+// files are archived.
 //
-// By force it needs the process records only: where the journal, or a lock, cannot be
-// used, every process on record is ended, and the journals are put aside, whole.
+// With Force it needs only the process records: where the journal, or a lock, cannot be used, it
+// ends every recorded process, and moves the whole journals aside.
 func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions) (*DownResult, error) {
 	o.Patience = endPatience
 	d, err := o.down(ctx, name, so)
@@ -297,7 +296,7 @@ func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions
 	} else if err != nil {
 		return nil, err
 	}
-	if !s.Tidied { // the process that led has seen to them, and told nobody here
+	if !s.Tidied { // the process that led has handled them, and noted nothing here
 		if err := o.TidyWorktrees(ctx, o.Reporter(s, so.Note)); err != nil {
 			return nil, err
 		}
@@ -343,12 +342,12 @@ func (o Operator) IsLed(s *operator.State) (bool, error) {
 	return false, release()
 }
 
-// endLed has the process that leads end the team; done says that it has. A process
-// that does not do it in time is ended.
+// endLed has the process that leads end the team; done reports that it has. A process that does not
+// in time is ended.
 func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions) (done bool, err error) {
 	if s.Lead.Led == nil || !s.Lead.Led.ID.Alive() {
 		if o.Await(ctx, leaseWait, func() bool { led, err := o.IsLed(s); return err == nil && !led }) {
-			return false, nil // it only passed
+			return false, nil // the process led for one pass only
 		}
 		return false, &operator.Error{Kind: operator.Locked, Op: "down", Msg: fmt.Sprintf("team %s is led by a process that is not on record", s.Team), Advice: "end that program first"}
 	}
@@ -366,8 +365,8 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	if !so.Force {
 		limit += grace
 	}
-	ended, own := false, leading.PID == o.PID // this program leads it, and goes on after the team
-	var free time.Time                        // since when nobody leads; zero: somebody does
+	ended, own := false, leading.PID == o.PID // this program leads the team, and continues after its end
+	var free time.Time                        // when the lease became free; zero: it is held
 	o.Await(ctx, limit, func() bool {
 		if s.Journal.Refresh(ctx) == nil {
 			r.Report()
@@ -381,13 +380,13 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 			case free.IsZero():
 				free = now
 			}
-			// Who leads lets go before it puts the team away.
+			// The leader releases the lease before it archives the team.
 			ended = o.away(s) || !free.IsZero() && now.Sub(free) > leaseWait
 			return ended
 		}
 		life, err := leading.State()
 		ended = err == nil && life == spawn.Gone
-		return ended || err == nil && life == spawn.Stopped // which does nothing more
+		return ended || err == nil && life == spawn.Stopped // a stopped process does nothing more
 	})
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -411,14 +410,14 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	return true, o.Sweep(ctx, s, so.Note)
 }
 
-// away reports that the team has ended and was put away.
+// away reports that the team has ended and was archived.
 func (o Operator) away(s *operator.State) bool {
 	_, err := team.Open(o.Root, s.Team, team.Options{})
 	_, gone := errors.AsType[*team.NotFoundError](err)
 	return s.Lead.Ended != nil && gone
 }
 
-// EndAll leads a team for as long as its end takes.
+// EndAll leads a team for the duration of its end.
 func (o Operator) EndAll(ctx context.Context, s *operator.State, grace time.Duration, force bool, note func(operator.Note)) error {
 	if s.Lead.Ended != nil {
 		return nil

@@ -19,9 +19,8 @@ type LeftTool struct {
 	Argv string
 }
 
-// LeftTools lists what the tools of a member's dead processes left running: what is in
-// their recorded groups, and what carries the mark of a command whose worker is dead and
-// is the member's own.
+// LeftTools lists the commands that a member's dead processes left running: those in their recorded
+// groups, and those with the mark of a command whose worker is dead and was the member's.
 func (o Operator) LeftTools(s *operator.State, m *control.Member, marked []spawn.Marked) (signs []LeftTool, err error) {
 	tools, err := worker.Tools(s.Dir, m.Instance)
 	for _, t := range tools {
@@ -42,14 +41,14 @@ func (o Operator) LeftTools(s *operator.State, m *control.Member, marked []spawn
 	return signs, errors.Join(err, rerr)
 }
 
-// swept is a process and what it was started as.
+// swept is a process and its command line.
 type swept struct {
 	id   spawn.Identity
 	argv string
 }
 
-// belowIt lists the processes below one, which end with it. One that cannot be looked
-// at is left out.
+// belowIt lists the descendants of a process, which end with it. A process that cannot be read is
+// left out.
 func belowIt(pid int) []swept {
 	ids, _ := spawn.Descendants(pid) // a command that has ended has none
 	var out []swept
@@ -59,7 +58,7 @@ func belowIt(pid int) []swept {
 	return out
 }
 
-// endGroups ends what runs in the recorded groups of a member's commands, for good.
+// endGroups ends the processes in the recorded groups of a member's commands.
 func (o Operator) endGroups(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
 	rung = spawn.RungGone
 	tools, err := worker.Tools(s.Dir, m.Instance)
@@ -85,9 +84,9 @@ func (o Operator) endGroups(ctx context.Context, s *operator.State, m *control.M
 	return rung, errors.Join(errs...)
 }
 
-// EndTools ends what the tools of a dead process of a member have left running, by their
-// recorded groups and by their marks, before the member starts again: two of them would
-// work on the same files. What belongs to a worker that runs is not touched.
+// EndTools ends the commands that a dead process of a member has left running, by their recorded
+// groups and by their marks, before the member is restarted: both would change the same files. It
+// does not touch the commands of a running worker.
 func (o Operator) EndTools(ctx context.Context, s *operator.State, m *control.Member) error {
 	tools, err := worker.Tools(s.Dir, m.Instance)
 	errs := []error{err}
@@ -131,7 +130,7 @@ func (o Operator) EndTools(ctx context.Context, s *operator.State, m *control.Me
 	return errors.Join(errs...)
 }
 
-// ToolsText says in words what still runs.
+// ToolsText describes the commands that still run.
 func ToolsText(tools []LeftTool) string {
 	var list []string
 	for _, t := range tools[:min(len(tools), 3)] {

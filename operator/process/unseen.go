@@ -7,17 +7,16 @@ import (
 	"waggle/spawn"
 )
 
-// Unseen is a member of which a process has died since the machine was started. What that
-// process's commands started, and what cleared its environment and left its process group,
-// nothing tells from other processes any more where there was no control group for it: it
-// was the child of the process that died.
+// Unseen is a member of which a process has died since the machine was started. Programs that its
+// commands started and that cleared their environment and left their process group cannot be found
+// any more: without a control group only their parent, the dead process, identified them.
 type Unseen struct {
 	Team   string
 	Member string
 }
 
-// unseenOf finds the members of a team whose processes died. Deaths before the machine was
-// started have left nothing.
+// unseenOf finds the members of a team whose processes died. A death before the machine was started
+// has left no process.
 func (c *collector) unseenOf(s *operator.State) {
 	self, err := spawn.Identify(c.o.PID)
 	for _, m := range s.Lead.Members {
@@ -29,7 +28,7 @@ func (c *collector) unseenOf(s *operator.State) {
 			continue
 		}
 		if grouped(s, m, p.ID.Boot) {
-			continue // all that it started was in there
+			continue // its control group held every process that it started
 		}
 		u := Unseen{string(s.Team), string(m.Name)}
 		if id := "unseen " + u.Member + "@" + u.Team; !c.seen[id] {
@@ -39,8 +38,7 @@ func (c *collector) unseenOf(s *operator.State) {
 	}
 }
 
-// crashed reports a member that has lost a process without a handshake, also one that
-// nobody has put on record yet.
+// crashed reports a member that has lost a process without a handshake, recorded or not.
 func crashed(s *operator.State, m *control.Member) bool {
 	switch {
 	case len(m.Deaths) > 0, m.Left != nil && m.Left.How == record.LeftDied:

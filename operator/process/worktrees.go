@@ -15,8 +15,8 @@ import (
 	"waggle/record"
 )
 
-// worktrees is where a team's worktrees are made and on record. It is not in STATE,
-// which members' tools must not see. Without git it still lists what is on record.
+// worktrees returns the store of a team's worktrees. It is not in STATE, which members' tools must
+// not see. Without git it still lists the recorded worktrees.
 func (o Operator) worktrees(s *operator.State) worktree.Store {
 	st := worktree.Store{Records: s.Dir.Worktrees(), Dir: filepath.Join(o.Worktrees, filepath.Base(s.Dir.Path)),
 		Aside: func(path string) error { return o.SetAside(s, path) }}
@@ -26,13 +26,13 @@ func (o Operator) worktrees(s *operator.State) worktree.Store {
 	return st
 }
 
-// DropWorktree removes one that nothing was done in.
+// DropWorktree removes a worktree without changes.
 func (o Operator) DropWorktree(ctx context.Context, s *operator.State, tree *record.Worktree) error {
 	return o.worktrees(s).Remove(ctx, worktree.Tree(*tree))
 }
 
-// NewWorktree makes a member's worktree of the checkout that cwd is in. dir is the
-// same directory in it.
+// NewWorktree makes a member's worktree from the checkout that cwd is in. dir is the same directory
+// in it.
 func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggle.MemberName, i record.Instance, cwd string) (tree *record.Worktree, dir string, err error) {
 	if o.Worktrees == "" {
 		return nil, "", &operator.Error{Kind: operator.Usage, Op: "worktree", Msg: fmt.Sprintf("%s wants a worktree, and there is no place for one: HOME is not set", name), Advice: "set WAGGLE_WORKTREES to a directory"}
@@ -44,7 +44,7 @@ func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggl
 	return (*record.Worktree)(&t), dir, nil
 }
 
-// worktreeError says why a member has no worktree, and what to do.
+// worktreeError adds to an error why a member has no worktree, and the next step.
 func worktreeError(name waggle.MemberName, err error) error {
 	hint := ""
 	var there *worktree.ExistsError
@@ -77,7 +77,7 @@ type WorktreeView struct {
 	Base   string // the commit that it began at
 }
 
-// ViewWorktree is a member's worktree as status lists it, nil where it has none.
+// ViewWorktree returns a member's worktree in the form of status, nil where it has none.
 func ViewWorktree(t *record.Worktree) *WorktreeView {
 	if t == nil {
 		return nil
@@ -88,14 +88,13 @@ func ViewWorktree(t *record.Worktree) *WorktreeView {
 // keptShown is how many files and commits of a kept worktree are named.
 const keptShown = 10
 
-// settleWorktrees removes the worktrees of members that have left, each that is clean,
-// and lists those that are not: nothing of them is lost. It may be called at any time
-// and again. A join in progress is left alone as long as the team has not ended. only is
-// the one member to look at; "": all.
+// settleWorktrees removes the worktrees without changes of members that have left, and returns the
+// others, which it keeps. It may be called at any time and again. It does not touch a join in
+// progress as long as the team has not ended. only is the one member to handle; "": all.
 func (o Operator) settleWorktrees(ctx context.Context, s *operator.State, only record.Instance) ([]operator.KeptWorktree, error) {
 	kept := []operator.KeptWorktree{}
 	store := o.worktrees(s)
-	store.Wait = endPatience // what is locked is kept
+	store.Wait = endPatience // a locked worktree is kept
 	recs, err := store.List()
 	if err != nil {
 		return kept, err
@@ -107,7 +106,7 @@ func (o Operator) settleWorktrees(ctx context.Context, s *operator.State, only r
 		}
 		err := store.Remove(ctx, r.Tree)
 		var unknown *worktree.UnknownError
-		if err == nil || errors.As(err, &unknown) { // somebody else has removed it
+		if err == nil || errors.As(err, &unknown) { // another process has removed it
 			continue
 		}
 		k := operator.KeptWorktree{Member: r.Member, Path: r.Tree.Path, Branch: r.Tree.Branch, Why: err.Error(), Files: []string{}, Owner: record.Instance(r.Owner)}
@@ -130,8 +129,8 @@ func worksIn(s *operator.State, path string) bool {
 	return slices.ContainsFunc(s.Lead.Live(), func(m *control.Member) bool { return m.Worktree != nil && m.Worktree.Path == path })
 }
 
-// TidyWorktrees removes the clean worktrees of members that have left, and reports
-// those that it kept.
+// TidyWorktrees removes the worktrees without changes of members that have left, and notes those
+// that it kept.
 func (o Operator) TidyWorktrees(ctx context.Context, t *Reporter) (err error) {
 	t.S.Kept, err = o.settleWorktrees(ctx, t.S, "")
 	t.S.Tidied = err == nil && t.To != nil
@@ -139,14 +138,14 @@ func (o Operator) TidyWorktrees(ctx context.Context, t *Reporter) (err error) {
 	return err
 }
 
-// kept tells of worktrees that were kept.
+// kept notes worktrees that were kept.
 func (t *Reporter) kept(kept []operator.KeptWorktree) {
 	for _, k := range kept {
 		t.Once("kept "+k.Path, operator.Note{What: operator.NoteKept, Member: k.Member, Text: k.String()})
 	}
 }
 
-// settleEnded does that when a team is put away whose end nobody was told of.
+// settleEnded is TidyWorktrees when a team is archived whose end was not reported to any person.
 func (o Operator) settleEnded(ctx context.Context, s *operator.State) {
 	if s.Tidied {
 		return

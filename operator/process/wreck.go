@@ -20,9 +20,9 @@ import (
 	"waggle/team"
 )
 
-// Wreck is a team whose leader's journal cannot be read: what is left of its records
-// names its processes, which is all that ending it takes. Its journal is in memory, so
-// that nothing is appended to what is broken. Nil: there is no such team.
+// Wreck opens a team whose leader's journal cannot be read. The readable records name its
+// processes, which is enough to end it. Its journal is in memory, so that nothing is appended to
+// the broken one. Nil: there is no such team.
 func (o Operator) Wreck(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
 	s, err := o.State(ctx, name)
 	switch {
@@ -32,7 +32,7 @@ func (o Operator) Wreck(ctx context.Context, name waggle.TeamName) (*operator.St
 		return nil, err
 	}
 	dirs, ferr := o.Home.Find(o.RootURL, name)
-	if err == nil { // or its first line cannot be read, so that nobody knows whose it is
+	if err == nil { // or its first line, which names the team, cannot be read
 		if dirs = o.named(ctx, name); len(dirs) == 0 {
 			return nil, nil
 		}
@@ -48,8 +48,8 @@ func (o Operator) Wreck(ctx context.Context, name waggle.TeamName) (*operator.St
 // journal.
 const endPatience = 1500 * time.Millisecond
 
-// obstructed reports an error that is no reason not to end: it comes from a file or a
-// lock, and not from who asks or what is asked for.
+// obstructed reports an error that comes from a file or a lock, and not from the caller's rights or
+// arguments: it is no reason not to end a team.
 func obstructed(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() != nil || errors.Is(err, spawn.ErrNotOurs) {
 		return false
@@ -61,8 +61,8 @@ func obstructed(ctx context.Context, err error) bool {
 	return true
 }
 
-// FreeLease makes the leader lease free when whoever led has ended, and another program
-// has locked its file for longer than a command passes.
+// FreeLease waits until the leader lease is free, when the process that led has ended and another
+// program has locked the lease's file for longer than a command passes.
 func (o Operator) FreeLease(ctx context.Context, s *operator.State) error {
 	if o.Await(ctx, time.Second, func() bool { led, err := o.IsLed(s); return err == nil && !led }) || ctx.Err() != nil {
 		return ctx.Err()
@@ -70,8 +70,8 @@ func (o Operator) FreeLease(ctx context.Context, s *operator.State) error {
 	return s.Dir.Dislodge(o.Minter.Now())
 }
 
-// remains is a team as its process records have it, because of what keeps the usual end
-// from being made. Nil: there is no such team.
+// remains opens a team by its process records, when an error prevents the usual end. Nil: there is
+// no such team.
 func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) (*operator.State, error) {
 	if s, err := o.State(ctx, name); err == nil && s != nil {
 		return o.salvage(ctx, s.Dir, name, why)
@@ -80,7 +80,7 @@ func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) 
 	if s != nil || err == nil {
 		return s, err
 	}
-	dirs, _ := o.Home.Find(o.RootURL, name) // what is unknown has no records to go by
+	dirs, _ := o.Home.Find(o.RootURL, name) // a directory without a team's name has no records to use
 	if len(dirs) == 0 {
 		dirs = o.Home.Claims(o.RootURL, name)
 	}
@@ -93,8 +93,7 @@ func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) 
 	return o.salvage(ctx, dirs[len(dirs)-1], name, why)
 }
 
-// named lists the directory that belongs to the team by what its registry says, when no
-// first record says so.
+// named returns the directory whose registry names the team, when no first record does.
 func (o Operator) named(ctx context.Context, name waggle.TeamName) []home.Dir {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
@@ -114,17 +113,17 @@ func (o Operator) named(ctx context.Context, name waggle.TeamName) []home.Dir {
 	return []home.Dir{d}
 }
 
-// salvaged are the kinds of record that say who there is.
+// salvaged are the kinds of record that name members and processes.
 var salvaged = map[string]bool{record.KindOpened: true, record.KindJoined: true, record.KindProcess: true, record.KindStopping: true, record.KindLeft: true, record.KindLeading: true}
 
-// salvage makes a State of what can be read of a broken leader's journal, and of what
-// its processes have written of themselves.
+// salvage makes a State of the readable records of a broken leader's journal, and of the records
+// that its processes have written.
 func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamName, why error) (*operator.State, error) {
 	fold := control.NewLeader(nil)
 	mem := journal.NewMemory(string(dir.UID), journal.Leader, o.Minter.Now).Open(fold)
 	s := &operator.State{Dir: dir, Team: name, Journal: mem, Lead: fold, JournalName: journal.Leader, JournalOptions: journal.Options{Now: o.Minter.Now}, Broken: why}
 	add := func(w journal.Writer, kind string, body any) {
-		_, _ = mem.Append(ctx, w, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil }) // what contradicts the rest is left out
+		_, _ = mem.Append(ctx, w, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil }) // records that contradict the others are left out
 	}
 	opened := false
 	begin := func() {
@@ -133,7 +132,7 @@ func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamNam
 			add(o.Writer(), record.KindOpened, record.Opened{Team: name, Root: o.RootURL, UID: dir.UID, Instance: "unknown", Name: waggle.Lead, Epoch: 1})
 		}
 	}
-	_ = dir.Journals().Salvage(journal.Leader, func(r journal.Record) { // what cannot be read is not there
+	_ = dir.Journals().Salvage(journal.Leader, func(r journal.Record) { // records that cannot be read are left out
 		if !salvaged[r.Kind] {
 			return
 		}
@@ -156,7 +155,7 @@ func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamNam
 		if !ok {
 			add(o.Writer(), record.KindJoined, record.Joined{Instance: p.Instance, Name: p.Name})
 			if m, ok = fold.ByInstance(p.Instance); !ok {
-				continue // another of that name is there
+				continue // a member of that name exists already
 			}
 		}
 		epoch := uint64(1)
@@ -173,7 +172,7 @@ func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamNam
 	return s, err
 }
 
-// living lists the processes of a wreck that run: the one that leads, and members'.
+// living lists the running processes of a wreck: the one that leads, and members'.
 func living(s *operator.State) (names []string) {
 	if p := s.Lead.Led; p != nil && p.ID.Alive() {
 		names = append(names, fmt.Sprintf("the process that leads, pid %d", p.ID.PID))
@@ -186,8 +185,8 @@ func living(s *operator.State) (names []string) {
 	return names
 }
 
-// EndWreck ends every process of a team whose journal cannot be read, by their records,
-// archives what lies in the wire tree, and sets the journal aside, whole.
+// EndWreck ends every process of a team whose journal cannot be read, by their records. It archives
+// the files of the wire tree, and moves the whole journal aside.
 func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOptions) (*DownResult, error) {
 	if err := o.Guard(ctx, s, "down"); err != nil {
 		return nil, err
@@ -235,7 +234,7 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 	return d, nil
 }
 
-// EndWrecked ends the members of a wreck, all at once.
+// EndWrecked ends the members of a wreck, all at the same time.
 func (o Operator) EndWrecked(ctx context.Context, s *operator.State) error {
 	live := s.Lead.Live()
 	rungs, errs := make([]string, len(live)), make([]error, len(live))
@@ -261,7 +260,7 @@ func (o Operator) EndWrecked(ctx context.Context, s *operator.State) error {
 	return err
 }
 
-// EndWreckedMember ends what runs for one member.
+// EndWreckedMember ends the processes of one member.
 func (o Operator) EndWreckedMember(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
 	rung = spawn.RungGone
 	if m.Trust == record.FileTrust {

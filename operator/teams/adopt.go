@@ -24,7 +24,7 @@ import (
 	"waggle/team"
 )
 
-// AdoptOptions say which session is brought in: by its process, or by its session id.
+// AdoptOptions name the session to adopt: by its process, or by its session id.
 type AdoptOptions struct {
 	PID     int
 	Session string
@@ -39,30 +39,30 @@ type Adopted struct {
 	PID      int
 	Start    string // kernel start time, opaque
 	Session  string // "" when it was named by its process
-	// Above says that the process is one of those that this program runs below: what
-	// they run is the member's doing from now on, not the operator's.
+	// Above says that the process is an ancestor of this program: its commands are the member's
+	// from now on, not the operator's.
 	Above bool
 	Trust record.Level
-	// Controls say what waggle can do with it and what it cannot.
+	// Controls list what waggle can do with it and what it cannot.
 	Controls []Control
 }
 
-// Control is one thing that a person may want to do with a member.
+// Control is one operation on a member.
 type Control struct {
 	What string
 	Can  bool
-	How  string        // how, or why not
-	Do   operator.Next // how, where a person has to do it
+	How  string        // the way, or the reason why it is not possible
+	Do   operator.Next // the step, where a person has to do it
 }
 
-// Adopt makes a running process of the user's a member of a team that waggle leads,
-// at trust file. Nothing is sent to it and nothing of it is changed: it is watched,
-// messages for it lie in its mailbox, and it is never signalled, for the identity that
-// is recorded says whose it is (spawn.Identity.Theirs). When it is stopped, or the
-// team ends, it is asked by message and let go.
+// Adopt makes a running process of the user a member of a team that waggle leads, at trust file. It
+// sends nothing to the process and changes nothing of it: waggle watches it, messages for it go
+// into its mailbox, and it is never signalled, because its recorded identity is marked as another
+// program's (spawn.Identity.Theirs). When it is stopped, or the team ends, it is asked by message
+// and released.
 //
-// Refused are processes that are gone (exit 9), those of other users, process 1, this
-// program, and those that are members or lead (exit 6).
+// Refused are processes that are gone (exit 9), those of other users, process 1, this program, and
+// those that are members or lead (exit 6).
 func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptions) (*Adopted, error) {
 	if (ao.PID == 0) == (ao.Session == "") {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
@@ -104,8 +104,8 @@ func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptio
 	return a, nil
 }
 
-// takeIn puts the membership and the process on record, both or none. Whether the
-// process became a member meanwhile is looked at under the journal's lock.
+// takeIn records the membership and the process, both or none. It checks under the journal's lock
+// whether the process became a member meanwhile.
 func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, id spawn.Identity, a *Adopted) error {
 	uid, err := o.Minter.UID()
 	if err != nil {
@@ -125,7 +125,7 @@ func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, 
 	return err
 }
 
-// adoptable identifies a process, and says why it may not be brought in.
+// adoptable identifies a process, and returns an error when it may not be adopted.
 func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (spawn.Identity, error) {
 	refuse := func(hint, format string, args ...any) (spawn.Identity, error) {
 		return spawn.Identity{}, &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf(format, args...), Advice: hint}
@@ -162,7 +162,7 @@ func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (sp
 	return id, o.unused(ctx, s, id)
 }
 
-// unused refuses a process that is in a team already, this one or another.
+// unused refuses a process that is a member of this team or another.
 func (o Operator) unused(ctx context.Context, s *operator.State, id spawn.Identity) error {
 	if err := taken(s.Lead, s.Team, id); err != nil {
 		return err
@@ -200,7 +200,7 @@ func taken(l *control.Leader, name waggle.TeamName, id spawn.Identity) error {
 	return nil
 }
 
-// above reports whether this program runs below the process.
+// above reports whether the process is an ancestor of this program.
 func (o Operator) above(id spawn.Identity) (bool, error) {
 	if o.Ancestors == nil {
 		return false, nil
@@ -209,9 +209,9 @@ func (o Operator) above(id spawn.Identity) (bool, error) {
 	return slices.ContainsFunc(up, func(a spawn.Identity) bool { return a.PID == id.PID && a.Start == id.Start }), err
 }
 
-// sessionProcess finds the process of a session of Claude Code by what its files say:
-// the registry of the team that the session leads names its session id and its
-// process (leadSessionId, leadProcess). Nothing is guessed from names of programs.
+// sessionProcess finds the process of a session of Claude Code by its files: the registry of the
+// team that the session leads has its session id and its process (leadSessionId, leadProcess).
+// Names of programs are not used.
 func (o Operator) sessionProcess(ctx context.Context, session string) (int, error) {
 	id, err := uuid.Parse(session)
 	if err != nil {
@@ -251,7 +251,7 @@ func (o Operator) sessionProcess(ctx context.Context, session string) (int, erro
 		id, strings.Join(looked, "; "), len(names), o.RootURL), Next: operator.NextAdoptPID.With()}
 }
 
-// controls are what can be done with an adopted session.
+// controls lists the operations on an adopted session.
 func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, id spawn.Identity) []Control {
 	box := ""
 	if b, err := o.Box(&team.Config{Name: name}, m, nil); err == nil {
@@ -274,7 +274,7 @@ func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, id spawn.I
 	}
 }
 
-// ownSocket looks where Claude Code puts the socket of a session (protocol §8).
+// ownSocket checks for the socket of a session at Claude Code's path (protocol §8).
 func (o Operator) ownSocket(pid int) Control {
 	dir := os.TempDir()
 	for _, kv := range o.Environ {

@@ -23,9 +23,9 @@ import (
 	"waggle/team"
 )
 
-// stateFiles are what a backup has of STATE, in the order in which they are read:
-// the leader's journal before the members', so that what it took from them is in
-// theirs.
+// stateFiles are the files of STATE in a backup, in the order in which they are read: the leader's
+// journal before the members', so that what the leader took from a member is in the member's
+// journal too.
 var stateFiles = []string{"journal/leader", "journal", "team.yaml", "archive"}
 
 // Backup writes a team to w as a tar (team.Backup): its files in the wire tree, and,
@@ -51,11 +51,11 @@ func (o Operator) files() team.Options { return team.Options{Now: o.Minter.Now} 
 
 // Values of Restored.Authority.
 const (
-	// AuthorityKept: the journal here is that of this very team and has not ended;
-	// it stays the authority, whatever the backup says.
+	// AuthorityKept: STATE has the journal of this very team, and it has not ended; it stays the
+	// authority, whatever the backup contains.
 	AuthorityKept = "kept"
-	// AuthorityNew: the team has a new identity and a new journal. No decision,
-	// grant or policy of the backup counts; its journals are kept to be read.
+	// AuthorityNew: the team has a new identity and a new journal. No decision, grant or policy of
+	// the backup counts; its journals are kept for reading.
 	AuthorityNew = "new"
 	// AuthorityNone: waggle did not lead it, and does not now.
 	AuthorityNone = "none"
@@ -63,8 +63,8 @@ const (
 
 // RestoreOptions are the settings of Restore.
 type RestoreOptions struct {
-	As     waggle.TeamName // "": the name it has in the backup
-	Force  bool            // archive a team that is there, and end what of it runs
+	As     waggle.TeamName // "": the name in the backup
+	Force  bool            // archive an existing team, after its processes were ended
 	Report func(r inspect.Running, ends bool)
 }
 
@@ -73,22 +73,21 @@ type Restored struct {
 	Team      string
 	From      string // its name in the backup
 	Files     int
-	Verified  bool   // the backup has a sum for every file, and they are right
+	Verified  bool   // the backup has a correct sum for every file
 	Authority string // kept, new or none
-	History   string // where the backup's journals are; "" when there are none
-	Replaced  string // where the team is that was there; "" when there was none
+	History   string // the path of the backup's journals; "" when there are none
+	Replaced  string // the archive of the replaced team; "" when there was none
 	Ended     []inspect.Running
 	Skipped   []team.Skipped
 }
 
-// Restore makes a team of a backup (team.Unpack says what it refuses). A team that
-// is there is refused, unless Force is set, which puts it into the archive.
+// Restore makes a team of a backup (team.Unpack lists what it refuses). An existing team is an
+// error, unless Force is set, which archives it.
 //
-// Authority never comes out of a file: what the backup holds of journals is kept to
-// be read. A team that waggle led gets a new identity and journal, unless the
-// journal that is here is that of the same team (trust §2), which then goes on.
-// Control messages that lie in the lead's mailbox are old ones to a new journal,
-// and are not judged.
+// Authority never comes from a file: the journals of the backup are kept for reading only. A team
+// that waggle led gets a new identity and journal, unless STATE has the journal of the same team
+// (trust §2), which then continues. Control messages in the lead's mailbox are older than a new
+// journal, and are not judged.
 func (o Operator) Restore(ctx context.Context, in io.Reader, do RestoreOptions) (_ *Restored, err error) {
 	u, err := team.Unpack(ctx, o.Root, in, o.Minter.Now())
 	var bad *team.BackupError
@@ -122,7 +121,7 @@ func (o Operator) Restore(ctx context.Context, in io.Reader, do RestoreOptions) 
 	return rs, o.restoreLed(ctx, u, name, rs)
 }
 
-// exists says what to do about a team or a task list that is in the way.
+// exists adds to an error the next step for an existing team or task list.
 func exists(err error, name waggle.TeamName) error {
 	if !errors.Is(err, team.ErrExists) {
 		return err
@@ -131,7 +130,7 @@ func exists(err error, name waggle.TeamName) error {
 		Next: operator.Next{Step: operator.NextRestoreMakeRoom, Team: name}}
 }
 
-// makeRoom puts a team that is there into the archive, when that was asked for.
+// makeRoom archives an existing team, when Force is set.
 func (o Operator) makeRoom(ctx context.Context, name waggle.TeamName, do RestoreOptions, rs *Restored) error {
 	if _, err := process.Of(o.Operator).Finish(ctx, name); err != nil {
 		return err
@@ -156,7 +155,7 @@ func (o Operator) makeRoom(ctx context.Context, name waggle.TeamName, do Restore
 	return nil
 }
 
-// restoreLed places a team that waggle led, with its own journal or a new one.
+// restoreLed restores a team that waggle led, with its own journal or a new one.
 func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.TeamName, rs *Restored) error {
 	s, err := o.State(ctx, name)
 	if err != nil {
@@ -188,8 +187,7 @@ func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.
 	if err != nil {
 		return err
 	}
-	// The files first: a journal without a team would be taken for one whose files
-	// are gone.
+	// The files first: a journal without files would count as a team whose files were deleted.
 	if _, err = u.Restore(ctx, name, func(c *team.Config) { c.LeadSessionID = session.String() }, o.files()); err != nil {
 		return exists(err, name)
 	}
@@ -205,8 +203,8 @@ func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.
 	return nil
 }
 
-// oldControls are the control messages in the unpacked mailboxes, as a leader's
-// journal names them.
+// oldControls returns the control messages in the unpacked mailboxes, by the names that a leader's
+// journal gives them.
 func oldControls(ctx context.Context, u *team.Unpacked) ([]string, error) {
 	boxes := mailbox.Boxes{Team: u.TeamDir()}
 	names, err := boxes.Names()
@@ -237,9 +235,8 @@ func oldControls(ctx context.Context, u *team.Unpacked) ([]string, error) {
 	return ids, nil
 }
 
-// found makes the state of a team whose files are there: its directory, and a
-// journal that begins with it. old are entries of mailboxes that are not to be
-// judged.
+// found makes the state of a team whose files exist: its directory, and a journal that begins with
+// it. old are entries of mailboxes that are not judged.
 func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p record.PolicySet, old []string) (*operator.State, error) {
 	instance, err := o.Minter.UID()
 	if err != nil {
@@ -254,8 +251,8 @@ func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p
 		return nil, err
 	}
 	if s.Lead.Instance == "" && !dir.Unmade() {
-		// Until the first record is there whole, there is no team. What lies in the wire tree
-		// may be another program's.
+		// Until the first record is complete, there is no team, and the files of the wire tree may
+		// be another program's.
 		if err := atomicfile.WriteFile(dir.Making(), []byte("beside\n"), atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
 			return nil, err
 		}

@@ -25,13 +25,13 @@ import (
 	"waggle/team"
 )
 
-// Create makes an empty team that waggle leads: registry, state, journal. The name
-// and the description are held to the limits of new teams (team.CheckName).
+// Create makes an empty team that waggle leads: registry, state, journal. The name and the
+// description must be within the limits of new teams (team.CheckName).
 func (o Operator) Create(ctx context.Context, name waggle.TeamName, description string, p record.PolicySet) (*operator.State, error) {
 	return o.CreateAs(ctx, name, teamfile.About{Description: description}, mailbox.Array, p)
 }
 
-// CreateAs is Create with mailboxes of this layout.
+// CreateAs is Create with mailboxes of a layout.
 func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p record.PolicySet) (*operator.State, error) {
 	held, err := o.Claim("create", name)
 	if err != nil {
@@ -41,7 +41,7 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, about team
 	return o.Make(ctx, name, about, as, p)
 }
 
-// Make is CreateAs for who holds the name.
+// Make is CreateAs for a caller that holds the Claim.
 func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p record.PolicySet) (*operator.State, error) {
 	if _, err := team.CheckName(string(name)); err != nil {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "create", Err: err}
@@ -51,7 +51,7 @@ func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile
 	}
 	top := decide.Of(o.Operator).CeilingOf(nil)
 	if decide.ModeName(p.Policy.Mode) == policy.ModeDefault {
-		p.Policy.Mode = top.Meet(p.Policy.Mode) // nobody asked for it by name
+		p.Policy.Mode = top.Meet(p.Policy.Mode) // the default mode, which nobody asked for
 	}
 	if over := top.Beyond(p.Policy); len(over) > 0 {
 		return nil, &record.CeilingError{Ceiling: top, Over: over}
@@ -104,8 +104,8 @@ func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile
 	return o.found(ctx, name, uid, p, nil)
 }
 
-// halfMade opens a team whose maker was stopped before the first record; nil when
-// what lies in the wire tree is not that. It has a journal then, and can be ended.
+// halfMade opens a team whose creation stopped before the first record; nil when the files of the
+// wire tree are another team's. It makes the journal, so that the team can be ended.
 func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
 	cfg, err := o.Listing(ctx, name)
 	var missing *team.NotFoundError
@@ -123,8 +123,8 @@ func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*operator
 	return o.found(ctx, name, string(uid), record.PolicySet{}, nil)
 }
 
-// Join registers a member and gives it an instance. The joined record is the
-// membership; the registry entry is for other programs.
+// Join registers a member and gives it an instance. The joined record is the membership; the
+// registry entry is for other programs.
 func (o Operator) Join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool) (team.Member, record.Instance, error) {
 	return o.join(ctx, s, m, dedupe, "")
 }
@@ -153,7 +153,7 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, name, i, tree))
 		}
 	}(added.Name, i)
-	// Log and artifacts of an earlier member of the name are not this one's.
+	// Log and artifacts of an earlier member of the name do not belong to this one.
 	if _, err := reg.KeepIn(s.Dir.Archive()).PutFilesAway(added.Name); err != nil {
 		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
 	}
@@ -179,8 +179,8 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 	return added, i, err
 }
 
-// vacant refuses a name whose member has not left, whatever the registry says of it:
-// the journal is the membership.
+// vacant refuses a name whose member has not left, whatever the registry has: the journal is the
+// membership.
 func vacant(s *operator.State, name waggle.MemberName) error {
 	for _, m := range s.Lead.Live() {
 		if waggle.SameName(m.Name, name) {
@@ -191,7 +191,7 @@ func vacant(s *operator.State, name waggle.MemberName) error {
 	return nil
 }
 
-// unjoin takes back what a join made that failed, unless it is on record after all.
+// unjoin undoes a join that failed, unless it is recorded after all.
 func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team, name waggle.MemberName, i record.Instance, tree *record.Worktree) error {
 	if err := s.Journal.Refresh(ctx); err != nil {
 		return err
@@ -206,9 +206,9 @@ func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team,
 	return errors.Join(errs...)
 }
 
-// Clear frees a name for a new team. A live team of that name is an error; a leftover
-// of ours whose processes have ended is ended and archived; a team of another program
-// is not touched. It reports an archived team that could have been resumed.
+// Clear frees a name for a new team. A live team of that name is an error; a leftover of waggle
+// whose processes have ended is ended and archived; another program's team is not touched. It notes
+// an archived team that could have been resumed.
 func (o Operator) Clear(ctx context.Context, name waggle.TeamName, note func(operator.Note)) error {
 	if _, err := os.Lstat(o.Root.TeamDir(name)); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -255,14 +255,13 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, note func(ope
 	return err
 }
 
-// unknown refuses to take the place of a team whose files are there and of which no
-// journal is.
+// unknown refuses to replace a team whose files exist and that has no journal here.
 func unknown(op string, name waggle.TeamName) error {
 	return &operator.Error{Kind: operator.Refused, Op: op, Msg: fmt.Sprintf("there is a team %s of which this waggle has no records: they are lost, or another program made it", name),
 		Next: operator.Next{Step: operator.NextFreeName, Team: name}}
 }
 
-// interrupted says what a team holds that was cut short, "" when there is nothing.
+// interrupted describes what an interrupted team contains, "" when it is empty.
 func interrupted(s *operator.State) string {
 	members, open := len(s.Lead.Live()), len(s.Lead.Pending())
 	if members == 0 {
@@ -281,7 +280,7 @@ func who(live []waggle.MemberName, led bool) string {
 	return fmt.Sprintf("%v still run", live)
 }
 
-// LedBy is o with the agent that a team file names as lead.
+// LedBy returns o with the agent that a team file names as lead.
 func (o Operator) LedBy(f *teamfile.File) (operator.Operator, error) {
 	o.Agent = nil
 	if f.Lead == nil {
@@ -291,6 +290,6 @@ func (o Operator) LedBy(f *teamfile.File) (operator.Operator, error) {
 	if err != nil {
 		return o.Operator, fmt.Errorf("lead %s: %w", f.Lead.Name, err)
 	}
-	o.Agent, _ = a.(agent.Decider) // one that decides nothing leaves it to the operator
+	o.Agent, _ = a.(agent.Decider) // for an agent that does not decide, the operator does
 	return o.Operator, nil
 }

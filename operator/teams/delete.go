@@ -18,14 +18,14 @@ import (
 	"waggle/team"
 )
 
-// Values of record.Ended.How, beside record.LeftReplaced: why a team ended, and
-// so what of it is moved into the archive. The record is the intent; whoever finds
-// files of a team that has ended finishes what it calls for (finish).
+// Values of record.Ended.How, beside record.LeftReplaced: the reason of a team's end, which
+// determines what is moved into the archive. The record is the intent; a process that finds files
+// of an ended team completes the move (process.Finish).
 const (
-	endedAll = "deleted with its tasks" // like the other ways to end
+	endedAll = "deleted with its tasks" // named like the other ways to end
 )
 
-// Facts are what a team's life follows from (team.Facts), read off its files, its
+// Facts returns the facts that a team's state follows from (team.Facts), from its files, its
 // journal and its processes.
 func (o Operator) Facts(ctx context.Context, name waggle.TeamName) (team.Facts, error) {
 	tv, err := inspect.Of(o.Operator).Team(ctx, name)
@@ -72,28 +72,27 @@ func (o Operator) Facts(ctx context.Context, name waggle.TeamName) (team.Facts, 
 
 // DeleteOptions are the settings of Delete.
 type DeleteOptions struct {
-	Force bool // end what runs first
-	Tasks bool // the task list too; else it stays where it is
-	Keep  bool // archive another program's team too
-	// Report gets each process that runs before anything is done: whether it
-	// will be ended, or is another program's and left alone. May be nil.
+	Force bool // end its processes first
+	Tasks bool // remove the task list too; without it the list stays
+	Keep  bool // archive another program's team instead of removing it
+	// Report gets each running process before anything is done: ends says whether it will be ended;
+	// another program's will not. May be nil.
 	Report func(r inspect.Running, ends bool)
 }
 
-// Deleted says what a deletion did.
+// Deleted is the result of a deletion.
 type Deleted struct {
 	Team    string
 	State   string            // deleted
 	Ended   []inspect.Running // processes that were ended first
-	Archive string            // where what waggle led is kept; "" when it was another program's
+	Archive string            // the archive of what waggle led; "" when it was another program's team
 	Tasks   string            // kept, archived or removed
 }
 
-// Delete removes a team: its registry, its mailboxes, its sockets, and by choice
-// its task list. What waggle led is archived, another program's team is removed. A
-// team that runs is refused (team.Transitions) unless Force is set, which ends the
-// processes that waggle started, by their recorded identities; those of other
-// programs are never ended.
+// Delete removes a team: its registry, its mailboxes, its sockets, and optionally its task list.
+// The files of a team that waggle led are archived, another program's team is removed. A running
+// team is refused (team.Transitions) unless Force is set, which ends the processes that waggle
+// started, by their recorded identities; those of other programs are never ended.
 func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOptions) (*Deleted, error) {
 	d := &Deleted{Team: string(name), State: "deleted", Ended: []inspect.Running{}, Tasks: "kept"}
 	if s, err := process.Of(o.Operator).Wreck(ctx, name); s != nil || err != nil {
@@ -116,7 +115,7 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 		return d, err
 	}
 	reg, err := team.Open(o.Root, name, team.Options{})
-	if err != nil { // a team on record is deleted without a registry too
+	if err != nil { // a recorded team is deleted without a registry too
 		s, serr := o.State(ctx, name)
 		if serr != nil {
 			return nil, errors.Join(err, serr)
@@ -130,7 +129,7 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 	}
 	tv, err := inspect.Of(o.Operator).Team(ctx, name)
 	var corrupt *team.CorruptError
-	if errors.As(err, &corrupt) { // and no records: nothing says whose it is
+	if errors.As(err, &corrupt) { // and no journal: the files do not say whose team it is
 		if !do.Keep {
 			return nil, &operator.Error{Kind: operator.Refused, Op: "delete", Err: err, Next: operator.Next{Step: operator.NextPutAway, Team: name}}
 		}
@@ -169,8 +168,7 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 	return d, err
 }
 
-// removeForeign removes a team of another program, or puts it into the archive of
-// its session.
+// removeForeign removes a team of another program, or archives it under its session.
 func (o Operator) removeForeign(ctx context.Context, reg *team.Team, cfg *team.Config, do DeleteOptions, d *Deleted) error {
 	if !do.Keep {
 		if do.Tasks {
@@ -191,8 +189,8 @@ func (o Operator) removeForeign(ctx context.Context, reg *team.Team, cfg *team.C
 	return reg.MoveTo(ctx, d.Archive, do.Tasks)
 }
 
-// endFirst ends what keeps a team from being deleted, or says why not; cause is
-// what the table of its life said.
+// endFirst ends what prevents the deletion of a team, or returns why not; cause is the error of
+// team.Transitions.
 func (o Operator) endFirst(ctx context.Context, tv *inspect.TeamView, s *operator.State, do DeleteOptions, d *Deleted, cause error) error {
 	var runs []string
 	for _, r := range tv.Live {
@@ -220,8 +218,8 @@ func (o Operator) endFirst(ctx context.Context, tv *inspect.TeamView, s *operato
 	return process.Of(o.Operator).EndAll(ctx, s, 0, false, nil)
 }
 
-// Remove takes a member out of the registry, and ends its membership when
-// waggle ran it. A member whose process runs is refused: end it first.
+// Remove removes a member from the registry, and ends its membership when waggle ran it. A member
+// with a running process is refused: it has to be ended first.
 func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member string) error {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {

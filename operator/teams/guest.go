@@ -18,27 +18,28 @@ import (
 	"waggle/worker"
 )
 
-// NewGuest says which member of ours is to work in a team that another program leads.
+// NewGuest describes a member of this operator that is to work in a team that another program
+// leads.
 type NewGuest struct {
 	Name    waggle.MemberName
-	Command []string    // run for the words that it gets, which it reads on its standard input
+	Command []string    // run for each message that it gets, with the message on standard input
 	Cwd     string      // absolute
 	Mode    policy.Mode // "": default
 }
 
-// Guest is such a member, ready to be run.
+// Guest is such a member, ready to run.
 type Guest struct {
 	State      *operator.State
 	Name       waggle.MemberName
 	Instance   record.Instance
-	Registered bool // now, by this call
+	Registered bool // it was registered by this call
 	o          Operator
 	guest      worker.Guest
 }
 
-// Guest makes a member that was registered here (team add) ready to work in a team that
-// another program leads; without such a member it registers one. Its lead's answers come
-// by file; what the user's ceiling denies stays denied.
+// Guest prepares a member that was registered here (team add) to work in a team that another
+// program leads; without such a member it registers one. Its lead answers by file; what the user's
+// ceiling denies stays denied.
 func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (*Guest, error) {
 	switch led, err := o.State(ctx, name); {
 	case err != nil:
@@ -78,7 +79,7 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 	return g, o.bound(ctx, g.State, n.Mode)
 }
 
-// guestEntry sees to the guest's entry in the registry.
+// guestEntry updates the guest's entry in the registry.
 func (o Operator) guestEntry(ctx context.Context, s *operator.State, cfg *team.Config, n NewGuest) (registered bool, err error) {
 	e, listed := cfg.Member(n.Name)
 	listed = listed && !e.Gone()
@@ -95,8 +96,8 @@ func (o Operator) guestEntry(ctx context.Context, s *operator.State, cfg *team.C
 	return err == nil, err
 }
 
-// bound puts on record what a guest may do without asking its lead: what a mode allows,
-// inside of the user's ceiling.
+// bound records what a guest may do without asking its lead: what a mode allows, within the user's
+// ceiling.
 func (o Operator) bound(ctx context.Context, s *operator.State, mode policy.Mode) error {
 	if mode == "" {
 		mode = policy.ModeDefault
@@ -113,9 +114,9 @@ func (o Operator) bound(ctx context.Context, s *operator.State, mode policy.Mode
 	})
 }
 
-// Run works in the team until its lead has asked the guest to end and it has agreed, it
-// is taken out of the registry, or ctx ends. A guest that has agreed removes its own entry:
-// no other lead does that for a member that it did not start.
+// Run works in the team until its lead has asked the guest to end and it has agreed, it is removed
+// from the registry, or ctx ends. A guest that has agreed removes its own entry: another program's
+// lead does not remove a member that it did not start.
 func (g *Guest) Run(ctx context.Context, wo worker.Options) error {
 	wo.Root, wo.Team, wo.State, wo.Instance, wo.Minter, wo.Version, wo.Guest = g.o.Root, g.State.Team, g.State.Dir, g.Instance, g.o.Minter, g.o.Version, &g.guest
 	if wo.Dir == "" {
@@ -132,7 +133,7 @@ func (g *Guest) Run(ctx context.Context, wo worker.Options) error {
 	err = g.o.Remove(context.WithoutCancel(ctx), g.State.Team, string(g.Name))
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) || errors.Is(err, os.ErrNotExist) {
-		return nil // its lead, or the end of the team, was faster
+		return nil // its lead, or the end of the team, removed it first
 	}
 	return err
 }

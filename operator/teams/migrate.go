@@ -12,19 +12,18 @@ import (
 	"waggle/team"
 )
 
-// Migrated is what a change of layout did.
+// Migrated is the result of a change of layout.
 type Migrated struct {
 	Team    string
-	Layout  mailbox.Layout      // the one that the team has now
-	Changed bool                // mailboxes were moved or put together
-	Members []waggle.MemberName // who has a mailbox
-	Notes   []string            // what was found wrong with the files
+	Layout  mailbox.Layout      // the present layout
+	Changed bool                // mailboxes were moved or merged
+	Members []waggle.MemberName // the members that have a mailbox
+	Notes   []string            // problems found in the files
 }
 
-// Migrate moves a team's mailboxes to a layout while its members go on, and puts
-// together what a member has in both. One that was cut short is finished by the
-// next. Claude Code knows arrays only, so only a team that waggle leads is moved to
-// lines.
+// Migrate moves a team's mailboxes to a layout while its members run, and merges the two mailboxes
+// of a member that has both. The next call completes an interrupted one. Claude Code knows arrays
+// only, so only a team that waggle leads can be moved to lines.
 func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.Layout) (m *Migrated, err error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
@@ -54,16 +53,16 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 	return m, err
 }
 
-// MigratedSchema is what bringing a team's files to the newest version did, or with
-// DryRun would do.
+// MigratedSchema is the result of bringing a team's files to the newest version; with DryRun, of
+// the plan for it.
 type MigratedSchema struct {
 	Team   string
 	DryRun bool
 	team.Migration
 }
 
-// MigrateSchema brings a team's files to the newest version, step by step
-// (team.Migrate). Old mail that lies in the team's directory goes to the archive.
+// MigrateSchema brings a team's files to the newest version, step by step (team.Migrate). Old mail
+// in the team's directory is moved to the archive.
 func (o Operator) MigrateSchema(ctx context.Context, name waggle.TeamName, dry bool) (*MigratedSchema, error) {
 	reg, err := team.Open(o.Root, name, o.files())
 	if err != nil {

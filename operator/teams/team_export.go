@@ -17,8 +17,8 @@ import (
 	"waggle/task"
 )
 
-// TeamExport is a team as a reader wants it: who is in it, what was said, what is to
-// be done. The first four keys are those of seed 002's export.
+// TeamExport is a team with its members, messages and tasks, for reading. The first four keys are
+// those of seed 002's export.
 type TeamExport struct {
 	Team          string
 	Created       time.Time
@@ -45,8 +45,8 @@ type TeamMember struct {
 	Cwd     string
 	Prompt  string
 	Joined  time.Time
-	Left    time.Time // zero for a present one
-	Files   []string  // what it made: paths below tasks/<team>/<name>
+	Left    time.Time // zero for a present member
+	Files   []string  // the files of its directory: paths below tasks/<team>/<name>
 }
 
 // TeamMailbox is one mailbox, of a present member or one that has left.
@@ -66,8 +66,8 @@ type TeamTask struct {
 	Blocked     bool
 }
 
-// ExportTeam reads a team. What cannot be read is said in Problems; the rest is there.
-// It takes no lock and consumes nothing.
+// ExportTeam reads a team. Problems has what cannot be read; the rest is returned. It takes no lock
+// and marks nothing.
 func (o Operator) ExportTeam(ctx context.Context, name waggle.TeamName) (*TeamExport, error) {
 	tv, err := inspect.Of(o.Operator).Team(ctx, name)
 	if err != nil {
@@ -127,7 +127,7 @@ func (e *TeamExport) tasks(ctx context.Context, dir string, name waggle.TeamName
 	return err
 }
 
-// files lists what is in a member's directory, by paths below it.
+// files lists a member's directory, by paths below it.
 func (e *TeamExport) files(dir string) []string {
 	files := []string{}
 	err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {

@@ -25,8 +25,8 @@ import (
 	"waggle/worker"
 )
 
-// joinToken is what STATE keeps of a token: never the token itself. Its file is
-// taken away by whoever uses it first.
+// joinToken is what STATE keeps of a token: its hash, never the token itself. The first process
+// that uses the token removes the file.
 type joinToken struct {
 	V       int                 `json:"v"`
 	SHA256  string              `json:"sha256"`
@@ -34,8 +34,8 @@ type joinToken struct {
 	Member  teamfile.FileMember `json:"member"`
 }
 
-// Minted is a token that lets one process join a team, once (trust §2: a membership
-// is an instance of its own).
+// Minted is a token with which one process may join a team, once (trust §2: a membership is an
+// instance of its own).
 type Minted struct {
 	Team    string
 	Member  string
@@ -46,9 +46,9 @@ type Minted struct {
 // DefaultTokenLife is how long a token may be used.
 const DefaultTokenLife = 10 * time.Minute
 
-// MintToken makes a token with which one process that waggle does not start can
-// join a team as m. It is the operator's: a member's process is refused and
-// recorded. life 0 means DefaultTokenLife.
+// MintToken makes a token with which one process that waggle does not start can join a team as m.
+// Only the operator may make one: the call of a member's process is refused and recorded. life 0
+// means DefaultTokenLife.
 func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfile.FileMember, life time.Duration) (Minted, error) {
 	if life == 0 {
 		life = DefaultTokenLife
@@ -87,9 +87,8 @@ func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfil
 	return Minted{Team: string(name), Member: string(m.Name), Token: string(name) + ":" + secret, Expires: t.Expires}, nil
 }
 
-// JoinWith uses a token: it makes the membership, on record with the token's hash
-// as its channel, and returns what a worker needs to run it. A token is used once,
-// and not after it expired.
+// JoinWith uses a token: it records the membership, with the token's hash as its channel, and
+// returns what a worker needs to run it. A token works once, and not after it has expired.
 func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State, added team.Member, i record.Instance, err error) {
 	refuse := func(why string) error {
 		return &operator.Error{Kind: operator.Refused, Op: "join", Msg: why, Next: operator.NextToken.With()}
@@ -114,7 +113,7 @@ func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State
 	if t.SHA256 != hash || !o.Minter.Now().Before(t.Expires) {
 		return nil, added, "", refuse("this token has expired")
 	}
-	// Whoever takes the file away has the token; nobody else gets this far.
+	// The process that removes the file has the token; every other one fails here.
 	if err := os.Remove(path); err != nil {
 		return nil, added, "", refuse("this token was used by somebody else at this moment")
 	}
@@ -125,9 +124,9 @@ func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State
 	return s, added, i, nil
 }
 
-// Work joins a team with a token, and runs the member in this process until it is asked to
-// end (worker.Join). Of w count Agent, Environ, Output, Terminal, Begun, GateWait, Log and
-// Observe; the token says the rest.
+// Work joins a team with a token, and runs the member in this process until it is asked to end
+// (worker.Join). It uses Agent, Environ, Output, Terminal, Begun, GateWait, Log and Observe of w;
+// the token sets the rest.
 func (o Operator) Work(ctx context.Context, token string, w worker.Options) error {
 	s, _, i, err := o.JoinWith(ctx, token)
 	if err != nil {
@@ -177,7 +176,7 @@ func readToken(path string) (joinToken, error) {
 	return t, nil
 }
 
-// dropExpired takes away the tokens that nobody can use any more.
+// dropExpired removes the expired tokens.
 func dropExpired(dir string, now time.Time) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {

@@ -32,10 +32,10 @@ func (p Problem) String() string {
 	return p.Path + "#" + p.Pointer + ": " + p.Message
 }
 
-// Validate checks every file of a team in the wire tree against its format: the
-// registry, the mailboxes of both layouts, the tasks and the members' status. It
-// changes nothing and takes no lock; a file that is being written in place is
-// looked at again. An empty list means that all of them are valid.
+// Validate checks every file of a team in the wire tree against its format: the registry, the
+// mailboxes of both layouts, the tasks and the members' status. It changes nothing and takes no
+// lock; a file that is being written in place is read again. An empty list means that all of them
+// are valid.
 func (o Operator) Validate(ctx context.Context, name waggle.TeamName) ([]Problem, error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
@@ -67,11 +67,10 @@ func (v *validation) add(path, pointer, format string, args ...any) {
 	v.problems = append(v.problems, Problem{path, pointer, fmt.Sprintf(format, args...)})
 }
 
-// errFaults says that a file is not as it should be, which a program that writes
-// in place explains for a moment.
+// errFaults reports an invalid file. A program that writes in place causes it for a moment.
 var errFaults = errors.New("faults")
 
-// faults is a check of one package in the words of all.
+// faults converts the problems of one package's check to Problem.
 func faults[P ~struct{ Pointer, Message string }](check func([]byte) []P) func([]byte) []jsonobj.Fault {
 	return func(data []byte) (list []jsonobj.Fault) {
 		for _, p := range check(data) {
@@ -81,7 +80,7 @@ func faults[P ~struct{ Pointer, Message string }](check func([]byte) []P) func([
 	}
 }
 
-// file checks one file. What cannot be read is a problem of its own.
+// file checks one file. A file that cannot be read is a problem too.
 func (v *validation) file(path string, check func([]byte) []jsonobj.Fault) error {
 	var faults []jsonobj.Fault
 	err := atomicfile.Settle(v.ctx, func(err error) bool { return errors.Is(err, errFaults) }, func() error {
@@ -97,7 +96,7 @@ func (v *validation) file(path string, check func([]byte) []jsonobj.Fault) error
 	switch {
 	case v.ctx.Err() != nil:
 		return v.ctx.Err()
-	case errors.Is(err, fs.ErrNotExist): // gone meanwhile
+	case errors.Is(err, fs.ErrNotExist): // removed meanwhile
 		return nil
 	case err != nil && !errors.Is(err, errFaults):
 		v.add(path, "", "%v", err)
@@ -118,7 +117,7 @@ func (v *validation) mailboxes(dir, extension string, check func([]byte) []jsono
 	for _, e := range entries {
 		stem, ok := strings.CutSuffix(e.Name(), extension)
 		if !ok || strings.HasPrefix(e.Name(), ".") {
-			continue // locks, and what was set aside
+			continue // locks, and files that were set aside
 		}
 		path := filepath.Join(dir, e.Name())
 		if _, err := waggle.ParseMember(stem); err != nil {
@@ -147,8 +146,7 @@ func (v *validation) entries(dir string) ([]fs.DirEntry, error) {
 	return os.ReadDir(dir)
 }
 
-// mixed reports members that have a mailbox in both layouts: some writers would
-// use the one and some the other.
+// mixed reports members that have a mailbox in both layouts: writers would use different ones.
 func (v *validation) mixed(array, lines string) {
 	entries, _ := os.ReadDir(lines)
 	for _, e := range entries {
@@ -162,7 +160,7 @@ func (v *validation) mixed(array, lines string) {
 	}
 }
 
-// tasks checks the task list and what members keep beside it.
+// tasks checks the task list and the members' files beside it.
 func (v *validation) tasks(dir string, name waggle.TeamName) error {
 	entries, err := v.entries(dir)
 	if err != nil {
@@ -188,7 +186,7 @@ func (v *validation) tasks(dir string, name waggle.TeamName) error {
 	}
 	board, err := task.Open(dir, name, task.Options{})
 	if err != nil {
-		return nil // there is none, or it is no directory, which is said
+		return nil // it is missing, or no directory, which another check reports
 	}
 	all, _, err := board.All(v.ctx)
 	for _, id := range task.Circles(all) {
