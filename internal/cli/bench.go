@@ -15,7 +15,7 @@ import (
 	"waggle/operator"
 )
 
-// maxBench keeps the other side from taking all the memory there is.
+// maxBench bounds the memory that the compared implementation takes.
 const maxBench = 500_000
 
 func benchCmd(a *app.App) *cobra.Command {

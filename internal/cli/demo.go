@@ -36,7 +36,7 @@ func runDemo(ctx context.Context, a *app.App, yes bool) error {
 	if err != nil {
 		return err
 	}
-	// Never the user's tree: whatever was said, the demo has its own.
+	// The demo has a tree of its own, whatever flags were given.
 	a.Flags.Root, a.Flags.State, a.Flags.Team = filepath.Join(dir, "root"), filepath.Join(dir, "state"), ""
 	if err := os.MkdirAll(a.Flags.Root, 0o700); err != nil {
 		return err
@@ -92,7 +92,7 @@ func demoLines(lines []demo.Line) []map[string]string {
 	return out
 }
 
-// turn is the person's turn in the demo. Silence denies.
+// turn asks the person for the answer of the demo. Without an answer it denies.
 func turn(ctx context.Context, a *app.App, q decide.Question) (decide.Answer, error) {
 	return a.Request(ctx, q, fmt.Sprintf("\n\nYour turn. Without an answer in %s it is denied.", askFor), false)
 }

@@ -69,7 +69,7 @@ func inboxCmd(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// sayAddress shows where a member takes words.
+// sayAddress shows the address at which a member takes messages.
 func sayAddress(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName, member waggle.MemberName) error {
 	at, err := mail.Of(op).SocketAddress(ctx, team, member)
 	if err != nil {
@@ -89,7 +89,7 @@ type inboxView struct {
 	member       waggle.MemberName
 	unread, mark bool
 	news         bool
-	told         journal.Seq // news up to here was shown
+	told         journal.Seq // news up to this seq were shown
 	archive      bool
 	seen         map[string]bool
 }
@@ -131,7 +131,7 @@ func (b *inboxView) once(ctx context.Context) error {
 	return nil
 }
 
-// prompt gives unread mail as a message for an agent. It is marked when it was written.
+// prompt prints unread mail as a message for an agent, and then marks it.
 func (b *inboxView) prompt(ctx context.Context) error {
 	b.unread = true
 	in, err := b.read(ctx)
@@ -183,7 +183,7 @@ func (b *inboxView) follow(ctx context.Context) error {
 		}
 		if !b.a.Flags.JSON {
 			b.a.ShowPage(view.NewsPage(in.News), b.team, nil)
-		} else if len(in.News) > 0 { // one wake-up is one line
+		} else if len(in.News) > 0 { // one line for each wake-up of the lead's session
 			if err := b.a.Line(view.NewsDocument{News: in.News}); err != nil {
 				return err
 			}

@@ -68,15 +68,14 @@ func showPeek(a *app.App, p *inspect.Peek, follow bool) error {
 	return nil
 }
 
-// peekEvery is how often output that is followed is looked at, and lookEvery whether
-// its member still runs.
+// peekEvery is how often followed output is read, and lookEvery how often the member's process is
+// checked.
 const (
 	peekEvery = 200 * time.Millisecond
 	lookEvery = 2 * time.Second
 )
 
-// followOutput shows what is written until the member's process is gone, or it is
-// called off.
+// followOutput prints new output until the member's process is gone, or ctx ends.
 func followOutput(ctx context.Context, a *app.App, op operator.Operator, p *inspect.Peek, t *inspect.Tail) error {
 	tick := time.NewTicker(peekEvery)
 	defer tick.Stop()

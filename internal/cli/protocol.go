@@ -89,7 +89,7 @@ type decodedEntry struct {
 	Envelope json.RawMessage `json:"envelope,omitempty"`
 	Type     string          `json:"type"`
 	Warnings []string        `json:"warnings"`
-	// Text is the text as it stood, where no envelope has it.
+	// Text is the original text, when there is no envelope.
 	Text string `json:"text,omitempty"`
 }
 
@@ -113,10 +113,10 @@ func protocolDecodeCmd(a *app.App) *cobra.Command {
 	}
 }
 
-// maxInput is the most that decode and encode read.
+// maxInput is the size limit of the input of decode and encode.
 const maxInput = 256 << 20
 
-// input is FILE, or stdin for - and for nothing.
+// input reads FILE, or stdin for - and without an argument.
 func input(a *app.App, args []string) ([]byte, error) {
 	var r io.Reader = a.In
 	if len(args) == 1 && args[0] != "-" {
@@ -168,13 +168,13 @@ func decodeInput(data []byte) ([]decodedEntry, error) {
 			return nil, fmt.Errorf("not JSON: %w", err)
 		}
 		return append(out, textEntry(text)), nil
-	case json.Valid(data): // a number, true, null: JSON, but nothing of ours
+	case json.Valid(data): // a number, true, null: valid JSON, and no message
 		return append(out, decodedEntry{Kind: waggle.KindInvalid, Warnings: []string{"not an envelope, a payload or a text"}}), nil
 	}
 	return nil, errors.New("not JSON")
 }
 
-// looksLikeEnvelope tells an envelope from a bare payload: it carries a text.
+// looksLikeEnvelope reports an envelope, not a bare payload: it has a text.
 func looksLikeEnvelope(obj []byte) bool {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(obj, &m) != nil {

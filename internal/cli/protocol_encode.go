@@ -63,7 +63,7 @@ func textValue(a *app.App, text string) error {
 	return nil
 }
 
-// encodeDecoded writes back what decode printed.
+// encodeDecoded encodes the output of decode.
 func encodeDecoded(a *app.App, args []string, d waggle.Dialect) error {
 	data, err := input(a, args)
 	if err != nil {
@@ -98,7 +98,7 @@ func encodeDecoded(a *app.App, args []string, d waggle.Dialect) error {
 // entryKeys are the keys of a decodedEntry.
 var entryKeys = []string{"kind", "dialect", "payload", "envelope", "type", "warnings", "text"}
 
-// readEntries reads what decode printed: an array of entries, or one of them.
+// readEntries reads the output of decode: an array of entries, or one of them.
 func readEntries(data []byte) ([]decodedEntry, error) {
 	data = trimJSON(data)
 	if !json.Valid(data) {
@@ -139,7 +139,7 @@ func readEntries(data []byte) ([]decodedEntry, error) {
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// encodeMail returns the envelope of an entry with what its payload says now.
+// encodeMail returns the envelope of an entry with its present payload.
 func encodeMail(e decodedEntry, d waggle.Dialect) (json.RawMessage, error) {
 	if e.Kind == waggle.KindInvalid {
 		return nil, invalidEntry(e)
@@ -173,8 +173,7 @@ func encodeEntry(e decodedEntry, d waggle.Dialect) (string, error) {
 	return encodePayload(e, d)
 }
 
-// stands reports whether an entry still says what its text says, in the dialect
-// that is wanted.
+// stands reports whether an entry's payload still equals its text, in the wanted dialect.
 func stands(was, is decodedEntry, want waggle.Dialect) bool {
 	return is.Kind != waggle.KindInvalid && was.Kind == is.Kind && sameJSON(was.Payload, is.Payload) &&
 		(want == waggle.DialectNone || was.Dialect == waggle.DialectNone || was.Dialect == want)
@@ -192,8 +191,8 @@ func sameJSON(a, b json.RawMessage) bool {
 	return errA == nil && errB == nil && reflect.DeepEqual(va, vb)
 }
 
-// encodePayload encodes an entry from its kind and payload alone. A dialect that is
-// read and not written becomes the wire's.
+// encodePayload encodes an entry from its kind and payload alone. A dialect that can only be read
+// becomes the wire's.
 func encodePayload(e decodedEntry, d waggle.Dialect) (string, error) {
 	if d == waggle.DialectNone {
 		d = waggle.DialectWire
@@ -246,8 +245,8 @@ func encodeInput(kind waggle.Kind, data []byte, d waggle.Dialect) (string, error
 	return waggle.Encode(dec.Payload, d)
 }
 
-// decodeObject reads a payload object as a kind. Its own type, if it has one, must
-// be one that the kind is read from.
+// decodeObject reads a payload object as a kind. Its own type, if it has one, must be a type of
+// that kind.
 func decodeObject(kind waggle.Kind, data []byte) (waggle.Decoded, error) {
 	o, err := jsonobj.Parse(data)
 	if err != nil {

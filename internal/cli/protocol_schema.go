@@ -14,7 +14,8 @@ import (
 	"waggle/schema"
 )
 
-// noKind refuses a name that is no kind; a superseded type names what it is read as.
+// noKind returns the error for an unknown kind; for a superseded type it names the kind that
+// replaces it.
 func noKind(name string) error {
 	hint := "waggle protocol kinds lists them; envelope is one too"
 	var as []string

@@ -20,7 +20,7 @@ import (
 	"waggle/operator"
 )
 
-// commands is the command line: one line each, one file each.
+// commands lists the commands of the tree; each has its own file.
 var commands = []func(*app.App) *cobra.Command{
 	decidecmd.Approve,
 	teamcmd.Adopt,
@@ -86,7 +86,7 @@ func Main() int {
 // release is the version that make dist writes into the program.
 var release string
 
-// version is what the build knows of itself.
+// version returns the version in the build information.
 func version() string {
 	if release != "" {
 		return release
@@ -169,8 +169,8 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 	return code
 }
 
-// machinery reports a command that no person types, which writes no answer: what a
-// worker says goes into its log, and it lives on when that is full.
+// machinery reports a command that only waggle itself starts. It prints no answer: a worker writes
+// to its log, and continues when that is full.
 func machinery(root *cobra.Command, args []string) bool {
 	cmd, _, err := root.Find(args)
 	return err == nil && cmd.Hidden

@@ -137,7 +137,7 @@ func send(ctx context.Context, a *app.App, f sendFlags, args []string) error {
 	return saySent(a, results)
 }
 
-// toSession reports whether @NAME is a session rather than a member of the team.
+// toSession reports whether @NAME names a session rather than a member of the team.
 func toSession(ctx context.Context, a *app.App, what string) (op operator.Operator, is bool, err error) {
 	to, perr := waggle.ParseAddress(what)
 	if perr == nil && (to.Scheme != waggle.SchemeMember || to.Team != "") {
@@ -174,8 +174,8 @@ func sendSession(ctx context.Context, a *app.App, op operator.Operator, what str
 	return saySent(a, results)
 }
 
-// teamOf picks the team of an address: for one that is in a team as always, for
-// any other only the one that was named.
+// teamOf picks the team of an address: for an address in a team as usual, for any other only the
+// named one.
 func teamOf(a *app.App, to waggle.Address) (operator.Operator, waggle.TeamName, error) {
 	if to.Scheme == waggle.SchemeMember || to.Scheme == waggle.SchemeBroadcast || to.Scheme == waggle.SchemeBridge || a.Flags.Team != "" {
 		return a.Team()
@@ -184,7 +184,7 @@ func teamOf(a *app.App, to waggle.Address) (operator.Operator, waggle.TeamName, 
 	return op, "", err
 }
 
-// messageText is TEXT, stdin for "-", or the content of --file.
+// messageText returns TEXT, stdin for "-", or the content of --file.
 func messageText(a *app.App, args []string, file string) (string, error) {
 	var b []byte
 	var err error

@@ -58,7 +58,7 @@ func member(op, s string) (waggle.MemberName, error) {
 	return m, nil
 }
 
-// owner is --as, "" when it is not given.
+// owner returns --as, "" when it is not given.
 func owner(a *app.App, op string) (waggle.MemberName, error) {
 	if a.Flags.As == "" {
 		return "", nil
@@ -66,7 +66,7 @@ func owner(a *app.App, op string) (waggle.MemberName, error) {
 	return member(op, a.Flags.As)
 }
 
-// sayTask tells what became of a task.
+// sayTask prints the result of a step on a task.
 func sayTask(a *app.App, r *board.TaskResult, err error, did view.TaskStep) error {
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func sayTask(a *app.App, r *board.TaskResult, err error, did view.TaskStep) erro
 	return nil
 }
 
-// terms are the flags of an order.
+// terms adds the flags of an order.
 func terms(f *pflag.FlagSet, t *board.Terms) {
 	f.BoolVar(&t.Plan, "plan", false, "the owner's plan must be approved first")
 	f.DurationVar(&t.Timeout, "timeout", 0, "end the owner's work on it after this time")
@@ -347,7 +347,7 @@ more. A task that a member is working on stays.`,
 	}
 }
 
-// taskStep is a step of a task's owner.
+// taskStep runs a step of a task's owner.
 func taskStep(a *app.App, cmd *cobra.Command, id, name string,
 	do func(board.Operator, context.Context, waggle.TeamName, task.ID, waggle.MemberName) (*board.TaskResult, error)) error {
 	op, team, err := a.TaskTeam()
@@ -362,7 +362,7 @@ func taskStep(a *app.App, cmd *cobra.Command, id, name string,
 	return sayTask(a, r, err, view.TaskMoved)
 }
 
-// taskRelease gives back several tasks, up to the first that cannot be.
+// taskRelease releases several tasks, up to the first error.
 func taskRelease(a *app.App, cmd *cobra.Command, args []string) error {
 	op, name, err := a.TaskTeam()
 	if err != nil {

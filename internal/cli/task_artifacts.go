@@ -64,8 +64,7 @@ func artifacts(a *app.App, rows []board.ArtifactRow, problems []string, name wag
 	return a.Give(view.Artifacts(rows), view.ArtifactsPage(rows, a.Now()))
 }
 
-// print copies a file to stdout; on a terminal what would command it is written
-// out.
+// print copies a file to stdout; on a terminal control sequences are written as codes.
 func print(a *app.App, r io.Reader) error {
 	if !app.Tty(a.Out) {
 		_, err := io.Copy(a.Out, r)

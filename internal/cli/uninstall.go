@@ -56,7 +56,7 @@ type uninstallDocument struct {
 	Files   []installedFile `json:"files"`
 	Removed []string        `json:"removed"`
 	Kept    []string        `json:"kept"` // installed files that have changed
-	Data    []string        `json:"data"` // what stays of the user's
+	Data    []string        `json:"data"` // the user's data that stays
 	Changed bool            `json:"changed"`
 }
 
@@ -100,7 +100,7 @@ func uninstall(ctx context.Context, a *app.App, f uninstallFlags) error {
 	return nil
 }
 
-// installation is the one at prefix, or the one that this program belongs to.
+// installation returns the installation at prefix, or the one that contains this program.
 func installation(prefix string) (*install.Installation, error) {
 	var i *install.Installation
 	self, err := operator.Self()
@@ -119,7 +119,7 @@ func installation(prefix string) (*install.Installation, error) {
 	return i, err
 }
 
-// uninstallable refuses while something needs the program.
+// uninstallable refuses while a team or a hook needs the program.
 func uninstallable(a *app.App, i *install.Installation) error {
 	state, err := a.StatePath()
 	if err != nil {
@@ -152,7 +152,7 @@ func uninstallable(a *app.App, i *install.Installation) error {
 	return nil
 }
 
-// uninstallReport says what is there and what stays.
+// uninstallReport lists what will be removed and what stays.
 func uninstallReport(a *app.App, i *install.Installation) (uninstallDocument, error) {
 	doc := uninstallDocument{Prefix: i.Prefix, Version: i.Version, Record: i.Record(), Files: []installedFile{}, Removed: []string{}, Kept: []string{}, Data: []string{}}
 	for _, f := range i.Files {

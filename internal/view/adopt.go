@@ -14,16 +14,16 @@ type AdoptedDocument struct {
 	PID      int               `json:"pid"`
 	Start    string            `json:"start"`   // kernel start time, opaque
 	Session  string            `json:"session"` // "" when it was named by its process
-	Above    bool              `json:"above"`   // the process is one of those that waggle runs below
+	Above    bool              `json:"above"`   // the process is an ancestor of this program
 	Trust    string            `json:"trust"`
 	Controls []ControlDocument `json:"controls"` // what waggle can do with it and what it cannot
 }
 
-// ControlDocument is one thing that a person may want to do with a member.
+// ControlDocument is one operation on a member.
 type ControlDocument struct {
 	What string `json:"what"`
 	Can  bool   `json:"can"`
-	How  string `json:"how"` // how, or why not
+	How  string `json:"how"` // the way, or the reason why it is not possible
 }
 
 // Adopted is the document of a session that has become a member.
@@ -35,7 +35,7 @@ func Adopted(a *teams.Adopted, spell Spell) AdoptedDocument {
 	return d
 }
 
-// AdoptedPage says what a session is now, and what can be done with it.
+// AdoptedPage shows the new member, and what can be done with it.
 func AdoptedPage(a *teams.Adopted, spell Spell) (p Page) {
 	p.line(strong(a.Name), plain(fmt.Sprintf(" is a member of team %s: process %d, trust %s", a.Team, a.PID, a.Trust)))
 	t := Table{Head: []string{"CONTROL", "CAN", "HOW, OR WHY NOT"}, About: true}
@@ -50,7 +50,7 @@ func AdoptedPage(a *teams.Adopted, spell Spell) (p Page) {
 	return p
 }
 
-// AdoptedNotes say whose the commands below the process are now.
+// AdoptedNotes say that commands below the process are the member's now.
 func AdoptedNotes(a *teams.Adopted) (p Page) {
 	if a.Above {
 		p.line(warning("note:"), plain(fmt.Sprintf(" this command runs below that process: from now on what is run here is %s's, not yours; decide from another terminal", a.Name)))

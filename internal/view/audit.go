@@ -24,7 +24,7 @@ type AuditDocument struct {
 	Digest     string          `json:"digest"`
 	Risk       string          `json:"risk"`
 	Asked      string          `json:"asked_at"`
-	Decision   string          `json:"decision"` // allow, deny; "": nobody has decided
+	Decision   string          `json:"decision"` // allow, deny; "": no decision yet
 	By         string          `json:"by"`
 	Channel    string          `json:"channel"`
 	Via        string          `json:"via"`
@@ -50,7 +50,7 @@ func Audit(id, team string, es []operator.AuditEvent) AuditList {
 	return AuditList{events(es), id, team}
 }
 
-// SessionDigest is the document of what sessions asked since a time.
+// SessionDigest is the document of the requests of sessions since a time.
 type SessionDigest struct {
 	Events []AuditDocument `json:"events"`
 	Since  string          `json:"since"`

@@ -11,15 +11,15 @@ type CeilingDocument struct {
 	File   string   `json:"file"`
 	SHA256 string   `json:"sha256"`
 	Mode   string   `json:"mode"`  // the widest; "": any
-	Allow  []string `json:"allow"` // the most that rules may allow; null: anything
+	Allow  []string `json:"allow"` // the most that rules may allow; null: no limit
 	Deny   []string `json:"deny"`
-	Cut    []string `json:"cut"` // what of the policy it keeps from holding
+	Cut    []string `json:"cut"` // parts of the policy that the ceiling makes ineffective
 }
 
 // Ceiling is the document of a ceiling, nil where there is none.
 func Ceiling(c *decide.CeilingView) *CeilingDocument { return (*CeilingDocument)(c) }
 
-// CeilingPage says what the user's ceiling is. It is empty where there is none.
+// CeilingPage shows the user's ceiling. It is empty where there is none.
 func CeilingPage(c *decide.CeilingView) (p Page) {
 	if c == nil {
 		return nil

@@ -11,21 +11,21 @@ import (
 type CollectedDocument struct {
 	Found  []GarbageDocument `json:"found"`
 	Kept   []KeptDocument    `json:"kept"`
-	Unseen []UnseenDocument  `json:"unseen"` // members of which something may be left that nothing here can find
+	Unseen []UnseenDocument  `json:"unseen"` // members that may have left processes which cannot be found
 	Living int               `json:"living"` // processes in kept that run for a team whose journal cannot be read
 }
 
-// GarbageDocument is one thing that a team has left behind.
+// GarbageDocument is one process or file that a team has left behind.
 type GarbageDocument struct {
 	Kind   string `json:"kind"`
 	Team   string `json:"team"`
-	Member string `json:"member"` // "" when it is nobody's
+	Member string `json:"member"` // "" when it belongs to no member
 	PID    int    `json:"pid"`    // 0: no process
 	Start  string `json:"start"`  // of the process, as recorded
 	Argv   string `json:"argv"`   // what the process runs, in one line
 	Path   string `json:"path"`   // of a file or a worktree; the pane, and its server's socket
 	Why    string `json:"why"`
-	Done   bool   `json:"done"` // it is gone
+	Done   bool   `json:"done"` // it has been ended or removed
 	Error  string `json:"error,omitempty"`
 }
 
@@ -35,10 +35,10 @@ type KeptDocument struct {
 	Team   string `json:"team"`
 	Member string `json:"member"`
 	Path   string `json:"path"`
-	Why    string `json:"why"` // and what to do about it
+	Why    string `json:"why"` // with the next step
 }
 
-// UnseenDocument is a member whose commands may have left what cannot be found.
+// UnseenDocument is a member that may have left processes which cannot be found.
 type UnseenDocument struct {
 	Team   string `json:"team"`
 	Member string `json:"member"`
@@ -59,8 +59,7 @@ func Collected(c *process.Collected, spell Spell) CollectedDocument {
 	return d
 }
 
-// CollectedPage lists what was found, with what became of it when it was acted upon, and
-// what is kept.
+// CollectedPage lists what was found, with the result when it was acted upon, and what is kept.
 func CollectedPage(c *process.Collected, acted bool, spell Spell) (p Page) {
 	t := Table{Head: []string{"KIND", "TEAM", "MEMBER", "WHAT", "", "WHY"}, About: true}
 	for _, g := range c.Found {
@@ -96,8 +95,8 @@ func CollectedPage(c *process.Collected, acted bool, spell Spell) (p Page) {
 // unseenShown is how many members the line about them names.
 const unseenShown = 5
 
-// UnseenPage names members of which something may be left that nothing here can find, in one
-// line. It is empty where there are none.
+// UnseenPage names members that may have left processes which cannot be found, in one line. It is
+// empty where there are none.
 func UnseenPage(us []process.Unseen) (p Page) {
 	if len(us) == 0 {
 		return nil

@@ -2,7 +2,7 @@ package view
 
 import "waggle/operator/decide"
 
-// DecidedDocument is what became of an answer (commands §4).
+// DecidedDocument is the result of an answer (commands §4).
 type DecidedDocument struct {
 	ID        string `json:"id"`
 	Decision  string `json:"decision"`
@@ -15,8 +15,8 @@ type DecidedDocument struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// DecidedList is the document of answers. Policy is there with a rule that was learned: a
-// PolicyChangeDocument, or the SessionRulesDocument of a rule for sessions.
+// DecidedList is the document of answers. Policy is set with a new rule: a PolicyChangeDocument, or
+// the SessionRulesDocument of a rule for sessions.
 type DecidedList struct {
 	Policy  any               `json:"policy,omitempty"`
 	Results []DecidedDocument `json:"results"`
@@ -42,7 +42,7 @@ func decided(ds []decide.Decided) []DecidedDocument {
 // Results is the document of answers.
 func Results(ds []decide.Decided) DecidedList { return DecidedList{Results: decided(ds)} }
 
-// DecidedLine says what became of an answer that was not refused.
+// DecidedLine shows the result of an answer that was not refused.
 func DecidedLine(d decide.Decided) Line {
 	word := bad(d.Decision)
 	if d.Decision == "allow" {

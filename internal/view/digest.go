@@ -8,8 +8,8 @@ import (
 	"waggle/operator/inspect"
 )
 
-// DigestDocument is what happened since somebody last looked. Lists are in order of time;
-// next is the command that a person would give next, "" for none.
+// DigestDocument is what happened in a team since a time. Lists are in order of time; next is the
+// next command, "" for none.
 type DigestDocument struct {
 	Team      string           `json:"team"`
 	Since     string           `json:"since"`
@@ -65,7 +65,7 @@ type DigestCalls struct {
 	Denied  []DigestDecision `json:"denied"`
 }
 
-// DigestMessage are words to the lead.
+// DigestMessage is a message to the lead.
 type DigestMessage struct {
 	At   string `json:"at"` // as the message says
 	From string `json:"from"`
@@ -73,7 +73,7 @@ type DigestMessage struct {
 	Read bool   `json:"read"`
 }
 
-// DigestSent are words that were sent in another program's team.
+// DigestSent is a message that was sent in another program's team.
 type DigestSent struct {
 	At   string `json:"at"`
 	From string `json:"from"`
@@ -81,7 +81,7 @@ type DigestSent struct {
 	Text string `json:"text"`
 }
 
-// DigestWaiting is a question that is open.
+// DigestWaiting is an open request.
 type DigestWaiting struct {
 	ID     string `json:"id"`
 	Member string `json:"member"`
@@ -92,8 +92,7 @@ type DigestWaiting struct {
 	Next   string `json:"next"`
 }
 
-// Digest is the document of a digest. spell gives the text of a step, as the face's users
-// would do it.
+// Digest is the document of a digest. spell gives the text of a step in the face's own commands.
 func Digest(d *inspect.Digest, now time.Time, spell func(operator.Next) string) DigestDocument {
 	s := digestSpeller(spell)
 	out := DigestDocument{Team: d.Team, Since: waggle.FormatTime(d.Since), SinceWhy: d.SinceWhy, State: d.State, Results: []DigestResult{}, Members: s.members(d.Members),

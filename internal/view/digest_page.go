@@ -10,7 +10,7 @@ import (
 	"waggle/operator/inspect"
 )
 
-// DigestPage shows what there is of each kind, and what to do next.
+// DigestPage shows the events of each kind, and the next steps.
 func DigestPage(d *inspect.Digest, now time.Time) (p Page) {
 	p.line(strong(d.Team), plain("  "+d.State+", since "+Clock(d.Since, now)+" ("+d.SinceWhy+")"))
 	if d.State == "interrupted" {
@@ -56,7 +56,7 @@ func DigestPage(d *inspect.Digest, now time.Time) (p Page) {
 	return p
 }
 
-// part is rows under a title, behind an empty line; nothing without rows.
+// part is rows under a title, after an empty line; nothing without rows.
 func (p *Page) part(title string, next operator.Next, rows [][]string) {
 	if len(rows) == 0 {
 		return

@@ -6,12 +6,12 @@ import (
 	"waggle/operator/decide"
 )
 
-// DivergenceDocument is a disagreement of the journals that stops all deciding.
+// DivergenceDocument is a contradiction of the journals that stops every decision.
 type DivergenceDocument struct {
 	Team   string `json:"team"`
 	Seq    uint64 `json:"seq"` // of its record: what an acknowledgement names
 	Member string `json:"member"`
-	Leader uint64 `json:"leader_seq"` // where the member's journal says it stood
+	Leader uint64 `json:"leader_seq"` // the seq of the leader's journal that the member's journal names
 	Why    string `json:"why"`
 	Lifted bool   `json:"acknowledged"`
 }
@@ -19,7 +19,7 @@ type DivergenceDocument struct {
 // Divergence is the document of a disagreement.
 func Divergence(d *decide.Divergence) DivergenceDocument { return DivergenceDocument(*d) }
 
-// DivergencePage says how the journals disagree.
+// DivergencePage shows how the journals contradict each other.
 func DivergencePage(d *decide.Divergence) (p Page) {
 	p.line(plain(fmt.Sprintf("seq %d: %s", d.Seq, d.Why)))
 	return p

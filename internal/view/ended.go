@@ -12,18 +12,18 @@ type EndedDocument struct {
 	State     string              `json:"state"` // ended
 	Members   []MemberEndDocument `json:"members"`
 	Archive   string              `json:"archive"`
-	Worktrees []LeftWorktree      `json:"worktrees"` // those of its members that were kept, because of what is in them
+	Worktrees []LeftWorktree      `json:"worktrees"` // the kept worktrees of its members
 }
 
 // MemberEndDocument is how a member ended.
 type MemberEndDocument struct {
 	Member   string        `json:"member"`
-	How      string        `json:"how"`      // handshake, stopped, died; released: waggle does not run it; listed: it is only in the registry
-	Step     string        `json:"step"`     // the hardest that was needed: handshake, stdin, term, kill; gone when it had ended by itself
-	Rejected string        `json:"rejected"` // why it did not want to end; "" when it did not say so
+	How      string        `json:"how"`      // handshake, stopped, died; released: waggle does not run it; listed: only the registry has it
+	Step     string        `json:"step"`     // the last step that was needed: handshake, stdin, term, kill; gone when it had ended by itself
+	Rejected string        `json:"rejected"` // why it rejected its shutdown; "" without a reason
 	Forced   bool          `json:"forced"`   // it was not asked
-	Answered bool          `json:"answered"` // it said yes or no
-	Worktree *LeftWorktree `json:"worktree"` // when it was kept; null: it has none any more
+	Answered bool          `json:"answered"` // it answered its shutdown request
+	Worktree *LeftWorktree `json:"worktree"` // set when it was kept; null: it has none any more
 }
 
 // LeftWorktree is the worktree of a member that has left, and why it is still there.
@@ -74,7 +74,7 @@ func EndedPage(d *process.DownResult) (p Page) {
 			p = append(p, MemberEndPage(m)...)
 		}
 	}
-	if d.Archive == "" { // nothing can be recorded now; what is said above
+	if d.Archive == "" { // nothing can be recorded now; the text above says it
 		p.line(plain("team " + d.Team + ": its processes have ended"))
 	} else {
 		p.line(plain("team " + d.Team + " has ended; its history is in " + d.Archive))

@@ -6,7 +6,7 @@ import (
 	"waggle/operator/mail"
 )
 
-// EndpointDocument is where other processes POST messages.
+// EndpointDocument is the address to which other processes POST messages.
 type EndpointDocument struct {
 	V     int    `json:"v"`
 	URL   string `json:"url"`
@@ -17,7 +17,7 @@ type EndpointDocument struct {
 // Endpoint is the document of an endpoint.
 func Endpoint(e mail.Endpoint) EndpointDocument { return EndpointDocument(e) }
 
-// EndpointPage says where to POST, and with what.
+// EndpointPage shows where to POST, and with what.
 func EndpointPage(e mail.Endpoint) (p Page) {
 	p.line(plain("url    " + e.URL + "/v1/TEAM/MEMBER"))
 	p.line(plain("token  " + e.Token))

@@ -2,7 +2,7 @@ package view
 
 import "waggle/operator/inspect"
 
-// EvidenceDocument is the evidence for how a member is. Times are "" where there is none.
+// EvidenceDocument is what the state of a member rests on. Times are "" where there is none.
 type EvidenceDocument struct {
 	Process  ProcessDocument   `json:"process"`
 	Journal  JournalDocument   `json:"journal"`
@@ -55,7 +55,7 @@ type OutputDocument struct {
 	At   string `json:"at"`
 }
 
-// TerminalDocument is what the holder of the member's terminal tells.
+// TerminalDocument is the report of the holder of the member's terminal.
 type TerminalDocument struct {
 	Socket string `json:"socket"`
 	Pane   string `json:"pane"`

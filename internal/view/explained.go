@@ -19,7 +19,7 @@ type ExplainedDocument struct {
 	At       string          `json:"at"` // when it was asked
 	Version  uint64          `json:"policy_version"`
 	Digest   string          `json:"digest"`
-	Now      *JudgedDocument `json:"now"` // null for a plan: rules say nothing of plans
+	Now      *JudgedDocument `json:"now"` // null for a plan: rules do not judge plans
 }
 
 // Explained is the document of a call.
@@ -27,7 +27,7 @@ func Explained(e *decide.Explained) ExplainedDocument {
 	return ExplainedDocument{e.ID, e.Kind, e.Member, e.Decision, e.By, e.Rule, e.Reason, stamp(e.At), e.Version, e.Digest, Judged(e.Now)}
 }
 
-// ExplainedPage says what decided a call, and what every rule makes of it now.
+// ExplainedPage shows what decided a call, and the result of every rule on it now.
 func ExplainedPage(e *decide.Explained) (p Page) {
 	p.line(strong(e.ID), plain(fmt.Sprintf("  %s of %s, asked at %s", strings.TrimSuffix(e.Kind, "_request"), e.Member, stamp(e.At))))
 	by := fmt.Sprintf("  %s by %s under policy version %d", e.Decision, e.By, e.Version)

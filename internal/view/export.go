@@ -6,8 +6,8 @@ import (
 	"waggle/task"
 )
 
-// ExportDocument is a team as a reader wants it: who is in it, what was said, what is to be
-// done. The first four keys are those of seed 002's export.
+// ExportDocument is a team with its members, messages and tasks. The first four keys are those of
+// seed 002's export.
 type ExportDocument struct {
 	ExportState
 	Description   string          `json:"description"`
@@ -20,7 +20,7 @@ type ExportDocument struct {
 	Problems      []string        `json:"problems"` // what could not be read
 }
 
-// ExportState is who is in a team.
+// ExportState are the members of a team.
 type ExportState struct {
 	Team          string              `json:"team"`
 	Created       string              `json:"created"`
@@ -28,7 +28,7 @@ type ExportState struct {
 	TotalMembers  int                 `json:"total_members"`
 }
 
-// ExportStateDocument is who is in a team, as a document of its own.
+// ExportStateDocument are the members of a team, as a document of its own.
 type ExportStateDocument struct {
 	ActiveMembers []waggle.MemberName `json:"active_members"`
 	Created       string              `json:"created"`
@@ -68,7 +68,7 @@ type ExportTask struct {
 	Blocked     bool        `json:"blocked"`
 }
 
-// ExportOf is the document of who is in a team.
+// ExportOf is the document of the members of a team.
 func ExportOf(e *teams.TeamExport) ExportStateDocument {
 	return ExportStateDocument{e.ActiveMembers, waggle.FormatTime(e.Created), e.Team, e.TotalMembers}
 }

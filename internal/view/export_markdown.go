@@ -10,8 +10,8 @@ import (
 	"waggle/task"
 )
 
-// ExportMarkdown is a whole team for people, as Markdown. Text from members stands in fences
-// or is escaped, so that it is only ever text.
+// ExportMarkdown is a whole team for people, as Markdown. Text from members is fenced or escaped,
+// so that it has no markup.
 func ExportMarkdown(e *teams.TeamExport) string {
 	var w strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&w, format+"\n", args...) }

@@ -11,8 +11,7 @@ import (
 	"waggle/operator/teamfile"
 )
 
-// FileText is a team file as it is shown before it is asked about: what it means, and the
-// text.
+// FileText shows a team file before a question about it: its meaning, and its text.
 func FileText(f *teamfile.File) string {
 	return fmt.Sprintf("found %s (sha256 %.16s). It means:\n\n%s\n\nIts text:\n\n%s", operator.Visible(f.Path), f.SHA256,
 		strings.Join(Meaning(f), "\n"), operator.VisibleLines(string(f.Data)))
@@ -37,8 +36,8 @@ func FileChangeText(c supervise.FileChange) string {
 	return s
 }
 
-// MeaningDiff is the whole meaning of a file that has changed, with - and + before what
-// differs; "" when nothing does, and of what is no team file any more.
+// MeaningDiff is the whole meaning of a file that has changed, with - and + before the differences;
+// "" without a difference, and for a file that is invalid now.
 func MeaningDiff(c supervise.FileChange) string {
 	if c.Now == nil {
 		return ""
@@ -54,8 +53,8 @@ func MeaningDiff(c supervise.FileChange) string {
 	return diff
 }
 
-// TextDiff is a unified diff of the text; "" when nothing differs, and of a file that is too
-// large to be read.
+// TextDiff is a unified diff of the text; "" without a difference, and for a file that is too large
+// to be read.
 func TextDiff(c supervise.FileChange) string {
 	if c.Data == nil {
 		return ""

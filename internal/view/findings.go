@@ -2,17 +2,17 @@ package view
 
 import "waggle/operator/doctor"
 
-// FindingsDocument is what works on this machine, and what does not.
+// FindingsDocument is the result of an examination of this machine.
 type FindingsDocument struct {
 	Findings []FindingDocument `json:"findings"`
 }
 
-// FindingDocument is one thing that was looked at.
+// FindingDocument is the result of one check.
 type FindingDocument struct {
 	What   string `json:"what"`
 	Status string `json:"status"`
 	Detail string `json:"detail"`
-	Next   string `json:"next"` // what to do about it; "" when there is nothing to do
+	Next   string `json:"next"` // what to do about it; "" for nothing
 }
 
 // Findings is the document of what was looked at.

@@ -38,7 +38,7 @@ type NewsDocument struct {
 	News []control.News `json:"news"`
 }
 
-// AddressDocument is where a member takes words.
+// AddressDocument is the address at which a member takes messages.
 type AddressDocument struct {
 	Address string `json:"address"`
 	Member  string `json:"member"`
@@ -92,7 +92,7 @@ func EntryPage(e mail.InboxEntry) (p Page) {
 	return p
 }
 
-// NewsPage says what became of what the lead gave out.
+// NewsPage shows events of the members, for the lead.
 func NewsPage(news []control.News) (p Page) {
 	for _, n := range news {
 		who := string(n.Member)

@@ -8,24 +8,24 @@ import (
 	"waggle/policy"
 )
 
-// JudgedDocument says what the policy makes of a call and why.
+// JudgedDocument is the policy's verdict on a call, with the reason.
 type JudgedDocument struct {
 	As       string               `json:"as"` // a member, "" for what the team may
 	Tool     string               `json:"tool"`
 	Input    json.RawMessage      `json:"input"`
 	Cwd      string               `json:"cwd"`
 	Decision string               `json:"decision"` // allow, ask, deny
-	Rule     string               `json:"rule"`     // that decides
+	Rule     string               `json:"rule"`     // the rule that decides
 	Why      string               `json:"why"`
-	Decider  string               `json:"decider"` // who answers when it asks
+	Decider  string               `json:"decider"` // who answers when the verdict is ask
 	Mode     string               `json:"mode"`
 	Area     string               `json:"area"`
 	Risk     string               `json:"risk"`
 	Version  uint64               `json:"policy_version"`
-	Rules    []RuleJudgedDocument `json:"rules"` // every rule that was looked at
+	Rules    []RuleJudgedDocument `json:"rules"` // every rule that was compared
 }
 
-// RuleJudgedDocument is what one rule makes of the call by itself.
+// RuleJudgedDocument is the result of one rule alone.
 type RuleJudgedDocument struct {
 	Rule   string `json:"rule"`
 	Effect string `json:"effect"`
@@ -46,7 +46,7 @@ func Judged(j *decide.Judged) *JudgedDocument {
 	return d
 }
 
-// JudgedPage says what decides; every adds the rules that do not.
+// JudgedPage shows what decides; every adds the rules that do not.
 func JudgedPage(j *decide.Judged, every bool) (p Page) {
 	first := Line{warning(j.Decision), plain(", answered by " + j.Decider + "  " + j.Rule)}
 	switch j.Decision {

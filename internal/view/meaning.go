@@ -159,7 +159,7 @@ func (m *meaning) member(what string, x teamfile.FileMember) {
 	}
 }
 
-// quoted writes each word of a command so that its ends are seen.
+// quoted writes each word of a command so that its ends are visible.
 func quoted(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {

@@ -10,7 +10,7 @@ import (
 	"waggle/record"
 )
 
-// MessagesDocument are messages and what became of each.
+// MessagesDocument are messages with their states.
 type MessagesDocument struct {
 	Messages []MessageDocument `json:"messages"`
 }
@@ -29,10 +29,10 @@ type MessageDocument struct {
 	States   []StateDocument `json:"states"`
 }
 
-// StateDocument is one step of a message's way.
+// StateDocument is one state that a message has reached.
 type StateDocument struct {
 	State    string `json:"state"`
-	At       string `json:"at"`       // "" when no record tells
+	At       string `json:"at"`       // "" when no record has it
 	Evidence string `json:"evidence"` // which record of which journal, or what the mailbox shows
 	Detail   string `json:"detail"`
 }
@@ -90,7 +90,7 @@ func MessagesPage(ms []mail.StoredMessage) (p Page) {
 	return p
 }
 
-// MessagePage shows a message whole, and its way.
+// MessagePage shows a message whole, with its states.
 func MessagePage(m mail.StoredMessage) (p Page) {
 	head := string(m.State)
 	if m.Priority != record.PriorityNormal {

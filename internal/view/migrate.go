@@ -8,17 +8,17 @@ import (
 	"waggle/team"
 )
 
-// MigratedDocument is what a change of layout did.
+// MigratedDocument is the result of a change of layout.
 type MigratedDocument struct {
 	Team    string   `json:"team"`
-	Layout  string   `json:"layout"`  // the one that the team has now
-	Changed bool     `json:"changed"` // mailboxes were moved or put together
-	Members []string `json:"members"` // who has a mailbox
-	Notes   []string `json:"notes"`   // what was found wrong with the files
+	Layout  string   `json:"layout"`  // the present layout
+	Changed bool     `json:"changed"` // mailboxes were moved or merged
+	Members []string `json:"members"` // the members that have a mailbox
+	Notes   []string `json:"notes"`   // problems found in the files
 }
 
-// MigratedSchemaDocument is what bringing a team's files to the newest version did, or would
-// do.
+// MigratedSchemaDocument is the result of bringing a team's files to the newest version, or the
+// plan for it.
 type MigratedSchemaDocument struct {
 	Team   string `json:"team"`
 	DryRun bool   `json:"dry_run"`
@@ -50,8 +50,8 @@ func MigratedSchema(m *teams.MigratedSchema) MigratedSchemaDocument {
 	return MigratedSchemaDocument(*m)
 }
 
-// MigratedSchemaPage says what each step did, and which version the team has; of a dry run
-// what each would do.
+// MigratedSchemaPage shows what each step did, and the version of the team; for a dry run what each
+// would do.
 func MigratedSchemaPage(m *teams.MigratedSchema) (p Page) {
 	for _, s := range m.Steps {
 		p.line(plain(fmt.Sprintf("%d  %s  %s", s.Number, s.Version, s.What)))

@@ -22,12 +22,12 @@ type NetQuestionDocument struct {
 	Status    string   `json:"status"`
 }
 
-// NetPendingList is the document of hosts that are asked for.
+// NetPendingList is the document of hosts with open requests.
 type NetPendingList struct {
 	Pending []NetQuestionDocument `json:"pending"`
 }
 
-// NetPending is the document of hosts that are asked for.
+// NetPending is the document of hosts with open requests.
 func NetPending(ns []decide.NetQuestion, now time.Time) NetPendingList {
 	l := NetPendingList{make([]NetQuestionDocument, 0, len(ns))}
 	for _, n := range ns {
@@ -54,7 +54,7 @@ type GrantDocument struct {
 	Effect    string  `json:"effect"` // allow, deny
 	Scope     string  `json:"scope"`  // a member's name, or team
 	ExpiresAt *string `json:"expires_at"`
-	From      string  `json:"from"` // the request whose answer it is
+	From      string  `json:"from"` // the request that it answered
 }
 
 // GrantList is the document of standing answers.
@@ -90,11 +90,11 @@ func untilOr(t time.Time, always string) string {
 	return stamp(t)
 }
 
-// NetDecidedDocument is what became of an answer about a host.
+// NetDecidedDocument is the result of an answer about a host.
 type NetDecidedDocument struct {
 	Results []DecidedDocument     `json:"results"`
-	Policy  *PolicyChangeDocument `json:"policy"` // null: nothing stands
-	Grants  []GrantDocument       `json:"grants"` // that stand now for what was answered
+	Policy  *PolicyChangeDocument `json:"policy"` // null: no standing answer was made
+	Grants  []GrantDocument       `json:"grants"` // the standing answers that it made
 }
 
 // NetDecided is the document of an answer about a host.
@@ -102,7 +102,7 @@ func NetDecided(n *decide.NetDecided) NetDecidedDocument {
 	return NetDecidedDocument{decided(n.Results), PolicyChange(n.Policy), grants(n.Grants)}
 }
 
-// NetDecidedPage says what stands from now on.
+// NetDecidedPage shows the standing answers that were made.
 func NetDecidedPage(n *decide.NetDecided) (p Page) {
 	for _, g := range n.Grants {
 		p.line(plain(g.Shown + "  " + g.Effect + " for " + g.Scope + ", " + untilOr(g.Expires, "as long as the member is there")))

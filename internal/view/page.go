@@ -2,7 +2,7 @@ package view
 
 import "waggle/operator"
 
-// Page is what a person is shown, in order.
+// Page is the content for a person, in order.
 type Page []Block
 
 // Block is a line, or a table where Table is set.
@@ -22,12 +22,12 @@ type Span struct {
 	Next operator.Next
 	// Color is a member's colour, as the team calls it; "": none.
 	Color string
-	// Scoped says that the step of Next is about the team of the page: the face adds what
-	// selects that team there.
+	// Scoped says that the step of Next concerns the team of the page: the face adds the flag that
+	// selects that team.
 	Scoped bool
 }
 
-// Role is what a span is for. The face has a style for each.
+// Role is the role of a span. The face has a style for each.
 type Role int
 
 // The roles of spans.
@@ -49,8 +49,7 @@ type Table struct {
 	Names []string
 	// Roles are the roles of the cells, row by row. It is nil where all are plain.
 	Roles [][]Role
-	// About says that the last cell of a row says what it is about: a narrow face gives it
-	// lines of its own.
+	// About says that the last cell of a row describes it: a narrow face gives it lines of its own.
 	About bool
 	// Below are lines that follow each row; nil: none do.
 	Below [][]Line

@@ -6,7 +6,7 @@ import (
 	"waggle/operator/inspect"
 )
 
-// PeekDocument is the end of what a member wrote.
+// PeekDocument is the end of a member's output.
 type PeekDocument struct {
 	Team    string   `json:"team"`
 	Name    string   `json:"name"`
@@ -31,8 +31,7 @@ func Peek(p *inspect.Peek, now time.Time) PeekDocument {
 	return PeekDocument{p.Team, p.Name, p.State, stamp(p.Since), p.Why, p.Log, stamp(p.At), age, p.Shown, p.Where, append([]string{}, p.Lines...), p.Earlier}
 }
 
-// PeekHead is what is said above the output: how the member is, how old its output is, and
-// where it comes from.
+// PeekHead is the line above the output: the member's state, the age of its output, and its file.
 func PeekHead(k *inspect.Peek, now time.Time) (p Page) {
 	state := k.State
 	if since := Since(k.Since, now); since != "" {

@@ -32,14 +32,14 @@ func PendingPage(qs []decide.Question, now time.Time) (p Page) {
 	return p
 }
 
-// What a list shows of one entry; what is longer is folded.
+// Limits of one entry of a list; longer ones are folded.
 const (
 	foldLines = 40
 	foldBytes = 4096
 )
 
-// GroupPage has a row for each group, and below it what it asks for, whole, where that is
-// more than a line. A request that is like no other is shown as itself.
+// GroupPage has a row for each group, and below it the whole input, where that is more than a line.
+// A request without similar ones is shown as itself.
 func GroupPage(groups []decide.Group, now time.Time) (p Page) {
 	t := Table{Head: []string{"ID", "MEMBER", "RISK", "N", "AGE", "STATUS", "ASKS FOR"}}
 	several := slices.ContainsFunc(groups, func(g decide.Group) bool { return g.Team != groups[0].Team })
@@ -74,7 +74,7 @@ func GroupPage(groups []decide.Group, now time.Time) (p Page) {
 	return p
 }
 
-// single is what a list says of one request: in its row, and below.
+// single returns what a list shows of one request: in its row, and below.
 func single(q decide.Question) (about string, block []string) {
 	if q.Command == "" {
 		return Asks(q), nil
@@ -89,7 +89,7 @@ func single(q decide.Question) (about string, block []string) {
 	return q.Tool + ", " + Count(len(asks), "line") + ":", block
 }
 
-// fold keeps the first lines of what is too long for a list.
+// fold keeps the first lines of a text that is too long for a list.
 func fold(lines []string) (part []string, folded bool) {
 	size := 0
 	for i, l := range lines {
@@ -120,7 +120,7 @@ func statusWord(q decide.Question) string {
 	return q.Status
 }
 
-// Asks says in one line what a request asks for.
+// Asks describes a request in one line.
 func Asks(q decide.Question) string {
 	switch {
 	case len(q.Questions) > 0:

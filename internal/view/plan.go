@@ -7,20 +7,20 @@ import (
 	"waggle/operator/decide"
 )
 
-// EscalatedDocument is what passing a plan on came to.
+// EscalatedDocument is the result of escalating a plan.
 type EscalatedDocument struct {
 	ID       string `json:"id"`
 	Member   string `json:"member"`
 	Revision int    `json:"revision"`
 	Digest   string `json:"digest"`
-	Changed  bool   `json:"changed"` // false: it waited for the operator alone already
+	Changed  bool   `json:"changed"` // false: only the operator could answer it already
 	Decider  string `json:"decider"` // who answers plans by the policy
 }
 
-// Escalated is the document of a plan that was passed on.
+// Escalated is the document of an escalated plan.
 func Escalated(e *decide.Escalated) EscalatedDocument { return EscalatedDocument(*e) }
 
-// EscalatedPage says whom a plan waits for.
+// EscalatedPage shows who has to answer a plan.
 func EscalatedPage(e *decide.Escalated) (p Page) {
 	waits := "waited for you alone already"
 	if e.Changed {
@@ -35,7 +35,7 @@ type PlanList struct {
 	Plans []QuestionDocument `json:"plans"`
 }
 
-// PlanDiffDocument is what changed between two plans.
+// PlanDiffDocument is the difference of two plans.
 type PlanDiffDocument struct {
 	A    string `json:"a"`
 	B    string `json:"b"`
@@ -43,7 +43,7 @@ type PlanDiffDocument struct {
 	Same bool   `json:"same"`
 }
 
-// PlanDiff is the document of what changed between two plans.
+// PlanDiff is the document of the difference of two plans.
 func PlanDiff(a, b *decide.Question, diff string) PlanDiffDocument {
 	return PlanDiffDocument{a.ID, b.ID, diff, diff == ""}
 }

@@ -7,13 +7,13 @@ import (
 	"waggle/policy"
 )
 
-// PolicyDocument is the policy that holds.
+// PolicyDocument is the policy in force.
 type PolicyDocument struct {
 	Team      string                 `json:"team"`
 	Version   uint64                 `json:"version"`
 	Mode      string                 `json:"mode"`
 	Decide    map[string]string      `json:"decide"`     // by gate
-	DeadlineS int64                  `json:"deadline_s"` // how long a question stays open; 0: for ever
+	DeadlineS int64                  `json:"deadline_s"` // how long a request stays open; 0: without limit
 	Rules     []RuleDocument         `json:"rules"`
 	Hosts     []GrantDocument        `json:"hosts"`
 	Members   []PolicyMemberDocument `json:"members"`
@@ -26,7 +26,7 @@ type RuleDocument struct {
 	Effect    string  `json:"effect"` // allow, deny
 	Scope     string  `json:"scope"`  // a member's name, or team
 	ExpiresAt *string `json:"expires_at"`
-	From      string  `json:"from"` // the request whose answer taught it
+	From      string  `json:"from"` // the request whose answer created the rule
 }
 
 // Policy is the document of a policy.

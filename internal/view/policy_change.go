@@ -6,13 +6,13 @@ import (
 	"waggle/operator/decide"
 )
 
-// PolicyChangeDocument is what became of a change of policy.
+// PolicyChangeDocument is the result of a change of policy.
 type PolicyChangeDocument struct {
 	Team    string                 `json:"team"`
 	Version uint64                 `json:"version"`
-	Changed bool                   `json:"changed"` // false: it was so already
+	Changed bool                   `json:"changed"` // false: the policy had it already
 	Members []PolicyMemberDocument `json:"members"`
-	Keep    []string               `json:"keep"` // members that go on with a rule that was taken back; null: nothing was changed
+	Keep    []string               `json:"keep"` // members that keep a removed rule; null: nothing was changed
 }
 
 // PolicyMemberDocument is how far a member is with a policy.
@@ -31,7 +31,7 @@ func PolicyChange(c *decide.PolicyChange) *PolicyChangeDocument {
 	return &PolicyChangeDocument{c.Team, c.Version, c.Changed, policyMembers(c.Members), c.Keep}
 }
 
-// Mode is the document of the members' modes, as one of a change that changes nothing.
+// Mode is the document of the members' modes, in the form of a change that changes nothing.
 func Mode(v *decide.PolicyView) *PolicyChangeDocument {
 	return PolicyChange(&decide.PolicyChange{Team: v.Team, Version: v.Version, Members: v.Members})
 }
@@ -44,7 +44,7 @@ func policyMembers(ms []decide.PolicyMember) []PolicyMemberDocument {
 	return out
 }
 
-// PolicyChangePage says what a new version of the policy is, and who has taken note.
+// PolicyChangePage shows a new version of the policy, and which members have applied it.
 func PolicyChangePage(c *decide.PolicyChange, what string) (p Page) {
 	if !c.Changed {
 		p.line(plain(fmt.Sprintf("%s: it was so already, in version %d", what, c.Version)))

@@ -1,6 +1,6 @@
 package view
 
-// AttachmentDocument is the message that seed 003 puts unread mail into.
+// AttachmentDocument is the message of seed 003 that has unread mail in it.
 type AttachmentDocument struct {
 	Type    string                    `json:"type"` // user
 	Message AttachmentMessageDocument `json:"message"`

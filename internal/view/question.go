@@ -25,11 +25,11 @@ type PendingDocument struct {
 	Risk      string          `json:"risk"`
 	AgeS      int64           `json:"age_s"`
 	ExpiresAt *string         `json:"expires_at"`
-	File      string          `json:"trust,omitempty"` // "file", or nothing
+	File      string          `json:"trust,omitempty"` // "file", or nothing: only a file says that the member asks this
 	Status    string          `json:"status"`
 }
 
-// QuestionDocument is a request whole, as `show --json` prints it.
+// QuestionDocument is a request with all details, as `show --json` prints it.
 type QuestionDocument struct {
 	PendingDocument
 	record.Bound
@@ -51,7 +51,7 @@ type QuestionDocument struct {
 	Answer    *AnswerDocument `json:"answer,omitempty"`
 }
 
-// AskedDocument is one of the questions that an agent asks at once.
+// AskedDocument is one of several questions in words that an agent asks in one request.
 type AskedDocument struct {
 	Text     string           `json:"question"`
 	Header   string           `json:"header,omitempty"`
@@ -108,7 +108,7 @@ type PendingList struct {
 	Pending []PendingDocument `json:"pending"`
 }
 
-// Pending is the document of what waits, with the groups of what is not over.
+// Pending is the document of open requests, with their groups.
 func Pending(qs []decide.Question, now time.Time) PendingList {
 	l := PendingList{Groups: []GroupDocument{}, Pending: []PendingDocument{}}
 	var open []decide.Question

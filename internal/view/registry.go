@@ -31,8 +31,8 @@ func Teams(rows []inspect.TeamRow) TeamList {
 	return l
 }
 
-// Registry is the document of a team: the registry's own fields in their order, then what
-// seed 002's export says of them, then who runs.
+// Registry is the document of a team: the registry's own fields in their order, then those of seed
+// 002's export, then the running processes.
 func Registry(tv *inspect.TeamView) (json.RawMessage, error) {
 	object, err := jsonobj.Parse(tv.Config.AppendJSON(nil))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"waggle/operator/supervise"
 )
 
-// ReportDocument is how a run came out (commands §4): report.json.
+// ReportDocument is the result of a run (commands §4): report.json.
 type ReportDocument struct {
 	Team     string            `json:"team"`
 	Exit     int               `json:"exit"`
@@ -16,7 +16,7 @@ type ReportDocument struct {
 	Tasks    []ReportTask      `json:"tasks"`
 	Requests []ReportRequest   `json:"requests"`
 	Members  []ReportMember    `json:"members"`
-	Overlaps []OverlapDocument `json:"overlaps"` // files that several members edited
+	Overlaps []OverlapDocument `json:"overlaps"` // files that more than one member edited
 }
 
 // ReportTask is one task's outcome.
@@ -58,11 +58,11 @@ type ReportMember struct {
 	Worktree *ReportWorktree `json:"worktree"` // null: it had none
 }
 
-// ReportWorktree is what became of a worktree.
+// ReportWorktree is the state of a worktree after the run.
 type ReportWorktree struct {
 	Path   string `json:"path"`
 	Branch string `json:"branch"`
-	// Kept: it is still there, for this reason; these are the first files and commits.
+	// Kept: it exists, for this reason; Files are the first changed files and commits.
 	Kept  bool     `json:"kept"`
 	Why   string   `json:"why,omitempty"`
 	Files []string `json:"files"`

@@ -59,7 +59,7 @@ func taskText(b *strings.Builder, t supervise.TaskReport) {
 	}
 }
 
-// memberText is a member, and what became of its worktree.
+// memberText shows a member, and the state of its worktree.
 func memberText(b *strings.Builder, m supervise.MemberReport) {
 	fmt.Fprintf(b, "  %-12s pid %-7d %s, left: %s\n", operator.Visible(m.Name), m.PID, m.Trust, m.Left)
 	if m.Files != "" {

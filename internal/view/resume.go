@@ -8,18 +8,18 @@ import (
 	"waggle/record"
 )
 
-// ResumeDocument is what a resume of a team would do, and what it would find.
+// ResumeDocument is what a resume of a team would do.
 type ResumeDocument struct {
 	Team        string         `json:"team"`
 	Led         bool           `json:"led"` // a process leads it
 	PID         int            `json:"pid"` // of that process; 0: none is on record
 	Members     []ResumeMember `json:"members"`
-	Changed     bool           `json:"file_changed"` // the team file is not what was accepted any more
+	Changed     bool           `json:"file_changed"` // the team file differs from the accepted one
 	File        string         `json:"file"`
 	Tasks       int            `json:"open_tasks"`
 	Undelivered int            `json:"undelivered"` // messages that are in mailboxes and were not taken
 	Pending     []string       `json:"pending"`     // ids of open questions: they stay open
-	Unknown     []string       `json:"unknown"`     // calls that were started and whose end nobody saw: not run again
+	Unknown     []string       `json:"unknown"`     // calls that were started and have no recorded end: they are not run again
 	Leftover    []string       `json:"leftover"`    // commands of dead processes that still run
 }
 
@@ -65,7 +65,7 @@ func ResumePage(r *supervise.ResumePlan) (p Page) {
 	return p
 }
 
-// short is enough of a session id to tell it from the others.
+// short is enough of a session id to distinguish it from the others.
 func short(id string) string { return id[:min(8, len(id))] }
 
 // SpawnedDocument is a member that was started.

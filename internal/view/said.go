@@ -6,13 +6,13 @@ import (
 	"waggle/operator/mail"
 )
 
-// SaidDocument are words to sessions, which are in no team.
+// SaidDocument has the messages to sessions, which are in no team.
 type SaidDocument struct {
 	Messages []MessageDocument     `json:"messages"` // of a team: none
 	Said     []SaidMessageDocument `json:"said"`
 }
 
-// SaidMessageDocument is what became of words to a session.
+// SaidMessageDocument is the state of a message to a session.
 type SaidMessageDocument struct {
 	MsgID   string `json:"msg_id"`
 	Session string `json:"session"`
@@ -25,7 +25,7 @@ type SaidMessageDocument struct {
 	Bytes   int    `json:"bytes"`
 }
 
-// Said is the document of words to sessions.
+// Said is the document of messages to sessions.
 func Said(said []mail.SaidMessage) SaidDocument {
 	d := SaidDocument{[]MessageDocument{}, make([]SaidMessageDocument, 0, len(said))}
 	for _, s := range said {
@@ -34,7 +34,7 @@ func Said(said []mail.SaidMessage) SaidDocument {
 	return d
 }
 
-// SaidPage says what became of words to sessions.
+// SaidPage shows the state of messages to sessions.
 func SaidPage(said []mail.SaidMessage) (p Page) {
 	for _, s := range said {
 		p.line(strong(s.MsgID), plain(fmt.Sprintf(" to session %s (%s)", s.Session, s.Socket)))

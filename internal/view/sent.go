@@ -6,22 +6,22 @@ import (
 	"waggle/operator/mail"
 )
 
-// SentsDocument is what became of messages, one for each recipient.
+// SentsDocument is the state of messages, one for each recipient.
 type SentsDocument struct {
 	Results []SentDocument `json:"results"`
 }
 
-// SentDocument is what became of a message to one recipient.
+// SentDocument is the state of a message to one recipient.
 type SentDocument struct {
 	To     string `json:"to"`
 	MsgID  string `json:"msg_id"`
-	State  string `json:"state"` // written, queued, refused, failed; of one that was waited for what was reached
+	State  string `json:"state"` // written, queued, refused, failed; of an awaited message the state that it reached
 	Ahead  int    `json:"ahead"` // unread messages before this one
 	Detail string `json:"detail"`
 	Error  string `json:"error"`
 }
 
-// Sents are the documents of what became of messages.
+// Sents are the documents of sent messages.
 func Sents(rs []mail.Sent) []SentDocument {
 	out := make([]SentDocument, 0, len(rs))
 	for _, r := range rs {
@@ -30,8 +30,8 @@ func Sents(rs []mail.Sent) []SentDocument {
 	return out
 }
 
-// SentPage says what became of messages. Of a single one that failed it says nothing: that
-// is its error.
+// SentPage shows the state of messages. For a single one that failed it is empty: the command's
+// error says it.
 func SentPage(rs []mail.Sent) (p Page) {
 	if len(rs) == 1 {
 		return sentLine(rs[0])
@@ -64,7 +64,7 @@ func sentLine(r mail.Sent) (p Page) {
 	return p
 }
 
-// ahead says how many messages a member reads first.
+// ahead shows how many messages a member reads first.
 func ahead(r mail.Sent) string {
 	if r.Ahead == 0 || r.State.Over() {
 		return ""

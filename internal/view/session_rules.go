@@ -4,12 +4,12 @@ import "waggle/operator/decide"
 
 // SessionRulesDocument are the user's rules for sessions.
 type SessionRulesDocument struct {
-	On      bool                  `json:"on"` // off: they answer nothing
+	On      bool                  `json:"on"` // off: the rules answer nothing
 	Rules   []SessionRuleDocument `json:"rules"`
 	Changed bool                  `json:"changed"`
 }
 
-// SessionRuleDocument is one of them.
+// SessionRuleDocument is one rule of the user for sessions.
 type SessionRuleDocument struct {
 	Rule    string  `json:"rule"`
 	Effect  string  `json:"effect"` // allow, deny

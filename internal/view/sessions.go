@@ -22,7 +22,7 @@ type SessionDocument struct {
 	Pane    string   `json:"pane"`    // tmux
 	Cwd     string   `json:"cwd"`
 	Version string   `json:"version"`
-	Hook    bool     `json:"hook"` // a hook of ours has spoken for it
+	Hook    bool     `json:"hook"` // a hook of waggle has reported for it
 	Reached bool     `json:"takes_words"`
 	Trust   string   `json:"trust"`
 }

@@ -7,7 +7,7 @@ import (
 	"waggle/operator/decide"
 )
 
-// Field is one thing that a request says of itself. Nothing of Text is cut.
+// Field is one field of a request. Nothing of Text is cut.
 type Field struct {
 	Name string
 	Text string
@@ -82,7 +82,7 @@ func (f *fields) asked(q decide.Question) {
 	}
 }
 
-// bound is what the digest of a tool call covers beside its input.
+// bound is what the digest of a tool call covers besides its input.
 func (f *fields) bound(q decide.Question) {
 	if q.Stdin != "" {
 		f.block("stdin", q.Stdin)

@@ -6,11 +6,11 @@ import (
 	"waggle/operator"
 )
 
-// Spell gives the text of a step, as the users of a face do it; "" for none.
+// Spell gives the text of a step in a face's own commands; "" for none.
 type Spell func(operator.Next) string
 
-// Sentence is a text with the step that goes with it. A step that begins with a mark of
-// punctuation brings its own.
+// Sentence is a text with its step. A step that begins with a punctuation mark is appended as it
+// is.
 func (s Spell) Sentence(text string, n operator.Next) string {
 	step := s(n)
 	if text != "" && step != "" && !strings.ContainsAny(step[:1], ",:") {

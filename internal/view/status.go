@@ -12,15 +12,15 @@ import (
 	"waggle/record"
 )
 
-// StatusDocument is a team at a glance (commands §4).
+// StatusDocument is the status of a team (commands §4).
 type StatusDocument struct {
 	Team        string               `json:"team"`
-	Notice      string               `json:"notice"` // what is wrong with the team's directory or its journal; "" when nothing is
-	Broken      bool                 `json:"broken"` // the leader's journal is
+	Notice      string               `json:"notice"` // the error of the team's directory or its journal; "" for none
+	Broken      bool                 `json:"broken"` // the leader's journal is broken
 	Full        bool                 `json:"full"`   // STATE takes no record now
 	Leader      LeaderDocument       `json:"leader"`
 	Members     []MemberDocument     `json:"members"`
-	Interrupted *InterruptedDocument `json:"interrupted"` // null: it is not
+	Interrupted *InterruptedDocument `json:"interrupted"` // null: no member waits for a leader
 	Overlaps    []OverlapDocument    `json:"overlaps"`
 	Pending     int                  `json:"pending"`
 	Unread      int                  `json:"unread"` // chat for the operator
@@ -28,7 +28,7 @@ type StatusDocument struct {
 	Ceiling     *CeilingDocument     `json:"ceiling"` // null: there is none
 }
 
-// LeaderDocument says whether somebody leads.
+// LeaderDocument says whether a process leads the team.
 type LeaderDocument struct {
 	Led      bool   `json:"led"`
 	By       string `json:"by"` // waggle, or another program
@@ -42,7 +42,7 @@ type MemberDocument struct {
 	Name     string              `json:"name"`
 	Lead     string              `json:"lead"`
 	State    inspect.MemberState `json:"state"`
-	Since    string              `json:"since"` // "": nobody can tell
+	Since    string              `json:"since"` // "": not known
 	Why      string              `json:"why"`
 	PID      int                 `json:"pid"`
 	Backend  string              `json:"backend"`
@@ -52,7 +52,7 @@ type MemberDocument struct {
 	Policy   uint64              `json:"policy_version"`
 	Socket   string              `json:"socket"`
 	Restarts uint64              `json:"restarts"`
-	Ready    *record.Ready       `json:"ready"` // as its journal has it; null: it takes no work yet
+	Ready    *record.Ready       `json:"ready"` // the report of its present start; null: it takes no work yet
 	Log      string              `json:"log"`
 	Worktree *WorktreeDocument   `json:"worktree"` // null: it has none
 	Usage    *UsageDocument      `json:"usage"`    // null: it has none, or the system does not say
@@ -73,14 +73,14 @@ type UsageDocument struct {
 	Processes int     `json:"processes"`
 }
 
-// InterruptedDocument is a team whose members died with nobody to lead them.
+// InterruptedDocument is a team with dead members and no process that leads it.
 type InterruptedDocument struct {
 	At      string `json:"at"`
 	Members int    `json:"members"`
 	Pending int    `json:"pending"`
 }
 
-// OverlapDocument is a file that several members edited.
+// OverlapDocument is a file that more than one member edited.
 type OverlapDocument struct {
 	File    string   `json:"file"`
 	Repo    string   `json:"repo"`
@@ -127,7 +127,7 @@ func overlaps(vs []inspect.Overlap) []OverlapDocument {
 	return out
 }
 
-// notice says what is wrong with a team's directory or its journal.
+// notice describes the error of a team's directory or its journal.
 func notice(st *inspect.Status) string {
 	s := gone(st.Gone)
 	if st.Room != nil {
@@ -142,7 +142,7 @@ func notice(st *inspect.Status) string {
 	return s
 }
 
-// gone says where a team's directory went.
+// gone describes the change of a team's directory.
 func gone(n *record.Noticed) string {
 	if n == nil {
 		return ""
@@ -194,7 +194,7 @@ func StatusPage(st *inspect.Status, now time.Time) (p Page) {
 	return p
 }
 
-// interrupted says that nobody brought back what died, and what does.
+// interrupted shows the number of dead members, and the command that restarts them.
 func (p *Page) interrupted(in *inspect.Interrupted, name waggle.TeamName, now time.Time) {
 	if in == nil {
 		return
@@ -231,7 +231,7 @@ func (p *Page) members(ms []inspect.MemberStatus, now time.Time) {
 // overlapsShown is how many overlaps a page names.
 const overlapsShown = 10
 
-// overlaps warns of files that several members edited.
+// overlaps warns of files that more than one member edited.
 func (p *Page) overlaps(vs []inspect.Overlap) {
 	for _, v := range vs[:min(len(vs), overlapsShown)] {
 		p.line(warning(strings.Join(v.Members, ", ")+" edit the same file:"), plain(" "+v.File))

@@ -8,7 +8,7 @@ import (
 	"waggle/operator/decide"
 )
 
-// SuggestionDocument is a rule that would have saved the operator answers.
+// SuggestionDocument is a rule that would have answered requests for the operator.
 type SuggestionDocument struct {
 	Rule      string                  `json:"rule"`
 	Scope     string                  `json:"scope"` // the member that asked, or team

@@ -18,9 +18,9 @@ type TaskDocument struct {
 	Owner     string      `json:"owner"`
 	Status    task.Status `json:"status"`
 	BlockedBy []task.ID   `json:"blocked_by"` // as the file has it: also those that are done
-	Blocked   bool        `json:"blocked"`    // one of them is neither completed nor gone
-	WaitsFor  []task.ID   `json:"waits_for"`  // those
-	Note      string      `json:"note"`       // what the board does not say, and what to do about it
+	Blocked   bool        `json:"blocked"`    // one of blocked_by is neither completed nor removed
+	WaitsFor  []task.ID   `json:"waits_for"`  // the tasks of blocked_by that are open
+	Note      string      `json:"note"`       // what the board does not show, and what to do about it
 }
 
 // TaskDetailDocument is one task whole.
@@ -30,16 +30,16 @@ type TaskDetailDocument struct {
 	ActiveForm  string                     `json:"active_form"`
 	Blocks      []task.ID                  `json:"blocks"`
 	Metadata    map[string]json.RawMessage `json:"metadata"`
-	Order       *TaskOrderDocument         `json:"order"` // null: waggle ordered nobody to do it
+	Order       *TaskOrderDocument         `json:"order"` // null: no member has an order from waggle
 }
 
-// TaskOrderDocument is the newest order to do a task.
+// TaskOrderDocument is the newest order for a task.
 type TaskOrderDocument struct {
 	Member string `json:"member"`
 	Seq    uint64 `json:"seq"`
 	At     string `json:"at"`
 	By     string `json:"by"`
-	Sent   bool   `json:"sent"` // it is in the member's mailbox
+	Sent   bool   `json:"sent"` // the message is in the member's mailbox
 	SHA256 string `json:"sha256"`
 }
 

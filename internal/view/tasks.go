@@ -81,7 +81,7 @@ func taskRoles(t board.TaskView, head []string) []Role {
 	return roles
 }
 
-// twig is what stands before a task in the tree.
+// twig is the part of the tree's drawing before a task.
 func twig(b task.Branch) string {
 	var s strings.Builder
 	for i, last := range b.Last {
@@ -102,7 +102,7 @@ func twig(b task.Branch) string {
 	return s.String()
 }
 
-// TaskCount sums a list up in one line.
+// TaskCount counts a list in one line.
 func TaskCount(l *board.TaskList) string {
 	n := map[task.Status]int{}
 	blocked := 0

@@ -7,19 +7,19 @@ import (
 	"waggle/task"
 )
 
-// TaskResultDocument is what became of a task.
+// TaskResultDocument is the outcome of a step on a task.
 type TaskResultDocument struct {
 	Task    TaskDocument `json:"task"`
-	Changed bool         `json:"changed"` // false: it was so already
+	Changed bool         `json:"changed"` // false: the task was in this state already
 	Ordered bool         `json:"ordered"` // the leader's journal holds a new order to do it
 }
 
-// TaskResultsDocument is what became of several tasks.
+// TaskResultsDocument is the outcome of a step on several tasks.
 type TaskResultsDocument struct {
 	Results []TaskResultDocument `json:"results"`
 }
 
-// ReleasedDocument are the tasks that were given back.
+// ReleasedDocument are the tasks that were released.
 type ReleasedDocument struct {
 	Released []task.ID `json:"released"`
 }
@@ -29,12 +29,12 @@ type RemovedDocument struct {
 	Removed []task.ID `json:"removed"`
 }
 
-// TaskResult is the document of what became of a task.
+// TaskResult is the document of the outcome of a step on a task.
 func TaskResult(r *board.TaskResult, spell Spell) TaskResultDocument {
 	return TaskResultDocument{taskDocument(r.Task, spell), r.Changed, r.Ordered}
 }
 
-// TaskResults is the document of what became of several tasks.
+// TaskResults is the document of the outcome of a step on several tasks.
 func TaskResults(rs []*board.TaskResult, spell Spell) TaskResultsDocument {
 	d := TaskResultsDocument{make([]TaskResultDocument, 0, len(rs))}
 	for _, r := range rs {
@@ -43,13 +43,13 @@ func TaskResults(rs []*board.TaskResult, spell Spell) TaskResultsDocument {
 	return d
 }
 
-// Released is the document of tasks that were given back.
+// Released is the document of tasks that were released.
 func Released(ids []task.ID) ReleasedDocument { return ReleasedDocument{list(ids)} }
 
 // Removed is the document of tasks that were removed.
 func Removed(ids []task.ID) RemovedDocument { return RemovedDocument{list(ids)} }
 
-// TaskStep is what was done to a task.
+// TaskStep is a step on a task.
 type TaskStep int
 
 // The steps of tasks.
@@ -61,7 +61,7 @@ const (
 	TaskReleased
 )
 
-// TaskResultPage says what became of a task.
+// TaskResultPage shows the outcome of a step on a task.
 func TaskResultPage(r *board.TaskResult, did TaskStep) (p Page) {
 	t := r.Task
 	owner := t.Owner
@@ -89,7 +89,7 @@ func TaskResultPage(r *board.TaskResult, did TaskStep) (p Page) {
 	return p
 }
 
-// TaskWaits says what a task waits for, "" for nothing.
+// TaskWaits names the tasks that a task waits for, "" for none.
 func TaskWaits(r *board.TaskResult) string {
 	if len(r.Task.WaitsFor) == 0 || r.Task.Status != task.Pending {
 		return ""
@@ -97,7 +97,7 @@ func TaskWaits(r *board.TaskResult) string {
 	return "it waits for " + texts(r.Task.WaitsFor, ", ")
 }
 
-// assigned says how an owner learns of a task.
+// assigned shows how an owner gets a task.
 func assigned(r *board.TaskResult) string {
 	switch owner := r.Task.Owner; {
 	case r.Ordered:
@@ -118,7 +118,7 @@ func TaskLinksPage(r *board.TaskResult) (p Page) {
 	return p
 }
 
-// ReleasedPage names tasks that were given back.
+// ReleasedPage names tasks that were released.
 func ReleasedPage(ids []task.ID) Page { return idsPage("given back: ", ids) }
 
 // RemovedPage names tasks that were removed.

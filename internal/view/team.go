@@ -44,7 +44,7 @@ type DeletedDocument struct {
 	Tasks   string         `json:"tasks"`   // kept, archived or removed
 }
 
-// CreatedPage says where a team is.
+// CreatedPage shows the path of a team.
 func CreatedPage(d CreatedDocument) (p Page) {
 	p.line(plain("team "), strong(d.Team), plain(" is in "+d.Path))
 	return p
@@ -56,7 +56,7 @@ func Registered(m team.Member, archived string) RegisteredDocument {
 	return RegisteredDocument{string(m.AgentID), archived, m.Color, string(m.Name)}
 }
 
-// RegisteredPage says as what a member joined.
+// RegisteredPage shows the name of a new member.
 func RegisteredPage(m team.Member) (p Page) {
 	p.line(Span{Text: string(m.Name), Color: m.Color}, plain(fmt.Sprintf(" joined as %s, %s", m.AgentID, m.Color)))
 	return p
@@ -67,7 +67,7 @@ func Unregistered(member string) UnregisteredDocument {
 	return UnregisteredDocument{member, "removed"}
 }
 
-// UnregisteredPage says that a member is out of a team.
+// UnregisteredPage shows that a member was removed from a team.
 func UnregisteredPage(member string, of waggle.TeamName) (p Page) {
 	p.line(plain(fmt.Sprintf("%s is out of team %s", member, of)))
 	return p

@@ -2,7 +2,7 @@ package view
 
 import "waggle/operator/teams"
 
-// TokenDocument is a token that lets one process join a team, once.
+// TokenDocument is a token with which one process can join a team, once.
 type TokenDocument struct {
 	Team    string `json:"team"`
 	Member  string `json:"member"`

@@ -5,19 +5,19 @@ import (
 	"waggle/operator/teams"
 )
 
-// ProblemsDocument is what is wrong with a team's files.
+// ProblemsDocument has the problems of a team's files.
 type ProblemsDocument struct {
 	Problems []ProblemDocument `json:"problems"`
 }
 
-// ProblemDocument is one thing that is wrong with a file.
+// ProblemDocument is one problem of a file.
 type ProblemDocument struct {
 	Path    string `json:"path"`
 	Pointer string `json:"pointer"` // RFC 6901; "" is the whole file
 	Message string `json:"message"`
 }
 
-// Problems is the document of what is wrong.
+// Problems is the document of problems.
 func Problems(ps []teams.Problem) ProblemsDocument {
 	d := ProblemsDocument{make([]ProblemDocument, 0, len(ps))}
 	for _, p := range ps {

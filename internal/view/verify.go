@@ -7,16 +7,16 @@ import (
 	"waggle/operator/inspect"
 )
 
-// VerifiedDocument is what a check of a team's record found.
+// VerifiedDocument is the result of a check of a team's record.
 type VerifiedDocument struct {
 	Team          string                 `json:"team"`
 	ID            string                 `json:"id"`
 	OK            bool                   `json:"ok"`
 	Journals      []JournalVerified      `json:"journals"`
 	Problems      []BadRecordDocument    `json:"problems"`
-	Acknowledged  []AcknowledgedDocument `json:"acknowledged"` // breaks that the operator has looked at
-	Snapshots     int                    `json:"snapshots"`    // compared with what the journals fold to
-	Recomputed    int                    `json:"recomputed"`   // decisions of the rules that the judge was asked again
+	Acknowledged  []AcknowledgedDocument `json:"acknowledged"` // breaks that the operator has acknowledged
+	Snapshots     int                    `json:"snapshots"`    // the number of snapshots that were compared with the folds of their journals
+	Recomputed    int                    `json:"recomputed"`   // the number of decisions of the rules that the judge repeated
 	NotRecomputed int                    `json:"not_recomputed"`
 }
 
@@ -29,12 +29,12 @@ type JournalVerified struct {
 	OK      bool   `json:"ok"`
 }
 
-// BadRecordDocument is something that is not as it was written, and where.
+// BadRecordDocument is a record or file that is not as it was written, and its position.
 type BadRecordDocument struct {
 	Journal string `json:"journal"`
 	Owner   string `json:"owner"`
-	File    string `json:"file"` // absolute; "" when no one file is it
-	Line    int    `json:"line"` // from 1; 0: the file as a whole
+	File    string `json:"file"` // absolute; "" when the problem is not in one file
+	Line    int    `json:"line"` // from 1; 0: the whole file
 	Seq     uint64 `json:"seq"`
 	Why     string `json:"why"`
 }
@@ -43,7 +43,7 @@ type BadRecordDocument struct {
 type AcknowledgedDocument struct {
 	BadRecordDocument
 	Lost int    `json:"lost_records"`
-	Kept string `json:"kept"` // where the journal is as it was
+	Kept string `json:"kept"` // the path of the unchanged journal
 	At   string `json:"at"`   // when it was acknowledged
 }
 
@@ -63,7 +63,7 @@ func Verified(v *inspect.Verified) VerifiedDocument {
 	return d
 }
 
-// VerifiedPage has a row for each journal, and what is wrong.
+// VerifiedPage has a row for each journal, and the problems.
 func VerifiedPage(v *inspect.Verified) (p Page) {
 	p.line(strong(v.ID))
 	t := Table{Head: []string{"JOURNAL", "RECORDS", "STATE", "HEAD"}}

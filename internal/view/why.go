@@ -6,18 +6,18 @@ import (
 	"waggle/operator/inspect"
 )
 
-// WhyDocument says how one member is and on what grounds.
+// WhyDocument is the state of one member with all facts behind it.
 type WhyDocument struct {
-	Team     string             `json:"team"`
-	Name     string             `json:"name"`
-	State    string             `json:"state"` // as status has it; left, when it has left
-	Since    string             `json:"since"`
-	Why      string             `json:"why"`
-	Trust    string             `json:"trust"`
+	Team     string         `json:"team"`
+	Name     string         `json:"name"`
+	State    string         `json:"state"` // as status has it; left, when it has left
+	Since    string         `json:"since"`
+	Why      string         `json:"why"`
+	Trust    string         `json:"trust"`
 	Evidence []FactDocument `json:"evidence"`
 }
 
-// FactDocument is one fact and where it was found.
+// FactDocument is one fact and its source.
 type FactDocument struct {
 	Source string `json:"source"`
 	At     string `json:"at"` // "": now

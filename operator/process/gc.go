@@ -91,15 +91,14 @@ func (c *Collected) Undone() (n int) {
 // handoverAge is the age from which on no process will take a hand-over.
 const handoverAge = time.Minute
 
-// GC lists what the teams of this root have left behind, those of one name or all, and
-// with all of them what is kept of sessions that ended long ago, and ends and removes it when act is set. It knows what was recorded when it was
-// started, by pid, start time and boot, by the server, id and holder of a pane, and
-// what commands left behind by the marks in their environment; nothing is known by
-// its name. Each thing is looked at again right before it is ended. What members of a
-// team need that died and can be brought back is not garbage; that is in Kept.
+// GC lists what the teams of this root have left behind, of one name or all, and, with all, the
+// journals of sessions that ended long ago. With act it ends and removes them. It identifies
+// processes by their records (pid, start time and boot), panes by server, id and holder, and what
+// commands left behind by the marks in their environment; it identifies nothing by its name. It
+// checks each item again right before it is ended. What a resume needs of dead members is in Kept.
 //
-// A journal that cannot be read is in Kept, and nothing of its team is touched. It
-// refuses inside of a member's process.
+// A journal that cannot be read is in Kept, and nothing of its team is touched. GC refuses inside of
+// a member's process.
 func (o Operator) GC(ctx context.Context, name waggle.TeamName, act bool) (*Collected, error) {
 	c := &collector{o: o, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}, Unseen: []Unseen{}}, seen: map[string]bool{}, all: name == ""}
 	if err := c.open(ctx, name); err != nil {

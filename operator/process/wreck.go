@@ -61,8 +61,9 @@ func obstructed(ctx context.Context, err error) bool {
 	return true
 }
 
-// FreeLease waits until the leader lease is free, when the process that led has ended and another
-// program has locked the lease's file for longer than a command passes.
+// FreeLease frees the leader lease after the process that led has ended: it waits a second for a
+// command that leads for one pass, and then replaces the lease's file when another program has
+// locked it.
 func (o Operator) FreeLease(ctx context.Context, s *operator.State) error {
 	if o.Await(ctx, time.Second, func() bool { led, err := o.IsLed(s); return err == nil && !led }) || ctx.Err() != nil {
 		return ctx.Err()

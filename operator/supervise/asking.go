@@ -7,7 +7,7 @@ import (
 	"waggle/operator/decide"
 )
 
-// ask gives what is open to the terminal.
+// ask shows the open requests at the terminal.
 func (r *run) ask(ctx context.Context) {
 	if r.ro.Ask == nil {
 		return
@@ -17,7 +17,7 @@ func (r *run) ask(ctx context.Context) {
 	a.Put(ctx, r.S.Lead.Pending())
 }
 
-// answer takes what was answered at the terminal.
+// answer handles an answer from the terminal.
 func (r *run) answer(ctx context.Context, rep decide.Reply) error {
 	refused, err := r.asking.Take(ctx, rep)
 	if refused != "" {

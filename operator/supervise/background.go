@@ -12,28 +12,27 @@ import (
 	"waggle/spawn"
 )
 
-// backgroundLook is how often the record is looked at while a leader of its own process
-// starts.
+// backgroundLook is how often the journal is read while another process starts to lead.
 const backgroundLook = 20 * time.Millisecond
 
 // Background is a process that is to lead a team without a terminal.
 type Background struct {
 	Argv []string // the program and its arguments; it leads the team until that ends
 	Env  []string
-	Note func(operator.Note) // of the members that it starts
+	Note func(operator.Note) // gets the starts of members
 }
 
-// LeaderEndedError says that a process that was to lead has ended before it did.
+// LeaderEndedError reports that the process ended before it led.
 type LeaderEndedError struct {
 	Exit spawn.Exit
-	Log  string // where its output is
-	Last string // of that, in one line
+	Log  string // the path of its output
+	Last string // the last lines of that, as one line
 }
 
 func (e *LeaderEndedError) Error() string { return "the process that leads has ended: " + e.Last }
 
-// Background starts a process that leads the team and waits until it is on record that it
-// does: all members are ready then. When ctx ends first, so does the process.
+// Background starts a process that leads the team and waits until the journal says that it does:
+// all members are ready then. When ctx ends first, the process is ended.
 func (o Operator) Background(ctx context.Context, s *operator.State, b Background) error {
 	if len(b.Argv) == 0 {
 		return &operator.Error{Kind: operator.Usage, Op: "lead", Msg: fmt.Sprintf("no program is named that leads team %s", s.Team)}
@@ -70,7 +69,7 @@ func (o Operator) Background(ctx context.Context, s *operator.State, b Backgroun
 	}
 }
 
-// starts are the members whose start was told, or that ran before.
+// starts are the members whose start was noted, or that ran before.
 type starts map[record.Instance]bool
 
 func startsSeen(s *operator.State) starts {

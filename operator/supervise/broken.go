@@ -18,13 +18,13 @@ import (
 	"waggle/spawn"
 )
 
-// AcknowledgeBreak lets a team go on whose leader's journal is broken, without what lies
-// behind the break with this seq. Every process of the team is ended by its record, the
-// journal is kept as it is, and a new one goes on from what can be read before the break:
-// the acknowledgement first, then a policy that allows nothing by a rule, and each member
-// as a new instance, which has no grant, order or question of the old one. Nothing that
-// was written behind the break has an effect, but that it may forbid something more. No
-// task is given out again: what of it was done nobody knows. Resume starts the members.
+// AcknowledgeBreak lets a team with a broken leader's journal continue without the records after
+// the break with this seq. It ends every process of the team by its record, keeps the journal
+// unchanged, and writes a new one with the records before the break: first the acknowledgement,
+// then a policy without allow rules, then each member as a new instance, which has no grant, order
+// or request of the old one. A record after the break has no effect, except that a policy there may
+// forbid more. No task is assigned again, because it is not known what of it was done. Resume
+// starts the members.
 func (o Operator) AcknowledgeBreak(ctx context.Context, name waggle.TeamName, seq uint64, note func(operator.Note)) (*process.Broken, error) {
 	b, at, err := process.Of(o.Operator).LeaderBreak(name)
 	if err == nil {
@@ -67,8 +67,8 @@ func (o Operator) AcknowledgeBreak(ctx context.Context, name waggle.TeamName, se
 	return b, errors.Join(err, release())
 }
 
-// continueTeam writes the journal that goes on. left are the instances of which even what
-// lies behind the break says that they have left, or have not.
+// continueTeam writes the new journal. left has the instances whose leaving, or not, is known from
+// the records after the break.
 func (o Operator) continueTeam(ctx context.Context, w *operator.State, b *process.Broken, at *journal.Break, left map[record.Instance]bool) error {
 	if err := process.Of(o.Operator).GiveBack(ctx, w, w.Lead.Members, "its team goes on without what its journal lost"); err != nil {
 		return err
@@ -128,10 +128,10 @@ func (o Operator) continueTeam(ctx context.Context, w *operator.State, b *proces
 	return err
 }
 
-// AcknowledgeMember lets a member go on whose own journal is broken, as a new instance
-// with a journal of its own: it has no grant, order or question of the old one, whose
-// journal stays where it is. Its process is ended and a new one started. Its tasks are
-// given back: what of them was done only the broken journal knew.
+// AcknowledgeMember lets a member with a broken journal continue as a new instance with a journal
+// of its own: it has no grant, order or request of the old one, whose journal stays where it is.
+// Its process is ended and a new one started. Its tasks are released, because only the broken
+// journal knew what of them was done.
 func (o Operator) AcknowledgeMember(ctx context.Context, name waggle.TeamName, member string, seq uint64, lo LeadOptions) (*process.Broken, error) {
 	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "an acknowledgement")
 	if err != nil {

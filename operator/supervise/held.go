@@ -8,9 +8,9 @@ import (
 	"waggle/operator"
 )
 
-// held takes note of a leader's journal that is broken: while it is, this process decides
-// and sends nothing, starts nobody, and reads the journal again from time to time
-// (journal.File). nil, or another error, ends that.
+// held handles a broken leader's journal: while it is broken, this process decides, sends and
+// starts nothing, and reads the journal again from time to time (journal.File). nil, or another
+// error, ends that.
 func (r *run) held(err error) bool {
 	b, ok := errors.AsType[*journal.BrokenError](err)
 	if !ok || b.Journal != journal.Leader || b.Gone {
@@ -29,8 +29,8 @@ func (r *run) held(err error) bool {
 	return true
 }
 
-// overtaken reports that the journal which others find there is whole, apart from an end
-// that this process has read, and says that the team is to end: who wants that does it.
+// overtaken reports that the team has ended, or is ending, according to the present journal,
+// although this process holds the broken one: another process ends it.
 func (k *keeper) overtaken(ctx context.Context) bool {
 	s, err := k.o.State(ctx, k.S.Team)
 	return err == nil && (s == nil || s.Lead.Closing != nil)

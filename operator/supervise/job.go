@@ -17,10 +17,9 @@ import (
 	"waggle/task"
 )
 
-// job is the work of a run: the tasks of its file, and those that were assigned
-// while it went on. What was assigned and what came of it is read from the
-// journals, never from the board (trust §1); the board says only what a task that
-// nobody has begun still waits for.
+// job is the work of a run: the tasks of its file, and those that were assigned during the run.
+// Assignments and outcomes are read from the journals, never from the board (trust §1); only what a
+// task that was not begun waits for is read from the board.
 type job struct {
 	board *task.List
 	tasks []*jobTask
@@ -32,16 +31,16 @@ type jobTask struct {
 	instance record.Instance
 	assigned journal.Seq // of its newest order; 0: none yet
 	state    taskState
-	waits    []task.ID // what it was seen to wait for when the run gave up on it
+	waits    []task.ID // what it waited for when the run gave up on it
 }
 
 type taskState string
 
 const (
-	taskOpen      taskState = "open"      // not finished; a command that failed leaves it so
+	taskOpen      taskState = "open"      // not finished; a failed command leaves it so
 	taskCompleted taskState = "completed" // its owner's journal says so
 	taskFailed    taskState = "failed"    // its turn ended without completing it
-	taskSkipped   taskState = "skipped"   // a task it comes after did not complete, or nobody does it
+	taskSkipped   taskState = "skipped"   // a task that it comes after did not complete, or it has no owner
 )
 
 // newJob puts the tasks on the board.
@@ -61,8 +60,8 @@ func (o Operator) newJob(ctx context.Context, s *operator.State, f *teamfile.Fil
 	return j, nil
 }
 
-// lay puts a file's tasks on the board, but for those of had that are there already,
-// and returns their ids by subject.
+// lay puts a file's tasks on the board, without those of had that are there already, and returns
+// their ids by subject.
 func lay(ctx context.Context, board *task.List, f *teamfile.File, had []task.Task) (map[string]task.ID, error) {
 	ids := map[string]task.ID{}
 	for _, ft := range f.Tasks {
@@ -86,9 +85,9 @@ func lay(ctx context.Context, board *task.List, f *teamfile.File, had []task.Tas
 	return ids, nil
 }
 
-// AssignAll puts a file's tasks on the board and orders all of them, for programs
-// that lead a team themselves. A member begins one when those that it comes after
-// are completed, so nobody has to lead for that.
+// AssignAll puts a file's tasks on the board and orders all of them, for programs that lead a team
+// themselves. A member begins a task when those that it comes after are completed; no leader is
+// needed for that.
 func (o Operator) AssignAll(ctx context.Context, s *operator.State, f *teamfile.File, l *leader.Leader) error {
 	instances := map[waggle.MemberName]record.Instance{}
 	l.View(func(lead *control.Leader) {
@@ -113,7 +112,7 @@ func (t *jobTask) give(ctx context.Context, l *leader.Leader) error {
 	return l.Assign(ctx, t.Owner, record.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds()})
 }
 
-// step reads the outcome of what was assigned and assigns what is ready.
+// step reads the outcomes of assigned tasks and assigns the ready ones.
 func (j *job) step(ctx context.Context, l *leader.Leader) error {
 	l.View(func(lead *control.Leader) {
 		j.adopt(lead)
@@ -140,9 +139,8 @@ func (j *job) step(ctx context.Context, l *leader.Leader) error {
 	return j.giveUp(ctx, l)
 }
 
-// adopt follows the orders in the leader's journal: a task that the operator has
-// assigned meanwhile is part of the job, and one that was assigned anew is with
-// its new owner and open.
+// adopt follows the orders in the leader's journal: a task that the operator has assigned meanwhile
+// becomes part of the job, and a reassigned one is open with its new owner.
 func (j *job) adopt(lead *control.Leader) {
 	for _, o := range lead.Assignments() {
 		m, ok := lead.ByInstance(o.Instance)
@@ -156,7 +154,7 @@ func (j *job) adopt(lead *control.Leader) {
 	}
 }
 
-// task is the job's task of an order.
+// task returns the job's task of an order.
 func (j *job) task(ct *record.Task) *jobTask {
 	for _, t := range j.tasks {
 		if string(t.id) == ct.ID {
@@ -169,8 +167,8 @@ func (j *job) task(ct *record.Task) *jobTask {
 	return t
 }
 
-// giveUp ends the wait when every open task waits, on the board, for one that
-// nobody does: a run must end.
+// giveUp stops waiting when every open task waits, on the board, for one without an owner: a run
+// must end.
 func (j *job) giveUp(ctx context.Context, l *leader.Leader) error {
 	var open []*jobTask
 	for _, t := range j.tasks {
@@ -188,7 +186,7 @@ func (j *job) giveUp(ctx context.Context, l *leader.Leader) error {
 	for _, t := range open {
 		waits, err := j.board.Blockers(ctx, t.id)
 		if err != nil {
-			return ctx.Err() // its turn will say what is wrong
+			return ctx.Err() // its turn will report the error
 		}
 		t.waits = slices.DeleteFunc(waits, func(id task.ID) bool { return j.comes(ctx, id) })
 		if len(t.waits) == 0 {
@@ -201,8 +199,8 @@ func (j *job) giveUp(ctx context.Context, l *leader.Leader) error {
 	return nil
 }
 
-// comes reports whether a task that another one waits for is done but for the
-// board, or is in the hands of somebody outside the job.
+// comes reports whether a task that another one waits for is completed except on the board, or has
+// an owner outside the job.
 func (j *job) comes(ctx context.Context, id task.ID) bool {
 	for _, t := range j.tasks {
 		if t.id == id {
@@ -223,8 +221,8 @@ func begun(l *leader.Leader, t *jobTask) (taken bool) {
 	return taken
 }
 
-// ready reports whether everything t comes after is completed, and whether that
-// can still happen.
+// ready reports whether every task that t comes after is completed; doomed, that one of them cannot
+// complete any more.
 func (j *job) ready(t *jobTask) (ready, doomed bool) {
 	ready = true
 	for _, name := range t.After {
@@ -239,8 +237,8 @@ func (j *job) ready(t *jobTask) (ready, doomed bool) {
 	return ready, doomed
 }
 
-// look reads how far a task is: completed when its owner said so and its
-// journal has it, failed when the owner's turn ended otherwise.
+// look reads the state of a task: completed when its owner's journal has it so, failed when the
+// owner's turn ended otherwise.
 func (t *jobTask) look(lead *control.Leader) {
 	m, ok := lead.ByInstance(t.instance)
 	if !ok || t.over() || t.assigned == 0 {
@@ -258,7 +256,7 @@ func (t *jobTask) look(lead *control.Leader) {
 
 func (t *jobTask) over() bool { return t.state != taskOpen }
 
-// over reports whether nothing is left to wait for.
+// over reports whether there is nothing left to wait for.
 func (j *job) over() bool {
 	for _, t := range j.tasks {
 		if !t.over() {
@@ -279,7 +277,7 @@ func (t *jobTask) calls(w *control.Worker) []*control.Call {
 	return cs
 }
 
-// denial is the denied call that a task failed on, nil when it failed otherwise.
+// denial returns the denied call that made a task fail, nil when it failed otherwise.
 func denial(cs []*control.Call) *control.Call {
 	for i := len(cs) - 1; i >= 0; i-- {
 		if a := cs[i].Answer; a != nil && a.Decision == record.DecisionDeny {
@@ -292,8 +290,7 @@ func denial(cs []*control.Call) *control.Call {
 	return nil
 }
 
-// unanswered reports a denial that nobody gave: the deadline, or a run that
-// nobody attends.
+// unanswered reports a denial by the deadline, or of a run without a person.
 func unanswered(c *control.Call) bool { return c.Answer.By == policy.RoleSystem }
 
 var errNoTasks = errors.New("the team file has no tasks to run")

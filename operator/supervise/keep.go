@@ -23,7 +23,7 @@ import (
 	"waggle/task"
 )
 
-// keeper is a process that keeps a team up.
+// keeper is a process that keeps a team up (`up`).
 type keeper struct {
 	*run
 	lo   LeadOptions
@@ -32,13 +32,13 @@ type keeper struct {
 	up        bool    // Up was called
 	failed    []error // of the first starts
 	restarted map[record.Instance]record.Died
-	again     map[record.Instance]time.Time // when a start is tried again that failed for want of something
+	again     map[record.Instance]time.Time // when a start that failed for lack of a resource is tried again
 	trouble   poll.Troubles
 	panes     *process.Panes
-	moved     bool // processes, and so panes, have come since settlePanes
+	moved     bool // processes, and so panes, were started since settlePanes
 }
 
-// lead starts who does not run and passes until there is a reason to stop.
+// lead starts the members that do not run, and passes until there is a reason to stop.
 func (k *keeper) lead(ctx context.Context) (how string, err error) {
 	if err := k.begin(ctx); err != nil {
 		return "", err
@@ -51,11 +51,11 @@ func (k *keeper) lead(ctx context.Context) (how string, err error) {
 	if err != nil || how != LedEnded {
 		return how, err
 	}
-	// The end has its own time: members are let go also after an interrupt.
+	// The end has its own time limit: members are asked to end also after an interrupt.
 	return how, k.end(context.WithoutCancel(ctx))
 }
 
-// begin puts on record who leads from now on, and takes in what happened before.
+// begin records that this process leads from now on, and reads what happened before.
 func (k *keeper) begin(ctx context.Context) error {
 	first := k.S.Lead.Led == nil
 	if err := k.o.leads(ctx, k.S, record.LeadingProcess{ID: k.self, Detached: k.lo.Detached}); err != nil {
@@ -65,13 +65,13 @@ func (k *keeper) begin(ctx context.Context) error {
 		return k.pass(ctx)
 	}
 	note := k.To
-	k.To = nil // what earlier processes have told
+	k.To = nil // events that earlier processes have noted are not noted again
 	err := k.pass(ctx)
 	k.To = note
 	return err
 }
 
-// leads puts on record that this process leads.
+// leads records that this process leads.
 func (o Operator) leads(ctx context.Context, s *operator.State, b record.LeadingProcess) error {
 	b.Version = o.Version
 	if err := s.Dir.NoteStarted(home.Started{Team: s.Team, Root: o.RootURL, Name: waggle.Lead, ID: b.ID}); err != nil {
@@ -80,7 +80,7 @@ func (o Operator) leads(ctx context.Context, s *operator.State, b record.Leading
 	_, err := s.Journal.Append(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindLeading, Must: true, Body: b}}, nil
 	})
-	return errors.Join(err, s.Dir.Made()) // whoever made the team was stopped before that
+	return errors.Join(err, s.Dir.Made()) // the process that created the team was stopped before that
 }
 
 // startAll starts every member whose process does not run.
@@ -101,12 +101,12 @@ func (k *keeper) startAll(ctx context.Context) error {
 	return nil
 }
 
-// keep leads until the team is to end, or somebody else is to lead.
+// keep leads until the team is to end, or another process is to lead.
 func (k *keeper) keep(ctx context.Context) (how string, err error) {
 	var dirs []string
 	for _, m := range k.S.Lead.Live() {
 		own := k.S.Dir.JournalOf(string(m.Instance))
-		if err := os.MkdirAll(own, 0o700); err != nil { // what is not there yet is only looked at by the clock
+		if err := os.MkdirAll(own, 0o700); err != nil { // without the directory, changes are found by the clock only
 			return "", err
 		}
 		dirs = append(dirs, own)
@@ -120,7 +120,7 @@ func (k *keeper) keep(ctx context.Context) (how string, err error) {
 	return how, err
 }
 
-// turn does what is due apart from the pass, and says why to stop leading.
+// turn does what is due besides the pass, and returns a reason to stop leading.
 func (k *keeper) turn(ctx context.Context) (how string, err error) {
 	switch {
 	case k.ill == nil:
@@ -134,7 +134,7 @@ func (k *keeper) turn(ctx context.Context) (how string, err error) {
 	return "", nil
 }
 
-// pane tells what happened to a member's pane.
+// pane notes an event of a member's pane.
 func (k *keeper) pane(e terminal.Event) {
 	k.moved = k.moved || e.What == terminal.PaneOpened
 	if n := k.panes.Note(e); n.Text != "" {
@@ -142,13 +142,13 @@ func (k *keeper) pane(e terminal.Event) {
 	}
 }
 
-// replied takes what was answered at the terminal. No answer ends what keeps a team up.
+// replied handles an answer from the terminal. No answer ends a process that keeps a team up.
 func (k *keeper) replied(ctx context.Context, rep decide.Reply) error {
 	k.warn("the answer has no effect", k.answer(ctx, rep), "id", rep.Answer.ID)
 	return nil
 }
 
-// pass runs one leader pass and looks at what became of the tasks.
+// pass runs one leader pass and reads the outcome of the tasks.
 func (k *keeper) pass(ctx context.Context) error {
 	return k.passing(ctx, func(context.Context) error {
 		k.l.View(func(lead *control.Leader) {
@@ -161,7 +161,7 @@ func (k *keeper) pass(ctx context.Context) error {
 	})
 }
 
-// look does what is due apart from the pass, and says why to stop leading.
+// look does what is due besides the pass, and returns a reason to stop leading.
 func (k *keeper) look(ctx context.Context) (how string, err error) {
 	switch {
 	case k.S.Lead.Closing != nil, k.S.Lead.Ended != nil:
@@ -171,16 +171,16 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 	}
 	k.arrive(ctx)
 	if k.S.Lead.Detached && !k.lo.Detached && len(k.coming) == 0 && k.up {
-		return LedDetached, nil // whoever leads next finds everybody on record
+		return LedDetached, nil // the next leader finds every member recorded
 	}
 	if len(k.coming) == 0 && !k.up {
 		if err, other := errors.Join(k.failed...), (*ContractError)(nil); err != nil && (k.lo.Whole || errors.As(err, &other)) {
 			return "", err
 		}
 		if err := k.o.leads(context.WithoutCancel(ctx), k.S, record.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
-			return "", err // the next look tries again
+			return "", err // the next call tries again
 		}
-		for _, err := range k.failed { // it stays, and is started again as its policy says
+		for _, err := range k.failed { // the team stays up, and failed members are restarted by their policies
 			k.Note(operator.Note{What: "trouble", Member: "", Text: err.Error()})
 		}
 		k.up, k.moved = true, true
@@ -196,7 +196,7 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 	return "", nil
 }
 
-// leave is what the end of this process means for the team.
+// leave returns what the end of this process means for the team.
 func (k *keeper) leave() string {
 	if k.lo.Detached {
 		return LedLeft
@@ -211,7 +211,7 @@ func (k *keeper) settlePanes(ctx context.Context) {
 	k.warn("panes are not watched", k.panes.Watch(ctx))
 }
 
-// arrive sees which of those that were started are ready.
+// arrive checks which of the started members are ready.
 func (k *keeper) arrive(ctx context.Context) {
 	var left []*started
 	for _, st := range k.coming {
@@ -236,10 +236,10 @@ func (k *keeper) arrive(ctx context.Context) {
 	k.coming = left
 }
 
-// startAgain is how long a start waits that failed for want of descriptors or space.
+// startAgain is the pause after a start that failed for lack of descriptors or space.
 const startAgain = 2 * time.Second
 
-// restart starts members again whose time has come.
+// restart restarts the members whose back-off is over.
 func (k *keeper) restart(ctx context.Context) {
 	now := k.o.Minter.Now()
 	for _, m := range k.S.Lead.Live() {
@@ -251,14 +251,14 @@ func (k *keeper) restart(ctx context.Context) {
 			continue
 		}
 		if slices.ContainsFunc(k.coming, func(st *started) bool { return st.member.Instance == m.Instance }) {
-			continue // a start of it has not said yet how it went
+			continue // an earlier start of it is still in progress
 		}
 		if last := k.restarted[m.Instance]; last.Epoch == d.Epoch && last.Attempt == d.Attempt && last.Again != nil && last.Again.Equal(*d.Again) {
-			continue // it was started for this death
+			continue // it was started after this death already
 		}
 		k.restarted[m.Instance] = *d
 		list, err := k.o.startAll(ctx, k.l, k.S, []*control.Member{m}, k.lo.Ready)
-		if operator.Passing(err) { // it says nothing of the member, and is no start that counts
+		if operator.Passing(err) { // the failure is not the member's, and the start does not count
 			k.trouble.Note("start "+string(m.Instance), err, "a member cannot be started now, will retry", "member", m.Name)
 			delete(k.restarted, m.Instance)
 			k.again[m.Instance] = now.Add(startAgain)
@@ -269,7 +269,7 @@ func (k *keeper) restart(ctx context.Context) {
 			k.Note(operator.Note{What: "trouble", Member: string(m.Name), Text: err.Error()})
 			if err := k.l.Fail(ctx, m.Instance, err.Error()); err != nil {
 				k.warn("a failed start is not on record, will retry", err, "member", m.Name)
-				delete(k.restarted, m.Instance) // no record says when it is tried again
+				delete(k.restarted, m.Instance) // no record has the time of the next try
 				k.again[m.Instance] = now.Add(startAgain)
 			}
 			continue
@@ -279,7 +279,7 @@ func (k *keeper) restart(ctx context.Context) {
 	}
 }
 
-// end ends the team as the operator wants it.
+// end ends the team in the way that the operator asked for.
 func (k *keeper) end(ctx context.Context) error {
 	e := process.TeamEnd{Reason: "the operator ends the team", Grace: cmp.Or(k.lo.Grace, process.GraceUsual), Hurry: k.lo.Hurry}
 	if c := k.S.Lead.Closing; c != nil {
@@ -302,9 +302,9 @@ func (k *keeper) end(ctx context.Context) error {
 	return errors.Join(err, aerr, process.Of(k.o.Operator).Sweep(ctx, k.S, k.Note))
 }
 
-// assignRest gives out the tasks of the file that were not given yet: a run gives
-// them one after the other, and may have been cut short. Where the journal goes on behind
-// a break nobody knows which were given and done, so that the operator gives them.
+// assignRest assigns the tasks of the file that are not assigned yet: a run assigns them one after
+// the other, and may have been interrupted. After an acknowledged break it is not known which tasks
+// were assigned or completed, so the operator assigns them.
 func (k *keeper) assignRest(ctx context.Context) error {
 	if k.S.Lead.Continued > 0 {
 		return nil
@@ -323,7 +323,7 @@ func (k *keeper) assignRest(ctx context.Context) error {
 		id, ok := ids[ft.Subject]
 		m, here := k.S.Lead.Member(ft.Owner)
 		if !ok || !here || m.Left != nil {
-			continue // somebody has taken it off the board, or its owner is gone
+			continue // it was removed from the board, or its owner has left
 		}
 		if _, given := k.S.Lead.Assignment(string(id)); given {
 			continue

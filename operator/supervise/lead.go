@@ -15,9 +15,8 @@ import (
 	"waggle/record"
 )
 
-// enlistLead gives the agent that a file names as lead its membership: a worker of its
-// own, whose name and mailbox are the lead's. It is done once in the life of a team: one
-// that was stopped stays so.
+// enlistLead joins the agent that a file names as lead: a worker of its own with the lead's name
+// and mailbox. A team does so once; an agent that was stopped stays stopped.
 func (o Operator) enlistLead(ctx context.Context, s *operator.State, f *teamfile.File, attended bool) (err error) {
 	if f.Lead == nil {
 		return nil
@@ -36,8 +35,8 @@ func (o Operator) enlistLead(ctx context.Context, s *operator.State, f *teamfile
 	return o.setMode(ctx, s, i, m.Mode)
 }
 
-// joinLead puts the membership on record. The registry has the lead already, and keeps
-// it when its agent leaves.
+// joinLead records the membership. The registry has the lead already, and keeps it when its agent
+// leaves.
 func (o Operator) joinLead(ctx context.Context, s *operator.State, m teamfile.FileMember) (record.Instance, error) {
 	id, err := o.Minter.UID()
 	if err != nil {
@@ -55,12 +54,11 @@ func (o Operator) joinLead(ctx context.Context, s *operator.State, m teamfile.Fi
 	return i, err
 }
 
-// leadRest is how long a job that is over waits for the lead's agent to take what is for
-// it, while no turn of it runs.
+// leadRest is how long a completed job waits, without a running turn, for the lead's agent to take
+// its messages.
 const leadRest = 10 * time.Second
 
-// led reports whether the lead's agent was given the results of a job that is over, and
-// has done with them.
+// led reports whether the lead's agent got the results of a completed job, and has no turn left.
 func (r *run) led(ctx context.Context) bool {
 	settled, busy, err := r.l.LeadSettled(ctx)
 	r.warn("the lead's mailbox cannot be looked into", err)

@@ -11,22 +11,22 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// turns is what `run` and `up` put into the loop that leads a team: what they do at each
-// turn, and when they have done.
+// turns is what `run` and `up` do in the loop that leads a team: their work at each turn, and their
+// end.
 type turns struct {
-	dirs []string // besides the mailboxes and the leader's journal, that say when to pass
+	dirs []string // directories that trigger a pass when they change, besides the mailboxes and the leader's journal
 	pass func(context.Context) error
-	// turn does what is due apart from the pass, and reports whether that was the last turn.
-	// It is called once more when ctx is done. While the leader's journal is broken (run.ill)
-	// nothing is started or decided.
+	// turn does what is due besides the pass, and reports whether that was the last turn. It is
+	// called once more when ctx is done. While the leader's journal is broken (run.ill) it starts
+	// and decides nothing.
 	turn func(context.Context) (last bool, err error)
-	// answer takes what was answered at the terminal.
+	// answer handles an answer from the terminal.
 	answer func(context.Context, decide.Reply) error
-	panes  *process.Panes // of members; nil: none are watched
+	panes  *process.Panes // of members; nil: panes are not watched
 	pane   func(terminal.Event)
 }
 
-// loop passes, and takes turns, until a turn is the last or fails.
+// loop alternates passes and turns until a turn is the last or fails.
 func (r *run) loop(ctx context.Context, t turns) error {
 	watch, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -54,7 +54,7 @@ func (r *run) loop(ctx context.Context, t turns) error {
 		if last, err := t.turn(watch); last || err != nil {
 			return err
 		}
-		if r.ill == nil { // nothing is asked until the journal is whole
+		if r.ill == nil { // requests are not shown while the journal is broken
 			r.ask(ctx)
 			r.watch.Check(ctx, r.l)
 		}
@@ -74,8 +74,8 @@ func (r *run) loop(ctx context.Context, t turns) error {
 	}
 }
 
-// passing runs one leader pass, and then looks at what became of the tasks. Locks, torn
-// foreign writes and a full disk pass, and so does a journal that is broken (held).
+// passing runs one leader pass, and then reads the outcome of the tasks. It tolerates locks, torn
+// writes of other programs, a full disk and a broken journal (held).
 func (r *run) passing(ctx context.Context, tasks func(context.Context) error) error {
 	if err := r.l.Pass(ctx); err != nil {
 		if r.held(err) {

@@ -8,7 +8,7 @@ import (
 	"waggle/operator/process"
 )
 
-// noteNew notes what is new on record since the last pass, and of the job.
+// noteNew notes the events that were recorded since the last pass, and those of the job.
 func (r *run) noteNew() {
 	r.Reporter.Report()
 	lead := r.S.Lead
@@ -25,7 +25,7 @@ func (r *run) noteNew() {
 	}
 }
 
-// noteEnd says that members are asked to end, when that may take a while.
+// noteEnd notes that members are asked to end, when that may take a while.
 func (r *run) noteEnd(e process.TeamEnd) {
 	n := 0
 	for _, m := range r.S.Lead.Live() {
@@ -44,7 +44,7 @@ func (r *run) noteEnd(e process.TeamEnd) {
 
 func (r *run) died(name string) {
 	if r.end.gone != nil {
-		return // how it ended could not be heard
+		return // the member's answer could not be read
 	}
 	for _, d := range r.end.died {
 		if d == name {
@@ -54,7 +54,7 @@ func (r *run) died(name string) {
 	r.end.died = append(r.end.died, name)
 }
 
-// why is what the owner said of a task that did not complete.
+// why returns what the owner reported about a task that did not complete.
 func (t *jobTask) why(lead *control.Leader) string {
 	m, ok := lead.ByInstance(t.instance)
 	if !ok {

@@ -16,7 +16,7 @@ import (
 	"waggle/record"
 )
 
-// Report is how a run came out (commands §4).
+// Report is the result of a run (commands §4).
 type Report struct {
 	Team     string
 	Kind     operator.Kind // None: every required task is completed
@@ -26,10 +26,10 @@ type Report struct {
 	Tasks    []TaskReport
 	Requests []RequestReport
 	Members  []MemberReport
-	Overlaps []inspect.Overlap // files that several members edited
+	Overlaps []inspect.Overlap // files that more than one member edited
 }
 
-// TaskReport is one task's outcome.
+// TaskReport is the outcome of one task.
 type TaskReport struct {
 	ID         string
 	Subject    string
@@ -41,7 +41,7 @@ type TaskReport struct {
 	OutputTail string
 }
 
-// RequestReport is one gated call and who or which rule decided it.
+// RequestReport is one gated call and its decision.
 type RequestReport struct {
 	ID       string
 	Kind     string
@@ -58,28 +58,28 @@ type RequestReport struct {
 	Started  bool
 }
 
-// MemberReport is one member.
+// MemberReport is the outcome of one member.
 type MemberReport struct {
 	Name  string
 	PID   int
 	Trust string
 	Left  string
 	Files string // directory of its output.log, status and artifacts
-	// Worktree is what became of the member's own checkout; null: it had none.
+	// Worktree is the state of the member's own checkout; null: it had none.
 	Worktree *WorktreeReport
 }
 
-// WorktreeReport is what became of a worktree.
+// WorktreeReport is the state of a worktree after the run.
 type WorktreeReport struct {
 	Path   string
 	Branch string
-	// Kept: it is still there, for this reason; these are the first files and commits.
+	// Kept: it exists, for this reason; Files are the first changed files and commits.
 	Kept  bool
 	Why   string
 	Files []string
 }
 
-// worktree reports on a member's worktree, nil when it had none.
+// worktree returns the report of a member's worktree, nil when it had none.
 func (r *run) worktree(m *control.Member) *WorktreeReport {
 	if m.Worktree == nil {
 		return nil
@@ -93,7 +93,7 @@ func (r *run) worktree(m *control.Member) *WorktreeReport {
 	return w
 }
 
-// report folds the journals into a Report.
+// report makes a Report from the journals.
 func (r *run) report() *Report {
 	rep := &Report{Team: string(r.f.Team), Sandbox: r.f.Sandbox, State: r.S.Dir.Path, Tasks: []TaskReport{}, Requests: []RequestReport{}, Members: []MemberReport{},
 		Overlaps: append([]inspect.Overlap{}, r.watch.All...)}
@@ -167,7 +167,7 @@ func (t *jobTask) report(lead *control.Leader, w *control.Worker) TaskReport {
 	return tr
 }
 
-// outcome is the first kind that applies (commands §6), and why.
+// outcome returns the first kind that applies (commands §6), and its reason.
 func (r *run) outcome(workers map[record.Instance]*control.Worker) (operator.Kind, string) {
 	switch {
 	case r.end.gone != nil:

@@ -23,27 +23,27 @@ import (
 	"waggle/task"
 )
 
-// What a resume does with a member.
+// Values of ResumeMember.Do.
 const (
-	ResumeStart = "start" // its process is gone: it is started again, with the same session id
-	ResumeTake  = "take"  // its process runs: it is taken over as it is
+	ResumeStart = "start" // its process is gone: it is restarted, with the same session id
+	ResumeTake  = "take"  // its process runs, and is supervised without a restart
 	ResumeLeave = "leave" // waggle does not run it, or it is being ended
 )
 
-// ResumePlan is what a resume of a team would do, and what it would find.
+// ResumePlan is what a resume of a team would do.
 type ResumePlan struct {
 	Team    string
 	Led     bool // a process leads it
 	PID     int  // of that process; 0: none is on record
 	Members []ResumeMember
-	// Changed says that the team file is not what was accepted any more.
+	// Changed says that the team file differs from the accepted one.
 	Changed     bool
 	File        string
 	Tasks       int
-	Undelivered int      // messages that are in mailboxes and were not taken
-	Pending     []string // ids of open questions: they stay open
-	Unknown     []string // calls that were started and whose end nobody saw: not run again
-	// Leftover are commands of dead processes that still run: nobody hears of their end.
+	Undelivered int      // messages in mailboxes that were not taken
+	Pending     []string // ids of open requests: they stay open
+	Unknown     []string // calls that were started and have no recorded end: they are not run again
+	// Leftover are running commands of dead processes: their end will not be recorded.
 	Leftover []string
 }
 
@@ -66,7 +66,7 @@ func (p *ResumePlan) Starts() (n int) {
 	return n
 }
 
-// PlanResume says what a resume would do. It changes nothing.
+// PlanResume returns what a resume would do. It changes nothing.
 func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*operator.State, *ResumePlan, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -83,7 +83,7 @@ func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*operat
 		p.Members = append(p.Members, resumeMember(m))
 		w, err := s.Worker(m.Instance)
 		if operator.Broken(err) {
-			p.Members[len(p.Members)-1].Why = err.Error() // it stops this member only
+			p.Members[len(p.Members)-1].Why = err.Error() // only this member cannot be resumed
 			continue
 		}
 		if err != nil {
@@ -149,8 +149,7 @@ func resumeMember(m *control.Member) ResumeMember {
 	return r
 }
 
-// countUnread adds the unread messages of a member to n; of a mailbox that cannot be
-// read there are none.
+// countUnread adds the unread messages of a member to n; an unreadable mailbox counts as empty.
 func (o Operator) countUnread(ctx context.Context, s *operator.State, name waggle.MemberName, n int) (int, error) {
 	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, name, true)
 	if err != nil {
@@ -162,7 +161,7 @@ func (o Operator) countUnread(ctx context.Context, s *operator.State, name waggl
 func (o Operator) openTasks(ctx context.Context, s *operator.State) (n int, err error) {
 	list, err := board.Of(o.Operator).Tasks(ctx, s.Team, false)
 	if err != nil {
-		return 0, ctx.Err() // the board is not what brings members back
+		return 0, ctx.Err() // a resume does not need the board
 	}
 	for _, t := range list.Tasks {
 		if t.Status == task.Pending || t.Status == task.InProgress {
@@ -172,8 +171,8 @@ func (o Operator) openTasks(ctx context.Context, s *operator.State) (n int, err 
 	return n, nil
 }
 
-// Absent is an error that names the members of a team that has come back without them;
-// nil when all run.
+// Absent returns an error that names the members of a resumed team that do not run; nil when all
+// run.
 func Absent(s *operator.State) error {
 	var names []string
 	for _, m := range restartable(s) {
@@ -224,9 +223,9 @@ type Spawned struct {
 	Ready   *record.Ready
 }
 
-// Spawn starts a new member of a team that is up. Its prompt lies in its mailbox
-// before its process starts. When it does not become ready, or is something else
-// than was asked for, it is ended again, and the error says why.
+// Spawn starts a new member of a running team. Its prompt is in its mailbox before its process
+// starts. When it does not become ready, or differs from what was asked for, it is ended again, and
+// the error has the reason.
 func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, lo LeadOptions) (*Spawned, error) {
 	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "spawn")
 	if err != nil {
@@ -256,7 +255,7 @@ func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, 
 	if err = o.spawn(ctx, s, jm, m.Prompt, sp, lo); err == nil {
 		return sp, nil
 	}
-	// It is none of the team: what could not be brought up does not stay.
+	// a member that could not be brought up does not stay in the team
 	if _, serr := process.Of(o.Operator).Stop(context.WithoutCancel(ctx), name, string(jm.Name), process.StopOptions{Force: true}); serr != nil {
 		err = errors.Join(err, fmt.Errorf("end it again: %w", serr))
 	}
@@ -293,11 +292,11 @@ func (o Operator) spawn(ctx context.Context, s *operator.State, m *control.Membe
 	return nil
 }
 
-// orderWait is how long a start waits for its order to lie in the mailbox.
+// orderWait is how long a start waits for its order to be in the mailbox.
 const orderWait = 2 * time.Second
 
-// awaitOrder waits until the order of a task lies in its owner's mailbox: the process that
-// leads puts it there. When a lock holds that up the member gets its order once it runs.
+// awaitOrder waits until the order of a task is in its owner's mailbox, where the process that
+// leads puts it. When a lock delays that, the member gets its order while it runs.
 func (o Operator) awaitOrder(ctx context.Context, s *operator.State, id string) (err error) {
 	process.Of(o.Operator).Await(ctx, orderWait, func() bool {
 		if err = s.Journal.Refresh(ctx); err != nil {
@@ -309,7 +308,7 @@ func (o Operator) awaitOrder(ctx context.Context, s *operator.State, id string) 
 	return err
 }
 
-// firstLine is a subject for a prompt.
+// firstLine returns a subject for a prompt.
 func firstLine(s string) string {
 	for i, r := range s {
 		if r == '\n' || i >= 80 {
@@ -319,8 +318,8 @@ func firstLine(s string) string {
 	return s
 }
 
-// Detach tells the process that leads a team to hand it to one without a terminal, and
-// waits until that has happened.
+// Detach asks the process that leads a team to hand it to one without a terminal, and waits until
+// that leads.
 func (o Operator) Detach(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -348,11 +347,11 @@ func (o Operator) Detach(ctx context.Context, name waggle.TeamName) (*operator.S
 	return s, o.handOver(ctx, s, func() bool { return s.Lead.Led.ID != l.ID && s.Lead.Led.Detached && s.Lead.Led.ID.Alive() })
 }
 
-// LeaveTerminal is Detach by the process that leads itself, whose terminal is gone: its
-// Keep ends with LedDetached as soon as the team is up. A team with members inside of
-// this process cannot be left.
+// LeaveTerminal is Detach for the process that leads, after its terminal is gone: its Keep ends
+// with LedDetached as soon as the team is up. A team with members inside of this process cannot be
+// handed over.
 func (o Operator) LeaveTerminal(ctx context.Context, s *operator.State) error {
-	now, err := o.Led(ctx, s.Team) // Keep has the other one
+	now, err := o.Led(ctx, s.Team) // Keep uses the other State
 	if err != nil {
 		return err
 	}
@@ -368,7 +367,7 @@ func (o Operator) LeaveTerminal(ctx context.Context, s *operator.State) error {
 // handOverWait is how long the process that leads may take to hand over.
 const handOverWait = readyWait
 
-// handOver has the leading process leave its place, and waits for done.
+// handOver asks the leading process to release the lease, and waits for done.
 func (o Operator) handOver(ctx context.Context, s *operator.State, done func() bool) error {
 	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindDetached, Must: true, Body: record.Detached{}}}, nil
@@ -382,9 +381,8 @@ func (o Operator) handOver(ctx context.Context, s *operator.State, done func() b
 	return &operator.Error{Kind: operator.Timeout, Op: "detach", Msg: "the process that leads has not handed over", Next: operator.Next{Step: operator.NextStatusTeam, Team: s.Team}}
 }
 
-// TakeLead makes place for this process to lead: a process in the background that
-// leads is told to end, and leaves the members running. One in a terminal is left
-// alone.
+// TakeLead lets this process lead: a process in the background that leads is asked to release the
+// lease, and leaves the members running. One with a terminal keeps it.
 func (o Operator) TakeLead(ctx context.Context, s *operator.State) error {
 	if err := o.Guard(ctx, s, "attach"); err != nil {
 		return err
@@ -413,7 +411,7 @@ func pidOf(l *record.LeadingProcess) string {
 	return fmt.Sprintf(", by process %d", l.ID.PID)
 }
 
-// inside names a member that lives in the process that leads.
+// inside returns a member that runs inside the process that leads.
 func inside(s *operator.State) (waggle.MemberName, bool) {
 	for _, m := range s.Lead.Live() {
 		if m.Process != nil && m.Process.ID.Inside && m.Process.ID.Alive() {
@@ -423,15 +421,15 @@ func inside(s *operator.State) (waggle.MemberName, bool) {
 	return "", false
 }
 
-// FileChange is how a team file differs now from what was accepted.
+// FileChange is how a team file differs from the accepted one.
 type FileChange struct {
 	Accepted *teamfile.File
-	Now      *teamfile.File // nil: it is none any more
-	Data     []byte         // as it is now; nil: it is too large to be read
-	Broken   error          // why it is no team file any more; nil: it is one
+	Now      *teamfile.File // nil: the file is invalid now
+	Data     []byte         // the present content; nil: it is too large to be read
+	Broken   error          // why the file is invalid; nil: it is valid
 }
 
-// FileChange compares the team file as it is now with what was accepted.
+// FileChange compares the present team file with the accepted one.
 func (o Operator) FileChange(s *operator.State) (FileChange, error) {
 	f, err := o.Accepted(s)
 	if err != nil {

@@ -24,35 +24,32 @@ import (
 
 // RunOptions are the settings of Run.
 type RunOptions struct {
-	Headless bool          // nobody is asked here
-	Wait     time.Duration // headless: how long a question may be answered from elsewhere
+	Headless bool          // requests are not shown at this terminal
+	Wait     time.Duration // with Headless: how long a request waits for an answer from another terminal
 	Timeout  time.Duration // of the whole run; 0: none
 	Grace    time.Duration // for members to end by handshake; 0 means 10 s
 	// Hurry, when it is closed, ends the grace at once. May be nil.
 	Hurry  <-chan struct{}
 	Keep   bool          // leave the team's files in the wire tree
 	Ready  time.Duration // for a start until the worker is ready; 0 means 30 s
-	Accept bool          // take a member that is something else than was asked for
-	// Homeless is how long the run goes on without the team's directory: members
-	// still get answers from the journal, but nothing they say arrives; 0 means 5 s.
+	Accept bool          // accept a member that differs from what was asked for
+	// Homeless is how long the run continues without the team's directory: members still read
+	// answers in the journal, but their messages do not arrive; 0 means 5 s.
 	Homeless time.Duration
-	// Look is how long to wait between two looks for files that several members
-	// edit; 0 means 5 s.
+	// Look is the interval of searches for files that more than one member edits; 0 means 5 s.
 	Look time.Duration
-	// Ask shows a question to the person at this terminal and returns the
-	// answer. It is called for every open question, each in its own goroutine: which is
-	// shown first is Ask's. ctx ends when the question is not open any more, and its
-	// cause says why. After an error the question is not asked here again. Nil:
-	// nobody is at one.
+	// Ask shows a request to the person at this terminal and returns the answer. It is called for
+	// every open request, each in its own goroutine, and chooses which one it shows first. ctx ends
+	// when the request is not open any more, and its cause says why. After an error the request is
+	// not shown here again. Nil: there is no person.
 	Ask func(ctx context.Context, q decide.Question) (decide.Answer, error)
-	// Note is told what happens, one line at a time, from one goroutine.
+	// Note gets the events of the run, one at a time, from one goroutine.
 	Note func(operator.Note)
 }
 
-// Run brings a team up from a file, runs its tasks to completion, ends it by
-// handshake, and reports. The report is complete also when the error is not nil;
-// its Exit is the code to exit with (commands §6, "run ends with the first that
-// applies").
+// Run brings a team up from a file, runs its tasks to completion, ends it by handshake, and
+// reports. The report is complete also when the error is not nil; its Kind decides the exit code
+// (commands §6, "run ends with the first that applies").
 func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Report, error) {
 	if len(f.Tasks) == 0 {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "run", Err: errNoTasks, Advice: f.Path}
@@ -97,23 +94,23 @@ type run struct {
 	l      *leader.Leader
 	job    *job
 	ready  *readiness
-	coming []*started // whose readiness is awaited
+	coming []*started // the starts that are being waited for
 	began  time.Time
-	watch  inspect.Watcher // over files that several members edit
-	asking decide.Asking   // at the terminal
+	watch  inspect.Watcher // searches for files that more than one member edits
+	asking decide.Asking   // the requests at the terminal
 	end    runEnd
 
-	ill      error     // how the leader's journal is broken; nil: it is whole
-	gone     time.Time // since when the team's directory is gone; zero: it is there
-	restless time.Time // since when, the job over, no turn of the lead's agent runs; zero: the job is not over
+	ill      error     // the error of the leader's journal; nil: it is whole
+	gone     time.Time // when the team's directory disappeared; zero: it exists
+	restless time.Time // since when the job is over and no turn of the lead's agent runs; zero: the job is not over
 }
 
-// runEnd is what cut a run short.
+// runEnd is why a run was cut short.
 type runEnd struct {
 	died     []string
 	timedOut bool
 	stopped  error
-	gone     error // the team's directory did not come back
+	gone     error // the team's directory was not restored in time
 }
 
 func (r *run) all(ctx context.Context) (*Report, error) {
@@ -122,7 +119,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	r.l = l
-	r.S.Settled() // it is led
+	r.S.Settled() // the team has a leader
 	work, cancel := context.WithCancel(ctx)
 	if r.ro.Timeout > 0 {
 		work, cancel = context.WithTimeout(ctx, r.ro.Timeout)
@@ -138,7 +135,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 		err = nil
 	}
 	r.watch.Last(context.WithoutCancel(ctx), l, r.Note)
-	// The end has its own time: members are let go also after a timeout or an
+	// The end has its own time limit: members are asked to end also after a timeout or an
 	// interrupt.
 	ferr := r.finish(context.WithoutCancel(ctx))
 	ferr = errors.Join(ferr, process.Of(r.o.Operator).TidyWorktrees(context.WithoutCancel(ctx), r.Reporter))
@@ -146,8 +143,8 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	return rep, errors.Join(err, ferr, l.Close(), r.tidy(context.WithoutCancel(ctx), rep))
 }
 
-// start joins every member, gives out the first tasks, and starts the members: what
-// they are to do lies in their mailboxes before their processes run.
+// start joins every member, assigns the first tasks, and starts the members: their orders are in
+// their mailboxes before their processes run.
 func (r *run) start(ctx context.Context) error {
 	instances := map[waggle.MemberName]record.Instance{}
 	if r.f.Lead != nil && r.ro.Headless {
@@ -191,8 +188,8 @@ func (r *run) start(ctx context.Context) error {
 	return err
 }
 
-// arrive sees which members are ready, and ends a run whose members are not what was
-// asked for. One that ended before it was ready has died: the pass says so.
+// arrive checks which members are ready, and ends a run with a member that differs from what was
+// asked for. A member that ended before it was ready has died: the pass records it.
 func (r *run) arrive(ctx context.Context) {
 	r.coming = slices.DeleteFunc(r.coming, func(st *started) bool {
 		got, err := r.ready.look(ctx, st)
@@ -210,7 +207,8 @@ func (r *run) arrive(ctx context.Context) {
 	})
 }
 
-// turn sees who is ready, and reports whether every task is over or the run was cut short.
+// turn checks which members are ready, and reports whether every task is over or the run was cut
+// short.
 func (r *run) turn(ctx context.Context) (last bool, err error) {
 	if ctx.Err() != nil {
 		return true, nil
@@ -224,7 +222,7 @@ func (r *run) turn(ctx context.Context) (last bool, err error) {
 	return r.job.over() && r.led(ctx) || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless(), nil
 }
 
-// replied takes what was answered at the terminal. An error that passes ends no run.
+// replied handles an answer from the terminal. An error that passes does not end a run.
 func (r *run) replied(ctx context.Context, rep decide.Reply) error {
 	return operator.Unpassing(r.answer(ctx, rep))
 }
@@ -232,7 +230,7 @@ func (r *run) replied(ctx context.Context, rep decide.Reply) error {
 // homelessFor is the default of RunOptions.Homeless.
 const homelessFor = 5 * time.Second
 
-// homeless ends a run whose directory does not come back.
+// homeless ends a run whose directory was not restored in time.
 func (r *run) homeless() bool {
 	now := r.o.Minter.Now()
 	if n := r.S.Lead.Noticed; !n.Missing() {
@@ -273,8 +271,8 @@ func (r *run) finish(ctx context.Context) error {
 	return process.Of(r.o.Operator).EndTeam(ctx, r.l, r.S, e, func() { r.noteNew() })
 }
 
-// tidy ends the team's record and, unless it is kept, moves its files into the
-// archive. The report says where the members' files are then.
+// tidy records the end of the team and, unless Keep is set, moves its files into the archive. The
+// report has the new paths of the members' files.
 func (r *run) tidy(ctx context.Context, rep *Report) error {
 	if err := r.S.Journal.Refresh(ctx); err != nil {
 		return err

@@ -25,21 +25,21 @@ import (
 	"waggle/worker"
 )
 
-// readyWait is the default of how long a start may take until the worker is ready.
+// readyWait is the default time for a start until the worker is ready.
 const readyWait = 30 * time.Second
 
-// started is one start of a member's process that somebody waits for.
+// started is one start of a member's process that is being waited for.
 type started struct {
 	member *control.Member
 	proc   *spawn.Process
 	after  uint64 // newest epoch before it
-	policy uint64 // version that held then
+	policy uint64 // the policy version at that time
 	until  time.Time
 }
 
-// startAll starts the processes of members at once; those in panes one after the
-// other, so that they lie in the order of the members. Those that could be started
-// are returned with the errors of the others.
+// startAll starts the processes of members, all at the same time; those in panes one after the
+// other, so that the panes have the order of the members. It returns the started ones, with the
+// errors of the others.
 func (o Operator) startAll(ctx context.Context, l *leader.Leader, s *operator.State, ms []*control.Member, wait time.Duration) ([]*started, error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -89,18 +89,18 @@ func (o Operator) startMember(ctx context.Context, l *leader.Leader, s *operator
 	return process.Of(o.Operator).StartWorker(ctx, l, s, m.Instance, m.Name, m.Cwd, filepath.Join(dir, "output.log"))
 }
 
-// ContractError says that a member came up as something else than was asked for.
+// ContractError reports a member whose worker differs from what was asked for.
 type ContractError struct {
 	Member  waggle.MemberName
 	Differs []string // "model: asked for a, it is b"
 }
 
-// Error says what was asked for and what came.
+// Error lists the differences.
 func (e *ContractError) Error() string {
 	return fmt.Sprintf("%s is not what was asked for: %s", e.Member, strings.Join(e.Differs, "; "))
 }
 
-// contract compares what a member was to be with what it found itself to be.
+// contract compares the settings of a member with the report of its worker.
 func contract(m *control.Member, r record.Ready, policyVersion uint64) *ContractError {
 	e := &ContractError{Member: m.Name}
 	differs := func(what, asked, is string) {
@@ -112,7 +112,7 @@ func contract(m *control.Member, r record.Ready, policyVersion uint64) *Contract
 	if m.Model != "" {
 		differs("model", m.Model, r.Model)
 	}
-	if m.Joined.Mode != "" && m.Mode == m.Joined.Mode { // nobody has set another since
+	if m.Joined.Mode != "" && m.Mode == m.Joined.Mode { // no other mode was set since
 		differs("mode", string(decide.ModeName(m.Joined.Mode)), string(decide.ModeName(r.Mode)))
 	}
 	if dir, err := filepath.EvalSymlinks(m.Cwd); err == nil {
@@ -146,7 +146,7 @@ func (o Operator) readiness(s *operator.State) *readiness {
 	return &readiness{o, s, map[record.Instance]*control.Worker{}, map[record.Instance]journal.Journal{}}
 }
 
-// ready is what the newest start of a member said of itself, nil before it did.
+// ready returns the report of a member's newest start, nil before there is one.
 func (r *readiness) ready(ctx context.Context, i record.Instance, after uint64) (*record.Ready, error) {
 	if r.opens[i] == nil {
 		w := control.NewWorker(nil)
@@ -164,13 +164,12 @@ func (r *readiness) ready(ctx context.Context, i record.Instance, after uint64) 
 	return nil, nil
 }
 
-// look sees how far a start has come: ready, or failed, which an error tells. Both
-// empty: it goes on.
+// look returns how far a start has come: ready, or an error. Both empty: it is in progress.
 func (r *readiness) look(ctx context.Context, st *started) (*record.Ready, error) {
 	ended := false
 	select {
 	case <-st.proc.Done():
-		ended = true // looked at before the journal: it may have said something last
+		ended = true // checked before the journal: the process may have written a last record
 	default:
 	}
 	got, err := r.ready(ctx, st.member.Instance, st.after)
@@ -189,18 +188,18 @@ func (r *readiness) look(ctx context.Context, st *started) (*record.Ready, error
 	return nil, nil
 }
 
-// beaten reports a worker that found its lease taken: somebody else has started the
-// member at the same time, and that process says so as soon as it has the journal.
+// beaten reports a worker that found its lease taken: another process of the member was started at
+// the same time, and reports that it is ready as soon as it has the journal.
 func (st *started) beaten() bool { return st.proc.Exit().Code == worker.ExitRunning }
 
-// moot reports a start that nobody waits for any more: another process of the member
-// runs and takes work, or the member was asked to end, and has said yes.
+// moot reports a start whose result does not matter any more: another process of the member takes
+// work, or the member has agreed to its shutdown.
 func (r *readiness) moot(st *started) bool {
 	return r.another(st) || r.folds[st.member.Instance].State() == machine.Terminated
 }
 
-// another reports a process of the member that is not the one that was started: a
-// worker that found the lease taken has ended at once.
+// another reports a process of the member that is not the started one: a worker that found the
+// lease taken has ended at once.
 func (r *readiness) another(st *started) bool {
 	m, ok := r.s.Lead.ByInstance(st.member.Instance)
 	return ok && m.Process != nil && m.Process.ID != st.proc.Identity() && m.Process.ID.Alive()
@@ -218,7 +217,7 @@ func exitText(e spawn.Exit) string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// startFailed is an error with the end of the member's log.
+// startFailed returns an error with the end of the member's log.
 func (o Operator) startFailed(kind operator.Kind, s *operator.State, st *started, why string) error {
 	dir := o.Root.MemberDir(s.Team, st.member.Name)
 	e := &operator.Error{Kind: kind, Op: "start", Msg: fmt.Sprintf("%s did not start: %s", st.member.Name, why), Advice: "its log is " + filepath.Join(dir, "output.log")}
@@ -228,7 +227,7 @@ func (o Operator) startFailed(kind operator.Kind, s *operator.State, st *started
 	return e
 }
 
-// LastLines are the last lines of a log, in one line, fit to be shown.
+// LastLines returns the last lines of a log as one visible line.
 func LastLines(path string, lines int) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -244,8 +243,8 @@ func LastLines(path string, lines int) string {
 	return operator.Visible(strings.Join(all[max(0, len(all)-lines):], " / "))
 }
 
-// await waits until every start is ready, or has failed. accept takes a member that
-// is something else than was asked for. note is told of each.
+// await waits until every start is ready, or has failed. accept allows a member that differs from
+// what was asked for. note gets each result.
 func (r *readiness) await(ctx context.Context, list []*started, accept bool, note func(operator.Note)) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -282,7 +281,7 @@ func (r *readiness) await(ctx context.Context, list []*started, accept bool, not
 	return errors.Join(errs...)
 }
 
-// judge tells what a member came up as, and makes an error of what differs.
+// judge notes the report of a member's worker, and returns an error for a difference.
 func (r *readiness) judge(st *started, got *record.Ready, accept bool, note func(operator.Note)) error {
 	m := st.member
 	if now, ok := r.s.Lead.ByInstance(m.Instance); ok {

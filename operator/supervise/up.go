@@ -30,33 +30,33 @@ import (
 
 // LeadOptions are the settings of a process that brings a team up and keeps it up.
 type LeadOptions struct {
-	Attended bool            // somebody looks at this terminal
-	Detached bool            // this process has none
+	Attended bool            // a person uses this terminal
+	Detached bool            // this process has no terminal
 	Grace    time.Duration   // for members to end by handshake when ctx ends; 0 means 10 s
 	Ready    time.Duration   // for a start until the worker is ready; 0 means 30 s
 	Hurry    <-chan struct{} // closed: that grace is over; may be nil
-	Accept   bool            // take a member that is something else than was asked for
-	// Whole says that a member that does not come up at first is an error. Without it
-	// that member stays, dead, and is started again as its restart policy says.
+	Accept   bool            // accept a member that differs from what was asked for
+	// Whole makes a member that does not come up at first an error. Without it the dead member
+	// stays, and is restarted by its policy.
 	Whole bool
-	// Ask shows a question to the person at this terminal (RunOptions.Ask).
+	// Ask shows a request to the person at this terminal (RunOptions.Ask).
 	Ask func(ctx context.Context, q decide.Question) (decide.Answer, error)
-	// Note is told what happens, one line at a time, from one goroutine.
+	// Note gets the events, one at a time, from one goroutine.
 	Note func(operator.Note)
 	// Up is called once, when every member that was to start is ready.
 	Up func(*operator.State)
 }
 
-// How a process stopped leading.
+// Why a process stopped leading.
 const (
 	LedEnded    = "ended"    // the team has ended
-	LedDetached = "detached" // the operator wants somebody without a terminal to lead
-	LedLeft     = "left"     // this process was told to end; the members go on
+	LedDetached = "detached" // the operator wants a process without a terminal to lead
+	LedLeft     = "left"     // this process was asked to end; the members run on
 )
 
-// Prepare makes the team of a file: registry, journal, members, tasks and their orders.
-// No process runs yet; Keep starts them. The name is this process's until Keep leads
-// the team, or Settled is called.
+// Prepare makes the team of a file: registry, journal, members, tasks and their orders. No process
+// runs yet; Keep starts them. This process holds the Claim of the name until Keep leads the team,
+// or Settled is called.
 func (o Operator) Prepare(ctx context.Context, f *teamfile.File, attended bool, note func(operator.Note)) (_ *operator.State, err error) {
 	if err := o.allowed(f, "up"); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (o Operator) Prepare(ctx context.Context, f *teamfile.File, attended bool, 
 	return s, nil
 }
 
-// endedFailed ends a team that could not be brought up.
+// endedFailed is the End of a team that could not be brought up.
 const endedFailed = "it could not be brought up"
 
 func (o Operator) raise(ctx context.Context, s *operator.State, f *teamfile.File, attended bool) error {
@@ -98,7 +98,7 @@ func (o Operator) raise(ctx context.Context, s *operator.State, f *teamfile.File
 	}
 	auto := ""
 	for _, m := range f.Members {
-		if m.Backend == operator.BackendAuto && auto == "" { // asked once: an answer takes its time
+		if m.Backend == operator.BackendAuto && auto == "" { // resolved once: it takes time
 			var err error
 			if auto, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, attended); err != nil {
 				return err
@@ -117,18 +117,18 @@ func (o Operator) raise(ctx context.Context, s *operator.State, f *teamfile.File
 	}
 	err = o.AssignAll(ctx, s, f, l)
 	if err == nil {
-		err = l.Pass(ctx) // what they are to do lies in their mailboxes before they start
+		err = l.Pass(ctx) // their orders are in their mailboxes before they start
 	}
 	return errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
 }
 
-// complete does what is left of raise when whoever did it was stopped on the way, which
-// is certain when nobody has ever led the team: members that have not joined, tasks
-// that are not on the board. Keep gives the orders.
+// complete does the rest of Prepare when the process that ran it was stopped, which is certain when
+// no process has ever led the team: it joins the other members, and puts the other tasks on the
+// board. Keep gives the orders.
 func (o Operator) complete(ctx context.Context, s *operator.State, f *teamfile.File, board *task.List, attended bool) error {
 	err := s.Journal.Refresh(ctx)
 	if err == nil {
-		err = o.enlistLead(ctx, s, f, attended) // an older program gave the lead no worker
+		err = o.enlistLead(ctx, s, f, attended) // an older version gave the lead no worker
 	}
 	if err != nil || s.Lead.Led != nil || s.Lead.Continued > 0 {
 		return err
@@ -156,8 +156,8 @@ func (o Operator) complete(ctx context.Context, s *operator.State, f *teamfile.F
 	return err
 }
 
-// missing lists the members of the file that have not joined a team that nobody has
-// led yet. Of a journal that goes on behind a break nothing like that is known.
+// missing lists the members of the file that have not joined a team without a leader so far. After
+// an acknowledged break that is not known.
 func missing(s *operator.State, f *teamfile.File) (ms []teamfile.FileMember) {
 	for _, m := range f.Members {
 		if _, ok := s.Lead.Member(m.Name); !ok && s.Lead.Led == nil && s.Lead.Continued == 0 {
@@ -167,8 +167,7 @@ func missing(s *operator.State, f *teamfile.File) (ms []teamfile.FileMember) {
 	return ms
 }
 
-// unlist takes a name out of the registry that is not on record: its join was cut
-// short.
+// unlist removes a name from the registry that is not recorded: its join was interrupted.
 func (o Operator) unlist(ctx context.Context, s *operator.State, name waggle.MemberName) error {
 	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
@@ -184,8 +183,7 @@ func (o Operator) unlist(ctx context.Context, s *operator.State, name waggle.Mem
 	return reg.Remove(ctx, name, o.Minter.Now())
 }
 
-// enlist joins a member with the backend that its word means here, and orders the
-// mode that it is to have.
+// enlist joins a member with the backend that its file names, and orders its mode.
 func (o Operator) enlist(ctx context.Context, s *operator.State, m teamfile.FileMember, attended bool) (err error) {
 	if m.Backend, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, attended); err != nil {
 		return err
@@ -197,7 +195,7 @@ func (o Operator) enlist(ctx context.Context, s *operator.State, m teamfile.File
 	return o.setMode(ctx, s, i, m.Mode)
 }
 
-// setMode orders the mode that a member is to have from the start.
+// setMode orders the first mode of a member.
 func (o Operator) setMode(ctx context.Context, s *operator.State, i record.Instance, mode policy.Mode) error {
 	mint, err := o.Minter.Mint()
 	if err != nil {
@@ -210,7 +208,7 @@ func (o Operator) setMode(ctx context.Context, s *operator.State, i record.Insta
 	return err
 }
 
-// allowed refuses a file that cannot be run here.
+// allowed refuses a file that cannot run on this machine.
 func (o Operator) allowed(f *teamfile.File, op string) error {
 	if f.Sandbox == "required" {
 		return &operator.Error{Kind: operator.Failed, Op: op, Msg: "the file requires a sandbox and this build has no enforcer for one",
@@ -271,8 +269,8 @@ func (o Operator) Abandon(ctx context.Context, s *operator.State, grace time.Dur
 	return errors.Join(err, aerr, process.Of(o.Operator).Sweep(ctx, s, note))
 }
 
-// accept keeps the team file that the operator named: the copy is the only one that
-// is read afterwards (trust §7). Beside it stands where it came from.
+// accept copies the team file that the operator named: only the copy is read afterwards (trust §7).
+// The file's path is stored beside it.
 func accept(dir home.Dir, f *teamfile.File) error {
 	path, o := dir.TeamFile(), atomicfile.Options{Sync: atomicfile.SyncData}
 	if err := atomicfile.WriteFile(path+".from", []byte(f.Path+"\n"), o); err != nil {
@@ -297,7 +295,7 @@ func (o Operator) Accepted(s *operator.State) (*teamfile.File, error) {
 	return teamfile.ParseFile(strings.TrimSuffix(string(from), "\n"), data, process.Of(o.Operator).OwnWords()...)
 }
 
-// restartable is what Keep would start: every member of a team without a process.
+// restartable returns the members that Keep would start: those without a process.
 func restartable(s *operator.State) []*control.Member {
 	var ms []*control.Member
 	for _, m := range s.Lead.Live() {

@@ -1,7 +1,7 @@
-// Package app is what every command of waggle needs: the streams and the environment of one
-// invocation, where its files are, output for people and for programs, questions to a
-// person, exit codes, hints and completion. It is the one place that reads the
-// environment, the clock and the terminal.
+// Package app has what every command of waggle needs: the streams and the environment of one
+// invocation, the paths of its files, output for people and for programs, questions to a person,
+// exit codes, hints and completion. No other package below it reads the environment, the clock or
+// the terminal.
 package app
 
 import (
@@ -29,8 +29,8 @@ import (
 	"waggle/team"
 )
 
-// App is one invocation's world. The zero value does not work; Main makes it
-// from the process, tests from parts.
+// App is the environment of one invocation. The zero value does not work; Main makes it from the
+// process, tests from parts.
 type App struct {
 	In      io.Reader
 	Out     io.Writer
@@ -49,7 +49,7 @@ type App struct {
 	}
 }
 
-// Env looks a variable up.
+// Env returns a variable of the environment.
 func (a *App) Env(key string) string {
 	for i := len(a.Environ) - 1; i >= 0; i-- {
 		if v, ok := strings.CutPrefix(a.Environ[i], key+"="); ok {
@@ -59,7 +59,7 @@ func (a *App) Env(key string) string {
 	return ""
 }
 
-// RootPath is the wire tree: --root, WAGGLE_ROOT, CLAUDE_CONFIG_DIR, ~/.claude.
+// RootPath returns the wire tree: --root, WAGGLE_ROOT, CLAUDE_CONFIG_DIR, ~/.claude.
 func (a *App) RootPath() (string, error) {
 	for _, v := range []string{a.Flags.Root, a.Env("WAGGLE_ROOT"), a.Env("CLAUDE_CONFIG_DIR")} {
 		if v != "" {
@@ -99,8 +99,7 @@ func (a *App) Home() (string, error) {
 	return "", &operator.Error{Kind: operator.Usage, Op: "root", Msg: "HOME is not set", Advice: "say --root DIR and --state DIR"}
 }
 
-// StatePath is STATE: --state, WAGGLE_STATE, $XDG_STATE_HOME/waggle,
-// ~/.local/state/waggle.
+// StatePath returns STATE: --state, WAGGLE_STATE, $XDG_STATE_HOME/waggle, ~/.local/state/waggle.
 func (a *App) StatePath() (string, error) {
 	for _, v := range []string{a.Flags.State, a.Env("WAGGLE_STATE")} {
 		if v != "" {
@@ -114,8 +113,8 @@ func (a *App) StatePath() (string, error) {
 	return filepath.Join(home, ".local", "state", "waggle"), err
 }
 
-// ClaudeDir is where Claude Code keeps its settings and its registry of sessions:
-// $CLAUDE_CONFIG_DIR, else ~/.claude; "" when neither is known.
+// ClaudeDir returns the directory in which Claude Code keeps its settings and its registry of
+// sessions: $CLAUDE_CONFIG_DIR, else ~/.claude; "" when neither is known.
 func (a *App) ClaudeDir() (string, error) {
 	if v := a.Env("CLAUDE_CONFIG_DIR"); v != "" {
 		return filepath.Abs(v)
@@ -126,8 +125,8 @@ func (a *App) ClaudeDir() (string, error) {
 	return "", nil
 }
 
-// runPath is RUN, where sockets lie: $XDG_RUNTIME_DIR/waggle, or STATE/run where
-// there is no such directory.
+// runPath returns RUN, the directory of sockets: $XDG_RUNTIME_DIR/waggle, or STATE/run where there
+// is no such directory.
 func (a *App) runPath(state home.Home) string {
 	if v := a.Env("XDG_RUNTIME_DIR"); filepath.IsAbs(v) {
 		if fi, err := os.Stat(v); err == nil && fi.IsDir() {
@@ -137,9 +136,8 @@ func (a *App) runPath(state home.Home) string {
 	return state.Run()
 }
 
-// WorktreesPath is where members' worktrees are made: WAGGLE_WORKTREES,
-// $XDG_DATA_HOME/waggle/worktrees, ~/.local/share/waggle/worktrees; "" when none is
-// known.
+// WorktreesPath returns the directory of members' worktrees: WAGGLE_WORKTREES,
+// $XDG_DATA_HOME/waggle/worktrees, ~/.local/share/waggle/worktrees; "" when none is known.
 func (a *App) WorktreesPath() (string, error) {
 	if v := a.Env("WAGGLE_WORKTREES"); v != "" {
 		return filepath.Abs(v)
@@ -153,13 +151,13 @@ func (a *App) WorktreesPath() (string, error) {
 	return "", nil
 }
 
-// Op is the operator of this invocation.
+// Op returns the operator of this invocation.
 func (a *App) Op() (operator.Operator, error) {
 	root, err := a.RootPath()
 	if err != nil {
 		return operator.Operator{}, err
 	}
-	// One tree has one URL, whichever link led to it.
+	// A tree has one URL, through every symbolic link.
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
@@ -197,20 +195,19 @@ func (a *App) Op() (operator.Operator, error) {
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
 }
 
-// led are the teams that have a state here: nobody else leads those.
+// led are the teams with a state here, which waggle leads.
 type led struct {
 	home home.Home
 	root string
 }
 
-// Leads implements team.Led. What cannot be looked up counts as ours.
+// Leads implements team.Led. A team that cannot be looked up counts as led by waggle.
 func (l led) Leads(name waggle.TeamName) bool {
 	dirs, err := l.home.Find(l.root, name)
 	return err != nil || len(dirs) > 0
 }
 
-// MemberEnviron is the environment of members' processes: without tokens, which are
-// not their agents'.
+// MemberEnviron returns the environment of members' processes, without the operator's tokens.
 func (a *App) MemberEnviron() []string {
 	return slices.DeleteFunc(slices.Clone(a.Environ), func(v string) bool {
 		return strings.HasPrefix(v, "WAGGLE_TOKEN=") || strings.HasPrefix(v, "WAGGLE_JOIN=")
@@ -219,8 +216,8 @@ func (a *App) MemberEnviron() []string {
 
 func (a *App) Minter() poll.Minter { return poll.Minter{Now: a.Now, Rand: a.Rand} }
 
-// observer writes the transitions of the machines where WAGGLE_TRANSITIONS says: a
-// file, as JSON lines behind those that are there, or - for stderr. Nil without it.
+// observer writes the transitions of the machines to the target of WAGGLE_TRANSITIONS: a file, to
+// which it appends JSON lines, or - for stderr. Nil without the variable.
 func (a *App) observer() (machine.Observer, error) {
 	switch path := a.Env("WAGGLE_TRANSITIONS"); path {
 	case "":
@@ -254,8 +251,8 @@ func (a *App) Team() (operator.Operator, waggle.TeamName, error) {
 	return op, name, err
 }
 
-// TeamPast is team, and the one that --team names when another program led it, it is
-// gone, and something is on record that was done in it.
+// TeamPast is Team, and also returns a team of another program that --team names, that is gone, and
+// in which the operator acted.
 func (a *App) TeamPast() (operator.Operator, waggle.TeamName, error) {
 	op, name, err := a.Team()
 	if operator.KindOf(err) == operator.NotFound && a.Flags.Team != "" {
@@ -280,8 +277,8 @@ func Tty(v any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// profile is how much colour a stream gets: none with --no-color, NO_COLOR, or
-// when it is no terminal.
+// profile returns how much colour a stream gets: none with --no-color, NO_COLOR, or when it is no
+// terminal.
 func (a *App) profile(w io.Writer) colorprofile.Profile {
 	if a.Flags.NoColor {
 		return colorprofile.NoTTY
@@ -289,7 +286,7 @@ func (a *App) profile(w io.Writer) colorprofile.Profile {
 	return colorprofile.Detect(w, a.Environ)
 }
 
-// Width is the terminal's, 0 when there is none.
+// Width returns the width of the terminal, 0 when there is none.
 func Width(w io.Writer) int {
 	if f, ok := w.(interface{ Fd() uintptr }); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -299,9 +296,8 @@ func Width(w io.Writer) int {
 	return 0
 }
 
-// TaskTeam picks the list: --team, CLAUDE_CODE_TASK_LIST_ID, or the only team. A
-// list may be there without its team: those of Claude Code outlive their
-// sessions (protocol §4).
+// TaskTeam picks the task list: --team, CLAUDE_CODE_TASK_LIST_ID, or the only team. A list may
+// exist without its team: those of Claude Code outlive their sessions (protocol §4).
 func (a *App) TaskTeam() (operator.Operator, waggle.TeamName, error) {
 	op, err := a.Op()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"waggle/policy"
 )
 
-// asker holds the terminal on which this process asks, from its first question on.
-// Nothing else in this package reads an answer from standard input.
+// asker holds the terminal at which this process asks, from its first question on. Nothing else in
+// this package reads an answer from standard input.
 type asker struct{ t atomic.Pointer[ask.Terminal] }
 
 func (k *asker) Terminal() *ask.Terminal { return k.t.Load() }
@@ -29,7 +29,7 @@ func (k *asker) Close() {
 	}
 }
 
-// Lend gives the terminal to who reads keys that are no answers.
+// Lend gives the terminal to a reader of other keys; back returns it.
 func (k *asker) Lend() (back func(), err error) {
 	if t := k.t.Load(); t != nil {
 		return t.Lend()
@@ -37,7 +37,7 @@ func (k *asker) Lend() (back func(), err error) {
 	return func() {}, nil
 }
 
-// CanAsk says that a person can be asked here: input and talk are a terminal whose modes
+// CanAsk reports whether a person can be asked here: input and stderr are a terminal whose modes
 // can be set.
 func (a *App) CanAsk() bool {
 	if a.Asker.Terminal() != nil {
@@ -59,7 +59,7 @@ func (a *App) CanAsk() bool {
 	return true
 }
 
-// File is the file behind an output of this process, nil when there is none.
+// File returns the file behind an output of this process, nil when there is none.
 func File(w io.Writer) *os.File {
 	switch f := w.(type) {
 	case *os.File:
@@ -70,10 +70,10 @@ func File(w io.Writer) *os.File {
 	return nil
 }
 
-// styled is text as the terminal wants it: without colour, or with what it can show.
+// styled returns text for the terminal: without colour, or with the colours that it can show.
 func (a *App) styled(s string) string {
 	var b bytes.Buffer
-	fmt.Fprint(&colorprofile.Writer{Forward: &b, Profile: a.profile(a.Err)}, s) // a buffer takes everything
+	fmt.Fprint(&colorprofile.Writer{Forward: &b, Profile: a.profile(a.Err)}, s) // a write to a buffer does not fail
 	return b.String()
 }
 
@@ -89,12 +89,12 @@ func (a *App) Yes(ctx context.Context, text, question string) (bool, error) {
 	return answer.Allow, err
 }
 
-// Ask is operator's Ask: a request on this terminal.
+// Ask implements RunOptions.Ask: it shows a request on this terminal.
 func (a *App) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
 	return a.Request(ctx, q, "", true)
 }
 
-// Request asks for a request, with more said below it.
+// Request shows a request with more text below it, and returns the answer.
 func (a *App) Request(ctx context.Context, q decide.Question, more string, reason bool) (decide.Answer, error) {
 	lay := func(cols int) string { return a.styled(QuestionText(q, cols)) + more }
 	answer, err := a.put(ctx, ask.Question{Handle: q.Handle, Lay: lay, Last: decisive(q), Risk: riskOf(q), Typed: typed(q), Reason: reason})
@@ -105,7 +105,7 @@ func (a *App) Request(ctx context.Context, q decide.Question, more string, reaso
 	return decide.Answer{ID: q.Handle, Digest: q.Digest, Allow: answer.Allow, Reason: answer.Reason, Via: "prompt"}, nil
 }
 
-// typed says that a request is allowed only by its handle, never by one key.
+// typed reports whether a request is allowed only by typing its handle, never by one key.
 func typed(q decide.Question) bool { return policy.Risk(q.Risk) == policy.RiskHigh }
 
 func riskOf(q decide.Question) int {
@@ -118,7 +118,7 @@ func riskOf(q decide.Question) int {
 	return 0
 }
 
-// decisive is the line to read when the question is longer than the screen.
+// decisive returns the line to read when the question is longer than the screen.
 func decisive(q decide.Question) string {
 	return Bold(operator.Visible(fmt.Sprintf("%s, risk %s, from %s: %s", q.Handle, q.Risk, q.Member, view.Asks(q))))
 }

@@ -15,7 +15,7 @@ import (
 	"waggle/policy"
 )
 
-// Completion reads files and never fails: no names is a fine answer.
+// Completion reads files and never fails: on an error it offers no names.
 
 func (a *App) CompleteTeams(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	op, err := a.Op()
@@ -77,7 +77,7 @@ func (a *App) CompleteRequests(*cobra.Command, []string, string) ([]string, cobr
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompletePlans offers the open plans and those who made them.
+// CompletePlans offers the open plans and their members.
 func (a *App) CompletePlans(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	for _, q := range a.openQuestions() {
@@ -88,7 +88,7 @@ func (a *App) CompletePlans(*cobra.Command, []string, string) ([]string, cobra.S
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteHosts offers the hosts that are asked for.
+// CompleteHosts offers the hosts of open requests.
 func (a *App) CompleteHosts(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	for _, q := range a.openQuestions() {
@@ -111,7 +111,7 @@ func (a *App) CompleteModes(cmd *cobra.Command, args []string, word string) ([]s
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteRules offers the rules that hold.
+// CompleteRules offers the rules in force.
 func (a *App) CompleteRules(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	op, name, err := a.Team()
 	if err != nil || len(args) > 0 {
@@ -127,12 +127,12 @@ func (a *App) openQuestions() []decide.Question {
 	}
 	name, err := op.Pick(a.Flags.Team)
 	if err != nil {
-		name = "" // the sessions are there without a team
+		name = "" // sessions can be read without a team
 	}
 	return decide.Of(op).Open(context.Background(), name, a.Flags.Team == "")
 }
 
-// CompletePast offers the teams that are or were.
+// CompletePast offers the present and past teams.
 func (a *App) CompletePast(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	op, err := a.Op()
 	if err != nil || len(args) > 0 {

@@ -14,12 +14,12 @@ import (
 	"waggle/operator/teamfile"
 )
 
-// maxConfig is the most that is read of the user's own file.
+// maxConfig is the size limit of the user's own file.
 const maxConfig = 1 << 20
 
-// ConfigPath is the user's own file: --config, WAGGLE_CONFIG,
-// $XDG_CONFIG_HOME/waggle/config.yaml, ~/.config/waggle/config.yaml. named: it was
-// pointed at, so it has to be there.
+// ConfigPath returns the path of the user's own file: --config, WAGGLE_CONFIG,
+// $XDG_CONFIG_HOME/waggle/config.yaml, ~/.config/waggle/config.yaml. named: the flag or variable
+// gave it, so it must exist.
 func (a *App) ConfigPath() (path string, named bool, err error) {
 	for _, v := range []string{a.Flags.Config, a.Env("WAGGLE_CONFIG")} {
 		if v != "" {
@@ -32,19 +32,19 @@ func (a *App) ConfigPath() (path string, named bool, err error) {
 	}
 	home, err := a.Home()
 	if err != nil {
-		return "", false, nil // without a home there is none
+		return "", false, nil // without a home directory there is no such file
 	}
 	return filepath.Join(home, ".config", "waggle", "config.yaml"), false, nil
 }
 
-// config reads the user's own file; nil when there is none. One that cannot be
-// read stops every command: what bounds a team is not passed over.
+// config reads the user's own file; nil when there is none. A file that cannot be read stops every
+// command, because it may bound a team.
 func (a *App) config() (*teamfile.Config, error) {
 	path, named, err := a.ConfigPath()
 	if err != nil || path == "" {
 		return nil, err
 	}
-	real, err := filepath.EvalSymlinks(path) // a person may keep theirs behind a link
+	real, err := filepath.EvalSymlinks(path) // the file may be a symbolic link
 	if errors.Is(err, os.ErrNotExist) {
 		if _, lerr := os.Lstat(path); lerr == nil || named {
 			return nil, &operator.Error{Kind: operator.NotFound, Op: "config", Msg: "there is no " + path, Advice: "it is named by --config, WAGGLE_CONFIG or a link"}
@@ -65,7 +65,7 @@ func (a *App) config() (*teamfile.Config, error) {
 	return teamfile.ParseConfig(path, data)
 }
 
-// GraceSaid takes the grace of the user's file where no flag says one.
+// GraceSaid returns the grace of the user's file when no flag sets one.
 func (a *App) GraceSaid(cmd *cobra.Command, grace *time.Duration) error {
 	if *grace < 0 {
 		return &operator.Error{Kind: operator.Usage, Op: cmd.Name(), Msg: fmt.Sprintf("a grace of %s: it is a time to wait", *grace)}

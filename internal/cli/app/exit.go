@@ -33,7 +33,7 @@ var Exits = map[operator.Kind]int{
 	operator.NotFound:   ExitNotFound,
 }
 
-// ExitCode is the exit code of a kind.
+// ExitCode returns the exit code of a kind.
 func ExitCode(k operator.Kind) int {
 	if code, ok := Exits[k]; ok {
 		return code
@@ -41,10 +41,10 @@ func ExitCode(k operator.Kind) int {
 	return ExitFailed
 }
 
-// ExitOf is the exit code of an error.
+// ExitOf returns the exit code of an error.
 func ExitOf(err error) int { return ExitCode(operator.KindOf(err)) }
 
-// Explain is the exit code of an error, and its hint.
+// Explain returns the exit code of an error, and its hint.
 func Explain(err error) (code int, next string) {
 	var e *operator.Error
 	if errors.As(err, &e) {
@@ -53,7 +53,7 @@ func Explain(err error) (code int, next string) {
 	return ExitOf(err), next
 }
 
-// KindOfExit is the kind of failure that another process of this program has exited with.
+// KindOfExit returns the kind of failure for an exit code of another process of this program.
 func KindOfExit(code int) operator.Kind {
 	for k, c := range Exits {
 		if c == code && k != operator.None {

@@ -16,14 +16,14 @@ import (
 	"waggle/team"
 )
 
-// Must is for registrations that only fail when this program is wrong.
+// Must panics on an error of a registration, which only a mistake in this program causes.
 func Must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// UsageArgs turns complaints about arguments into usage errors.
+// UsageArgs turns cobra's errors about arguments into usage errors.
 func UsageArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -38,8 +38,7 @@ func UsageArgs(cmd *cobra.Command) {
 	}
 }
 
-// ExitError ends the program with a code and says nothing: what is to be said
-// was said.
+// ExitError ends the program with a code and prints nothing: the command has printed its errors.
 type ExitError int
 
 func (e ExitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
@@ -57,7 +56,7 @@ type failureBody struct {
 	Near    []string `json:"near"`
 }
 
-// Fail says what went wrong and what to do next, and returns the exit code.
+// Fail prints what went wrong and what to do next, and returns the exit code.
 func (a *App) Fail(err error) int {
 	var quiet ExitError
 	if errors.As(err, &quiet) {
@@ -82,7 +81,7 @@ func (a *App) Fail(err error) int {
 	var unknown *control.UnknownRequestError
 	if errors.As(err, &unknown) {
 		b.Op, b.Hint = "find", "waggle pending lists the requests"
-		if a.Flags.JSON { // for people they are in the message
+		if a.Flags.JSON { // the text for people has them in the message
 			b.Near = append(b.Near, unknown.Near...)
 		}
 	}
@@ -120,7 +119,7 @@ func (a *App) Fail(err error) int {
 	return b.Code
 }
 
-// isUsage recognises cobra's own complaints, which have no type.
+// isUsage recognises cobra's own errors, which have no type.
 func isUsage(err error) bool {
 	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "flag needs", "invalid argument", "required flag"} {
 		if len(err.Error()) >= len(p) && err.Error()[:len(p)] == p {

@@ -7,8 +7,8 @@ import (
 	"waggle/operator"
 )
 
-// Hint says what to do next after a failure: the advice of the packages below, or the text
-// of its step.
+// Hint returns what to do next after a failure: the advice of the packages below, or the text of
+// its step.
 func Hint(e *operator.Error) string {
 	if e.Advice != "" {
 		return e.Advice
@@ -16,22 +16,21 @@ func Hint(e *operator.Error) string {
 	return StepText(e.Next)
 }
 
-// StepText is a step as a person types it, "" for none.
+// StepText returns a step as a person types it, "" for none.
 func StepText(n operator.Next) string {
 	return strings.NewReplacer("{team}", string(n.Team), "{member}", string(n.Member), "{id}", n.ID, "{text}", n.Text).Replace(Steps[n.Step])
 }
 
-// sentence is a text of the packages below with the step that goes with it.
+// sentence returns a text of the packages below with its step.
 func sentence(text string, n operator.Next) string { return view.Spell(StepText).Sentence(text, n) }
 
-// waysOn is what a person can do about a leader's journal that is broken, apart from
-// putting it back.
+// waysOn returns what a person can do about a broken leader's journal, apart from restoring it.
 func waysOn(team string) string {
 	return strings.ReplaceAll("waggle audit acknowledge --team {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name", "{team}", team)
 }
 
-// Steps are the texts of all steps. {team}, {member}, {id} and {text} are what the step is
-// about.
+// Steps are the texts of all steps. {team}, {member}, {id} and {text} are the fields of
+// operator.Next.
 var Steps = map[operator.Step]string{
 	operator.NextStatus:        "waggle status --team {team}",
 	operator.NextStatusTeam:    "waggle status {team}",

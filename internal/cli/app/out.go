@@ -30,9 +30,9 @@ func (a *App) Line(v any) error {
 	return WriteJSON(a.Out, b, err)
 }
 
-// WriteJSON writes a document, which may go to a terminal: no needless escape is in
-// it, and every character that is operator.Hidden is escaped, C1 and direction
-// controls among them. Its value is the same.
+// WriteJSON writes a document, which may go to a terminal: it contains no needless escape, and
+// every character that is operator.Hidden is escaped, C1 and direction controls among them. Its
+// value is the same.
 func WriteJSON(w io.Writer, doc []byte, err error) error {
 	if err == nil {
 		_, err = w.Write(append(jsonobj.Respell(nil, doc, operator.Hidden), '\n'))
@@ -43,20 +43,19 @@ func WriteJSON(w io.Writer, doc []byte, err error) error {
 // Say writes a line of data for people.
 func (a *App) Say(format string, args ...any) { Fprint(a, a.Out, format, args...) }
 
-// Talk writes a line of talk to stderr.
+// Talk writes a line about the command to stderr.
 func (a *App) Talk(format string, args ...any) {
 	if !a.Flags.Quiet {
 		Fprint(a, a.Err, format, args...)
 	}
 }
 
-// Fprint writes a line. Whatever a caller has forgotten to make visible, it lets
-// through nothing but line ends, tabs and colours.
+// Fprint writes a line. As a last filter it passes only visible text, line ends, tabs and colours.
 func Fprint(a *App, w io.Writer, format string, args ...any) {
 	fmt.Fprintln(&colorprofile.Writer{Forward: w, Profile: a.profile(w)}, operator.VisibleStyled(fmt.Sprintf(format, args...)))
 }
 
-// Styles of words. Colour is dropped by the writer where it is not wanted.
+// Styles of words. The writer drops colours where they are not wanted.
 var (
 	Bold   = lipgloss.NewStyle().Bold(true).Render
 	Faint  = lipgloss.NewStyle().Faint(true).Render
@@ -65,8 +64,7 @@ var (
 	Yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow).Render
 )
 
-// InColor gives a member's name its colour. What is no colour, and a terminal
-// that wants none, leaves it as it is.
+// InColor gives a member's name its colour. An unknown colour leaves it as it is.
 func InColor(color, s string) string {
 	params, ok := team.SGR(color)
 	if !ok {
@@ -75,20 +73,20 @@ func InColor(color, s string) string {
 	return "\x1b[" + params + "m" + s + "\x1b[39m"
 }
 
-// Table writes rows under headers. On a terminal the widest columns are cut so
-// that a row is a line; elsewhere nothing is cut. Cells are made visible.
+// Table writes rows under headers. On a terminal the widest columns are cut so that a row fits in a
+// line; elsewhere nothing is cut. Cells are made visible.
 func (a *App) Table(headers []string, rows [][]string) { a.TableIn(headers, rows, nil) }
 
-// TableIn is table with cells that style may colour; it is given the row's number
-// without the headers, and keeps the width as it is.
+// TableIn is Table with cells that style may colour; style gets the row's number, without the
+// headers, and does not change the width.
 func (a *App) TableIn(headers []string, rows [][]string, style func(row, column int, cell string) string) {
 	for _, l := range tableLines(headers, rows, Width(a.Out), style) {
 		a.Say("%s", l)
 	}
 }
 
-// tableLines are the lines of a table of at most total columns, 0 for any number;
-// the first has the headers.
+// tableLines returns the lines of a table of at most total columns, 0 for any number; the first has
+// the headers.
 func tableLines(headers []string, rows [][]string, total int, style func(row, column int, cell string) string) []string {
 	w := make([]int, len(headers))
 	all := append([][]string{headers}, rows...)
@@ -124,9 +122,8 @@ func tableLines(headers []string, rows [][]string, total int, style func(row, co
 // listLines is how many lines of a terminal the last cell of a list's row gets.
 const listLines = 4
 
-// List is table for rows whose last cell says what they are about. On a terminal
-// on which a row does not fit, those cells follow on lines of their own: wrapped,
-// and cut only after listLines lines.
+// List is Table for rows whose last cell describes them. On a terminal on which a row does not fit,
+// those cells follow on lines of their own: wrapped, and cut only after listLines lines.
 func (a *App) List(headers []string, rows [][]string) {
 	total := Width(a.Out)
 	whole := tableLines(headers, rows, 0, nil)
@@ -156,8 +153,8 @@ func (a *App) List(headers []string, rows [][]string) {
 	}
 }
 
-// wrap cuts a line into pieces of at most total columns, 0 or less for any number.
-// Joined they are the line: no space is lost where it is cut.
+// wrap cuts a line into pieces of at most total columns, 0 or less for any number. Joined, the
+// pieces are the line: no space is dropped at a cut.
 func wrap(l string, total int) []string {
 	if total <= 0 {
 		return []string{l}
@@ -165,8 +162,8 @@ func wrap(l string, total int) []string {
 	return strings.Split(ansi.Hardwrap(l, max(20, total), true), "\n")
 }
 
-// WrapAll is wrap for lines that may begin with a bar: a piece but the first has a +
-// in its place, so that no text can look like a line of its own.
+// WrapAll is wrap for lines that may begin with a bar: every piece but the first has a + in its
+// place, so that no text can imitate the beginning of a line.
 func WrapAll(lines []string, total int) []string {
 	var out []string
 	for _, l := range lines {
@@ -207,9 +204,9 @@ func fit(w []int, total int) {
 	}
 }
 
-// QuestionText shows everything a decision is about; nothing decisive is cut and
-// hidden characters are written out. Text of agents never begins a line: what is
-// wider than total columns, 0 for any number, goes on behind a mark.
+// QuestionText returns everything that a decision is about; it cuts nothing decisive, and writes
+// hidden characters as codes. Text of agents never begins a line: what is wider than total columns,
+// 0 for any number, continues behind a mark.
 func QuestionText(q decide.Question, total int) string {
 	var b strings.Builder
 	row := func(k, v string) {
@@ -255,7 +252,7 @@ func (a *App) SayNote(n operator.Note) {
 	a.Talk("%s %s %s", Bold(operator.Visible(n.Member)), what, operator.Visible(sentence(n.Text, n.Next)))
 }
 
-// Scope repeats the flags that a next command needs.
+// Scope returns the flags that the next command needs too.
 func (a *App) Scope(name waggle.TeamName) string {
 	s := ""
 	if a.Flags.Root != "" {

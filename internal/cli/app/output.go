@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// output is a stream that remembers the first write that failed: whoever writes a line
-// for people does not look.
+// output is a stream that keeps the error of the first failed write, because callers that write
+// lines for people do not check it.
 type output struct {
 	w  io.Writer
 	mu sync.Mutex
 	e  error
 }
 
-// terminalOutput is output on what libraries may ask for its descriptor.
+// terminalOutput is an output with the file descriptor that libraries ask for.
 type terminalOutput struct {
 	*output
 	f fileLike
@@ -26,13 +26,13 @@ type fileLike interface {
 	Close() error
 }
 
-// remembers is a stream of watchOutput.
+// remembers is the interface of WatchOutput's streams.
 type remembers interface {
 	io.Writer
 	Failed() error
 }
 
-// WatchOutput makes a stream remember. It stays a file to who asks for one.
+// WatchOutput returns a stream that keeps its first error. It still offers the file behind it.
 func WatchOutput(w io.Writer) remembers {
 	if have, ok := w.(remembers); ok {
 		return have
@@ -68,5 +68,5 @@ func (t *terminalOutput) Read(b []byte) (int, error) { return t.f.Read(b) }
 
 func (t *terminalOutput) Close() error { return t.f.Close() }
 
-// File is the file itself, for a program that is given the terminal.
+// File returns the file itself, for a program that is given the terminal.
 func (t *terminalOutput) File() *os.File { return File(t.w) }

@@ -12,8 +12,8 @@ import (
 	"waggle/operator/decide"
 )
 
-// ShowPage writes a page about a team. colors are asked for when a table names members; nil: no
-// name has a colour.
+// ShowPage writes a page about a team. It calls colors when a table names members; nil: no name has
+// a colour.
 func (a *App) ShowPage(p view.Page, name waggle.TeamName, colors func() map[string]string) {
 	for _, b := range p {
 		if b.Table == nil {
@@ -40,7 +40,7 @@ func (a *App) Tell(p view.Page, name waggle.TeamName) {
 	}
 }
 
-// Notes tells what a reader of the data has to know.
+// Notes writes remarks about the data to stderr.
 func (a *App) Notes(texts []string) {
 	for _, t := range texts {
 		a.Talk("%s %s", Yellow("note:"), operator.Visible(t))
@@ -94,8 +94,8 @@ func inRole(r view.Role, text string) string {
 	return text
 }
 
-// tableBelow is a table whose rows have lines below them. On a terminal on which a row does
-// not fit, its last cell is the first of them.
+// tableBelow writes a table whose rows have lines below them. On a terminal on which a row does not
+// fit, its last cell is the first of those lines.
 func (a *App) tableBelow(t *view.Table) {
 	total, head, rows := Width(a.Out), t.Head, t.Rows
 	below := make([][]string, len(rows))
@@ -123,7 +123,7 @@ func (a *App) tableBelow(t *view.Table) {
 	}
 }
 
-// Spelled is a line with its colours and its commands.
+// Spelled returns a line with its colours and its commands.
 func (a *App) Spelled(l view.Line, name waggle.TeamName) string {
 	var b strings.Builder
 	for _, s := range l {

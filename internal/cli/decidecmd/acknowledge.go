@@ -87,8 +87,8 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 	return cmd
 }
 
-// acknowledgeBreak shows a broken journal, and lets the team or the member go on when seq
-// names the break.
+// acknowledgeBreak shows a broken journal, and lets the team or the member continue when seq names
+// the break.
 func acknowledgeBreak(a *app.App, cmd *cobra.Command, op operator.Operator, name waggle.TeamName, b *process.Broken, member string, seq uint64) (err error) {
 	switch {
 	case seq == 0:

@@ -15,7 +15,7 @@ import (
 	"waggle/policy"
 )
 
-// answerFlags are what approve and deny have in common.
+// answerFlags are the common flags of approve and deny.
 type answerFlags struct {
 	digest, group string
 	// approve
@@ -108,7 +108,7 @@ func approve(ctx context.Context, a *app.App, ids []string, f answerFlags) error
 	return answerOne(ctx, a, ids, f, with, with.Lesson)
 }
 
-// lesson reads the rule that an answer is to teach.
+// lesson reads the rule that an answer creates.
 func lesson(a *app.App, f answerFlags) (*decide.Lesson, error) {
 	r, err := policy.ParseRule(f.rule)
 	if err != nil {
@@ -124,7 +124,7 @@ func lesson(a *app.App, f answerFlags) (*decide.Lesson, error) {
 	return l, err
 }
 
-// showChanged shows what would run instead, and on a terminal asks about it.
+// showChanged shows the input that would run instead, and on a terminal asks about it.
 func showChanged(ctx context.Context, a *app.App, id string, f answerFlags) error {
 	q, err := findChanged(ctx, a, id, f.input)
 	if err != nil {
@@ -204,7 +204,7 @@ func answers(ctx context.Context, a *app.App, op operator.Operator, name waggle.
 	return decide.Of(op).Decide(ctx, name, answers)
 }
 
-// sayDecided says what became of each and returns the first refusal.
+// sayDecided prints the result of each answer and returns the first refusal.
 func sayDecided(a *app.App, results []decide.Decided) error {
 	var first error
 	for _, r := range results {

@@ -11,11 +11,11 @@ import (
 	"waggle/operator/decide"
 )
 
-// scopeSessions is whom a rule is for that answers sessions' requests.
+// scopeSessions is the scope of a rule that answers sessions' requests.
 const scopeSessions = "sessions"
 
-// decideSessions answers the requests that are sessions', and leaves those of a team in
-// ids. done reports that nothing is left to do.
+// decideSessions answers the requests of sessions, and leaves those of a team in ids. done reports
+// that there are none left.
 func decideSessions(ctx context.Context, a *app.App, ids *[]string, f answerFlags, with decide.Answer) (done bool, err error) {
 	if a.Flags.Team != "" {
 		return false, nil
@@ -70,8 +70,8 @@ func decideSessions(ctx context.Context, a *app.App, ids *[]string, f answerFlag
 	return true, nil
 }
 
-// answerSessions answers ids when they are sessions'. A mix with a team's is refused
-// before anything is decided.
+// answerSessions answers ids when they are sessions'. It refuses a mix with a team's before
+// anything is decided.
 func answerSessions(ctx context.Context, a *app.App, op operator.Operator, ids *[]string, f answerFlags, lesson *decide.Lesson, with decide.Answer) ([]decide.Decided, error) {
 	var mine, rest []string
 	for _, id := range *ids {
@@ -110,7 +110,7 @@ func answerSessions(ctx context.Context, a *app.App, op operator.Operator, ids *
 	return results, nil
 }
 
-// forSessions refuses a rule that is for a team or a member of one.
+// forSessions refuses a rule for a team or one of its members.
 func forSessions(l *decide.Lesson, f answerFlags) error {
 	if l == nil || f.scope == scopeSessions {
 		return nil

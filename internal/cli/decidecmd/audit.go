@@ -125,7 +125,7 @@ unknown; "" when it did not start.`,
 	return cmd
 }
 
-// ago reads a time that lies behind: a span back from now, a date, RFC 3339.
+// ago reads a past time: a span back from now, a date, RFC 3339.
 func ago(a *app.App, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

@@ -11,8 +11,8 @@ import (
 	"waggle/operator"
 )
 
-// ClaudePath is the config directory of Claude Code: CLAUDE_CONFIG_DIR, ~/.claude. A
-// wire tree that --root names may be elsewhere; settings and sessions never are.
+// ClaudePath returns the config directory of Claude Code: CLAUDE_CONFIG_DIR, ~/.claude. A wire tree
+// that --root names may be elsewhere; settings and sessions never are.
 func ClaudePath(a *app.App) (string, error) {
 	if v := a.Env("CLAUDE_CONFIG_DIR"); v != "" {
 		return filepath.Abs(v)
@@ -21,13 +21,13 @@ func ClaudePath(a *app.App) (string, error) {
 	return filepath.Join(home, ".claude"), err
 }
 
-// userSettings are the settings of all sessions of this user.
+// userSettings returns the settings of all sessions of this user.
 func userSettings(a *app.App) (string, error) {
 	dir, err := ClaudePath(a)
 	return claudesettings.UserFile(dir), err
 }
 
-// settingsSources are the settings files of a session in a directory.
+// settingsSources returns the settings files of a session in a directory.
 func settingsSources(a *app.App, cwd string) (claudesettings.Sources, error) {
 	user, err := userSettings(a)
 	if err != nil {
@@ -36,14 +36,14 @@ func settingsSources(a *app.App, cwd string) (claudesettings.Sources, error) {
 	return claudesettings.SourcesIn(user, cwd), nil
 }
 
-// HookStore is where it is kept what installs found and wrote.
+// HookStore returns the store of what installs of hooks found and wrote.
 func HookStore(a *app.App) (claudesettings.Store, error) {
 	state, err := a.StatePath()
 	return claudesettings.StoreIn(state, a.Now), err
 }
 
-// hookProgram is the binary that hooks run: this one, unless it is one that go run made
-// and removes again.
+// hookProgram returns the binary that hooks run: this one, unless go run made it and will remove
+// it.
 func hookProgram() (string, error) {
 	self, err := operator.Self()
 	if err != nil {

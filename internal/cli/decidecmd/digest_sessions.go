@@ -10,11 +10,11 @@ import (
 	"waggle/operator/decide"
 )
 
-// digestSpan is how far a digest of sessions goes back when nobody says it.
+// digestSpan is the default span of a digest of sessions.
 const digestSpan = 24 * time.Hour
 
-// onlySessions reports whether a digest is about sessions alone: their team is named,
-// or there is no team here and there are sessions.
+// onlySessions reports whether a digest is about sessions alone: the argument names them, or there
+// is no team here and there are sessions.
 func onlySessions(a *app.App, args []string) (bool, error) {
 	if len(args) > 0 || a.Flags.Team != "" {
 		return len(args) > 0 && args[0] == decide.SessionTeam || a.Flags.Team == decide.SessionTeam, nil
@@ -49,7 +49,7 @@ func digestSessions(a *app.App, since time.Time) error {
 	return sayDigestSessions(a, op, since, true)
 }
 
-// sayDigestSessions says what sessions asked since a time, and who answered.
+// sayDigestSessions prints the requests of sessions since a time, and who answered.
 func sayDigestSessions(a *app.App, op operator.Operator, since time.Time, alone bool) error {
 	es, err := decide.Of(op).SessionAudit(operator.AuditQuery{Since: since})
 	if err != nil {
@@ -68,8 +68,8 @@ func sayDigestSessions(a *app.App, op operator.Operator, since time.Time, alone 
 	return nil
 }
 
-// Sessions lists the sessions of this user, and whether any was ever seen here or would
-// be: the hooks are installed. What cannot be read of one is said and hides no other.
+// Sessions lists the sessions of this user, and whether STATE has any session or the hooks are
+// installed. It prints the error of a session that cannot be read, and lists the others.
 func Sessions(a *app.App, op operator.Operator) (rows []decide.SessionRow, store bool, err error) {
 	rows, _, err = decide.Of(op).Sessions()
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package decidecmd has the commands about what waits for a person and what is on record of
-// it: questions and answers, plans, hosts, modes, rules, hooks of sessions, audit.
+// Package decidecmd has the commands that show and decide what waits for a person: requests and
+// answers, plans, hosts, modes, rules, hooks of sessions, audit.
 package decidecmd

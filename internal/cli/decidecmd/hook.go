@@ -21,8 +21,7 @@ import (
 	"waggle/spawn"
 )
 
-// hookQuick is how long every event but a request may take: a client waits for its
-// hooks.
+// hookQuick is the time limit of every event but a request: a client waits for its hooks.
 const hookQuick = 2 * time.Second
 
 func Hook(a *app.App) *cobra.Command {
@@ -49,14 +48,14 @@ nothing and exits with 0.`,
 			if len(args) == 2 {
 				hook(cmd.Context(), a, session.Client(args[0]), args[1], wait)
 			}
-			return nil // whatever it was: a client never notices its hook
+			return nil // an error of a hook must not reach the client
 		},
 	}
 	cmd.Flags().DurationVar(&wait, "wait", 0, "how long to wait for an answer (default: as long as the client does; 30s where its own prompt is held back meanwhile, 2m for a teammate's)")
 	return cmd
 }
 
-// hook runs one hook and keeps what went wrong for doctor.
+// hook runs one hook and keeps its error for doctor.
 func hook(ctx context.Context, a *app.App, client session.Client, event string, wait time.Duration) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP, os.Interrupt)
 	defer stop()
@@ -110,7 +109,7 @@ func runHook(ctx context.Context, a *app.App, store session.Store, client sessio
 	return err
 }
 
-// registryIn is the registry of a client's sessions, "" where it has none.
+// registryIn returns the registry of a client's sessions, "" where it has none.
 func registryIn(client session.Client, configDir string) string {
 	if client != session.Claude || configDir == "" {
 		return ""

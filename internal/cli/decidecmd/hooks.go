@@ -103,7 +103,7 @@ type hooksDocument struct {
 	Off     *claudesettings.Off `json:"off"`
 }
 
-// hooksPath is the settings file that is meant.
+// hooksPath returns the settings file to change.
 func hooksPath(a *app.App, project bool) (string, error) {
 	if !project {
 		return userSettings(a)
@@ -207,7 +207,7 @@ func sayHooksChanged(a *app.App, verb string, doc hooksDocument) {
 	}
 }
 
-// hooksOff is what keeps hooks from running in this directory.
+// hooksOff returns the setting that keeps hooks from running in this directory.
 func hooksOff(a *app.App) (*claudesettings.Off, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -224,7 +224,7 @@ func hooksOff(a *app.App) (*claudesettings.Off, error) {
 	return off, nil
 }
 
-// hooksRefused gives a refusal its exit code and hint.
+// hooksRefused adds to a refusal its exit code and hint.
 func hooksRefused(verb string, err error) error {
 	var r *claudesettings.RefusedError
 	if errors.As(err, &r) {
@@ -241,7 +241,7 @@ type shownHook struct {
 	Timeout string `json:"timeout"`
 }
 
-// shownProgram is a program that hooks of ours run.
+// shownProgram is a program that waggle's hooks run.
 type shownProgram struct {
 	Path  string `json:"path"`
 	State string `json:"state"` // this, other, missing
@@ -330,7 +330,7 @@ func HooksShown(a *app.App, project bool) (*shownHooks, error) {
 	return doc, err
 }
 
-// programState says whether a hook's program is this one, another one, or gone.
+// programState reports whether a hook's program is this one, another one, or missing.
 func programState(path, self string) string {
 	fi, err := os.Stat(path)
 	if err != nil || fi.IsDir() {

@@ -13,7 +13,7 @@ import (
 	"waggle/operator"
 )
 
-// logView narrows what is shown.
+// logView selects the records that are shown.
 type logView struct {
 	kind, member string
 	follow       bool
@@ -56,7 +56,7 @@ record a line.`,
 	return cmd
 }
 
-// Past is the record that an argument or --team names, "" for the only one.
+// Past returns the name of the record that an argument or --team gives, "" for the only one.
 func Past(a *app.App, args []string) (operator.Operator, string, error) {
 	op, err := a.Op()
 	if len(args) > 0 {
@@ -65,7 +65,7 @@ func Past(a *app.App, args []string) (operator.Operator, string, error) {
 	return op, a.Flags.Team, err
 }
 
-// of are the records that are asked for.
+// of returns the selected records.
 func (v logView) of(recs []operator.LogRecord) []operator.LogRecord {
 	return slices.DeleteFunc(recs, func(r operator.LogRecord) bool {
 		return v.kind != "" && r.Kind != v.kind || v.member != "" && r.Name != v.member
@@ -76,11 +76,10 @@ func logAll(a *app.App, recs []operator.LogRecord) error {
 	return a.Give(view.Log(recs), view.LogPage(recs))
 }
 
-// followEvery is how often a log that is followed is looked at when the system
-// tells nothing.
+// followEvery is how often a followed log is read when the system reports no change.
 const followEvery = 500 * time.Millisecond
 
-// follow shows what is recorded until it is called off. A break ends it.
+// follow prints new records until ctx ends, or a journal is broken.
 func follow(ctx context.Context, a *app.App, l *operator.Log, v logView) error {
 	for {
 		recs, err := l.Next(ctx)
@@ -103,7 +102,7 @@ func follow(ctx context.Context, a *app.App, l *operator.Log, v logView) error {
 	}
 }
 
-// untilGrown waits for the first sign that a journal has grown, or a while.
+// untilGrown waits until a journal has grown, at most followEvery.
 func untilGrown(ctx context.Context, a *app.App, l *operator.Log) error {
 	watch, cancel := context.WithCancel(ctx)
 	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: followEvery}, l.Dirs()...)

@@ -99,8 +99,8 @@ paths; else unheld. Of a group {"group","requests"}.`,
 	return cmd
 }
 
-// showGroup prints all of a group, and last its id: who stops reading before has
-// nothing to answer it by.
+// showGroup prints all of a group, and last its id: a person who has not read to the end has no id
+// to answer with.
 func showGroup(ctx context.Context, a *app.App, word string) error {
 	g, err := findGroup(ctx, a, word)
 	if err != nil {

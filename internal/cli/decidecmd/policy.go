@@ -163,8 +163,7 @@ recorded. --as NAME judges it as that member's, with its rules, mode and directo
 	return cmd
 }
 
-// judge says what the policy makes of a call, in the directory named, the member's,
-// or this one.
+// judge returns the policy's verdict on a call, in the named directory, the member's, or this one.
 func judge(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, call, cwd string, every bool) error {
 	if cwd == "" && a.Flags.As == "" {
 		var err error

@@ -13,8 +13,8 @@ import (
 	"waggle/operator/decide"
 )
 
-// waiting lists the questions that a command is about: those of the team that --team
-// names, else those of every team here and of every session.
+// waiting returns the requests that a command is about: those of the team that --team names, else
+// those of every team here and of every session.
 func waiting(ctx context.Context, a *app.App, all bool) (qs []decide.Question, of string, err error) {
 	op, err := a.Op()
 	if err != nil {
@@ -41,7 +41,7 @@ func waiting(ctx context.Context, a *app.App, all bool) (qs []decide.Question, o
 		return nil, "", err
 	}
 	if len(names) == 0 && len(rows) == 0 && !seen && !Hooked(a) {
-		_, err := op.Pick("") // there is nothing here: it says what to do
+		_, err := op.Pick("") // there is no team: the error has the next step
 		return nil, "", err
 	}
 	for _, name := range names {
@@ -67,8 +67,8 @@ func waiting(ctx context.Context, a *app.App, all bool) (qs []decide.Question, o
 	return qs, whose(names, len(rows)), nil
 }
 
-// saySkipped says why a list leaves a team out. A team of another program has no
-// questions for anybody here.
+// saySkipped prints why a list leaves a team out. A team of another program has no requests for
+// this operator.
 func saySkipped(a *app.App, name waggle.TeamName, err error) {
 	var e *operator.Error
 	if errors.As(err, &e) && e.Kind == operator.NotFound {
@@ -77,7 +77,7 @@ func saySkipped(a *app.App, name waggle.TeamName, err error) {
 	a.Talk("%s team %s is left out: %s", app.Yellow("note:"), name, operator.VisibleLines(err.Error()))
 }
 
-// whose says what a list is about.
+// whose returns what a list is about.
 func whose(names []waggle.TeamName, sessions int) string {
 	s := ""
 	switch len(names) {
@@ -96,8 +96,8 @@ func whose(names []waggle.TeamName, sessions int) string {
 	return s + "in " + view.Count(sessions, "session")
 }
 
-// find is a request by its handle or id, of a session or of the team that is meant. A
-// name that both have is refused.
+// find returns a request by its handle or id, of a session or of the chosen team. A name that both
+// have is refused.
 func find(ctx context.Context, a *app.App, id string) (*decide.Question, error) {
 	op, err := a.Op()
 	if err != nil {
@@ -127,7 +127,7 @@ func find(ctx context.Context, a *app.App, id string) (*decide.Question, error) 
 		Advice: "use the id of the one that you mean", Near: []string{here.ID, there.ID}}
 }
 
-// unknown is the error for a request that no session has, where no team is meant.
+// unknown returns the error for a request that no session has, when no team is chosen.
 func unknown(a *app.App, op operator.Operator, id string, err error) error {
 	if names, nerr := op.Root.Names(); nerr == nil && len(names) == 0 && a.Flags.Team == "" {
 		var near []string
@@ -141,8 +141,8 @@ func unknown(a *app.App, op operator.Operator, id string, err error) error {
 	return err
 }
 
-// ofSession reports whether a request is a session's. A name that the team that is
-// meant has too is refused.
+// ofSession reports whether a request is a session's. A name that the chosen team has too is
+// refused.
 func ofSession(ctx context.Context, a *app.App, op operator.Operator, id string) (bool, error) {
 	if a.Flags.Team != "" {
 		return false, nil
@@ -155,7 +155,7 @@ func ofSession(ctx context.Context, a *app.App, op operator.Operator, id string)
 	return err == nil, err
 }
 
-// findGroup is a group of sessions' requests, or of the team that is meant.
+// findGroup returns a group of sessions' requests, or of the chosen team.
 func findGroup(ctx context.Context, a *app.App, word string) (*decide.Group, error) {
 	op, err := a.Op()
 	if err != nil {
@@ -173,7 +173,7 @@ func findGroup(ctx context.Context, a *app.App, word string) (*decide.Group, err
 	return decide.Of(op).ShowGroup(ctx, name, word)
 }
 
-// findChanged is a request as it would be with another input.
+// findChanged returns a request as it would be with another input.
 func findChanged(ctx context.Context, a *app.App, id, input string) (*decide.Question, error) {
 	op, err := a.Op()
 	if err != nil {

@@ -62,7 +62,7 @@ tmux, and left with its own detach key.`,
 	return cmd
 }
 
-// interactive gives this terminal to another program.
+// interactive runs another program on this terminal.
 func interactive(ctx context.Context, a *app.App, argv []string) error {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	back, err := a.Asker.Lend()
@@ -77,7 +77,7 @@ func interactive(ctx context.Context, a *app.App, argv []string) error {
 	return nil
 }
 
-// attach shows a terminal on this one, or, when this is none, as a stream.
+// attach shows a terminal on this terminal, or, when this is none, as a stream.
 func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look bool) error {
 	s := terminal.Screen{Out: a.Out}
 	in, ok := a.In.(*os.File)
@@ -115,7 +115,7 @@ func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look
 	return err
 }
 
-// onlyDetach passes on nothing but the key that leaves.
+// onlyDetach passes only the key that detaches.
 type onlyDetach struct{ r io.Reader }
 
 func (o onlyDetach) Read(b []byte) (int, error) {

@@ -65,7 +65,7 @@ isActive whether a turn runs; nothing else of it is changed while the guest work
 			err = g.Run(cmd.Context(), worker.Options{Environ: a.MemberEnviron(), Output: a.Out, Log: slog.New(slog.NewTextHandler(a.Err, nil))})
 			stop()
 			if errors.Is(err, context.Canceled) {
-				err = app.ExitError(app.ExitFailed) // told to end by a signal
+				err = app.ExitError(app.ExitFailed) // it was asked to end by a signal
 			}
 			return err
 		},

@@ -6,7 +6,7 @@ import (
 	"waggle/operator"
 )
 
-// onHangup does nothing: there is no SIGHUP.
+// onHangup has no effect: there is no SIGHUP.
 func onHangup(context.Context, operator.Operator, *operator.State) (stop func()) { return func() {} }
 
 func withoutHangup() (stop func()) { return func() {} }

@@ -10,8 +10,7 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// Hold is what a backend starts around a member's process. People have no use for
-// it.
+// Hold is the hidden command that a backend starts around a member's process.
 func Hold(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:    "hold FILE",
@@ -20,7 +19,7 @@ func Hold(a *app.App) *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			screen, _ := a.In.(*os.File)
-			// Signals are for the process that is held; when it has ended, so have we.
+			// Signals go to the held process; this command ends after it.
 			code, err := terminal.Hold(context.WithoutCancel(cmd.Context()), args[0], screen)
 			if err == nil && code != 0 {
 				err = app.ExitError(code)

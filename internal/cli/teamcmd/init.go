@@ -62,7 +62,7 @@ func Init(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// starter is a team file for what a directory holds.
+// starter returns a team file that fits the files of a directory.
 func starter(a *app.App, dir string) string {
 	has := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
 	name := strings.Map(func(r rune) rune {

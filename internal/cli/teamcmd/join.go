@@ -65,7 +65,7 @@ token is used once, and not after it expired.`,
 	return cmd
 }
 
-// maxToken is more than a token has.
+// maxToken is a size above that of a token.
 const maxToken = 4 << 10
 
 func Join(a *app.App) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"waggle/operator/teams"
 )
 
-// layoutFlag is --layout of create and migrate.
+// layoutFlag adds --layout for create and migrate.
 func layoutFlag(cmd *cobra.Command, value *string, preset, usage string) {
 	cmd.Flags().StringVar(value, "layout", preset, usage+": array (what Claude Code reads) or jsonl")
 	_ = cmd.RegisterFlagCompletionFunc("layout", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

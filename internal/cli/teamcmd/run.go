@@ -59,8 +59,8 @@ the terminal when there is one.`,
 	return cmd
 }
 
-// teamFile reads the file that was named, for this command. A file that was only found is not
-// consent: it asks, and headless it refuses (trust §7).
+// teamFile reads the team file for this command. A file that the user did not name is not consent:
+// the command asks, and with --headless it refuses (trust §7).
 func teamFile(ctx context.Context, a *app.App, verb string, args []string, headless bool) (*teamfile.File, error) {
 	if len(args) > 0 {
 		return teamfile.ReadFile(args[0])

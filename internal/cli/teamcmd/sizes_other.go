@@ -8,5 +8,5 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// sizes tells nothing: this system has no signal for it.
+// sizes reports nothing: this system has no signal for it.
 func sizes(*os.File) (resized <-chan terminal.Size, stop func()) { return nil, func() {} }

@@ -12,7 +12,7 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// sizes tells when a terminal's size has changed, until stop, which waits.
+// sizes reports each change of a terminal's size, until stop, which waits for the goroutine.
 func sizes(f *os.File) (resized <-chan terminal.Size, stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGWINCH)

@@ -71,7 +71,7 @@ func status(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 	return nil
 }
 
-// Bare is waggle without a command: what to try, or how things are.
+// Bare runs waggle without a command: it suggests commands, or shows the status.
 func Bare(ctx context.Context, a *app.App) error {
 	op, err := a.Op()
 	if err != nil {

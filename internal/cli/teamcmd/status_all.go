@@ -24,7 +24,7 @@ func statusAll(ctx context.Context, a *app.App) error {
 		return err
 	}
 	if len(names) == 0 && len(rows) == 0 && !store {
-		_, err := op.Pick("") // there is nothing here: it says what to do
+		_, err := op.Pick("") // there is no team: the error has the next step
 		return err
 	}
 	if a.Flags.JSON {

@@ -159,7 +159,7 @@ func teamAddCmd(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// MetadataFlag is for entries that a person adds something of their own to.
+// MetadataFlag adds --metadata, for entries with keys of the user's own.
 func MetadataFlag(cmd *cobra.Command, pairs *[]string) {
 	cmd.Flags().StringArrayVar(pairs, "metadata", nil, "KEY=VALUE for readers of the entry, which waggle does not act on; VALUE is JSON or text;\nrepeat it for each key")
 }
@@ -215,7 +215,7 @@ func teamDeleteCmd(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// sayEnding says what a forced deletion is about to do to a process.
+// sayEnding prints what a forced deletion will do to a process.
 func sayEnding(a *app.App, r inspect.Running, ends bool) {
 	if ends {
 		a.Talk("%s ends %s (process %d)", app.Yellow("--force"), r.Name, r.PID)

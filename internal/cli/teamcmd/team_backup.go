@@ -73,7 +73,7 @@ func backup(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 	})
 }
 
-// newFile writes a private file that appears whole, and overwrites none.
+// newFile writes a private file that appears whole, and never overwrites one.
 func newFile(op, path string, write func(io.Writer) error) (err error) {
 	exists := func() error {
 		if _, err := os.Lstat(path); err != nil {
@@ -91,7 +91,8 @@ func newFile(op, path string, write func(io.Writer) error) (err error) {
 	if err = errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	// Link, not rename: it never overwrites. Where there are no links, look first.
+	// Link, not rename: it never overwrites. On a file system without links, check before the
+	// rename.
 	if os.Link(f.Name(), path) == nil {
 		return os.Remove(f.Name())
 	}

@@ -74,8 +74,8 @@ func teamShow(ctx context.Context, a *app.App, op operator.Operator, name waggle
 	return nil
 }
 
-// memberColors are the colours of a team's members by name; none when the registry
-// cannot be read, which is no reason not to show the rest.
+// memberColors returns the colours of a team's members by name; none when the registry cannot be
+// read, which does not keep the rest from being shown.
 func memberColors(ctx context.Context, op operator.Operator, name waggle.TeamName) map[string]string {
 	colors := map[string]string{}
 	if reg, err := team.Open(op.Root, name, team.Options{}); err == nil {
@@ -88,8 +88,8 @@ func memberColors(ctx context.Context, op operator.Operator, name waggle.TeamNam
 	return colors
 }
 
-// memberState is what the registry, and for a running process the journal, says
-// of a member.
+// memberState returns the state of a member from the registry and, for a running process, from the
+// journal.
 func memberState(tv *inspect.TeamView, m team.Member) string {
 	for _, r := range tv.Live {
 		if r.Name == m.Name && !m.Gone() {

@@ -94,15 +94,15 @@ func up(ctx context.Context, a *app.App, f *teamfile.File, l leadFlags) error {
 	return err
 }
 
-// isUp reports a team that came up whole, or is over.
+// isUp reports a team that came up whole, or has ended.
 func isUp(op operator.Operator, ctx context.Context, s *operator.State) bool {
 	if err := s.Journal.Refresh(context.WithoutCancel(ctx)); err != nil {
-		return true // nothing can be told, so nothing is ended
+		return true // the state is not known, so nothing is ended
 	}
 	return s.Lead.Ended != nil || s.Lead.Led != nil && s.Lead.Led.Up
 }
 
-// attend fills in who looks at this terminal.
+// attend sets whether a person uses this terminal.
 func attend(a *app.App, l *leadFlags) {
 	l.lo.Note = a.SayNote
 	if app.Tty(a.In) && app.Tty(a.Err) {
@@ -128,7 +128,7 @@ func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.Sta
 	}
 	switch how {
 	case supervise.LedDetached:
-		lo.Whole = false // it is up
+		lo.Whole = false // the team is up
 		if err := background(context.WithoutCancel(ctx), a, op, s, lo); err != nil {
 			return err
 		}
@@ -172,8 +172,7 @@ func hurry(ctx context.Context, a *app.App) (hurry <-chan struct{}, stop func())
 	}
 }
 
-// background starts a process without a terminal that leads, and waits until all
-// members are ready.
+// background starts a process without a terminal that leads, and waits until all members are ready.
 func background(ctx context.Context, a *app.App, op operator.Operator, s *operator.State, lo supervise.LeadOptions) error {
 	args := []string{op.Self, "lead", "--root", op.RootURL, "--state", op.Home.Path, "--team", string(s.Team), "--ready", lo.Ready.String()}
 	if a.Flags.Config != "" {
@@ -196,7 +195,7 @@ func background(ctx context.Context, a *app.App, op operator.Operator, s *operat
 	return err
 }
 
-// raised says what is up.
+// raised prints what is up.
 func raised(ctx context.Context, a *app.App, op operator.Operator, s *operator.State) error {
 	if a.Flags.JSON {
 		st, err := inspect.Of(op).Status(ctx, s.Team)
@@ -208,7 +207,7 @@ func raised(ctx context.Context, a *app.App, op operator.Operator, s *operator.S
 	return status(ctx, a, op, s.Team)
 }
 
-// Lead is what up, resume and detach start in the background.
+// Lead is the hidden command that up, resume and detach start in the background.
 func Lead(a *app.App) *cobra.Command {
 	var l leadFlags
 	cmd := &cobra.Command{
@@ -319,7 +318,7 @@ func resume(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 	return keep(ctx, a, op, s, nil, l.lo)
 }
 
-// comeBack takes a team over that is led in the background.
+// comeBack takes over a team that a background process leads.
 func comeBack(ctx context.Context, a *app.App) error {
 	op, name, err := a.Team()
 	if err != nil {
@@ -330,7 +329,7 @@ func comeBack(ctx context.Context, a *app.App) error {
 		return err
 	}
 	if d, err := inspect.Of(op).Digest(ctx, string(name), time.Time{}); err == nil && !a.Flags.JSON {
-		a.ShowPage(view.DigestPage(d, a.Now().Local()), waggle.TeamName(d.Team), nil) // what happened meanwhile; the team is led without it too
+		a.ShowPage(view.DigestPage(d, a.Now().Local()), waggle.TeamName(d.Team), nil) // what happened meanwhile; without it the team is led all the same
 	}
 	if err := supervise.Of(op).TakeLead(ctx, s); err != nil {
 		return err
@@ -343,8 +342,8 @@ func comeBack(ctx context.Context, a *app.App) error {
 	return keep(ctx, a, op, s, nil, l.lo)
 }
 
-// askChanged shows how the team file differs from the accepted one, and asks whether
-// to go on with that.
+// askChanged shows how the team file differs from the accepted one, and asks whether to continue
+// with the accepted one.
 func askChanged(ctx context.Context, a *app.App, s *operator.State, op operator.Operator, p *supervise.ResumePlan) error {
 	change, err := supervise.Of(op).FileChange(s)
 	if err != nil {

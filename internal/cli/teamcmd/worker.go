@@ -16,7 +16,7 @@ import (
 	"waggle/worker"
 )
 
-// Worker is what a backend starts for a member. People have no use for it.
+// Worker is the hidden command that a backend starts for a member.
 func Worker(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "worker",
@@ -45,12 +45,12 @@ func Worker(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// workerMemory is from where on a worker would rather collect garbage than take more from
-// the machine: a small one never comes near it, and one with a large mailbox uses little
-// more than that mailbox needs.
+// workerMemory is the heap size from which on a worker collects garbage more often instead of
+// growing: a small one never reaches it, and one with a large mailbox needs little more than the
+// mailbox.
 const workerMemory = 64 << 20
 
-// interrupted is an error without words for a member whose process was told to end by a
+// interrupted returns an error without text for a member whose process was asked to end by a
 // signal.
 func interrupted(err error) error {
 	if errors.Is(err, context.Canceled) {
@@ -59,5 +59,5 @@ func interrupted(err error) error {
 	return err
 }
 
-// unreaped says why an orphan could not be reaped.
+// unreaped prints why an orphan could not be reaped.
 func unreaped(a *app.App, err error) { fmt.Fprintln(a.Err, "reap orphans:", err) }
