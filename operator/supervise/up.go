@@ -217,14 +217,13 @@ func (o Operator) allowed(f *teamfile.File, op string) error {
 	return f.Under(decide.Of(o.Operator).CeilingOf(nil))
 }
 
-// Keep leads a team: it starts every member whose process does not run, restarts
-// those that die as their policy says, decides what is due, and goes on until the
-// operator ends the team or detaches, or ctx ends. A member that lives is taken over
-// as it is, never started twice. f is the accepted team file; nil reads it.
+// Keep leads a team. It starts every member whose process does not run, restarts those that die by
+// their policies, decides what is due, and returns when the operator ends the team or detaches, or
+// ctx ends. A running member is supervised as it is and never started twice. f is the accepted team
+// file; nil reads it.
 //
-// When ctx ends, a detached process leaves the members running, any other ends the
-// team. The error is about bringing it up, with the members that failed; the team
-// then still runs (Abandon ends it).
+// When ctx ends, a detached process leaves the members running, any other ends the team. The error
+// concerns the start of the members that failed; the team then still runs (Abandon ends it).
 func (o Operator) Keep(ctx context.Context, s *operator.State, f *teamfile.File, lo LeadOptions) (how string, err error) {
 	if f == nil {
 		if f, err = o.Accepted(s); err != nil {
