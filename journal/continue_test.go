@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"waggle/journal"
@@ -130,5 +131,110 @@ func TestContinueChanged(t *testing.T) {
 	}
 	if got := read(t, segment(s.dir, 1)); string(got) != string(flipped(s.bytes, s.ends[3]+11)) {
 		t.Error("the journal was changed")
+	}
+}
+
+// TestContinueKeepsBodies: a body in a file of its own, before the break, is in the continued
+// journal and in what is kept; a snapshot and the lock are not copied.
+func TestContinueKeepsBodies(t *testing.T) {
+	d := newDir(t)
+	o := quick
+	o.SnapshotAfter = 1
+	j := openTally(t, d, &tally{}, o)
+	journaltest.Append(t, j, someone, journal.Draft{Kind: "large", Body: strings.Repeat("x", journal.MaxInline)})
+	journaltest.Append(t, j, someone, journaltest.Note(2))
+	openTally(t, d, &tally{}, o)
+	if len(snapshots(t, d)) != 1 {
+		t.Fatal("no snapshot")
+	}
+	good := read(t, segment(d, 1))
+	write(t, segment(d, 1), append(good, "no record\n"...))
+	b, err := d.FindBreak(journal.Leader, &redo{}, quick)
+	must(t, err)
+	if b.Prefix != 2 || b.Records != 1 || b.Bytes != 10 {
+		t.Errorf("%+v", b)
+	}
+	keep := filepath.Join(t.TempDir(), "kept")
+	ack := func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "acknowledged", Must: true}}, nil }
+	must(t, d.Continue(t.Context(), b, keep, &redo{}, quick, someone, ack))
+	recs := verified(t, d)
+	if len(recs) != 3 || len(recs[0].Body) != journal.MaxInline+2 || len(snapshots(t, d)) != 0 {
+		t.Errorf("%d records, snapshots %v", len(recs), snapshots(t, d))
+	}
+	for _, name := range []string{"00000001.jsonl", filepath.Join("bodies", recs[0].Ref.SHA256)} {
+		if _, err := os.Stat(filepath.Join(keep, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := read(t, filepath.Join(keep, "00000001.jsonl")); string(got) != string(good)+"no record\n" {
+		t.Errorf("kept:\n%s", got)
+	}
+	if left, err := filepath.Glob(keep + ".next*"); err != nil || left != nil {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestContinueRefuses: a journal without a readable record is not continued, nor one that cannot be
+// kept, nor one whose propose fails; it stays as it is.
+func TestContinueRefuses(t *testing.T) {
+	ack := func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "acknowledged", Must: true}}, nil }
+	d := newDir(t)
+	j, _ := open(t, d, quick)
+	journaltest.Append(t, j, someone, journaltest.Note(1))
+	one := read(t, segment(d, 1))
+	write(t, segment(d, 1), flipped(one, 20))
+	b, err := d.FindBreak(journal.Leader, &redo{}, quick)
+	must(t, err)
+	keep := filepath.Join(t.TempDir(), "kept")
+	if err := d.Continue(t.Context(), b, keep, &redo{}, quick, someone, ack); !errors.As(err, new(*journal.BrokenError)) || !strings.Contains(err.Error(), "no record before the break") {
+		t.Errorf("without a record: %v", err)
+	}
+	if _, err := os.Stat(keep); err == nil {
+		t.Error("something is kept of it")
+	}
+
+	write(t, segment(d, 1), append(one, "x\n"...))
+	b, err = d.FindBreak(journal.Leader, &redo{}, quick)
+	must(t, err)
+	no := errors.New("no")
+	for what, try := range map[string]func() error{
+		"propose fails": func() error {
+			return d.Continue(t.Context(), b, keep, &redo{}, quick, someone, func() ([]journal.Draft, error) { return nil, no })
+		},
+		"cannot be kept": func() error {
+			put := filepath.Join(t.TempDir(), "file")
+			write(t, put, nil)
+			return d.Continue(t.Context(), b, filepath.Join(put, "kept"), &redo{}, quick, someone, ack)
+		},
+		"refused by the fold": func() error {
+			return d.Continue(t.Context(), b, filepath.Join(t.TempDir(), "k"), &choosy{refuse: "acknowledged"}, quick, someone, ack)
+		},
+	} {
+		if err := try(); err == nil || what == "propose fails" && !errors.Is(err, no) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got := read(t, segment(d, 1)); string(got) != string(one)+"x\n" {
+			t.Errorf("%s: the journal is\n%s", what, got)
+		}
+	}
+}
+
+// TestFindBreakOfNothing: a journal that is whole and one that does not exist have no break; for a
+// name that is none there is an error.
+func TestFindBreakOfNothing(t *testing.T) {
+	s := newSample(t, 3)
+	fold := &redo{}
+	if b, err := s.dir.FindBreak(journal.Leader, fold, quick); b != nil || err != nil || len(fold.Records) != len(s.recs) {
+		t.Errorf("%+v, %v, %d folded", b, err, len(fold.Records))
+	}
+	if b, err := s.dir.FindBreak("nobody", &redo{}, quick); b != nil || err != nil {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if b, err := s.dir.FindBreak("../leader", &redo{}, quick); b != nil || err == nil {
+		t.Errorf("%+v, %v", b, err)
+	}
+	// What a fold says of a record is no break of the journal.
+	if b, err := s.dir.FindBreak(journal.Leader, &journaltest.Recorder{Refuse: 2, Err: errChoosy}, quick); b != nil || !errors.Is(err, errChoosy) {
+		t.Errorf("%+v, %v", b, err)
 	}
 }

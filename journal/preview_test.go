@@ -1,9 +1,12 @@
 package journal_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"waggle/journal"
+	"waggle/journal/journaltest"
 )
 
 // TestPreview: records appended to a preview are folded after those of the journal and not written.
@@ -59,5 +62,55 @@ func TestPreviewRefuses(t *testing.T) {
 	}
 	if _, err := p.Append(t.Context(), someone, draft); err == nil {
 		t.Error("an earlier start appended")
+	}
+}
+
+// TestPreviewStops: a preview does nothing when its context has ended, when its journal is broken,
+// when nothing is proposed, and when the fold refuses the draft.
+func TestPreviewStops(t *testing.T) {
+	d := newDir(t)
+	fold := &choosy{refuse: "bad"}
+	j, err := d.Open(journal.Leader, fold, quick)
+	must(t, err)
+	first := journaltest.Append(t, j, someone, journaltest.Note(1))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	none := func() ([]journal.Draft, error) { t.Error("propose was called"); return nil, nil }
+	p := j.Preview()
+	if err := p.Refresh(over); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	must(t, p.Refresh(t.Context()))
+	if _, err := p.Append(over, someone, none); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	asked := errors.New("asked")
+	for _, propose := range []func() ([]journal.Draft, error){
+		func() ([]journal.Draft, error) { return nil, nil },
+		func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "one"}}, asked },
+		func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "no kind"}}, nil },
+	} {
+		if recs, err := p.Append(t.Context(), someone, propose); recs != nil || errors.Is(err, errChoosy) {
+			t.Errorf("%v, %v", recs, err)
+		}
+	}
+	same(t, "the fold", fold.Records, first)
+	if p.Records() != nil || fold.held != 1 {
+		t.Errorf("%v in the preview; held %d times", p.Records(), fold.held)
+	}
+	two, err := p.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "two"}}, nil })
+	must(t, err)
+	if _, err := p.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "bad"}}, nil }); !errors.Is(err, errChoosy) {
+		t.Errorf("refused by the fold: %v", err)
+	}
+	same(t, "the preview", p.Records(), two)
+	refresh(t, j)
+	same(t, "the fold without it", fold.Records, first)
+
+	write(t, segment(d, 1), flipped(read(t, segment(d, 1)), 20))
+	broken := j.Refresh(t.Context())
+	breakAt(t, broken, "00000001.jsonl", 1, 1)
+	if _, err := j.Preview().Append(t.Context(), someone, none); !errors.Is(err, broken) {
+		t.Errorf("a preview of a broken journal: %v", err)
 	}
 }

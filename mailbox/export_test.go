@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"waggle"
+	"waggle/internal/atomicfile"
 )
 
 // Names for tests of unexported code.
@@ -107,3 +108,6 @@ const (
 	MaxEntry    = maxEntry
 	MaxElements = maxElements
 )
+
+// MemView shows bytes as a file.
+func MemView(b []byte) atomicfile.View { return memView(b) }

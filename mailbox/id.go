@@ -28,7 +28,7 @@ func ParseID(s string) (ID, error) {
 	hash, number, ok := strings.Cut(s, "#")
 	n, err := strconv.Atoi(number)
 	raw, err2 := hex.DecodeString(hash)
-	if !ok || err != nil || err2 != nil || n < 1 || len(raw) != sha256.Size || s != (ID{hash, n}).String() {
+	if !ok || err != nil || err2 != nil || n < 1 || len(raw) != sha256.Size || hash != hex.EncodeToString(raw) || s != (ID{hash, n}).String() {
 		return ID{}, fmt.Errorf("entry id %.80q: want 64 hex digits, #, and a number", s)
 	}
 	return ID{hash, n}, nil

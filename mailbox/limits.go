@@ -96,18 +96,20 @@ func (l Limits) admit(f format, v atomicfile.View, last *contents, entries []wag
 		all.add(size, true, true)
 		by[e.From].add(size, true, true)
 	}
-	if len(by) == 0 || !v.Exists() || !l.near(v.Size(), all) {
+	if len(by) == 0 || !l.near(v.Size(), all) {
 		return nil, nil
 	}
-	since := waggle.FormatTime(now.Add(-RateWindow))
-	read, err = count(f, v, last, since, func(e Entry, size int64, unread, lately bool) {
-		all.add(size, unread, lately)
-		if a := by[e.Envelope.From]; a != nil && e.Err == nil {
-			a.add(size, unread, lately)
+	if v.Exists() { // in a new mailbox there is nothing else to count
+		since := waggle.FormatTime(now.Add(-RateWindow))
+		read, err = count(f, v, last, since, func(e Entry, size int64, unread, lately bool) {
+			all.add(size, unread, lately)
+			if a := by[e.Envelope.From]; a != nil && e.Err == nil {
+				a.add(size, unread, lately)
+			}
+		})
+		if err != nil {
+			return nil, err
 		}
-	})
-	if err != nil {
-		return nil, err
 	}
 	if err := exceeds("", amount{all.count, all.bytes, 0}, limit{"Count", int64(l.Count)}, limit{"Bytes", l.Bytes}, limit{}); err != nil {
 		return read, err

@@ -148,7 +148,7 @@ const tornPatience = atomicfile.DefaultStale
 // noteTorn reports an unfinished last line that does not grow, once. Its writer was
 // killed, most likely.
 func (b *Box) noteTorn(c *contents) {
-	if c.array.torn < 0 || c.array.torn >= len(c.data) {
+	if c.array.torn < 0 {
 		return
 	}
 	sum, now := sha256.Sum256(c.data[c.array.torn:]), b.now()

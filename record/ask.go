@@ -216,12 +216,12 @@ func (a Ask) Check(kind waggle.Kind) error {
 	if !IsRequest(kind) {
 		return fmt.Errorf("ask: %s is not a question", kind)
 	}
-	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.Stdin, a.Program}, a.Env...)
+	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Spelled, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.Stdin, a.Program}, a.Env...)
 	for _, w := range a.Words {
 		texts = append(texts, w.Name, w.Path)
 	}
 	for _, s := range a.Scripts {
-		texts = append(texts, s.Path)
+		texts = append(texts, s.Path, s.SHA256)
 	}
 	for _, p := range a.Paths {
 		texts = append(texts, p.Spelled, p.Real)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"waggle"
@@ -39,6 +40,7 @@ func Compose(from waggle.MemberName, color string, to waggle.MemberName, p waggl
 	if err != nil {
 		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)
 	}
+	text = strings.ToValidUTF8(text, "\uFFFD") // as JSON holds it: the sum is of what is read
 	env := waggle.Envelope{From: string(from), Text: text, Timestamp: waggle.FormatTime(m.Now), Color: color,
 		MsgV: 1, MsgID: m.MsgID, Type: "message"}
 	env, err = env.WithMessageID()

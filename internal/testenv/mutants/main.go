@@ -5,8 +5,9 @@
 //	go run ./internal/testenv/mutants -n 12 -seed 7 journal // others, of one package
 //	go run ./internal/testenv/mutants -list                 // only which ones
 //
-// Packages with a comma between them count as one: their places are drawn together, and
-// the tests of the first find mutants of the others too.
+// Packages with a comma between them count as one: their places are drawn together. A
+// mutant is tried with the tests of its own package only. With a plus before a package
+// the tests of the first one find its mutants too.
 //
 // A mutant is a condition negated or made false, a comparison or && and || swapped, a
 // number one more or one less (also in constants), a statement, an assignment or a defer
@@ -33,9 +34,10 @@ import (
 	"time"
 )
 
-// packages are those whose tests must hold every line by themselves. The corpora of policy
-// are the tests of internal/cmdline, which reads the commands for it.
-var packages = []string{"control", "policy,internal/cmdline", "journal", "mailbox", "internal/atomicfile", "spawn"}
+// packages are those whose tests must hold every line by themselves. What control folds is
+// in four packages. The corpora of policy are the tests of internal/cmdline, which reads the
+// commands for it.
+var packages = []string{"control,record,machine,internal/snapshot", "policy+internal/cmdline", "journal", "mailbox", "internal/atomicfile", "spawn"}
 
 // settings are the flags.
 type settings struct {

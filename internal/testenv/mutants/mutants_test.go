@@ -163,16 +163,46 @@ func program(t *testing.T, files map[string]string) {
 	t.Chdir(dir)
 }
 
-// TestRunBeside: the tests of a package that counts with another find its mutants.
+// TestTestsOf: a mutant has the tests of its own package, and those of the group's first only
+// where a plus says so.
+func TestTestsOf(t *testing.T) {
+	for _, c := range []struct{ group, pkg, want string }{
+		{"a", "a", "a"},
+		{"a,b/c", "a", "a"},
+		{"a,b/c", "b/c", "b/c"},
+		{"a+b/c", "a", "a"},
+		{"a+b/c", "b/c", "b/c a"},
+		{"a,x+b", "b", "b a"},
+		{"a,x+b", "x", "x"},
+	} {
+		if got := strings.Join(testsOf(c.group, c.pkg), " "); got != c.want {
+			t.Errorf("%s in %s: the tests of %s, want %s", c.pkg, c.group, got, c.want)
+		}
+	}
+}
+
+// TestRunBeside: the tests of a package find the mutants of one that stands behind a plus, and
+// not of one behind a comma.
 func TestRunBeside(t *testing.T) {
 	program(t, map[string]string{
 		"low/low.go":     "package low\n\nfunc Held(a int) bool { return a < 3 }\n",
 		"high/high.go":   "package high\n\nimport \"p/low\"\n\nfunc Held(a int) bool { return low.Held(a) }\n",
 		"high/h_test.go": "package high\n\nimport \"testing\"\n\nfunc TestHeld(t *testing.T) {\n\tif !Held(2) || Held(3) {\n\t\tt.Error()\n\t}\n}\n",
 	})
-	s := settings{n: 10, jobs: 2, seed: 1, timeout: time.Minute, packages: []string{"high,low"}}
-	if survived, err := run(t.Context(), s); err != nil || survived != 0 {
-		t.Errorf("%d survived, %v; want none", survived, err)
+	for group, want := range map[string]int{"high+low": 0, "high,low": 3} {
+		s := settings{n: 10, jobs: 2, seed: 1, timeout: time.Minute, packages: []string{group}}
+		if survived, err := run(t.Context(), s); err != nil || survived != want {
+			t.Errorf("%s: %d survived, %v; want %d", group, survived, err, want)
+		}
+	}
+}
+
+// TestRunWithoutTests: a mutant of a package without tests survives.
+func TestRunWithoutTests(t *testing.T) {
+	program(t, map[string]string{"q/q.go": "package q\n\nfunc Loose(a int) bool { return a < 3 }\n"})
+	s := settings{n: 10, jobs: 2, seed: 1, timeout: time.Minute, packages: []string{"q"}}
+	if survived, err := run(t.Context(), s); err != nil || survived != 3 {
+		t.Errorf("%d survived, %v; want all three", survived, err)
 	}
 }
 

@@ -59,7 +59,7 @@ func report(s settings, all []tried, took time.Duration) (int, error) {
 			}
 		}
 		survived, equivalent = survived+left, equivalent+same
-		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", strings.ReplaceAll(group, ",", ", "), n, left, same)
+		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", strings.Join(dirs(group), ", "), n, left, same)
 	}
 	fmt.Fprintf(&b, "| together | %d | %d | %d |\n\n", len(all), survived, equivalent)
 	b.WriteString("| mutant | found by |\n|---|---|\n")

@@ -27,7 +27,7 @@ type tried struct {
 func run(ctx context.Context, s settings) (int, error) {
 	queues := make([][]place, len(s.packages))
 	for i, group := range s.packages {
-		for dir := range strings.SplitSeq(group, ",") {
+		for _, dir := range dirs(group) {
 			found, err := places(dir)
 			if err != nil {
 				return 0, err
@@ -163,7 +163,7 @@ func foundBy(out string) string {
 // test runs the tests of a group of packages as they are.
 func test(ctx context.Context, s settings, group string) (string, bool) {
 	args := []string{"test", "-failfast", "-vet=off", "-timeout", s.timeout.String()}
-	for dir := range strings.SplitSeq(group, ",") {
+	for _, dir := range dirs(group) {
 		args = append(args, "./"+dir)
 	}
 	return command(ctx, s, ".", "go", args...)
@@ -174,12 +174,31 @@ type binary struct{ dir, path string }
 
 type binaries []binary
 
-// compile makes the tests that may find a mutant of pkg: those of the group's first
-// package and its own. They are not vetted: what only vet finds is not found by a test. ok
+// members are the packages of a group, with the plus before those that have one.
+func members(group string) []string { return strings.Split(strings.ReplaceAll(group, "+", ",+"), ",") }
+
+// dirs are the directories of a group's packages.
+func dirs(group string) []string {
+	all := members(group)
+	for i := range all {
+		all[i] = strings.TrimPrefix(all[i], "+")
+	}
+	return all
+}
+
+// testsOf are the packages whose tests may find a mutant of pkg: its own, and the group's
+// first where a plus stands before pkg.
+func testsOf(group, pkg string) []string {
+	if all := members(group); slices.Contains(all, "+"+pkg) {
+		return []string{pkg, all[0]}
+	}
+	return []string{pkg}
+}
+
+// compile makes the tests that may find a mutant of pkg. They are not vetted: what only vet finds is not found by a test. ok
 // is false when the mutant or a test does not compile with it.
 func compile(ctx context.Context, group, pkg, overlay, temp string) (tests binaries, ok bool, err error) {
-	first, _, _ := strings.Cut(group, ",")
-	for _, dir := range slices.Compact([]string{pkg, first}) {
+	for _, dir := range testsOf(group, pkg) {
 		path, err := filepath.Abs(filepath.Join(temp, filepath.Base(dir)+".test"))
 		if err != nil {
 			return nil, false, err
@@ -197,8 +216,10 @@ func compile(ctx context.Context, group, pkg, overlay, temp string) (tests binar
 	return tests, true, nil
 }
 
-// run runs the tests; those of several packages one after the other, until some fail.
+// run runs the tests; those of several packages one after the other, until some fail. Where
+// there are none, none fails.
 func (b binaries) run(ctx context.Context, s settings, flags ...string) (out string, passed bool) {
+	passed = true
 	for _, b := range b {
 		flags := append([]string{"-test.failfast", "-test.timeout", s.timeout.String()}, flags...)
 		if out, passed = command(ctx, s, filepath.FromSlash(b.dir), b.path, flags...); !passed {

@@ -1,4 +1,4 @@
-package control
+package snapshot_test
 
 import (
 	"reflect"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"waggle/internal/snapshot"
+	"waggle/record"
 )
 
 // TestShapes: types that hold something else have another shape, so that the snapshot of
@@ -21,7 +22,7 @@ func TestShapes(t *testing.T) {
 		reflect.TypeFor[struct{ A inner }](), reflect.TypeFor[struct{ A other }](), reflect.TypeFor[struct{ A *inner }](),
 		reflect.TypeFor[struct{ A []inner }](), reflect.TypeFor[struct{ A [2]inner }](),
 		reflect.TypeFor[struct{ A map[string]inner }](), reflect.TypeFor[struct{ A map[string]other }](), reflect.TypeFor[struct{ A map[int]inner }](),
-		reflect.TypeFor[struct{ A time.Time }](), reflect.TypeFor[loop](), reflect.TypeFor[Leader](), reflect.TypeFor[Worker](),
+		reflect.TypeFor[struct{ A time.Time }](), reflect.TypeFor[loop](), reflect.TypeFor[record.Decided](), reflect.TypeFor[record.Answered](),
 	} {
 		s := snapshot.ShapeOf(typ)
 		if before, ok := shapes[s]; ok || len(s) != 16 {

@@ -1,0 +1,282 @@
+package snapshot_test
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/internal/snapshot"
+)
+
+// written is what Encode writes of x behind its version, which is "v".
+func written[T any](t *testing.T, x T, fields func(*snapshot.Codec, *T)) string {
+	t.Helper()
+	b, err := snapshot.Encode("v", &x, fields)
+	if err != nil {
+		t.Fatalf("%v: %v", x, err)
+	}
+	rest, ok := strings.CutPrefix(string(b), "\x01v")
+	if !ok {
+		t.Fatalf("%q has no version before it", b)
+	}
+	return rest
+}
+
+// read reads what written returns.
+func read[T any](s string, fields func(*snapshot.Codec, *T)) (x T, err error) {
+	err = snapshot.Decode([]byte("\x01v"+s), "v", &x, fields)
+	return x, err
+}
+
+// form is a value and its bytes.
+func form[T comparable](t *testing.T, x T, want string, fields func(*snapshot.Codec, *T)) {
+	t.Helper()
+	if got := written(t, x, fields); got != want {
+		t.Errorf("%v is written as %q, want %q", x, got, want)
+	}
+	if got, err := read(want, fields); err != nil || got != x {
+		t.Errorf("%q is read as %v, %v, want %v", want, got, err, x)
+	}
+}
+
+// refuse checks that no value is read from s.
+func refuse[T any](t *testing.T, what, s string, fields func(*snapshot.Codec, *T)) {
+	t.Helper()
+	if x, err := read(s, fields); !errors.Is(err, snapshot.ErrInvalid) {
+		t.Errorf("%s: %q is read as %v, %v", what, s, x, err)
+	}
+}
+
+// TestForm pins the bytes of each kind of field: Format rises when one of them changes.
+func TestForm(t *testing.T) {
+	if snapshot.Format != 2 {
+		t.Errorf("the format is %d: the bytes below are those of 2", snapshot.Format)
+	}
+	u := snapshot.Unsigned[uint64]
+	form(t, 0, "\x00", u)
+	form(t, 127, "\x7f", u)
+	form(t, 128, "\x80\x01", u)
+	form(t, 1<<32, "\x80\x80\x80\x80\x10", u)
+	form(t, math.MaxUint64, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", u)
+	s := snapshot.Signed[int64]
+	form(t, 0, "\x00", s)
+	form(t, -1, "\x01", s)
+	form(t, 1, "\x02", s)
+	form(t, -64, "\x7f", s)
+	form(t, 64, "\x80\x01", s)
+	form(t, math.MaxInt64, "\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", s)
+	form(t, math.MinInt64, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", s)
+	form(t, false, "\x00", (*snapshot.Codec).Flag)
+	form(t, true, "\x01", (*snapshot.Codec).Flag)
+	form(t, "", "\x00", snapshot.Text[string])
+	form(t, "née", "\x04n\xc3\xa9e", snapshot.Text[string])
+	form(t, strings.Repeat("x", 200), "\xc8\x01"+strings.Repeat("x", 200), snapshot.Text[string])
+
+	list := func(c *snapshot.Codec, x *[]string) { snapshot.List(c, x, snapshot.Text[string]) }
+	for want, x := range map[string][]string{"\x00": nil, "\x01": {}, "\x02\x00": {""}, "\x03\x01a\x02bc": {"a", "bc"}} {
+		if got := written(t, x, list); got != want {
+			t.Errorf("%q is written as %q, want %q", x, got, want)
+		}
+		if got, err := read(want, list); err != nil || !slices.Equal(got, x) || (got == nil) != (x == nil) {
+			t.Errorf("%q is read as %#v, %v, want %#v", want, got, err, x)
+		}
+	}
+}
+
+func dict(c *snapshot.Codec, x *map[string]uint64) {
+	snapshot.Dict(c, x, snapshot.Text[string], snapshot.Unsigned[uint64])
+}
+
+// TestMapsAreSorted: a map is written in the order of its written keys, every time.
+func TestMapsAreSorted(t *testing.T) {
+	x := map[string]uint64{"bb": 1, "a": 2, "c": 3, "": 4, "aa": 5}
+	const want = "\x06" + "\x00\x04" + "\x01a\x02" + "\x01c\x03" + "\x02aa\x05" + "\x02bb\x01"
+	for range 50 {
+		if got := written(t, x, dict); got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	}
+	for want, isNil := range map[string]bool{"\x00": true, "\x01": false} {
+		got, err := read(want, dict)
+		if err != nil || len(got) != 0 || (got == nil) != isNil {
+			t.Errorf("%q is read as %#v, %v", want, got, err)
+		}
+		if again := written(t, got, dict); again != want {
+			t.Errorf("%q is written as %q", want, again)
+		}
+	}
+}
+
+// TestNumbersAreBounded: a varint of more than ten bytes, a flag that is neither, and what is
+// longer than the rest are refused.
+func TestNumbersAreBounded(t *testing.T) {
+	nine := strings.Repeat("\x80", 9)
+	form(t, 1<<63, nine+"\x01", snapshot.Unsigned[uint64])
+	refuse(t, "eleven bytes", nine+"\x80\x00", snapshot.Unsigned[uint64])
+	refuse(t, "no last byte", "\x80", snapshot.Unsigned[uint64])
+	refuse(t, "no byte", "", snapshot.Unsigned[uint64])
+	refuse(t, "no byte", "", snapshot.Signed[int])
+	refuse(t, "no byte", "", (*snapshot.Codec).Flag)
+	refuse(t, "2", "\x02", (*snapshot.Codec).Flag)
+	refuse(t, "128", "\x80\x01", (*snapshot.Codec).Flag)
+	form(t, "ab", "\x02ab", snapshot.Text[string])
+	refuse(t, "longer than the rest", "\x03ab", snapshot.Text[string])
+	refuse(t, "shorter than the rest", "\x01ab", snapshot.Text[string])
+	refuse(t, "as long as there are numbers", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01ab", snapshot.Text[string])
+}
+
+// TestInstants: an instant keeps its nanoseconds and its zone; one whose zone cannot be written is
+// an error.
+func TestInstants(t *testing.T) {
+	for _, zone := range []*time.Location{time.UTC, time.FixedZone("", 5400), time.FixedZone("", -12*3600)} {
+		x := time.Date(2026, 2, 3, 4, 5, 6, 789, zone)
+		got, err := read(written(t, x, (*snapshot.Codec).Instant), (*snapshot.Codec).Instant)
+		if err != nil || got.Format(time.RFC3339Nano) != x.Format(time.RFC3339Nano) || !got.Equal(x) {
+			t.Errorf("%v is read as %v, %v", x, got, err)
+		}
+	}
+	var zero time.Time
+	if got, err := read(written(t, zero, (*snapshot.Codec).Instant), (*snapshot.Codec).Instant); err != nil || !got.IsZero() {
+		t.Errorf("the zero time is read as %v, %v", got, err)
+	}
+	now := time.Now() // has a monotonic clock
+	if got, err := read(written(t, now, (*snapshot.Codec).Instant), (*snapshot.Codec).Instant); err != nil || !got.Equal(now) || got != got.Round(0) {
+		t.Errorf("%v is read as %v, %v", now, got, err)
+	}
+	far := time.Unix(0, 0).In(time.FixedZone("", 40_000*60))
+	if b, err := snapshot.Encode("v", &far, (*snapshot.Codec).Instant); err == nil || !strings.HasPrefix(err.Error(), "snapshot: ") {
+		t.Errorf("a zone that cannot be written: %q, %v", b, err)
+	}
+	good := written(t, now, (*snapshot.Codec).Instant)
+	refuse(t, "no instant", "\x00", (*snapshot.Codec).Instant)
+	refuse(t, "an unknown form", good[:1]+"\x09"+good[2:], (*snapshot.Codec).Instant)
+	refuse(t, "cut", good[:len(good)-1], (*snapshot.Codec).Instant)
+}
+
+// node is a list whose end may be its beginning.
+type node struct {
+	Name string
+	Next *node
+	Flag *bool
+}
+
+func nodes(c *snapshot.Codec, x *node) {
+	snapshot.Text(c, &x.Name)
+	snapshot.Shared(c, &x.Next, nodes)
+	snapshot.Shared(c, &x.Flag, (*snapshot.Codec).Flag)
+}
+
+// TestPointers: what several pointers point to is written once, in a circle too.
+func TestPointers(t *testing.T) {
+	yes := true
+	b := &node{Name: "b", Flag: &yes}
+	c := &node{Name: "c", Next: b, Flag: &yes}
+	b.Next = c
+	const want = "\x01a" + "\x01" + "\x01b" + "\x02" + "\x01c" + "\x01" + "\x03\x01" + "\x03" + "\x00"
+	s := written(t, node{Name: "a", Next: b}, nodes)
+	if s != want {
+		t.Errorf("%q, want %q", s, want)
+	}
+	got, err := read(s, nodes)
+	if err != nil || got.Flag != nil {
+		t.Fatal(err)
+	}
+	if x := got.Next; x.Name != "b" || x.Next.Name != "c" || x.Next.Next != x || x.Flag != x.Next.Flag || !*x.Flag {
+		t.Errorf("%+v", x)
+	}
+	refuse(t, "a number that was not given", "\x01a\x02\x01b\x00\x00\x00", nodes)
+	refuse(t, "a pointer to another type", "\x01a\x01\x01b\x00\x00\x01", nodes)
+}
+
+// TestPointersOfLists: To and ListOf are a pointer and a list as items.
+func TestPointersOfLists(t *testing.T) {
+	type board map[string][]*node
+	fields := func(c *snapshot.Codec, x *board) {
+		snapshot.Dict(c, x, snapshot.Text[string], snapshot.ListOf(snapshot.To(nodes)))
+	}
+	one := &node{Name: "one"}
+	s := written(t, board{"k": {one, nil, one}, "l": nil, "m": {}}, fields)
+	got, err := read(s, fields)
+	if err != nil || len(got) != 3 || len(got["k"]) != 3 || got["l"] != nil || got["m"] == nil || len(got["m"]) != 0 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	if k := got["k"]; k[0] == nil || k[0].Name != "one" || k[1] != nil || k[2] != k[0] {
+		t.Errorf("%v", k)
+	}
+}
+
+// TestLengthsAreBounded: a list or a map has at most as many items as there are bytes left, so
+// that a length that somebody made up costs nothing; one more is refused.
+func TestLengthsAreBounded(t *testing.T) {
+	items := 0
+	none := func(c *snapshot.Codec, _ *struct{}) { items++ }
+	list := func(c *snapshot.Codec, x *[]struct{}) { snapshot.List(c, x, none) }
+	flags := func(c *snapshot.Codec, x *[]bool) { snapshot.List(c, x, (*snapshot.Codec).Flag) }
+	if x, err := read("\x04\x01\x00\x01", flags); err != nil || len(x) != 3 {
+		t.Errorf("as many items as bytes: %v, %v", x, err)
+	}
+	for what, s := range map[string]string{
+		"one item, no byte":      "\x02",
+		"four items, three left": "\x05\x00\x00\x00",
+		"2^63 items":             "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",
+		"2^64 items":             "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+	} {
+		refuse(t, what, s, list)
+		refuse(t, what, s, dict)
+	}
+	if items != 0 {
+		t.Errorf("%d items were read of lists that are too long", items)
+	}
+}
+
+// TestNoBomb: what is set aside for the items of a list or a map is bounded before they are read,
+// and nothing is read behind the first item that is invalid.
+func TestNoBomb(t *testing.T) {
+	type big struct {
+		flag bool
+		_    [1023]byte
+	}
+	items := 0
+	item := func(c *snapshot.Codec, x *big) { items++; c.Flag(&x.flag) }
+	list := func(c *snapshot.Codec, x *[]big) { snapshot.List(c, x, item) }
+	maps := func(c *snapshot.Codec, x *map[string]big) { snapshot.Dict(c, x, snapshot.Text[string], item) }
+	const n = 1 << 20 // a length that the rest allows
+	claim := "\x81\x80\x40"
+	bytesOf := func(read func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		read()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	rest := strings.Repeat("\x02", n)
+	got := bytesOf(func() { refuse(t, "a list", claim+rest, list) })
+	if got += bytesOf(func() { refuse(t, "a map", claim+"\x00"+rest, maps) }); got > 64<<20 {
+		t.Errorf("%d MiB for lists whose first item is invalid", got>>20)
+	}
+	if items != 2 {
+		t.Errorf("%d items were read, want the first of each", items)
+	}
+}
+
+// TestAfterAnError: the rest of a record decodes as zeros, and the error stays.
+func TestAfterAnError(t *testing.T) {
+	type two struct {
+		text string
+		n    uint64
+		p    *bool
+	}
+	x := two{n: 9}
+	err := snapshot.Decode([]byte("\x01v\x05ab"), "v", &x, func(c *snapshot.Codec, x *two) {
+		snapshot.Text(c, &x.text)
+		snapshot.Unsigned(c, &x.n)
+		snapshot.Shared(c, &x.p, (*snapshot.Codec).Flag)
+	})
+	if !errors.Is(err, snapshot.ErrInvalid) || x != (two{}) {
+		t.Errorf("%v, %+v", err, x)
+	}
+}

@@ -1,0 +1,91 @@
+package journal_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle/journal"
+	"waggle/journal/journaltest"
+)
+
+// TestSalvage: every record whose line is intact is shown, in the order of the segments, whatever
+// is around it; a body in a file of its own, a line of another journal, the rest of a line beyond
+// the limit and what is no segment are not.
+func TestSalvage(t *testing.T) {
+	d := newDir(t)
+	o := quick
+	o.Segment = 1500
+	j, fold := open(t, d, o)
+	for i := range 12 {
+		journaltest.Append(t, j, someone, journaltest.Note(i))
+	}
+	journaltest.Append(t, j, someone, journal.Draft{Kind: "large", Body: strings.Repeat("x", journal.MaxInline)})
+	journaltest.Append(t, j, someone, journaltest.Note(12))
+	found := func() (seqs []journal.Seq, err error) {
+		err = d.Salvage(journal.Leader, func(r journal.Record) {
+			if want := fold.Records[r.Seq-1]; r.Kind != want.Kind || string(r.Body) != string(want.Body) {
+				t.Errorf("%+v, want %+v", r, want)
+			}
+			seqs = append(seqs, r.Seq)
+		})
+		return seqs, err
+	}
+	var want []journal.Seq
+	for _, r := range fold.Records {
+		if r.Ref == nil {
+			want = append(want, r.Seq)
+		}
+	}
+	if got, err := found(); err != nil || !slices.Equal(got, want) || len(want) != 13 {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+
+	// A byte of line 2, a line beyond the limit before line 4 with a whole record at its end, a
+	// line of another journal, and one that is cut.
+	b := slices.Collect(strings.Lines(string(read(t, segment(d, 1)))))
+	b[1] = strings.Replace(b[1], `"kind":"`, `"kind":"x`, 1)
+	b[3] = strings.Repeat(" ", 64<<10) + b[2] + b[3]
+	b[2] = string(journal.EncodeLine(journal.Record{V: 1, Journal: "feed", Seq: 3, Prev: fold.Records[2].Prev, Kind: "note"}, false))
+	write(t, segment(d, 1), []byte(strings.Join(b, "")))
+	last := read(t, segment(d, 2))
+	write(t, segment(d, 2), last[:len(last)-1])
+	must(t, os.Mkdir(segment(d, 7), 0o700))
+	write(t, filepath.Join(d.Path, "leader", "9.jsonl"), last)
+	lines := slices.Collect(strings.Lines(string(last)))
+	cut, _, err := journal.DecodeLine([]byte(lines[len(lines)-1]))
+	must(t, err)
+	want = slices.DeleteFunc(want, func(s journal.Seq) bool { return s == 2 || s == 3 || s == cut.Seq })
+	if got, err := found(); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+
+	must(t, os.RemoveAll(filepath.Join(d.Path, "leader")))
+	if got, err := found(); got != nil || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no journal: %v, %v", got, err)
+	}
+}
+
+// TestSalvageUnreadable: a segment that cannot be read is an error, and the others are shown.
+func TestSalvageUnreadable(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root reads everything")
+	}
+	d := newDir(t)
+	o := quick
+	o.Segment = 400
+	j, _ := open(t, d, o)
+	for i := range 6 {
+		journaltest.Append(t, j, someone, journaltest.Note(i))
+	}
+	must(t, os.Chmod(segment(d, 2), 0))
+	n := 0
+	err := d.Salvage(journal.Leader, func(journal.Record) { n++ })
+	if !errors.Is(err, fs.ErrPermission) || n != 4 {
+		t.Errorf("%d records, %v", n, err)
+	}
+}

@@ -1,0 +1,238 @@
+package mailbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/mailbox"
+)
+
+// TestEntryLimits: a text and an entry of exactly the limit are taken, one byte more is refused
+// with both sizes, and none of the batch is written.
+func TestEntryLimits(t *testing.T) {
+	with := func(n int) waggle.Envelope { // an entry of n bytes as a line
+		e, err := waggle.ParseEnvelope([]byte(`{"from":"a","text":"","timestamp":"t","big":""}`))
+		must(t, err)
+		raw, err := e.MarshalJSON()
+		must(t, err)
+		e, err = waggle.ParseEnvelope([]byte(`{"from":"a","text":"","timestamp":"t","big":"` + strings.Repeat("x", n-len(raw)) + `"}`))
+		must(t, err)
+		if raw, err := e.MarshalJSON(); err != nil || len(raw) != n {
+			t.Fatalf("%d bytes, want %d", len(raw), n)
+		}
+		return e
+	}
+	for what, c := range map[string]struct {
+		e    waggle.Envelope
+		want string
+	}{
+		"a text of the limit":     {text(strings.Repeat("x", waggle.MaxText)), ""},
+		"a text beyond it":        {text(strings.Repeat("x", waggle.MaxText+1)), fmt.Sprintf("entry 2: too large: its text has %d bytes, at most %d are allowed", waggle.MaxText+1, waggle.MaxText)},
+		"an entry of the limit":   {with(mailbox.MaxEntry), ""},
+		"an entry beyond it":      {with(mailbox.MaxEntry + 1), fmt.Sprintf("entry 2: too large: it has %d bytes, at most %d are allowed", mailbox.MaxEntry+1, mailbox.MaxEntry)},
+		"a time that is no UTF-8": {waggle.Envelope{From: "a", Timestamp: "\xff"}, ""},
+	} {
+		b := openLayout(t, mailbox.JSONL, t.TempDir(), mailbox.Options{})
+		err := b.Append(t.Context(), text("first"), c.e)
+		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, mailbox.ErrTooLarge) || !strings.HasSuffix(err.Error(), c.want)) {
+			t.Errorf("%s: %v", what, err)
+		}
+		want := 0
+		if c.want == "" {
+			want = 2
+		}
+		if es := entriesOf(t, b); len(es) != want || want == 2 && es[1].Err != nil {
+			t.Errorf("%s: %d entries", what, len(es))
+		}
+	}
+}
+
+// TestFileLimits: a mailbox grows to exactly its largest size.
+func TestFileLimits(t *testing.T) {
+	size := func(s mailbox.Store) (n int64) {
+		for range 3 {
+			must(t, s.Append(t.Context(), text("x")))
+		}
+		info, err := os.Stat(s.(*mailbox.Box).Path())
+		must(t, err)
+		return info.Size()
+	}(openBox(t, t.TempDir(), mailbox.Options{}))
+	for name, open := range map[string]func(mailbox.Options) mailbox.Store{
+		"memory": mailbox.NewMemory, "box": func(o mailbox.Options) mailbox.Store { return openBox(t, t.TempDir(), o) },
+	} {
+		for most, taken := range map[int64]int{size: 3, size - 1: 2, 0: 4, -1: 4} {
+			s := open(mailbox.Options{MaxSize: most})
+			n := 0
+			for range 4 {
+				err := s.Append(t.Context(), text("x"))
+				if err == nil {
+					n++
+				} else if !errors.Is(err, mailbox.ErrTooLarge) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if n != taken || len(entriesOf(t, s)) != taken {
+				t.Errorf("%s of at most %d bytes took %d, want %d", name, most, n, taken)
+			}
+		}
+	}
+}
+
+// TestParseID reads what String writes, and nothing else.
+func TestParseID(t *testing.T) {
+	hash := strings.Repeat("0a", 32)
+	for _, n := range []int{1, 2, 1 << 40} {
+		id := mailbox.ID{Hash: hash, Occurrence: n}
+		if got, err := mailbox.ParseID(id.String()); got != id || err != nil {
+			t.Errorf("%v is %v, %v", id, got, err)
+		}
+	}
+	for _, bad := range []string{"", "#", hash, hash + "#", hash + "#0", hash + "#-1", hash + "#01", hash + "#+1", hash + "#1 ", hash + "#1#1", hash[2:] + "#1", hash + "0a#1",
+		hash[1:] + "#1", strings.ToUpper(hash) + "#1", "g" + hash[1:] + "#1", "#1", hash + "#99999999999999999999"} {
+		if got, err := mailbox.ParseID(bad); err == nil || got != (mailbox.ID{}) || !strings.Contains(err.Error(), "want 64 hex digits") {
+			t.Errorf("%q is %v, %v", bad, got, err)
+		}
+	}
+	for r, want := range map[mailbox.Retention]string{mailbox.Keep: "keep", mailbox.Prune: "prune", 2: "unknown", -1: "unknown"} {
+		if r.String() != want {
+			t.Errorf("%d is %s", r, r)
+		}
+	}
+}
+
+// TestTornPatience: an unfinished line is reported when it is older than its writer's lock may be,
+// not before, and once; one that has grown has time again.
+func TestTornPatience(t *testing.T) {
+	const patience = 10 * time.Second
+	wrote := time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
+	now := wrote
+	b, reports := linesWith(t, "", mailbox.Options{Now: func() time.Time { return now }})
+	torn := func(s string) {
+		put(t, b.Path(), s)
+		must(t, os.Chtimes(b.Path(), wrote, wrote))
+	}
+	reported := func(what string, after time.Duration, want int) {
+		t.Helper()
+		now = wrote.Add(after)
+		wantTexts(t, entriesOf(t, b), "a")
+		if len(*reports) != want {
+			t.Fatalf("%s: %v", what, *reports)
+		}
+	}
+	torn(line("a") + "\n{")
+	reported("at once", 0, 0)
+	reported("after its patience", patience, 0)
+	reported("a nanosecond later", patience+1, 1)
+	reported("and later", time.Hour, 1)
+	if r := (*reports)[0]; r.Path != b.Path() || !strings.Contains(r.What, "has not grown for 10s") {
+		t.Errorf("%+v", r)
+	}
+	wrote = wrote.Add(2 * time.Hour)
+	torn(line("a") + "\n" + `{"from`)
+	reported("grown", 0, 1)
+	reported("after its patience again", patience, 1)
+	reported("a nanosecond later again", patience+1, 2)
+}
+
+// TestEnded: a context that has ended stops every call on every store, and changes nothing.
+func TestEnded(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, s := range withdrawers(t) {
+		must(t, s.Append(t.Context(), text("a"), text("b")))
+		before := entriesOf(t, s)
+		fresh := text("c")
+		_, read := s.Entries(over)
+		_, unread := s.Unread(over)
+		gone, withdraw := s.(mailbox.Withdrawer).Withdraw(over, before[0].ID)
+		_, prompt := mailbox.ReadPrompt(over, s)
+		for what, err := range map[string]error{"Entries": read, "Unread": unread, "Withdraw": withdraw, "ReadPrompt": prompt,
+			"Append": s.Append(over, fresh), "MarkRead": s.MarkRead(over, before[0].ID)} {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s of %s: %v", what, name, err)
+			}
+		}
+		if err := s.Append(over); err != nil {
+			t.Errorf("%s: nothing to append: %v", name, err)
+		}
+		if after := entriesOf(t, s); gone != nil || !slices.Equal(textsOf(after), []string{"a", "b"}) || after[0].Envelope.Read {
+			t.Errorf("%s: %v withdrawn, %v there", name, gone, after)
+		}
+	}
+}
+
+// TestNothingThere: what is asked of a mailbox without a file is done, and makes none.
+func TestNothingThere(t *testing.T) {
+	dir := t.TempDir()
+	b := openBox(t, dir, mailbox.Options{})
+	id := mailbox.ID{Hash: "h", Occurrence: 1}
+	must(t, b.MarkRead(t.Context(), id))
+	must(t, b.MarkRead(t.Context()))
+	for _, ids := range [][]mailbox.ID{nil, {id}} {
+		if gone, err := b.Withdraw(t.Context(), ids...); gone != nil || err != nil {
+			t.Errorf("%v, %v", gone, err)
+		}
+	}
+	if files, _ := os.ReadDir(dir); len(files) > 0 {
+		t.Errorf("made %v", files)
+	}
+	for _, names := range []mailbox.Dir{{Path: filepath.Join(dir, "none")}, {Path: dir}} {
+		if got, err := names.Names(); got != nil || err != nil {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+	file := filepath.Join(dir, "file")
+	put(t, file, "")
+	if got, err := (mailbox.Dir{Path: file}).Names(); got != nil || err == nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := (mailbox.Dir{Path: filepath.Join(dir, "no", "team")}).Create("ann", mailbox.Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("made in a team that is gone: %v", err)
+	}
+	for _, bad := range []waggle.MemberName{"", "../x", "a/b", "A b"} {
+		if _, err := (mailbox.Dir{Path: dir}).Create(bad, mailbox.Options{}); err == nil {
+			t.Errorf("made %q", bad)
+		}
+	}
+}
+
+// TestProblemsAreBounded: a thousand problems are reported, and no more.
+func TestProblemsAreBounded(t *testing.T) {
+	for n, want := range map[int]int{999: 999, 1000: 1000, 1001: 1000} {
+		if got := mailbox.Validate([]byte("[1" + strings.Repeat(",1", n-1) + "]")); len(got) != want {
+			t.Errorf("%d of %d", len(got), n)
+		}
+	}
+}
+
+// TestMigrateNothing: a second migration has nothing to do, and a team that is no directory is an
+// error.
+func TestMigrateNothing(t *testing.T) {
+	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "]"})
+	for range 2 {
+		if changed, err := b.Migrate(t.Context(), mailbox.Array, mailbox.Options{}); changed || err != nil {
+			t.Errorf("to what it is: %v, %v", changed, err)
+		}
+	}
+	changed, err := b.Migrate(t.Context(), mailbox.JSONL, mailbox.Options{})
+	if !changed || err != nil {
+		t.Errorf("%v, %v", changed, err)
+	}
+	if changed, err := b.Migrate(t.Context(), mailbox.JSONL, mailbox.Options{}); changed || err != nil {
+		t.Errorf("again: %v, %v", changed, err)
+	}
+	for what, dir := range map[string]string{"none": filepath.Join(b.Team, "none"), "a file": filepath.Join(b.Team, "mailbox", "bob.jsonl")} {
+		if changed, err := (mailbox.Boxes{Team: dir}).Migrate(t.Context(), mailbox.Array, mailbox.Options{}); changed || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v, %v", what, changed, err)
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package record_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle"
+	"waggle/policy"
+	"waggle/record"
+)
+
+func rule(s string) policy.Rule { return policy.MustRules(s)[0] }
+
+func at(d time.Duration) *time.Time { t := start.Add(d); return &t }
+
+// scopes has rules and hosts for every member, for one and for another, with and without an end.
+func scopes() record.PolicySet {
+	return record.PolicySet{
+		Policy: policy.Policy{Version: 4, Allow: policy.MustRules("Read"), Deny: policy.MustRules("Bash(dd:*)")},
+		Rules: []record.Scoped{
+			{Rule: rule("Bash(ls:*)")},
+			{Rule: rule("Bash(cp:*)"), Instance: "ada"},
+			{Rule: rule("Bash(mv:*)"), Instance: "bob"},
+			{Rule: rule("Bash(go:*)"), Instance: "ada", Until: at(1)},
+			{Rule: rule("Bash(rm:*)"), Instance: "ada", Deny: true, Until: at(0)},
+			{Rule: rule("Bash(nc:*)"), Instance: "ada", Deny: true},
+		},
+		Hosts: []record.HostGrant{
+			{Host: "all.test"},
+			{Host: "ada.test", Port: "443", Instance: "ada"},
+			{Host: "bob.test", Instance: "bob"},
+			{Host: "soon.test", Instance: "ada", Until: at(1)},
+			{Host: "past.test", Instance: "ada", Until: at(0)},
+			{Host: "no.test", Instance: "ada", Deny: true},
+		},
+	}
+}
+
+func texts[T interface{ String() string }](list []T) (out []string) {
+	for _, x := range list {
+		out = append(out, x.String())
+	}
+	return out
+}
+
+// TestFor: a rule holds for its member, or for every member, and until its time has come; the rules
+// of the policy stay as they are.
+func TestFor(t *testing.T) {
+	set := scopes()
+	for who, want := range map[record.Instance][2]string{
+		"ada": {"Read Bash(ls:*) Bash(cp:*) Bash(go:*)", "Bash(dd:*) Bash(nc:*)"},
+		"bob": {"Read Bash(ls:*) Bash(mv:*)", "Bash(dd:*)"},
+		"":    {"Read Bash(ls:*)", "Bash(dd:*)"},
+	} {
+		p := set.For(who, start)
+		if got := [2]string{strings.Join(texts(p.Allow), " "), strings.Join(texts(p.Deny), " ")}; got != want || p.Version != 4 {
+			t.Errorf("%q: %q, want %q", who, got, want)
+		}
+	}
+	if d := cmp.Diff(scopes(), set); d != "" {
+		t.Errorf("the set has changed: %s", d)
+	}
+	for until, want := range map[*time.Time]bool{nil: false, at(1): false, at(0): true, at(-1): true} {
+		if got := record.Past(until, start); got != want {
+			t.Errorf("%v is past: %v", until, got)
+		}
+	}
+}
+
+// TestHostsFor: the same for hosts.
+func TestHostsFor(t *testing.T) {
+	set := scopes()
+	for who, want := range map[record.Instance]string{
+		"ada": "net all.test, net ada.test:443, net soon.test, net no.test",
+		"bob": "net all.test, net bob.test",
+		"":    "net all.test",
+	} {
+		if got := strings.Join(texts(set.HostsFor(who, start)), ", "); got != want {
+			t.Errorf("%q: %s, want %s", who, got, want)
+		}
+	}
+	if d := cmp.Diff(scopes(), set); d != "" {
+		t.Errorf("the set has changed: %s", d)
+	}
+	if got := (record.HostGrant{Host: "::1", Port: "80"}).String(); got != "net [::1]:80" {
+		t.Error(got)
+	}
+}
+
+// TestOwn: what a member's own rules allow is named as an answer names it.
+func TestOwn(t *testing.T) {
+	set := scopes()
+	for who, want := range map[record.Instance]string{
+		"ada": "allow Bash(cp:*), allow Bash(go:*), allow net ada.test:443, allow net soon.test",
+		"bob": "allow Bash(mv:*), allow net bob.test",
+		"eve": "",
+	} {
+		if got := strings.Join(set.Own(who, start), ", "); got != want {
+			t.Errorf("%s: %s, want %s", who, got, want)
+		}
+		if got := set.HasOwn(who); got != (want != "") {
+			t.Errorf("%s has rules of its own: %v", who, got)
+		}
+	}
+	rules, hosts := set, set
+	rules.Hosts, hosts.Rules = nil, nil
+	if !rules.HasOwn("ada") || !hosts.HasOwn("ada") {
+		t.Error("a rule alone, or a host alone")
+	}
+	set.Rules, set.Hosts = set.Rules[4:], set.Hosts[5:]
+	if set.HasOwn("ada") {
+		t.Error("what is denied is no rule that a member was given")
+	}
+}
+
+// TestDeciderOf: the operator decides where the policy does not say.
+func TestDeciderOf(t *testing.T) {
+	set := record.PolicySet{Decide: record.Deciders{policy.GatePlan: policy.DecideAuto}}
+	for g, want := range map[policy.Gate]policy.Decider{policy.GatePlan: policy.DecideAuto, policy.GateTool: policy.DecideOperator, policy.GateNetwork: policy.DecideOperator} {
+		if got := set.DeciderOf(g); got != want {
+			t.Errorf("%s: %s, want %s", g, got, want)
+		}
+	}
+}
+
+// TestJudgeHost: a denial is first, no mode opens the network, a grant holds for its port and its
+// member, and what is no plain host is asked.
+func TestJudgeHost(t *testing.T) {
+	set := scopes()
+	set.Hosts = append(set.Hosts,
+		record.HostGrant{Host: "*.wide.test", Instance: "ada"},
+		record.HostGrant{Host: "bad.wide.test", Instance: "ada", Deny: true},
+		record.HostGrant{Host: "port.test", Port: "80", Deny: true},
+		record.HostGrant{Host: "both.test", Deny: true}, record.HostGrant{Host: "both.test"})
+	set.Policy.Allow = policy.MustRules("WebFetch(domain:rule.test)")
+	set.Policy.Deny = policy.MustRules("WebFetch(domain:never.test)")
+	for _, mode := range []policy.Mode{policy.ModeDefault, policy.ModePlan, policy.ModeBypassPermissions, policy.ModeAcceptEdits} {
+		for _, c := range []struct {
+			who        record.Instance
+			host, port string
+			want       policy.Decision
+			rule       string
+		}{
+			{"ada", "all.test", "", policy.Allow, "allow net all.test"},
+			{"ada", "all.test", "1", policy.Allow, "allow net all.test"},
+			{"ada", "ada.test", "443", policy.Allow, "allow net ada.test:443"},
+			{"ada", "ada.test", "80", policy.Ask, ""},
+			{"ada", "ada.test", "", policy.Ask, ""},
+			{"bob", "ada.test", "443", policy.Ask, ""},
+			{"ada", "a.wide.test", "", policy.Allow, "allow net *.wide.test"},
+			{"ada", "bad.wide.test", "", policy.Deny, "deny net bad.wide.test"},
+			{"bob", "port.test", "80", policy.Deny, "deny net port.test:80"},
+			{"bob", "port.test", "81", policy.Ask, ""},
+			{"bob", "both.test", "", policy.Deny, "deny net both.test"},
+			{"ada", "soon.test", "", policy.Allow, "allow net soon.test"},
+			{"ada", "past.test", "", policy.Ask, ""},
+			{"ada", "rule.test", "", policy.Allow, "allow WebFetch(domain:rule.test)"},
+			{"ada", "never.test", "", policy.Deny, "deny WebFetch(domain:never.test)"},
+			{"ada", "unknown.test", "", policy.Ask, ""},
+		} {
+			v := set.Judge(c.who, mode, waggle.KindSandboxPermissionRequest, record.Ask{Host: c.host, Port: c.port}, start)
+			want, rule := c.want, c.rule
+			if mode == policy.ModePlan && rule == "" { // no rule: see below
+				rule = v.Rule
+			}
+			if mode == policy.ModePlan && want == policy.Allow { // a member that plans asks for the network
+				want, rule = policy.Ask, v.Rule
+			}
+			if v.Decision != want || rule != "" && v.Rule != rule || v.Why == "" {
+				t.Errorf("%s, %s for %s: %+v, want %s by %q", mode, c.host+":"+c.port, c.who, v, want, rule)
+			}
+		}
+	}
+	set.Policy.Allow = policy.MustRules("WebFetch")
+	for h, want := range map[string]policy.Decision{"a.test": policy.Allow, "a.test/x": policy.Ask, "": policy.Ask, "a b": policy.Ask} {
+		v := set.Judge("ada", policy.ModeDefault, waggle.KindSandboxPermissionRequest, record.Ask{Host: h}, start)
+		if v.Decision != want {
+			t.Errorf("%q: %+v, want %s", h, v, want)
+		}
+	}
+	for _, kind := range []waggle.Kind{plan, waggle.KindText} {
+		set.Policy.Mode = policy.ModeBypassPermissions
+		if v := set.Judge("ada", policy.ModeBypassPermissions, kind, record.Ask{}, start); v.Decision != policy.Ask {
+			t.Errorf("%s: %+v", kind, v)
+		}
+	}
+}
+
+// TestCeilingOfLinks: a rule that the ceiling covers as text allows nothing where a link leads out
+// of what the ceiling allows; a mode that never asks denies it.
+func TestCeilingOfLinks(t *testing.T) {
+	set := record.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Read(/w/link/**)")}, Ceiling: &record.Ceiling{File: "c", Allow: policy.MustRules("Read(/w/**)")}}
+	ask := record.Ask{N: 2, Tool: "Read", Input: `{"file_path":"/w/link/a"}`, Cwd: "/x", Bound: record.Bound{
+		Paths: []record.RealPath{{Spelled: "/x", Real: "/x"}, {Spelled: "/w", Real: "/w"}, {Spelled: "/w/link", Real: "/etc"}, {Spelled: "/w/link/a", Real: "/etc/a"}}}}
+	for mode, want := range map[policy.Mode]policy.Decision{policy.ModeDefault: policy.Ask, policy.ModeDontAsk: policy.Deny, policy.ModeSafe: policy.Ask} {
+		v := set.Judge("i", mode, tool, ask, start)
+		if v.Decision != want || !strings.HasPrefix(v.Rule, "ceiling, ") || v.Why == "" {
+			t.Errorf("%s: %+v, want %s", mode, v, want)
+		}
+	}
+	set.Ceiling.Allow = append(set.Ceiling.Allow, rule("Read"))
+	if v := set.Judge("i", policy.ModeDefault, tool, ask, start); v.Decision != policy.Allow || strings.Contains(v.Rule, "ceiling") {
+		t.Errorf("under a ceiling that allows both: %+v", v)
+	}
+}
+
+// TestCheckCeiling: a version may not ask for more than its ceiling allows, but for what the
+// version before it asked for already.
+func TestCheckCeiling(t *testing.T) {
+	c := &record.Ceiling{File: "/home/c.yaml", Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Bash(go:*)"), Deny: policy.MustRules("Write")}
+	set := func(mode policy.Mode, rules ...string) record.PolicySet {
+		return record.PolicySet{Policy: policy.Policy{Mode: mode, Allow: policy.MustRules(rules...)}, Ceiling: c,
+			Rules: []record.Scoped{{Rule: rule("Bash(nc:*)"), Deny: true}}}
+	}
+	if err := set(policy.ModeDefault, "Bash(go:*)", "Bash(go test:*)").CheckCeiling(record.PolicySet{}); err != nil {
+		t.Error(err)
+	}
+	wide := set(policy.ModeBypassPermissions, "Bash(go:*)", "Bash(git:*)", "Write", "Write(a)")
+	want := []string{"mode bypassPermissions", "allow Bash(git:*)", "allow Write", "allow Write(a)"}
+	if d := cmp.Diff(want, wide.Cut()); d != "" {
+		t.Error(d)
+	}
+	var over *record.CeilingError
+	err := wide.CheckCeiling(record.PolicySet{})
+	if !errors.As(err, &over) || !slices.Equal(over.Over, want) || over.Ceiling != c {
+		t.Errorf("%v", err)
+	}
+	if want := "mode bypassPermissions, allow Bash(git:*), allow Write, allow Write(a): beyond the ceiling in /home/c.yaml (widest mode acceptEdits)"; err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := wide.CheckCeiling(wide); err != nil {
+		t.Errorf("what was there before: %v", err)
+	}
+	if err := wide.CheckCeiling(set(policy.ModeBypassPermissions, "Bash(git:*)", "Write")); !errors.As(err, &over) || !slices.Equal(over.Over, want[3:]) {
+		t.Errorf("one more rule: %v", err)
+	}
+	learned := set(policy.ModeDefault)
+	learned.Rules = append(learned.Rules, record.Scoped{Rule: rule("Bash(git:*)"), Instance: "i"})
+	if err := learned.CheckCeiling(set(policy.ModeDefault)); !errors.As(err, &over) || !slices.Equal(over.Over, want[1:2]) {
+		t.Errorf("a learned rule: %v", err)
+	}
+	for _, none := range []*record.Ceiling{nil, {File: "f"}} {
+		wide.Ceiling = none
+		if err := wide.CheckCeiling(record.PolicySet{}); err != nil || none.Bounds() || wide.Cut() != nil {
+			t.Errorf("no limit: %v, %v", err, wide.Cut())
+		}
+	}
+	if err := (&record.CeilingError{Ceiling: &record.Ceiling{File: "f"}, Over: []string{"a"}}); err.Error() != "a: beyond the ceiling in f" {
+		t.Error(err)
+	}
+}
+
+// TestCeilings: what limits, which mode is the widest, and which two are the same.
+func TestCeilings(t *testing.T) {
+	rules := policy.MustRules("Bash")
+	for _, c := range []struct {
+		c      *record.Ceiling
+		bounds bool
+		widest policy.Mode
+		of     policy.Mode // acceptEdits under it
+	}{
+		{nil, false, "", policy.ModeAcceptEdits},
+		{&record.Ceiling{File: "f", SHA256: "s"}, false, "", policy.ModeAcceptEdits},
+		{&record.Ceiling{Mode: policy.ModePlan}, true, policy.ModePlan, policy.ModePlan},
+		{&record.Ceiling{Mode: policy.ModeBypassPermissions}, true, policy.ModeBypassPermissions, policy.ModeAcceptEdits},
+		{&record.Ceiling{Allow: []policy.Rule{}}, true, policy.ModeDefault, policy.ModeDefault},
+		{&record.Ceiling{Mode: policy.ModeAcceptEdits, Allow: rules}, true, policy.ModeAcceptEdits, policy.ModeAcceptEdits},
+		{&record.Ceiling{Deny: rules}, true, "", policy.ModeAcceptEdits},
+	} {
+		if got := c.c.Bounds(); got != c.bounds {
+			t.Errorf("%+v bounds: %v", c.c, got)
+		}
+		if got := c.c.Widest(); got != c.widest {
+			t.Errorf("%+v: widest %q", c.c, got)
+		}
+		if got := c.c.Meet(policy.ModeAcceptEdits); got != c.of {
+			t.Errorf("%+v: acceptEdits is %q", c.c, got)
+		}
+	}
+	if m := (&record.Ceiling{Mode: policy.ModePlan}).Meet(""); m != policy.ModePlan {
+		t.Errorf("no mode under plan is %q", m)
+	}
+	if m := (&record.Ceiling{Deny: rules}).Meet(""); m != "" {
+		t.Errorf("no mode without a widest is %q", m)
+	}
+	base := record.Ceiling{File: "f", SHA256: "s", Mode: policy.ModePlan, Allow: rules, Deny: rules}
+	var none *record.Ceiling
+	if !none.Same(nil) || none.Same(&base) || base.Same(nil) {
+		t.Error("no ceiling is the same as none, and as no other")
+	}
+	if other := base; !base.Same(&other) {
+		t.Error("a copy is another")
+	}
+	for what, change := range map[string]func(*record.Ceiling){
+		"file": func(c *record.Ceiling) { c.File = "g" }, "sum": func(c *record.Ceiling) { c.SHA256 = "t" }, "mode": func(c *record.Ceiling) { c.Mode = "" },
+		"allow": func(c *record.Ceiling) { c.Allow = policy.MustRules("Read") }, "no allow": func(c *record.Ceiling) { c.Allow = nil },
+		"deny": func(c *record.Ceiling) { c.Deny = nil },
+	} {
+		other := base
+		if change(&other); base.Same(&other) || other.Same(&base) {
+			t.Errorf("another %s is the same", what)
+		}
+	}
+	empty, nothing := base, base
+	if empty.Allow, nothing.Allow = []policy.Rule{}, nil; empty.Same(&nothing) {
+		t.Error("a list that allows nothing is no list")
+	}
+	if d := cmp.Diff(policy.Policy{Mode: policy.ModeDefault, Allow: rules, Deny: rules}, (&record.Ceiling{Allow: rules, Deny: rules}).Policy()); d != "" {
+		t.Error(d)
+	}
+}
