@@ -52,6 +52,7 @@ var lifeModel = map[team.LifeEvent]func(t *rapid.T, f team.Facts) team.Facts{
 // refused, a team is not deleted while members run, and after a deletion has begun only a new team
 // can follow.
 func TestLife(t *testing.T) {
+	t.Parallel()
 	walked := map[team.LifeMove]bool{}
 	var events []team.LifeEvent
 	for on := range lifeModel {
@@ -94,6 +95,7 @@ func TestLife(t *testing.T) {
 }
 
 func TestLifeRefuses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		from team.Life
 		on   team.LifeEvent
