@@ -24,6 +24,7 @@ func (p *picky) MaySetAside(kind string) bool { return kind == p.may }
 // TestSetAside: a repaired record leaves out the record that it names when the fold allows that for
 // records of that kind. Otherwise the journal is broken.
 func TestSetAside(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	j, err := d.Open(journal.Leader, nil, quick)
 	must(t, err)

@@ -16,6 +16,7 @@ import (
 // TestFlip changes every byte of a journal in three ways, or in the usual size a sample
 // of them: each change is found, and found in its line.
 func TestFlip(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	s := newSample(t, 9)
 	future := 0
@@ -50,6 +51,7 @@ func TestFlip(t *testing.T) {
 
 // TestNewline replaces every byte with a newline: the reader finds a bad line there.
 func TestNewline(t *testing.T) {
+	t.Parallel()
 	s := newSample(t, 5)
 	for off, c := range s.bytes {
 		if c == '\n' {
@@ -66,6 +68,7 @@ func TestNewline(t *testing.T) {
 
 // TestLines drops, doubles and moves lines.
 func TestLines(t *testing.T) {
+	t.Parallel()
 	s := newSample(t, 12)
 	n := len(s.lines)
 	try := func(what string, lines [][]byte, at int) {
@@ -109,6 +112,7 @@ func TestLines(t *testing.T) {
 // TestForeign: a line of another team's or another member's journal does not fit,
 // be it the first or a later one.
 func TestForeign(t *testing.T) {
+	t.Parallel()
 	s := newSample(t, 4)
 	for name, d := range map[string]journal.Dir{"team": {Path: s.dir.Path, UID: "other"}, "name": s.dir} {
 		other := newDir(t)
@@ -136,6 +140,7 @@ func TestForeign(t *testing.T) {
 // TestFuture: a line of a newer version ends reading and appending, whatever keys it has. The lines
 // before it are folded.
 func TestFuture(t *testing.T) {
+	t.Parallel()
 	s := newSample(t, 5)
 	for _, newer := range []string{`{"v":2,"shape":"new"}`, `{"v":10}`, `{"v":2,"must":false,` + string(s.lines[0][14:len(s.lines[0])-1])} {
 		s.put(t, append(s.bytes[:len(s.bytes):len(s.bytes)], newer+"\n"...))
@@ -150,6 +155,7 @@ func TestFuture(t *testing.T) {
 
 // TestBody: a body that was changed, cut, replaced or removed is located.
 func TestBody(t *testing.T) {
+	t.Parallel()
 	s := newSample(t, 9)
 	at := s.after[4]
 	name := "bodies/" + s.recs[at].Ref.SHA256
@@ -194,6 +200,7 @@ func TestBody(t *testing.T) {
 
 // TestSegmentsMixed: missing, exchanged and cut segments.
 func TestSegmentsMixed(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	o := quick
 	o.Segment = 1500
@@ -257,6 +264,7 @@ func TestSegmentsMixed(t *testing.T) {
 // TestForged: a line with the right sum and the right prev still needs its number
 // and name.
 func TestForged(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	j, _ := open(t, d, quick)
 	journaltest.Append(t, j, someone, journaltest.Note(1))
@@ -280,6 +288,7 @@ func TestForged(t *testing.T) {
 
 // TestEpochOnDisk: a line of an older epoch that got past Append is a break.
 func TestEpochOnDisk(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	j, _ := open(t, d, quick)
 	journaltest.Append(t, j, journal.Writer{Instance: "feed", Epoch: 2}, journaltest.Note(1))

@@ -14,6 +14,7 @@ import (
 // TestChangedBehindTheReader changes a byte in a line that an open File folded earlier. The next
 // append of that File finds the change and refuses.
 func TestChangedBehindTheReader(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	j, _ := open(t, d, quick)
 	for i := range 5 {
@@ -44,6 +45,7 @@ func TestChangedBehindTheReader(t *testing.T) {
 // TestChangedDuringFlush changes a byte of an earlier line while an append is being flushed. The
 // File that appended finds the change with its next reading.
 func TestChangedDuringFlush(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	change := false
 	o := quick

@@ -9,6 +9,7 @@ import (
 )
 
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	journaltest.Run(t, func(t *testing.T, name journal.Name, now func() time.Time) journaltest.Handle {
 		m := journal.NewMemory(uid, name, now)
 		return func(fold journal.Fold) journal.Journal { return m.Open(fold) }

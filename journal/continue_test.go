@@ -15,6 +15,7 @@ import (
 // TestContinue breaks a journal of several segments in every way and continues it. The result is
 // whole, begins with the records before the break, and the old journal is kept.
 func TestContinue(t *testing.T) {
+	t.Parallel()
 	damage := map[string]struct {
 		harm   func(t *testing.T, d journal.Dir)
 		prefix journal.Seq
@@ -89,6 +90,7 @@ func TestContinue(t *testing.T) {
 // TestContinueCutShort interrupts Continue after each file that it changes: the journal is then
 // broken or continued, and never only shorter.
 func TestContinueCutShort(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	o := quick
 	o.Segment = 400
@@ -120,6 +122,7 @@ func TestContinueCutShort(t *testing.T) {
 
 // TestContinueChanged: Continue refuses to cut lines that were appended after FindBreak.
 func TestContinueChanged(t *testing.T) {
+	t.Parallel()
 	s := newSample(t, 6)
 	s.put(t, flipped(s.bytes, s.ends[3]+10))
 	b, err := s.dir.FindBreak(journal.Leader, &redo{}, quick)

@@ -18,6 +18,7 @@ import (
 // complete appends fold, the next append records the rest as cut. Bytes near the end of a
 // line are tried in every size, a sample of the others but in soak.
 func TestCut(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	s := newSample(t, 22) // 30 lines
 	if len(s.lines) < 26 {
@@ -88,6 +89,7 @@ func repaired(t tester, d journal.Dir, r journal.Record, cut []byte) {
 
 // TestCutAndRefused: the journal records a cut even when propose refuses or drafts nothing.
 func TestCutAndRefused(t *testing.T) {
+	t.Parallel()
 	for _, no := range []error{nil, os.ErrPermission} {
 		s := newSample(t, 3)
 		off := len(s.bytes) - 1
@@ -109,6 +111,7 @@ func TestCutAndRefused(t *testing.T) {
 // TestDiedBeforeLine: a body whose line was never written, and the temporary file of a body, do not
 // disturb later appends.
 func TestDiedBeforeLine(t *testing.T) {
+	t.Parallel()
 	s := newSample(t, 11) // the large body is the 6th append
 	for _, tail := range [][]byte{nil, s.bytes[s.ends[5] : s.ends[5]+40]} {
 		s.put(t, append(s.bytes[:s.ends[5]:s.ends[5]], tail...))
@@ -130,6 +133,7 @@ func TestDiedBeforeLine(t *testing.T) {
 // TestGrowing feeds a journal to a reader in pieces of any size. The reader folds each append when
 // its last byte arrives, and never reports a break.
 func TestGrowing(t *testing.T) {
+	t.Parallel()
 	s := newSample(t, 30)
 	rapid.Check(t, func(t *rapid.T) {
 		must(t, os.WriteFile(segment(s.dir, 1), nil, 0o600))

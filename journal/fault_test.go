@@ -87,6 +87,7 @@ var faultModes = map[string][]string{
 // tried. An append that is whole and not flushed stays and is flushed again; its writer folds
 // nothing before the flush has worked.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	large := journal.Draft{Kind: "large", Body: strings.Repeat("large ", 2000)}
 	for name, tt := range map[string]struct {
@@ -205,6 +206,7 @@ func TestFaults(t *testing.T) {
 // TestUnflushed: an append that a reader has folded is not taken back when its flush fails. Its
 // writer continues once the flush works; the reader is not interrupted.
 func TestUnflushed(t *testing.T) {
+	t.Parallel()
 	for _, next := range []int{0, 1, 2} {
 		d := newDir(t)
 		j0, _ := open(t, d, quick)
@@ -248,6 +250,7 @@ func TestUnflushed(t *testing.T) {
 // TestFlushAwaited: an append whose flush works after some tries succeeds, even when others
 // appended in between. Its records are folded once, in their order.
 func TestFlushAwaited(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	j0, _ := open(t, d, quick)
 	journaltest.Append(t, j0, someone, journaltest.Note(0))
@@ -282,6 +285,7 @@ func TestFlushAwaited(t *testing.T) {
 // TestUnflushedIsGone: an append fails when another program removes its lines before the flush
 // worked.
 func TestUnflushedIsGone(t *testing.T) {
+	t.Parallel()
 	for _, gone := range []int{1, 3, 6} {
 		d := newDir(t)
 		j0, _ := open(t, d, quick)
@@ -305,6 +309,7 @@ func TestUnflushedIsGone(t *testing.T) {
 // TestTakenBack: a reader notices that another program cut off lines which it has folded, whatever
 // was appended since, and refuses to continue.
 func TestTakenBack(t *testing.T) {
+	t.Parallel()
 	for _, next := range []int{0, 1, 2} {
 		d := newDir(t)
 		j0, _ := open(t, d, quick)
@@ -337,6 +342,7 @@ func TestTakenBack(t *testing.T) {
 // TestRollRefused: an append that would have begun a new segment and is refused
 // leaves everything as it is.
 func TestRollRefused(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	o := quick
 	o.Segment = 100
@@ -352,6 +358,7 @@ func TestRollRefused(t *testing.T) {
 
 // TestBodyCannotBeStored: an append writes no line when its body cannot be stored.
 func TestBodyCannotBeStored(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	j, fold := open(t, d, quick)
 	journaltest.Append(t, j, someone, journaltest.Note(0))

@@ -75,6 +75,7 @@ func slowly(o journal.Options, rnd *rand.Rand) journal.Options {
 // segments. At every moment a reader's fold is a prefix of the writer's that ends with a whole
 // append, and no read reports a break.
 func TestFollow(t *testing.T) {
+	t.Parallel()
 	appends := testenv.Scale(100, 5000)
 	d := newDir(t)
 	rnd := rand.New(rand.NewPCG(1, 2))

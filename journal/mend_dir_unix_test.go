@@ -16,6 +16,7 @@ import (
 // TestBreakStaysInOpenDirectory: a broken journal whose lines are whole again is not read
 // on before a pause is over, nor while others may write its directory.
 func TestBreakStaysInOpenDirectory(t *testing.T) {
+	t.Parallel()
 	now := fixed()
 	o := journal.Options{Now: func() time.Time { return now }, Sync: noSync}
 	d := newDir(t)

@@ -29,6 +29,7 @@ var _ journal.Tentative = (*redo)(nil)
 // everything while it is broken, keep their folds, and continue afterwards without being opened
 // again.
 func TestBreakUndone(t *testing.T) {
+	t.Parallel()
 	damage := map[string]func(t *testing.T, path string, b []byte){
 		"a byte":    func(t *testing.T, path string, b []byte) { write(t, path, flipped(b, len(b)/3)) },
 		"shorter":   func(t *testing.T, path string, b []byte) { write(t, path, b[:len(b)/2]) },
@@ -90,6 +91,7 @@ func TestBreakUndone(t *testing.T) {
 // TestBreakNotUndone replaces a broken journal with another journal of the same team: a File that
 // has read the first one folds nothing of it.
 func TestBreakNotUndone(t *testing.T) {
+	t.Parallel()
 	for name, other := range map[string]int{"shorter": 3, "as long": 6, "longer": 9} {
 		t.Run(name, func(t *testing.T) {
 			now := fixed()
@@ -123,6 +125,7 @@ func TestBreakNotUndone(t *testing.T) {
 
 // TestBreakGone: a break is final when the directory of the team's journals was removed.
 func TestBreakGone(t *testing.T) {
+	t.Parallel()
 	now := fixed()
 	o := journal.Options{Now: func() time.Time { return now }, Sync: noSync}
 	d := newDir(t)

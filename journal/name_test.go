@@ -12,6 +12,7 @@ import (
 // TestNameLimits: a journal's name is not a path: Open and Salvage refuse names that leave the
 // directory. The longest name has 64 bytes.
 func TestNameLimits(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	_, err := d.Open("member-1", nil, quick)
 	must(t, err)

@@ -17,6 +17,7 @@ import (
 // TestGone: a journal whose directory is removed while it is open is broken, and
 // its directory is not made again.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"leader", "."} {
 		d := newDir(t)
 		j, _ := open(t, d, quick)
@@ -35,6 +36,7 @@ func TestGone(t *testing.T) {
 
 // TestReplaced: another file in place of the one that was read, and a shorter one.
 func TestReplaced(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(s sample, path string) error{
 		"shorter": func(s sample, path string) error { return os.Truncate(path, int64(s.ends[3])) },
 		"a piece shorter": func(s sample, path string) error {
@@ -70,6 +72,7 @@ func TestReplaced(t *testing.T) {
 
 // TestNames keeps journals within their directory.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	for _, bad := range []journal.Name{"", ".", "..", "a/b", `a\b`, "A", "-a", "a.b", journal.Name(strings.Repeat("a", 65))} {
 		if _, err := d.Open(bad, nil, journal.Options{}); err == nil {
@@ -93,6 +96,7 @@ func TestNames(t *testing.T) {
 
 // TestLocked: an append that cannot take the lock fails and does not call propose.
 func TestLocked(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	o := quick
 	o.Deadline = 1

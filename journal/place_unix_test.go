@@ -46,6 +46,7 @@ func TestPrivate(t *testing.T) {
 
 // TestUntrusted refuses links, pipes, and what others can write.
 func TestUntrusted(t *testing.T) {
+	t.Parallel()
 	link := func(path string) error {
 		return errors.Join(os.Rename(path, path+".real"), os.Symlink(path+".real", path))
 	}
@@ -85,6 +86,7 @@ func TestUntrusted(t *testing.T) {
 // TestUntrustedNew: an append follows no link that was put at a file's path. What is at the lock's
 // path is set aside and the lock is made again.
 func TestUntrustedNew(t *testing.T) {
+	t.Parallel()
 	o := quick
 	o.Segment = 100
 	for _, name := range []string{"00000001.jsonl", "00000002.jsonl", "lock"} {

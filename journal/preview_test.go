@@ -12,6 +12,7 @@ import (
 // TestPreview: records appended to a preview are folded after those of the journal and not written.
 // The journal's next call folds only the records on disk.
 func TestPreview(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	fold := &redo{}
 	j, err := d.Open(journal.Leader, fold, quick)
@@ -45,6 +46,7 @@ func TestPreview(t *testing.T) {
 // TestPreviewRefuses: Preview refuses appends for a fold that cannot be reset and for a writer with
 // an older epoch.
 func TestPreviewRefuses(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	draft := func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "one"}}, nil }
 	j, fold := open(t, d, quick)

@@ -57,6 +57,7 @@ func scan(line, format string, v any) bool { n, _ := fmt.Sscanf(line, format, v)
 // missing, no append fails because of another, and a follower never reads a break or a part of an
 // append.
 func TestProcesses(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	const processes = 6
 	keys, kills := testenv.Scale(20, 1200), testenv.Scale(10, 600)

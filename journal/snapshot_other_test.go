@@ -12,6 +12,7 @@ import (
 // are as long and stand where these do, is not used: the line that it was taken behind is
 // another.
 func TestSnapshotOfOtherLines(t *testing.T) {
+	t.Parallel()
 	o := quick
 	o.SnapshotAfter = 3
 	o.Now = fixed

@@ -14,6 +14,7 @@ import (
 // TestSnapshotOfNoLine: a snapshot that names no line of the journal, under a sum that
 // fits, is not used; no memory is taken for what it names.
 func TestSnapshotOfNoLine(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	o := quick
 	o.SnapshotAfter = 3

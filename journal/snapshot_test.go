@@ -76,6 +76,7 @@ func openTally(t *testing.T, d journal.Dir, f *tally, o journal.Options) *journa
 // TestSnapshot: Open saves a snapshot after it had to read many lines. The next Open reads only the
 // later lines and has the same result.
 func TestSnapshot(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	o := quick
 	o.Segment, o.SnapshotAfter = 2000, 20
@@ -141,6 +142,7 @@ var someoneElse = journal.Writer{Operator: true, PID: 2}
 // lines that are not there is not used, and removed. The usual size tries a sample of its
 // bytes.
 func TestSnapshotUnfit(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	d := newDir(t)
 	o := quick
@@ -205,6 +207,7 @@ func TestSnapshotUnfit(t *testing.T) {
 // TestSnapshotOfAnotherFold: the state of a fold of another version or of other types is not
 // restored, whatever its file's name, and the file is removed.
 func TestSnapshotOfAnotherFold(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	o := quick
 	o.SnapshotAfter = 3
@@ -237,6 +240,7 @@ func TestSnapshotOfAnotherFold(t *testing.T) {
 
 // TestSnapshotHides: only a reader that ignores the snapshot checks the lines before it.
 func TestSnapshotHides(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	o := quick
 	o.SnapshotAfter = 3

@@ -11,6 +11,7 @@ import (
 // TestTornWhileRead: a reader without the lock reads an append without its newline and then the
 // newline of the append that replaced it. It folds only lines that were once whole in the file.
 func TestTornWhileRead(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	j, seen := open(t, d, journal.Options{})
 	failed := journal.Line(1, journal.Genesis(d.UID, journal.Leader), someone, "part", `{"append":1}`)

@@ -9,6 +9,7 @@ import (
 // TestWhole: who asks for the whole journal folds it from its first line, whatever
 // snapshot lies beside it, and leaves one that the next opening uses.
 func TestWhole(t *testing.T) {
+	t.Parallel()
 	d := newDir(t)
 	o := quick
 	o.SnapshotAfter = 3

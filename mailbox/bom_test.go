@@ -10,6 +10,7 @@ import (
 
 // The first change of a file removes its byte order mark: strict programs cannot read it.
 func TestMarkingDropsTheByteOrderMark(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "bob.json")
 	const entry = `{"from":"ann","text":"hi","timestamp":"2026-11-20T18:15:43.000Z","read":false}`

@@ -45,6 +45,7 @@ func migrate(t testing.TB, b mailbox.Boxes, to mailbox.Layout, o mailbox.Options
 }
 
 func TestLocatedConformance(t *testing.T) {
+	t.Parallel()
 	mailboxtest.Run(t, func(t *testing.T, o mailbox.Options) mailbox.Store {
 		b := team(t, nil)
 		b.Retention = o.Retention
@@ -54,6 +55,7 @@ func TestLocatedConformance(t *testing.T) {
 
 // The mailbox is the file that exists; a new one gets the lead's layout.
 func TestLocated(t *testing.T) {
+	t.Parallel()
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "mailbox/bob.jsonl": line("a") + "\n"})
 	bob, ann := openIn(t, b, "bob", mailbox.Options{}), openIn(t, b, "ann", mailbox.Options{})
 	must(t, bob.Append(t.Context(), text("b")))
@@ -80,6 +82,7 @@ func TestLocated(t *testing.T) {
 // Messages in both layouts are an error that names the next step; a migration merges them. An empty
 // second file is reported once and changes nothing.
 func TestBothLayouts(t *testing.T) {
+	t.Parallel()
 	b := team(t, map[string]string{
 		"inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/bob.jsonl": line("x") + "\n" + e1 + "\n",
 		"inboxes/ann.json": "[]", "mailbox/ann.jsonl": line("x") + "\n",
@@ -114,6 +117,7 @@ func TestBothLayouts(t *testing.T) {
 // A migration keeps order, read flags, foreign keys, unreadable entries and file modes; a torn line
 // goes to quarantine.
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	foreign := "{\"lead_sig\":\"\\u0073\",\n\t\"from\" : \"f\",\"text\":\"a  b\",\"timestamp\":\"t\",\"n\":1.0,\"read\":true}"
 	flat := `{"lead_sig":"\u0073","from":"f","text":"a  b","timestamp":"t","n":1.0,"read":true}`
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + foreign + ",null," + e1 + "," + e1 + "]"})
@@ -165,6 +169,7 @@ func TestMigrate(t *testing.T) {
 
 // A migration leaves no content in the old file.
 func TestMigrateLeavesNothing(t *testing.T) {
+	t.Parallel()
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
 	bob := openIn(t, b, "bob", mailbox.Options{})
 	for range 20 {
@@ -183,6 +188,7 @@ func TestMigrateLeavesNothing(t *testing.T) {
 // Senders and a receiver work while a team is migrated back and forth: every message arrives once,
 // in its sender's order.
 func TestMigrateUnderWay(t *testing.T) {
+	t.Parallel()
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
 	b.Retention = mailbox.Prune
 	const senders = 3
@@ -252,6 +258,7 @@ func TestMigrateUnderWay(t *testing.T) {
 // An operation follows a mailbox that is migrated again and again until the deadline of its lock,
 // and then fails with an error that says so.
 func TestMovedAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	for moves, deadline := range map[int]time.Duration{30: 0, math.MaxInt: 300 * time.Millisecond} {
 		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "]", "mailbox/x": ""})
 		array, lines := filepath.Join(b.Team, "inboxes/bob.json"), filepath.Join(b.Team, "mailbox/bob.jsonl")
@@ -285,6 +292,7 @@ func TestMovedAgainAndAgain(t *testing.T) {
 // An operation that waited for the lock of a file that was moved continues in the new file and
 // makes no second mailbox.
 func TestMovedWhileWaiting(t *testing.T) {
+	t.Parallel()
 	for _, op := range []string{"append", "mark"} {
 		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/x": ""})
 		moved := false

@@ -46,6 +46,7 @@ var broken = map[string]struct {
 // Every operation that meets a broken file keeps the readable entries and a copy of the whole file,
 // and reports it.
 func TestBrokenFiles(t *testing.T) {
+	t.Parallel()
 	for name, c := range broken {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,6 +99,7 @@ func TestBrokenFiles(t *testing.T) {
 
 // A file that is broken only while a program writes it is not repaired.
 func TestTornFileIsReadAgain(t *testing.T) {
+	t.Parallel()
 	for _, torn := range []string{"", "[" + e1[:20], "[" + e1 + ","} {
 		b, reports := boxWith(t, torn, mailbox.Options{})
 		done := make(chan struct{})
@@ -135,6 +137,7 @@ func TestTornFileIsReadAgain(t *testing.T) {
 
 // A quarantine file never overwrites a file, and the same bytes are kept once.
 func TestQuarantineIsUnique(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 18, 15, 43, 0, time.UTC)
 	b, reports := boxWith(t, "junk", mailbox.Options{Now: func() time.Time { return now }})
 	taken := b.Path() + ".corrupt-20261120T181543.000Z"
@@ -155,6 +158,7 @@ func TestQuarantineIsUnique(t *testing.T) {
 // A locked mailbox is never reported as empty, neither to a reader that must repair it nor to a
 // writer.
 func TestLockedIsAnError(t *testing.T) {
+	t.Parallel()
 	b, reports := boxWith(t, "[", mailbox.Options{Deadline: 30 * time.Millisecond})
 	must(t, os.Mkdir(b.Path()+".lock", 0o755))
 	_, err1 := b.Entries(t.Context())
@@ -177,6 +181,7 @@ func TestLockedIsAnError(t *testing.T) {
 
 // Without a copy in quarantine a file is not repaired.
 func TestNoRepairWithoutQuarantine(t *testing.T) {
+	t.Parallel()
 	b, _ := boxWith(t, "junk", mailbox.Options{})
 	dir := filepath.Dir(b.Path())
 	o := mailbox.Options{Hook: func(s string) {
@@ -197,6 +202,7 @@ func TestNoRepairWithoutQuarantine(t *testing.T) {
 }
 
 func TestBombs(t *testing.T) {
+	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)
 	b, reports := boxWith(t, "["+deep+","+e1+","+strings.Repeat("[", 50_000)+strings.Repeat("]", 50_000)+"]", mailbox.Options{})
 	wantTexts(t, unreadOf(t, b), "!", "1", "!")
@@ -232,6 +238,7 @@ func TestBombs(t *testing.T) {
 // Links, FIFOs and directories at the path of a mailbox are refused, and the target of a link is
 // not touched.
 func TestPlantedLink(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	target := filepath.Join(t.TempDir(), "target")
 	put(t, target, "["+e1+"]")
@@ -253,6 +260,7 @@ func TestPlantedLink(t *testing.T) {
 // When another program changes the file between the read and the write of an append, the file has
 // both changes afterwards.
 func TestForeignChangeMeanwhile(t *testing.T) {
+	t.Parallel()
 	change := map[string]func(path, content string) error{
 		"mv": func(path, content string) error {
 			tmp := path + ".foreign"

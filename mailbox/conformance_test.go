@@ -12,6 +12,7 @@ var layouts = []mailbox.Layout{mailbox.Array, mailbox.JSONL}
 var tiers = []mailbox.Tier{mailbox.TierExchange, mailbox.TierRename}
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		mailboxtest.Run(t, func(t *testing.T, o mailbox.Options) mailbox.Store { return mailbox.NewMemory(o) })
 	})

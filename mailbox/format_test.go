@@ -24,6 +24,7 @@ const (
 
 // An append keeps the bytes of the file as they are, whatever their formatting.
 func TestAppendBytes(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct{ old, want string }{
 		"empty":                {"[]", begin + ours + end},
 		"blank":                {"[ ]", begin + ours + end},
@@ -67,6 +68,7 @@ func TestAppendBytes(t *testing.T) {
 
 // New content has the bytes of JSON.stringify(x, null, 2), and no newline behind.
 func TestNewFileBytes(t *testing.T) {
+	t.Parallel()
 	b := openBox(t, filepath.Join(t.TempDir(), "inboxes"), mailbox.Options{})
 	must(t, b.Append(t.Context(), mailboxtest.Message(1), mailboxtest.Message(2)))
 	got := get(t, b.Path())
@@ -90,6 +92,7 @@ func TestNewFileBytes(t *testing.T) {
 }
 
 func TestMarkBytes(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		old       string
 		retention mailbox.Retention
@@ -148,6 +151,7 @@ func TestMarkBytes(t *testing.T) {
 }
 
 func TestUnreadIsWhatIsNotTrue(t *testing.T) {
+	t.Parallel()
 	b, _ := boxWith(t, `[{"from":"a","text":"missing","timestamp":"t"},
 		{"from":"a","text":"false","timestamp":"t","read":false},
 		{"from":"a","text":"true","timestamp":"t","read":true},
@@ -181,6 +185,7 @@ func TestUnreadIsWhatIsNotTrue(t *testing.T) {
 // An entry keeps its identity when another program rewrites the file with another formatting, order
 // of keys and escapes.
 func TestIdentityAcrossForeignRewrites(t *testing.T) {
+	t.Parallel()
 	b, _ := boxWith(t, `[{"from":"a","text":"h\u00e9","timestamp":"t","read":false,"x":1},{"from":"a","text":"2","timestamp":"t"},null,{"x": [1, 2],"read":false}]`, mailbox.Options{})
 	before := entriesOf(t, b)
 	put(t, b.Path(), "[\n {\n \"timestamp\": \"t\", \"read\": true, \"text\": \"hé\",\n\"from\": \"a\" },\n null ,{\"read\":true,\"x\":[1,2]},"+
@@ -200,6 +205,7 @@ func TestIdentityAcrossForeignRewrites(t *testing.T) {
 // Entries of equal content are counted as such however each is spelled, also by
 // who reads no more than the unread ones.
 func TestTwinsInDisguise(t *testing.T) {
+	t.Parallel()
 	spellings := []string{
 		`{"from":"a","text":"1","timestamp":"t","read":READ}`,
 		`{"from":"a","text":"1","timestamp":"\u0074","read":READ}`,
@@ -227,6 +233,7 @@ func TestTwinsInDisguise(t *testing.T) {
 
 // In the captured files every byte outside a change is kept.
 func TestCaptures(t *testing.T) {
+	t.Parallel()
 	root := os.Getenv("WAGGLE_CAPTURES")
 	if root == "" {
 		t.Skip("WAGGLE_CAPTURES is not set")
@@ -283,6 +290,7 @@ func TestCaptures(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := mailbox.Dir{Path: dir}
 	for _, f := range []string{"b.json", "a.json", "a-b.json", "team-lead.json", ".x.json.flk", "x.json.corrupt-1", "bad name.json", "1.json", "y.jsonl", ".json"} {
@@ -314,6 +322,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestCreate(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	d := mailbox.Dir{Path: filepath.Join(root, "inboxes")}
 	b, err := d.Create("tester", mailbox.Options{})
@@ -332,6 +341,7 @@ func TestCreate(t *testing.T) {
 
 // A deleted team stays deleted, also when it goes in the middle of an append.
 func TestAppendNeverRevivesATeam(t *testing.T) {
+	t.Parallel()
 	team := filepath.Join(t.TempDir(), "team")
 	b := openBox(t, filepath.Join(team, "inboxes"), mailbox.Options{})
 	if err := b.Append(t.Context(), text("x")); !errors.Is(err, fs.ErrNotExist) {

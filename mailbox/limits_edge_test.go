@@ -16,6 +16,7 @@ import (
 // TestQuarantineNames: a thousand names are tried, and a broken file whose bytes have no
 // place is left as it is.
 func TestQuarantineNames(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
 	b, _ := boxWith(t, "no mailbox", mailbox.Options{Now: func() time.Time { return now }})
 	stamp := b.Path() + ".corrupt-" + now.Format("20060102T150405.000Z")
@@ -39,6 +40,7 @@ func TestQuarantineNames(t *testing.T) {
 // TestMigrateTornForever: a mailbox that another program breaks each time its lock is
 // taken is not moved, and the migration says so.
 func TestMigrateTornForever(t *testing.T) {
+	t.Parallel()
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[]"})
 	path, tries := filepath.Join(b.Team, "inboxes", "bob.json"), 0
 	hook := func(step string) {

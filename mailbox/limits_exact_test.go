@@ -12,6 +12,7 @@ import (
 // by one is refused with both numbers and writes nothing. The size of an entry is what the
 // first refusal says.
 func TestLimitsAreExact(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 18, 15, 43, 0, time.UTC) // that of text
 	limit := func(l mailbox.Limits, entries int) (*mailbox.LimitError, int) {
 		t.Helper()

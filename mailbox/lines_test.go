@@ -37,6 +37,7 @@ func line(s string) string {
 }
 
 func TestLinesOnDisk(t *testing.T) {
+	t.Parallel()
 	b := openLayout(t, mailbox.JSONL, t.TempDir(), mailbox.Options{Retention: mailbox.Prune})
 	if filepath.Base(b.Path()) != "tester.jsonl" {
 		t.Errorf("path %s", b.Path())
@@ -67,6 +68,7 @@ func TestLinesOnDisk(t *testing.T) {
 
 // Lines of other programs are read, and keep their bytes when lines around them change.
 func TestForeignLines(t *testing.T) {
+	t.Parallel()
 	odd := `  {"lead_sig": "s","from":"f","extra":{"read":false , "n":1.50},"text":"\u0066oreign","timestamp":"t"}  `
 	crlf := line("crlf") + "\r"
 	bom := "\ufeff" + line("bom")
@@ -103,6 +105,7 @@ func TestForeignLines(t *testing.T) {
 
 // A torn last line stays last, so that its writer can complete it; nothing is appended to it.
 func TestTornLine(t *testing.T) {
+	t.Parallel()
 	whole := line("torn")
 	for cut := 1; cut < len(whole); cut++ {
 		b, reports := linesWith(t, line("a")+"\n"+whole[:cut], mailbox.Options{Retention: mailbox.Prune})
@@ -161,6 +164,7 @@ var garbage = map[string]struct {
 // Every operation that meets a line that is not JSON moves it to quarantine, reports it, and
 // changes no other line.
 func TestGarbageLines(t *testing.T) {
+	t.Parallel()
 	for name, c := range garbage {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,6 +191,7 @@ func TestGarbageLines(t *testing.T) {
 // Lines that are JSON but no messages are entries that cannot be read: they do not stop a receiver,
 // and a receiver that never marks them never loses them.
 func TestLinesThatAreNoEntries(t *testing.T) {
+	t.Parallel()
 	b, reports := linesWith(t, "null\n12\n\"x\"\n[]\n{}\n{\"from\":1}\n"+line("a")+"\n", mailbox.Options{Retention: mailbox.Prune})
 	wantTexts(t, unreadOf(t, b), "!", "!", "!", "!", "!", "!", "a")
 	must(t, b.MarkRead(t.Context(), unreadOf(t, b)[6].ID))
@@ -247,6 +252,7 @@ func FuzzLines(f *testing.F) {
 // One program fills a mailbox and another empties it: no operation tears a line, and no message
 // arrives twice.
 func TestLinesTakenWhileWritten(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	const n = 200
 	done := make(chan error, 1)

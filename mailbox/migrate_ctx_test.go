@@ -13,6 +13,7 @@ import (
 // TestMigrateInterrupted: a migration whose caller gives up while it waits for a torn
 // mailbox says so, and what it did not move is there.
 func TestMigrateInterrupted(t *testing.T) {
+	t.Parallel()
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/zed.json": "[]"})
 	path := filepath.Join(b.Team, "inboxes", "zed.json")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -115,6 +115,7 @@ func (m mover) start(t testing.TB) (killed bool) {
 // A process is killed at each step of a migration and of taking messages. Every message is there
 // once, in order; a taking is complete or has not happened; the next migration finishes.
 func TestMoverKilled(t *testing.T) {
+	t.Parallel()
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
 	b.Retention = mailbox.Prune
 	o := mailbox.Options{Deadline: 60 * time.Second}
@@ -166,6 +167,7 @@ func TestMoverKilled(t *testing.T) {
 // A process is killed at each step of a rotation. After the next rotation every message is there
 // once, in the mailbox or in the archive, and every unread one is in the mailbox.
 func TestRotationKilled(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := openBox(t, dir, mailbox.Options{Deadline: 60 * time.Second})
 	sent, kills := 0, 0

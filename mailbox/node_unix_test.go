@@ -42,6 +42,7 @@ func old(t *testing.T, path string) {
 // npm's proper-lockfile and this package exclude each other, and each takes over locks that the
 // other abandoned.
 func TestNodeLockInterop(t *testing.T) {
+	t.Parallel()
 	requireTool(t, "node")
 	b := openBox(t, t.TempDir(), mailbox.Options{Deadline: 200 * time.Millisecond})
 	must(t, b.Append(t.Context(), text("first")))

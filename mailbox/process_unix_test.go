@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", strconv.Itoa(soak(8, 500))); err != nil {
 		panic(err)
 	}
+	testenv.Overlap(8)
 	os.Exit(m.Run())
 }
 
@@ -145,6 +146,7 @@ func tally(t testing.TB, path string) (count map[string]int, twice int) {
 // proper-lockfile: no message is lost or doubled, and a reader without a lock always reads a whole
 // array that only grows.
 func TestManyProcessesLoseNothing(t *testing.T) {
+	t.Parallel()
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
 			needTier(t, tier)
@@ -277,6 +279,7 @@ func killed(t *testing.T, dir, sender string, acked int) time.Duration {
 // A writer that is killed at any moment leaves a valid file with every acknowledged message, and
 // its lock delays no other process.
 func TestKilledWriterLosesNothing(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
@@ -311,6 +314,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 
 // A writer is killed while others write: they lose no message either.
 func TestKilledAmongOthers(t *testing.T) {
+	t.Parallel()
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
 			needTier(t, tier)
@@ -374,6 +378,7 @@ func TestKilledAmongOthers(t *testing.T) {
 
 // The same at every step there is.
 func TestKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	steps := []string{
 		"queued", "flocked", "announced", "lock-made", "locked", "read", "temp-created", "temp-written",
@@ -408,6 +413,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 // A writer is stopped at each step for longer than the stale time while Node takes over its lock
 // and writes: no message of either is lost (trust §6).
 func TestStoppedWriterLosesNothing(t *testing.T) {
+	t.Parallel()
 	requireTool(t, "node")
 	needTier(t, mailbox.TierExchange)
 	steps := []string{"lock-made", "synced", "checked", "published"}

@@ -11,6 +11,7 @@ import (
 // Unread mail is one message for any agent. Reading it marks nothing; its entries are marked by
 // their ids (seed 003, attachTeammateMailbox).
 func TestReadPrompt(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	box := mailbox.NewMemory(mailbox.Options{})
 	if p, err := mailbox.ReadPrompt(ctx, box); err != nil || p.Text != "" || len(p.IDs) != 0 {

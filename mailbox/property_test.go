@@ -90,6 +90,7 @@ func fatal(t *rapid.T, err error) {
 
 // Any sequence of appends, markings and fresh openings has the model's result.
 func TestStoresFollowTheModel(t *testing.T) {
+	t.Parallel()
 	stores := map[string]func(dir string, o mailbox.Options) (mailbox.Store, error){
 		"memory": func(_ string, o mailbox.Options) (mailbox.Store, error) { return mailbox.NewMemory(o), nil },
 	}

@@ -41,6 +41,7 @@ func remaining(t testing.TB, s mailbox.Store) (numbers []string) {
 // Read entries of a large mailbox move to the archive; unread entries and read ones of equal
 // content stay.
 func TestRotate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	arch := filepath.Join(dir, "mail", "tester")
 	o := mailbox.Options{Archive: mailbox.Archive{Dir: arch, Over: 8 << 10}}
@@ -103,6 +104,7 @@ func TestRotate(t *testing.T) {
 
 // When the archive cannot be written, that is reported and no entry leaves the mailbox.
 func TestRotateFails(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "mail"), "in the way")
 	var reports []mailbox.Report

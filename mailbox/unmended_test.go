@@ -12,6 +12,7 @@ import (
 // and a report; the file does not change and no file appears beside it. A writer repairs it all the
 // same.
 func TestUnmended(t *testing.T) {
+	t.Parallel()
 	for name, c := range broken {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,6 +29,7 @@ var entryCases = []struct{ what, from, to, want string }{
 }
 
 func TestValidate(t *testing.T) {
+	t.Parallel()
 	for _, c := range entryCases {
 		entry := strings.Replace(goodEntry, c.from, c.to, 1)
 		for layout, got := range map[string][]mailbox.Problem{
@@ -68,6 +69,7 @@ func TestValidate(t *testing.T) {
 
 // TestValidateAcceptsOurs: the output of Append is valid, in every mailbox of the tests.
 func TestValidateAcceptsOurs(t *testing.T) {
+	t.Parallel()
 	dir := mailbox.Dir{Path: filepath.Join(t.TempDir(), "inboxes")}
 	box, err := dir.Open("w", mailbox.Options{})
 	if err != nil {

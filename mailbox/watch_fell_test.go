@@ -12,6 +12,7 @@ import (
 
 // TestWatchFalls: a panic in a watch ends it and is reported.
 func TestWatchFalls(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	fell := make(chan error, 1)
 	nudges, err := mailbox.Watch(t.Context(), mailbox.WatchOptions{Interval: time.Hour, Match: func(string) bool { panic("no such luck") },

@@ -26,6 +26,7 @@ func withdrawers(t *testing.T) map[string]mailbox.Store {
 
 // TestWithdraw removes unread entries, whatever the retention; read entries and all others stay.
 func TestWithdraw(t *testing.T) {
+	t.Parallel()
 	for name, box := range withdrawers(t) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
@@ -64,6 +65,7 @@ func TestWithdraw(t *testing.T) {
 
 // TestWithdrawOrRead: a reader marks and a sender withdraws; each entry goes to one of them.
 func TestWithdrawOrRead(t *testing.T) {
+	t.Parallel()
 	for name, box := range withdrawers(t) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()

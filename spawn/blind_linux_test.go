@@ -19,6 +19,7 @@ func init() { scenarios["blind"] = blind }
 // descriptor left, does not count as gone: it is waited for, its children are no orphans, and a
 // member inside it has not ended.
 func TestUninspectable(t *testing.T) {
+	t.Parallel()
 	cmd, in, _ := scenario(t, "blind")
 	_ = in.Close()
 	if err := cmd.Wait(); err != nil {

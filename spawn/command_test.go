@@ -99,6 +99,7 @@ func running(t *testing.T, c spawn.Command) (cancel func() (spawn.Exit, error)) 
 }
 
 func TestRunExit(t *testing.T) {
+	t.Parallel()
 	runs(t, helper(t, nil, spawntest.ModeExit, "0"), spawn.Exit{})
 	runs(t, helper(t, nil, spawntest.ModeExit, "9"), spawn.Exit{Code: 9})
 	var out bytes.Buffer
@@ -109,6 +110,7 @@ func TestRunExit(t *testing.T) {
 }
 
 func TestRunExactly(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	c := helper(t, &out, spawntest.ModeReport, "$HOME; *", "")
 	c.Dir = t.TempDir()
@@ -122,6 +124,7 @@ func TestRunExactly(t *testing.T) {
 
 // No variable of this process's environment is inherited, also when Env is empty.
 func TestEmptyEnvironment(t *testing.T) {
+	t.Parallel()
 	env, err := exec.LookPath("env")
 	if err != nil {
 		t.Skip(err)
@@ -138,6 +141,7 @@ func TestEmptyEnvironment(t *testing.T) {
 
 // All of the output arrives, far more than a pipe holds; output to a file is not copied.
 func TestRunOutput(t *testing.T) {
+	t.Parallel()
 	const n = 3<<20 + 17
 	var out bytes.Buffer
 	runs(t, helper(t, &out, spawntest.ModeFlood, "3145745"), spawn.Exit{})
@@ -158,6 +162,7 @@ func TestRunOutput(t *testing.T) {
 }
 
 func TestRunStdin(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	runs(t, helper(t, &out, spawntest.ModeCat), spawn.Exit{})
 	if out.Len() != 0 {
@@ -189,6 +194,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 
 // A writer that fails ends the command, which would otherwise block on a full pipe.
 func TestRunOutputFails(t *testing.T) {
+	t.Parallel()
 	got, err := helper(t, full{}, spawntest.ModeFlood, "1000000000").Run(t.Context())
 	if !errors.Is(err, errFull) || got != (spawn.Exit{Code: -1, Signal: "broken pipe"}) {
 		t.Errorf("%+v, %v", got, err)
@@ -201,12 +207,14 @@ func (falling) Write([]byte) (int, error) { panic("out of ink") }
 
 // A panic of the output writer ends the run, not the program.
 func TestRunOutputPanics(t *testing.T) {
+	t.Parallel()
 	if _, err := helper(t, falling{}, spawntest.ModeFlood, "1000").Run(t.Context()); caught.Of(err) == nil {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestRunRefuses(t *testing.T) {
+	t.Parallel()
 	good := helper(t, nil, spawntest.ModeExit, "0")
 	for name, change := range map[string]func(*spawn.Command){
 		"no program":      func(c *spawn.Command) { c.Argv = nil },
@@ -234,6 +242,7 @@ func TestRunRefuses(t *testing.T) {
 }
 
 func TestRunCancel(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		mode  spawntest.Mode
 		grace spawn.Grace
@@ -263,6 +272,7 @@ func TestRunCancel(t *testing.T) {
 // A grandchild that keeps the pipe and ignores SIGTERM is waited for, and ended
 // with the context. The status is that of the child, which had ended before.
 func TestRunGrandchild(t *testing.T) {
+	t.Parallel()
 	var out output
 	c := helper(t, &out, spawntest.ModeParent, "stubborn")
 	c.Grace = impatient
@@ -291,6 +301,7 @@ func TestRunGrandchild(t *testing.T) {
 }
 
 func TestRunLinger(t *testing.T) {
+	t.Parallel()
 	for _, flags := range []string{"", ",silent"} {
 		var out output
 		c := helper(t, &out, spawntest.ModeParent, "block"+flags)
@@ -319,6 +330,7 @@ func TestRunLinger(t *testing.T) {
 // A process of another session is not the command's any more unless Reap says
 // so, but it cannot hold Run by the pipe it kept.
 func TestRunOtherSession(t *testing.T) {
+	t.Parallel()
 	var out output
 	cancel := running(t, helper(t, &out, spawntest.ModeParent, "block,stay,setsid"))
 	id := out.ready(t, 2)[spawntest.ModeBlock]
@@ -345,6 +357,7 @@ func TestRunOtherSession(t *testing.T) {
 }
 
 func TestRunConcurrently(t *testing.T) {
+	t.Parallel()
 	var wg sync.WaitGroup
 	for range 20 {
 		var out bytes.Buffer

@@ -17,6 +17,7 @@ import (
 // A marked process below a process without the mark is foreign as long as that one runs. It is ours
 // when that one has ended, or is recorded.
 func TestMarkedBelowAnother(t *testing.T) {
+	t.Parallel()
 	owner := fmt.Sprintf("foreign-%d/ann", os.Getpid())
 	// An unmarked shell that starts a marked one, which starts a third.
 	cmd := exec.Command("/bin/sh", "-c", spawn.MemberMark(owner)+` sh -c 'sleep 300 & echo $! $$; wait' & wait`)
@@ -81,6 +82,7 @@ func TestMarkedBelowAnother(t *testing.T) {
 // An orphan that was given to a subreaper above this program is ours. A child of that subreaper
 // that another program started there cannot be distinguished from one.
 func TestMarkedBelowASubreaper(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}
@@ -96,6 +98,7 @@ func TestMarkedBelowASubreaper(t *testing.T) {
 
 // TestBelowASubreaper is run by TestMarkedBelowASubreaper.
 func TestBelowASubreaper(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("WAGGLE_BELOW") == "" {
 		t.Skip("only below a subreaper")
 	}

@@ -35,6 +35,7 @@ func waiting(t *testing.T, id spawn.Identity) <-chan error {
 // The end of a process is seen by everybody who waits for it, soon, and not before
 // it has come.
 func TestWaitGone(t *testing.T) {
+	t.Parallel()
 	p := spawntest.Start(t, processBackend, spawntest.Spec(t, spawntest.ModeBlock))
 	id := p.Identity()
 	var waits []<-chan error
@@ -68,6 +69,7 @@ func TestWaitGone(t *testing.T) {
 // A process that is not the parent notices the end too, also while the zombie is not reaped: a
 // zombie does not run.
 func TestWaitGoneZombie(t *testing.T) {
+	t.Parallel()
 	parent, child := family(t, spawntest.ModeBlock, ",stay")
 	w := waiting(t, child)
 	kill(t, child)
@@ -86,6 +88,7 @@ func TestWaitGoneZombie(t *testing.T) {
 
 // A later process with the same pid is not waited for.
 func TestWaitGoneRecycled(t *testing.T) {
+	t.Parallel()
 	p := spawntest.Start(t, processBackend, spawntest.Spec(t, spawntest.ModeBlock))
 	before := withStart(t, p.Identity(), -1)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -97,6 +100,7 @@ func TestWaitGoneRecycled(t *testing.T) {
 }
 
 func TestWaitGoneContext(t *testing.T) {
+	t.Parallel()
 	p := spawntest.Start(t, processBackend, spawntest.Spec(t, spawntest.ModeBlock))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()

@@ -25,14 +25,13 @@ func TestHeldPids(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	defer unix.Close(fd)
 	// The names are read in their order as text: this one comes late.
 	late, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 990)
+	unix.Close(fd)
 	if err != nil {
 		t.Skip(err)
 	}
 	defer unix.Close(late)
-	unix.Close(fd)
 	if held, err := spawn.HeldPids(); err != nil || !held[pid] {
 		t.Errorf("with a pidfd of %d: %v, %v", pid, held, err)
 	}
@@ -41,6 +40,7 @@ func TestHeldPids(t *testing.T) {
 // TestWaitGoneLooksAgain: a process that could not be looked at for a while is found gone
 // when it can.
 func TestWaitGoneLooksAgain(t *testing.T) {
+	t.Parallel()
 	cmd, in, _ := scenario(t, "blind for a while")
 	_ = in.Close()
 	if err := cmd.Wait(); err != nil {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestIdentifySelf(t *testing.T) {
+	t.Parallel()
 	id, err := spawn.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
@@ -33,6 +34,7 @@ func TestIdentifySelf(t *testing.T) {
 
 // Every change of what was recorded makes it another process.
 func TestAliveIsExact(t *testing.T) {
+	t.Parallel()
 	id, err := spawn.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +57,7 @@ func TestAliveIsExact(t *testing.T) {
 
 // A child that ended keeps its identity until it is reaped, and is not alive.
 func TestZombie(t *testing.T) {
+	t.Parallel()
 	argv, env := spawntest.Helper(t, spawntest.ModeExit, "5")
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
@@ -82,6 +85,7 @@ func TestZombie(t *testing.T) {
 }
 
 func TestNoProcess(t *testing.T) {
+	t.Parallel()
 	for _, pid := range []int{0, -1, -os.Getpid(), 1 << 30} {
 		if _, err := spawn.Identify(pid); !errors.Is(err, spawn.ErrGone) {
 			t.Errorf("identify %d: %v", pid, err)
@@ -100,6 +104,7 @@ func TestNoProcess(t *testing.T) {
 
 // A grandchild is found from above and finds its way up, in its own session too.
 func TestTree(t *testing.T) {
+	t.Parallel()
 	for _, flags := range []string{",stay", ",stay,setsid"} {
 		spec := spawntest.Spec(t, spawntest.ModeParent, string(spawntest.ModeBlock)+flags)
 		p := spawntest.Start(t, processBackend, spec)

@@ -24,6 +24,7 @@ func TestInProcess(t *testing.T) { spawntest.TestBackend(t, inProcess) }
 
 // A panic ends only the func that panicked, and the log has its stack.
 func TestInProcessPanics(t *testing.T) {
+	t.Parallel()
 	for mode, want := range map[spawntest.Mode]string{
 		spawntest.ModePanic:  "it panicked: out of luck",
 		spawntest.ModeGoexit: "it ended its goroutine",
@@ -54,6 +55,7 @@ func TestInProcessPanics(t *testing.T) {
 
 // A goroutine that does not listen cannot be ended, and Stop says so in time.
 func TestInProcessStubborn(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	b := spawn.InProcess(func(context.Context, spawn.Spec, io.Writer) spawn.Exit {
 		<-release
@@ -95,6 +97,7 @@ func stopScenario() error {
 // A program is not ended because of a member inside it: neither by itself nor by another program
 // that has read the record and is not its descendant.
 func TestInsideIsNotEnded(t *testing.T) {
+	t.Parallel()
 	// host is a program, which leads a group, with a member inside; its helper is a
 	// process of ours so that it may die if this is broken.
 	host := spawntest.Start(t, processBackend, spawntest.Spec(t, spawntest.ModeBlock)).Identity()
@@ -156,6 +159,7 @@ func BenchmarkStart(b *testing.B) {
 
 // TestStartCost keeps what starting costs in docs/measured.md.
 func TestStartCost(t *testing.T) {
+	t.Parallel()
 	n := testenv.Scale(3, 500)
 	for _, backend := range []spawn.Backend{processBackend, inProcess} {
 		var took []time.Duration

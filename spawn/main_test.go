@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"waggle/internal/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	testenv.Overlap(8)
 	goleak.VerifyTestMain(m)
 }
 

@@ -4,6 +4,7 @@ import "testing"
 
 // A command that runs below another one is found by both.
 func TestMarksNest(t *testing.T) {
+	t.Parallel()
 	outer, inner := newMark(), newMark()
 	if outer == inner {
 		t.Fatalf("two runs are called %s", outer)

@@ -14,6 +14,7 @@ import (
 // The pids in the marks of another namespace mean other processes here: no process of a container
 // is an orphan.
 func TestOrphansOfAnotherNamespace(t *testing.T) {
+	t.Parallel()
 	unshare := testenv.Require(t, "unshare")
 	if err := exec.Command(unshare, "-rpf", "--mount-proc", "true").Run(); err != nil {
 		t.Skipf("no namespaces here: %v", err)

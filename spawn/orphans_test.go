@@ -52,6 +52,7 @@ func commander() error {
 // Processes that a killed program's commands left running are found with their owner and their run,
 // also when they left their group and their parent. No other process is found.
 func TestOrphans(t *testing.T) {
+	t.Parallel()
 	owner := fmt.Sprintf("test-%d/ann", os.Getpid())
 	ours := func(m spawn.Marked) bool { return m.Owner == owner }
 	n := testenv.Scale(3, 50)
@@ -137,6 +138,7 @@ func descendant() error {
 
 // A program does not find itself or its descendants.
 func TestMarkedIsNotOurselves(t *testing.T) {
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ func (w *slowWriter) Write(b []byte) (int, error) {
 // TestRunWaitsForOutput: Run returns when the output was written, not when its command
 // has ended.
 func TestRunWaitsForOutput(t *testing.T) {
+	t.Parallel()
 	for _, linger := range []time.Duration{0, time.Millisecond} { // for ever; over before the output is
 		var w slowWriter
 		exit, err := spawn.Command{Argv: []string{"/bin/sh", "-c", "echo hello"}, Output: &w, Linger: linger}.Run(t.Context())
@@ -35,6 +36,7 @@ func TestRunWaitsForOutput(t *testing.T) {
 
 // TestRunInNoDirectory: the error names the directory, and nothing is started.
 func TestRunInNoDirectory(t *testing.T) {
+	t.Parallel()
 	for dir, why := range map[string]string{t.TempDir() + "/missing": "working directory: ", "/dev/null": "is not a directory"} {
 		exit, err := spawn.Command{Argv: []string{"/bin/true"}, Dir: dir}.Run(context.Background())
 		if err == nil || exit.Code != -1 || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), dir) {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestMine(t *testing.T) {
+	t.Parallel()
 	mine, err := spawn.Mine(os.Getpid())
 	if errors.Is(err, errors.ErrUnsupported) && runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip(err)

@@ -67,6 +67,7 @@ func scenario(t *testing.T, name string) (cmd *exec.Cmd, in io.WriteCloser, out 
 // A process survives a starter that is killed, continues to write its log, and can be ended by any
 // process that has its identity.
 func TestSurvivesStarter(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "go")
 	spec := spawntest.Spec(t, spawntest.ModeFollow, file)
 	cmd, in, out := scenario(t, "starter")
@@ -106,6 +107,7 @@ func TestSurvivesStarter(t *testing.T) {
 
 // A file that an agent put in place of its log is refused and not changed.
 func TestPlantedLog(t *testing.T) {
+	t.Parallel()
 	for name, plant := range map[string]func(victim, log string) error{
 		"symlink":  os.Symlink,
 		"hardlink": os.Link,

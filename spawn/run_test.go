@@ -10,6 +10,7 @@ import (
 
 // TestRunWithoutAProcess: the exit code of a process that was not started is -1.
 func TestRunWithoutAProcess(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if exit, err := (spawn.Command{Argv: []string{"/bin/true"}}).Run(ctx); exit.Code != -1 || !errors.Is(err, context.Canceled) {

@@ -11,6 +11,7 @@ import (
 
 // The name of a program cannot move the fields behind it.
 func TestParseStatAnyName(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ ()\nZ0-9]{0,15}`)).Draw(t, "name")
 		state := rapid.SampledFrom([]string{"R", "S", "D", "T", "t", "Z", "X"}).Draw(t, "state")
@@ -33,6 +34,7 @@ func TestParseStatAnyName(t *testing.T) {
 }
 
 func TestParseStatBroken(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{"", "1", "1 (", "1 (a)", "1 (a) S 1 2 3", "1 (a) S" + strings.Repeat(" x", 40)} {
 		if s, err := parseStat(1, []byte(line)); err == nil {
 			t.Errorf("%q: %+v", line, s)

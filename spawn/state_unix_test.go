@@ -31,6 +31,7 @@ func hasState(t *testing.T, id spawn.Identity, want spawn.State) {
 // State distinguishes a stopped process from one that runs and from one that is gone; a stopped
 // process is alive.
 func TestLife(t *testing.T) {
+	t.Parallel()
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
@@ -60,6 +61,7 @@ func TestLife(t *testing.T) {
 
 // No call ends a process that another program started.
 func TestTheirsIsNotEnded(t *testing.T) {
+	t.Parallel()
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setpgid: true}

@@ -83,6 +83,7 @@ func dead(t *testing.T, ids ...spawn.Identity) {
 }
 
 func TestStopPolite(t *testing.T) {
+	t.Parallel()
 	spec := spawntest.Spec(t, spawntest.ModePolite)
 	p := spawntest.Start(t, processBackend, spec)
 	spawntest.Ready(t, spec.Log, 1)
@@ -94,6 +95,7 @@ func TestStopPolite(t *testing.T) {
 
 // A stopped process gets the SIGTERM too: it is continued.
 func TestStopContinues(t *testing.T) {
+	t.Parallel()
 	spec := spawntest.Spec(t, spawntest.ModePolite)
 	p := spawntest.Start(t, processBackend, spec)
 	spawntest.Ready(t, spec.Log, 1)
@@ -107,6 +109,7 @@ func TestStopContinues(t *testing.T) {
 // The group is ended when its leader ends by SIGTERM and a member does not, and when the leader was
 // reaped long before.
 func TestStopGroup(t *testing.T) {
+	t.Parallel()
 	p, child := family(t, spawntest.ModeStubborn, ",stay")
 	stops(t, p.Identity(), impatient, spawn.RungKill)
 	dead(t, p.Identity(), child)
@@ -125,6 +128,7 @@ func TestStopGroup(t *testing.T) {
 
 // A zombie that its parent does not reap counts as gone.
 func TestStopZombie(t *testing.T) {
+	t.Parallel()
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setpgid: true}
@@ -145,6 +149,7 @@ func TestStopZombie(t *testing.T) {
 // A process that differs from the recorded one is never signalled: an earlier holder of the pid, a
 // later one, one of another boot or session.
 func TestStopRecycled(t *testing.T) {
+	t.Parallel()
 	p, child := family(t, spawntest.ModeBlock, ",stay")
 	id := p.Identity()
 	for name, other := range map[string]spawn.Identity{
@@ -202,6 +207,7 @@ func refuses(t *testing.T, id spawn.Identity) {
 // A process in the group of another one does not make that group ours: it is ended with its
 // descendants, and no other process, also when it has a group of its own by now.
 func TestStopMember(t *testing.T) {
+	t.Parallel()
 	for _, flags := range []string{",stay", ",stay,setsid"} {
 		p, child := family(t, spawntest.ModeBlock, flags)
 		child.PGID = p.Identity().PGID // where it was when it was recorded
@@ -216,6 +222,7 @@ func TestStopMember(t *testing.T) {
 }
 
 func TestStopRefusesNumbers(t *testing.T) {
+	t.Parallel()
 	for _, id := range []spawn.Identity{
 		{}, {PID: 1, PGID: 1}, {PID: 1, PGID: 4711}, {PID: 4711, PGID: 1}, {PID: 4711},
 		{PID: 4711, PGID: -1}, {PID: -1, PGID: 4711}, {PID: 4711, PGID: -4711},
@@ -228,6 +235,7 @@ func TestStopRefusesNumbers(t *testing.T) {
 // In processes of its own, so that a broken guard could only end these: this process, its parent
 // and its grandparent, each the leader of its own group.
 func TestStopRefusesOwn(t *testing.T) {
+	t.Parallel()
 	const generation = "WAGGLE_SPAWN_GENERATION"
 	n, _ := strconv.Atoi(os.Getenv(generation))
 	if n < 3 {
@@ -273,6 +281,7 @@ func TestStopRefusesOwn(t *testing.T) {
 }
 
 func TestStopContext(t *testing.T) {
+	t.Parallel()
 	spec := spawntest.Spec(t, spawntest.ModeStubborn)
 	p := spawntest.Start(t, processBackend, spec)
 	spawntest.Ready(t, spec.Log, 1)
@@ -296,6 +305,7 @@ func TestStopContext(t *testing.T) {
 // A descendant in a session of its own outlives Stop and does not outlive
 // StopTree, however its parents end.
 func TestStopTree(t *testing.T) {
+	t.Parallel()
 	p, child := family(t, spawntest.ModeBlock, ",stay,setsid")
 	stops(t, p.Identity(), patient, spawn.RungTerm)
 	alive(t, child)
@@ -321,6 +331,7 @@ func TestStopTree(t *testing.T) {
 }
 
 func TestStopConcurrently(t *testing.T) {
+	t.Parallel()
 	p, child := family(t, spawntest.ModeStubborn, ",stay")
 	var wg sync.WaitGroup
 	for range 20 {
@@ -337,6 +348,7 @@ func TestStopConcurrently(t *testing.T) {
 // Fifty processes of a starter that was killed are all ended by those who read
 // their records.
 func TestOrphansOfKilledStarter(t *testing.T) {
+	t.Parallel()
 	const n = 50
 	cmd, in, out := scenario(t, "starter")
 	specs := make([]spawn.Spec, n)
@@ -369,6 +381,7 @@ func TestOrphansOfKilledStarter(t *testing.T) {
 // TestStopByInput: the end of the input comes before SIGTERM. When it is enough no signal is sent;
 // when it is not, or is not possible, the signals follow. A stopped process would not read it.
 func TestStopByInput(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		mode    spawntest.Mode
@@ -418,6 +431,7 @@ func TestStopByInput(t *testing.T) {
 }
 
 func TestHarder(t *testing.T) {
+	t.Parallel()
 	rungs := []string{"", spawn.RungGone, spawn.RungInput, spawn.RungTerm, spawn.RungKill}
 	for i, a := range rungs {
 		for j, b := range rungs {

@@ -56,6 +56,7 @@ func reaps(t *testing.T, want int) {
 // Orphans become children of the subreaper, have it among their ancestors, and are reaped by it; a
 // child that will be waited for is not.
 func TestReapOrphans(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}
@@ -132,6 +133,7 @@ func TestReapOrphansCost(t *testing.T) {
 
 // No command loses its status while orphans are reaped all the time.
 func TestReapOrphansBesideCommands(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}
@@ -167,6 +169,7 @@ func TestReapOrphansBesideCommands(t *testing.T) {
 // Reap ends the daemons of its own command and reaps them: not those of another
 // command that runs at the same time, nor orphans of other origin.
 func TestRunReap(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}

@@ -28,6 +28,7 @@ func (p *processes) read(pid int) (stat, error) {
 // TestAncestors: they are listed from the nearest on; a parent that cannot be looked at is
 // an error beside those below it, and one that has ended is looked for three times.
 func TestAncestors(t *testing.T) {
+	t.Parallel()
 	unreadable := errors.New("no file descriptor is left")
 	for _, c := range []struct {
 		name    string
@@ -59,6 +60,7 @@ func TestAncestors(t *testing.T) {
 
 // TestNobodySeen: the ancestors that could be seen are enough.
 func TestNobodySeen(t *testing.T) {
+	t.Parallel()
 	other := errors.New("other")
 	if nobodySeen(nil, other) == nil || nobodySeen(nil, ErrGone) != nil || nobodySeen([]stat{{}}, other) != nil || nobodySeen(nil, nil) != nil {
 		t.Error("wrong")

@@ -16,6 +16,7 @@ import (
 // A process's usage includes its descendants; a member inside a process has the usage of that
 // process without them; a process that does not run uses nothing.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	parent, child := family(t, spawntest.ModeBlock, ",stay,setsid")
 	inside, err := spawn.Inside()
 	if err != nil {
@@ -37,6 +38,7 @@ func TestUsage(t *testing.T) {
 
 // The usage of ended children still counts.
 func TestUsageTime(t *testing.T) {
+	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +63,7 @@ func TestUsageTime(t *testing.T) {
 
 // TestUsageCost: one look serves all members of a status.
 func TestUsageCost(t *testing.T) {
+	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ func put(t *testing.T, path, text string) {
 }
 
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ann")
 	if _, err := task.Files(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
@@ -80,6 +81,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	create(t, l, task.Task{})
 	for _, name := range []string{"bob", "ann", "7", "..x", "file"} {

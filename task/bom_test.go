@@ -11,6 +11,7 @@ import (
 
 // A byte order mark goes with the first change: strict readers cannot read it.
 func TestRewriteDropsTheByteOrderMark(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "1.json")
 	if err := os.WriteFile(path, []byte("\ufeff"+`{"id":"1","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[],"own":1}`), 0o600); err != nil {

@@ -31,6 +31,7 @@ func shape(all []task.Task) string {
 }
 
 func TestForest(t *testing.T) {
+	t.Parallel()
 	all := []task.Task{
 		{ID: "1", Status: task.Completed}, {ID: "2", BlockedBy: []task.ID{"1"}}, {ID: "3", BlockedBy: []task.ID{"1"}},
 		{ID: "4", BlockedBy: []task.ID{"2", "3", "9"}}, {ID: "5", Status: task.Deleted}, {ID: "6"},
@@ -54,6 +55,7 @@ func TestForest(t *testing.T) {
 
 // TestForestHoldsEverything: each task is in the forest once, whatever the files contain.
 func TestForestHoldsEverything(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "tasks")
 		var all []task.Task

@@ -104,6 +104,7 @@ func refused(t *testing.T, what string, err error, why string, tasks ...task.ID)
 }
 
 func TestOpenList(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if _, err := task.Open(filepath.Join(dir, "none"), "api", task.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
@@ -130,6 +131,7 @@ func TestOpenList(t *testing.T) {
 }
 
 func TestCreateWritesWhatTheRealClientWrites(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	first := create(t, l, task.Task{ID: "99", Subject: "First", Description: "d1"})
 	create(t, l, task.Task{Subject: "Second", BlockedBy: []task.ID{"1", "1"}, Owner: "w"})
@@ -179,6 +181,7 @@ func TestCreateWritesWhatTheRealClientWrites(t *testing.T) {
 }
 
 func TestIDsAreNeverGivenAgain(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	write(t, filepath.Join(dir, "3.json"), asWritten["2.1.211"]) // an outsider's
 	if got := create(t, l, task.Task{}); got.ID != "4" {
@@ -213,6 +216,7 @@ func TestIDsAreNeverGivenAgain(t *testing.T) {
 }
 
 func TestCreateRefuses(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	create(t, l, task.Task{})
 	create(t, l, task.Task{BlockedBy: []task.ID{"1"}})
@@ -238,6 +242,7 @@ func TestCreateRefuses(t *testing.T) {
 }
 
 func TestAllReportsWhatItCannotRead(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	for _, name := range []string{"10.json", "9.json"} {
 		write(t, filepath.Join(dir, name), `{"id":"`+strings.TrimSuffix(name, ".json")+`","status":"pending"}`)
@@ -272,6 +277,7 @@ func TestAllReportsWhatItCannotRead(t *testing.T) {
 }
 
 func TestGet(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	for _, id := range []task.ID{"1", "", "../1", "01", "x", "-1", "1.json"} {
 		var missing *task.NotFoundError
@@ -294,6 +300,7 @@ func TestGet(t *testing.T) {
 
 // TestReadOutlastsTornWrites: the real client writes task files in place.
 func TestReadOutlastsTornWrites(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	create(t, l, task.Task{Subject: "short"})
 	path := filepath.Join(dir, "1.json")
@@ -341,6 +348,7 @@ func TestReadOutlastsTornWrites(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	create(t, l, task.Task{Subject: "a"})
 	path := filepath.Join(dir, "1.json")
@@ -408,6 +416,7 @@ func links(t *testing.T, l *task.List) []string {
 }
 
 func TestUpdateLinks(t *testing.T) {
+	t.Parallel()
 	l, _ := newList(t)
 	for range 5 {
 		create(t, l, task.Task{})
@@ -448,6 +457,7 @@ func TestUpdateLinks(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	create(t, l, task.Task{})
 	create(t, l, task.Task{BlockedBy: []task.ID{"1"}})

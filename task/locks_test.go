@@ -15,6 +15,7 @@ import (
 // TestLocksOfTheRealClient holds the locks that Claude Code processes take and checks which calls
 // wait for them (protocol §4).
 func TestLocksOfTheRealClient(t *testing.T) {
+	t.Parallel()
 	_, dir := newList(t)
 	l, err := task.Open(dir, "api", task.Options{Deadline: 40 * time.Millisecond})
 	if err != nil {
@@ -81,6 +82,7 @@ func TestLocksOfTheRealClient(t *testing.T) {
 
 // TestCreateStepsAside: an outsider makes the next file while an id is given.
 func TestCreateStepsAside(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	const foreign = `{"id":"1","subject":"outsider","status":"pending"}`
 	done := false
@@ -104,6 +106,7 @@ func TestCreateStepsAside(t *testing.T) {
 // TestReadRetries: a write without the lock is torn for two reads, or another process holds the
 // lock for good. Every read calls the clock once.
 func TestReadRetries(t *testing.T) {
+	t.Parallel()
 	_, dir := newList(t)
 	path := filepath.Join(dir, "1.json")
 	reads := 0

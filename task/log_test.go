@@ -46,6 +46,7 @@ func parts(t testing.TB, dir string) (texts []string) {
 }
 
 func TestLogRotates(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var wrong []error
 	l := openLog(t, dir, task.LogOptions{Size: 10, Keep: 2, Report: func(err error) { wrong = append(wrong, err) }})
@@ -81,6 +82,7 @@ func TestLogRotates(t *testing.T) {
 
 // TestLogGoesOn: a failed rotation or write is reported, and does not stop the work that is logged.
 func TestLogGoesOn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var wrong []error
 	l := openLog(t, dir, task.LogOptions{Size: 10, Keep: 1, Report: func(err error) { wrong = append(wrong, err) }})
@@ -111,6 +113,7 @@ func TestLogGoesOn(t *testing.T) {
 
 // TestLogOfManyWriters: whole writes, none lost, in the order of each writer.
 func TestLogOfManyWriters(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	l := openLog(t, dir, task.LogOptions{Size: 300, Keep: 9})
 	var wg sync.WaitGroup
@@ -140,6 +143,7 @@ func TestLogOfManyWriters(t *testing.T) {
 
 // TestLogRefuses: a process that can write the directory cannot redirect the log to another file.
 func TestLogRefuses(t *testing.T) {
+	t.Parallel()
 	elsewhere := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(elsewhere, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -218,6 +222,7 @@ func helperLog(arg string) error {
 // TestLogIsWholeAfterAKill kills the writer at every step of a rotation: every written line is
 // there, in order, with at most one part twice, and the next process continues.
 func TestLogIsWholeAfterAKill(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{"shifted", "part-created", "part-written", "part-named", "cut"} {
 		dir := t.TempDir()
 		var out bytes.Buffer

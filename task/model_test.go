@@ -345,6 +345,7 @@ func (m *model) check(t *rapid.T) {
 // TestModel walks at random through every operation and compares with a model
 // after each.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	base := t.TempDir()
 	walks := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -367,6 +368,7 @@ func TestModel(t *testing.T) {
 
 // TestGoroutinesUpdateOneTask: no update is lost, with and without links.
 func TestGoroutinesUpdateOneTask(t *testing.T) {
+	t.Parallel()
 	l, _ := newList(t)
 	const writers = 12
 	for range writers + 1 {
@@ -401,6 +403,7 @@ func TestGoroutinesUpdateOneTask(t *testing.T) {
 
 // TestGoroutinesCannotMakeACycle: of the links of a ring one is refused.
 func TestGoroutinesCannotMakeACycle(t *testing.T) {
+	t.Parallel()
 	l, _ := newList(t)
 	const ring = 6
 	for range ring {

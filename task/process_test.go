@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 	roles := map[string]func(arg string) error{"claim": helperClaim, "next": helperNext, "log": helperLog, "create": helperCreate, "die": helperDie}
 	role := os.Getenv(envRole)
 	if role == "" {
+		testenv.Overlap(8)
 		os.Exit(m.Run())
 	}
 	if err := roles[role](os.Getenv(envArg)); err != nil {
@@ -119,6 +120,7 @@ func runAll(t *testing.T, n int, role, dir string) [][]string {
 // TestNoDoubleClaim: processes claim the same tasks in the same order; each task
 // gets one owner (32 claimants, 100 tasks).
 func TestNoDoubleClaim(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	claimants, tasks := testenv.Scale(8, 32), testenv.Scale(40, 100)
 	for range tasks {
@@ -178,6 +180,7 @@ func helperNext(me string) error {
 // TestIdleMembersClaim: members that claim the next task until none is left do each task once, a
 // chain of dependencies in order.
 func TestIdleMembersClaim(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	const tasks = 20
 	create(t, l, task.Task{})
@@ -212,6 +215,7 @@ func TestIdleMembersClaim(t *testing.T) {
 // TestNoIDTwice: processes create at once, beside an outsider that writes files
 // without any lock.
 func TestNoIDTwice(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	create(t, l, task.Task{})
 	stop := make(chan struct{})

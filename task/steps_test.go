@@ -17,6 +17,7 @@ import (
 type jsonRaw = json.RawMessage
 
 func TestAssign(t *testing.T) {
+	t.Parallel()
 	l, _ := newList(t)
 	create(t, l, task.Task{Subject: "s", Description: "d"})
 	got, news, err := l.Assign(t.Context(), "1", "w", waggle.Lead, noon)
@@ -56,6 +57,7 @@ func TestAssign(t *testing.T) {
 }
 
 func TestSteps(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	create(t, l, task.Task{})
 	create(t, l, task.Task{BlockedBy: []task.ID{"1"}, Owner: "w"})
@@ -124,6 +126,7 @@ func TestSteps(t *testing.T) {
 
 // TestUnreadableBlockerBlocks: a blocker that cannot be read may be open.
 func TestUnreadableBlockerBlocks(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	create(t, l, task.Task{})
 	create(t, l, task.Task{BlockedBy: []task.ID{"1"}})
@@ -139,6 +142,7 @@ func TestUnreadableBlockerBlocks(t *testing.T) {
 }
 
 func TestRelease(t *testing.T) {
+	t.Parallel()
 	l, dir := newList(t)
 	for _, in := range []task.Task{
 		{Owner: "w"}, {Owner: "w", Status: task.InProgress}, {Owner: "W", Status: task.InProgress}, {Owner: "w", Status: task.Completed},
@@ -177,6 +181,7 @@ func TestRelease(t *testing.T) {
 }
 
 func TestStateErrorText(t *testing.T) {
+	t.Parallel()
 	err := &task.StateError{ID: "3", Status: task.Pending, Owner: "bob", Why: task.IsBlocked, Tasks: []task.ID{"1", "x\x1b[2J"}}
 	want := `task 3: blocked ("1", "x\x1b[2J"); status "pending", owner "bob"`
 	if err.Error() != want {
@@ -185,6 +190,7 @@ func TestStateErrorText(t *testing.T) {
 }
 
 func TestState(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "w1")
 	want := task.State{
 		AgentID: "w1@api", Status: "complete", StartedAt: waggle.FormatTime(noon), LastActiveAt: waggle.FormatTime(noon), CompletedAt: waggle.FormatTime(noon),

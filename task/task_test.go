@@ -76,6 +76,7 @@ func parse(t testing.TB, data string) task.Task {
 var ignoreKept = cmpopts.IgnoreUnexported(task.Task{})
 
 func TestUnchangedRewriteIsIdentity(t *testing.T) {
+	t.Parallel()
 	for name, data := range asWritten {
 		if diff := cmp.Diff(data, string(parse(t, data).AppendJSON(nil))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -85,6 +86,7 @@ func TestUnchangedRewriteIsIdentity(t *testing.T) {
 
 // TestCaptures reads task files that real Claude Code processes wrote.
 func TestCaptures(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("WAGGLE_CAPTURES")
 	if dir == "" {
 		t.Skip("WAGGLE_CAPTURES is not set: no captured files to read")
@@ -114,6 +116,7 @@ func TestCaptures(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]task.Task{
 		"2.1.211": {
 			ID: "1", Subject: "Caulk the hull — all of it", Description: "Start at the \"stern\".\nThen <forward> & up.",
@@ -146,6 +149,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseReports(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string][]string{
 		`{"id":"1","status":"pending"}`:                  nil,
 		`{"id":"01","status":"pending"}`:                 {`id "01" is not a task id`},
@@ -177,6 +181,7 @@ func TestParseReports(t *testing.T) {
 }
 
 func TestNewTaskHasTheOrderOfTheRealClient(t *testing.T) {
+	t.Parallel()
 	full := task.Task{
 		ID: "3", Subject: "s", Description: "d", ActiveForm: "a", Owner: "w", Status: task.InProgress, Blocks: []task.ID{"4"}, BlockedBy: []task.ID{"1", "2"},
 		Metadata: map[string]json.RawMessage{"b": json.RawMessage(`{"x":[]}`), "a": json.RawMessage(`1`), "gone": nil, "null": json.RawMessage("null"), "bad": json.RawMessage("{")},
@@ -219,6 +224,7 @@ func TestNewTaskHasTheOrderOfTheRealClient(t *testing.T) {
 }
 
 func TestEdits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		in   string
 		edit func(*task.Task)
@@ -245,6 +251,7 @@ func TestEdits(t *testing.T) {
 }
 
 func TestBlocked(t *testing.T) {
+	t.Parallel()
 	all := []task.Task{{ID: "1", Status: task.Completed}, {ID: "2", Status: task.Pending}, {ID: "3", Status: task.InProgress}, {ID: "4", Status: task.Deleted}, {ID: "5", Status: "odd"}}
 	got := task.Blocked(task.Task{ID: "9", BlockedBy: []task.ID{"1", "2", "3", "4", "5", "6", "2", "../x"}}, all)
 	if diff := cmp.Diff([]task.ID{"2", "3", "5"}, got); diff != "" {

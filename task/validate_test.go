@@ -9,6 +9,7 @@ import (
 )
 
 func TestValidate(t *testing.T) {
+	t.Parallel()
 	const good = `{"id":"3","subject":"s","description":"d","status":"pending","blocks":["4"],"blockedBy":[]}`
 	for _, c := range []struct{ what, from, to, want string }{
 		{"as it is", "", "", ""},
@@ -35,6 +36,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestValidateStatus(t *testing.T) {
+	t.Parallel()
 	const good = `{"agentId":"a@api","status":"complete","startedAt":"2026-02-16T10:35:00.000Z","lastActiveAt":"2026-02-16T11:30:00.000Z","metrics":{"tokens_used":1,"tasks_completed":3,"avg_response_time":1.5}}`
 	for _, c := range []struct{ what, from, to, want string }{
 		{"as it is", "", "", ""},
@@ -56,6 +58,7 @@ func TestValidateStatus(t *testing.T) {
 }
 
 func TestCircles(t *testing.T) {
+	t.Parallel()
 	on := func(id task.ID, by ...task.ID) task.Task {
 		return task.Task{ID: id, Status: task.Pending, BlockedBy: by}
 	}

@@ -75,6 +75,7 @@ func contents(t *testing.T, dir string) map[string]string {
 }
 
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	r, data := backedUp(t)
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
@@ -109,6 +110,7 @@ func TestBackupAndRestore(t *testing.T) {
 }
 
 func TestRestoreAs(t *testing.T) {
+	t.Parallel()
 	_, data := backedUp(t)
 	to := newRoot(t)
 	if _, err := unpack(t, to, data, "other"); err != nil {
@@ -130,6 +132,7 @@ func TestRestoreAs(t *testing.T) {
 // TestRestoreKeepsWhatIsThere: neither a team nor another task list is touched;
 // the very same task list is.
 func TestRestoreKeepsWhatIsThere(t *testing.T) {
+	t.Parallel()
 	r, data := backedUp(t)
 	for _, as := range []waggle.TeamName{"api", "API", "api-2"} {
 		before := contents(t, r.Path)
@@ -172,6 +175,7 @@ func TestRestoreKeepsWhatIsThere(t *testing.T) {
 // TestRestoreOfAnotherProgramsTar restores the tar that seed 002 makes, with its directories
 // anywhere in the tar.
 func TestRestoreOfAnotherProgramsTar(t *testing.T) {
+	t.Parallel()
 	for _, prefix := range []string{"", "./", "home/somebody/.claude/"} {
 		data := tarOf(t,
 			entry{name: prefix + "teams/api/", kind: tar.TypeDir}, entry{name: prefix + "teams/api/config.json.lock/", kind: tar.TypeDir},
@@ -304,6 +308,7 @@ func attacks(t testing.TB) map[string]struct {
 }
 
 func TestRestoreRefuses(t *testing.T) {
+	t.Parallel()
 	for what, a := range attacks(t) {
 		r := newRoot(t)
 		_, err := unpack(t, r, a.data, "api")
@@ -320,6 +325,7 @@ func TestRestoreRefuses(t *testing.T) {
 // TestRestoreRefusesDamage: a backup that was cut anywhere, or has a changed byte in
 // any file, is refused.
 func TestRestoreRefusesDamage(t *testing.T) {
+	t.Parallel()
 	_, data := backedUp(t)
 	end := len(data) - 1024 // of the last entry; two empty blocks follow
 	for cut := 0; cut < len(data); cut += 512 {
@@ -351,6 +357,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 
 // TestBackupLeavesOut: paths that are not regular files are listed and not followed.
 func TestBackupLeavesOut(t *testing.T) {
+	t.Parallel()
 	r, tm := deletable(t)
 	outside := filepath.Join(t.TempDir(), "secret")
 	write(t, outside, "secret")
@@ -378,6 +385,7 @@ func TestBackupLeavesOut(t *testing.T) {
 // TestBackupIsOneMoment: members join, each with a mailbox, while backups are made;
 // every backup holds the mailboxes of its members and no others, and restores.
 func TestBackupIsOneMoment(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	var running []interface{ Wait() error }
@@ -452,6 +460,7 @@ func helperRestore() error {
 // TestKilledWhileRestoring: the team is there whole or not at all, and the next
 // restore makes it, or finds it.
 func TestKilledWhileRestoring(t *testing.T) {
+	t.Parallel()
 	_, data := backedUp(t)
 	steps := 0
 	for step := 0; ; step++ {
@@ -487,6 +496,7 @@ func TestKilledWhileRestoring(t *testing.T) {
 // TestRestoreLeavesLocks: lock files of an archive are not restored; files that members made are,
 // whatever their names.
 func TestRestoreLeavesLocks(t *testing.T) {
+	t.Parallel()
 	files := []entry{config}
 	for _, name := range []string{"teams/api/config.json.lock", "teams/api/inboxes/ann.json.lock/x", "teams/api/inboxes/.ann.json.flk",
 		"tasks/api/.lock.lock", "tasks/api/1.json.lock", "tasks/api/.lock", "tasks/api/1.json", "teams/api/artifacts/yarn.lock"} {
@@ -513,6 +523,7 @@ func TestRestoreLeavesLocks(t *testing.T) {
 // TestRestoreRefusedLeavesNothing: a refused restore beside an existing team leaves no file and no
 // directory.
 func TestRestoreRefusedLeavesNothing(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
 	before := tree(t, r.Path)
@@ -542,6 +553,7 @@ func TestRestoreRefusedLeavesNothing(t *testing.T) {
 // TestRestoreAir: a backup that unpacks to many times its size is refused before all of it is
 // written.
 func TestRestoreAir(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
 	if got := r.Check("api"); got != nil {
@@ -71,6 +72,7 @@ func TestModesDoNotDependOnTheUmask(t *testing.T) {
 }
 
 func TestFIFOsDoNotBlock(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	fifo := func(path string) {

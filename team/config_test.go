@@ -50,6 +50,7 @@ func sameBytes(t *testing.T, name string, got, want []byte) {
 }
 
 func TestUnchangedRewriteIsIdentity(t *testing.T) {
+	t.Parallel()
 	for name, data := range fixtures(t) {
 		c := mustParse(t, data)
 		sameBytes(t, name, c.AppendJSON(nil), data)
@@ -66,6 +67,7 @@ func TestUnchangedRewriteIsIdentity(t *testing.T) {
 
 // TestCaptures reads configs that real Claude Code processes wrote.
 func TestCaptures(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("WAGGLE_CAPTURES")
 	if dir == "" {
 		t.Skip("WAGGLE_CAPTURES is not set: no captured files to read")
@@ -104,6 +106,7 @@ func TestCaptures(t *testing.T) {
 func ms(n int64) time.Time { return time.UnixMilli(n).UTC() }
 
 func TestParseEveryEra(t *testing.T) {
+	t.Parallel()
 	iso := time.Date(2026, 2, 16, 10, 35, 0, 0, time.UTC)
 	for name, want := range map[string]team.Config{
 		"2.1.32": {
@@ -144,6 +147,7 @@ func TestParseEveryEra(t *testing.T) {
 }
 
 func TestUnknownKeys(t *testing.T) {
+	t.Parallel()
 	c := mustParse(t, fixtures(t)["2.1.329"])
 	raw, ok := c.Unknown("leadProcess")
 	if !ok || !bytes.Contains(raw, []byte("4711")) {
@@ -164,6 +168,7 @@ func TestUnknownKeys(t *testing.T) {
 
 // TestEditTouchesOnlyWhatChanged compares line by line.
 func TestEditTouchesOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		file        string
 		edit        func(*team.Config)
@@ -234,6 +239,7 @@ func lineDiff(a, b string) (gone, added []string) {
 }
 
 func TestHiddenEntriesKeepTheirPlaces(t *testing.T) {
+	t.Parallel()
 	names := func(c *team.Config) string {
 		var got map[string]any // a struct's fields would match keys of another case
 		if err := json.Unmarshal(c.AppendJSON(nil), &got); err != nil {
@@ -279,6 +285,7 @@ func TestHiddenEntriesKeepTheirPlaces(t *testing.T) {
 }
 
 func TestProblems(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		in      string
 		want    []string
@@ -329,6 +336,7 @@ func TestProblems(t *testing.T) {
 }
 
 func TestMemberFindsWithoutCase(t *testing.T) {
+	t.Parallel()
 	c := mustParse(t, []byte(`{"name":"a","members":[{"name":"Tester","agentId":"Tester@a","shutdownAt":5,"model":"old"},{"name":"tester","agentId":"tester@a"}]}`))
 	m, ok := c.Member("TESTER")
 	if !ok || m.Gone() || m != &c.Members[1] {
@@ -343,6 +351,7 @@ func TestMemberFindsWithoutCase(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
+	t.Parallel()
 	c := mustParse(t, []byte(`{"name":"api","members":[{"name":"team-lead","agentId":"team-lead@api"},{"name":"tester","agentId":"tester@api"},{"name":"tester-2","agentId":"tester-2@api"},{"name":"doc-writer","agentId":"doc-writer@api"},{"name":"reviewer","agentId":"reviewer@api"},{"name":"ghost","agentId":"ghost@api","shutdownAt":1}]}`))
 	for _, q := range []struct {
 		in   string
@@ -385,6 +394,7 @@ func TestNear(t *testing.T) {
 }
 
 func TestNewConfigHasTheOrderOfEraB(t *testing.T) {
+	t.Parallel()
 	at := ms(1795198543120)
 	c := team.Config{
 		Name: "api", Description: "All of it", CreatedAt: at, LeadAgentID: "team-lead@api", LeadSessionID: "5a22f79a-0f84-4c2e-83f7-d93771874e76",
@@ -451,6 +461,7 @@ func TestNewConfigHasTheOrderOfEraB(t *testing.T) {
 }
 
 func TestDialect(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[waggle.TeamName]team.Dialect{
 		"session-0badcafe": team.DialectSession, "session-0badcaf": team.DialectNamed, "session-0BADCAFE": team.DialectNamed,
 		"session-0badcafe0": team.DialectNamed, "xsession-0badcafe": team.DialectNamed, "api": team.DialectNamed,

@@ -28,6 +28,7 @@ func deletable(t *testing.T) (team.Root, *team.Team) {
 }
 
 func TestMoveTo(t *testing.T) {
+	t.Parallel()
 	places := map[string]string{"same file system": t.TempDir()}
 	if dir, err := os.MkdirTemp("/dev/shm", "waggle-test-"); err == nil {
 		t.Cleanup(func() { _ = os.RemoveAll(dir) })
@@ -74,6 +75,7 @@ func isThere(path string) bool {
 // TestMoveToTakesWhatWasLeft: a process was killed between hiding a team and
 // copying it to another file system.
 func TestMoveToTakesWhatWasLeft(t *testing.T) {
+	t.Parallel()
 	r, tm := deletable(t)
 	write(t, filepath.Join(r.Path, "teams", ".api.moving-0123", "inboxes", "v.json"), oldMail)
 	dir := t.TempDir()
@@ -108,6 +110,7 @@ func helperDispose(role string) error {
 // TestKilledWhileDisposing kills a process at every step of deleting and moving a team: the next
 // process finishes it, keeps all files that the move keeps, and touches no other file.
 func TestKilledWhileDisposing(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	for _, role := range []string{"delete", "move"} {
 		steps := 0
@@ -163,6 +166,7 @@ func TestKilledWhileDisposing(t *testing.T) {
 }
 
 func TestDeleteTakesMailboxesOfTheOldSpelling(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	write(t, r.ConfigPath("my-team"), `{"name":"My Team","leadAgentId":"team-lead@My Team","createdAt":1,"members":[]}`)
 	write(t, filepath.Join(r.Path, "teams", "My-Team", "inboxes", "w.json"), oldMail)
@@ -183,6 +187,7 @@ func TestDeleteTakesMailboxesOfTheOldSpelling(t *testing.T) {
 }
 
 func TestDeleteRefusesWhatIsNotOurs(t *testing.T) {
+	t.Parallel()
 	r, tm := deletable(t)
 	if err := os.Chown(r.TeamDir("api"), 12345, 12345); err != nil {
 		t.Skip("cannot give a directory away: ", err)

@@ -81,6 +81,7 @@ func sameUnknown(t *testing.T, before, after []byte, edited ...string) {
 // TestConfigRoundTrip writes random configs, edits them after reading, and
 // compares with the same edit on the original.
 func TestConfigRoundTrip(t *testing.T) {
+	t.Parallel()
 	name := rapid.StringMatching(`[a-z][a-z0-9-]{0,12}`)
 	rapid.Check(t, func(t *rapid.T) {
 		c := team.Config{
@@ -127,6 +128,7 @@ func TestConfigRoundTrip(t *testing.T) {
 // TestNoNameLeavesTheRoot tries any string as a name: no file is made outside the root, and inside
 // it only under accepted names.
 func TestNoNameLeavesTheRoot(t *testing.T) {
+	t.Parallel()
 	outer := t.TempDir()
 	r := team.Root{Path: filepath.Join(outer, "root")}
 	base := create(t, r, team.Config{Name: "base"})

@@ -11,6 +11,7 @@ import (
 )
 
 func TestCheckName(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"api": "", "a-1-b": "", strings.Repeat("a", 64): "",
 		"ab":                     "shorter than 3",
@@ -33,6 +34,7 @@ func TestCheckName(t *testing.T) {
 }
 
 func TestCheckDescription(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"": "", "one\nline\ttwo": "", strings.Repeat("é", 500): "",
 		strings.Repeat("é", 501): "501 characters", "a\x1b[31m": "control", "\xff": "UTF-8",
@@ -45,6 +47,7 @@ func TestCheckDescription(t *testing.T) {
 }
 
 func TestMemberLimits(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	before := read(t, r.ConfigPath("api"))
@@ -70,6 +73,7 @@ func TestMemberLimits(t *testing.T) {
 }
 
 func TestMemberCount(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	c := team.Config{Name: "api"}
 	for i := range team.MaxMembers - 1 {
@@ -84,6 +88,7 @@ func TestMemberCount(t *testing.T) {
 }
 
 func TestSGR(t *testing.T) {
+	t.Parallel()
 	for color, want := range map[string]string{
 		"blue": "34", "green": "32", "yellow": "33", "magenta": "35", "purple": "35", "cyan": "36", "red": "31",
 		"orange": "38;5;208", "pink": "38;5;213", "#ff8000": "38;2;255;128;0", "#f80": "38;2;255;136;0",
@@ -105,6 +110,7 @@ func TestSGR(t *testing.T) {
 }
 
 func TestColorsOfASeedTeam(t *testing.T) {
+	t.Parallel()
 	c := mustParse(t, []byte(`{"name":"api","description":"d","createdAt":"2026-02-16T10:30:00.000Z","members":[
 		{"agentId":"a@api","name":"a","color":"blue"},{"agentId":"b@api","name":"b","color":"yellow"},{"agentId":"c@api","name":"c","color":"green"}]}`))
 	if got := c.Color(); got != "magenta" {

@@ -26,6 +26,7 @@ func add(t *testing.T, tm *team.Team, m team.Member, dedupe bool) (team.Member, 
 }
 
 func TestAddNamesAndColours(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	for i := range 10 {
@@ -61,6 +62,7 @@ func TestAddNamesAndColours(t *testing.T) {
 }
 
 func TestColourIsNotThatOfAPresentMember(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "session-0badcafe"})
 	add(t, tm, team.Member{Name: "a"}, false)
@@ -77,6 +79,7 @@ func TestColourIsNotThatOfAPresentMember(t *testing.T) {
 }
 
 func TestAddFillsTheEntryIn(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
 	tm, err := team.Open(r, "api", options())
@@ -109,6 +112,7 @@ func TestAddFillsTheEntryIn(t *testing.T) {
 }
 
 func TestAddMovesALeftoverMailboxAside(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
 	tm, err := team.Open(r, "api", options())
@@ -144,6 +148,7 @@ func TestAddMovesALeftoverMailboxAside(t *testing.T) {
 }
 
 func TestAddRefusesAPlantedMailbox(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -167,6 +172,7 @@ func TestAddRefusesAPlantedMailbox(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	for _, name := range []waggle.TeamName{"api", "session-0badcafe"} {
 		tm := create(t, r, team.Config{Name: name, Members: []team.Member{{Name: "tester"}, {Name: "writer"}}})
@@ -200,6 +206,7 @@ func TestRemove(t *testing.T) {
 }
 
 func TestAddKeepsWhatARealLeadWrote(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	data := fixtures(t)["2.1.329"]
 	write(t, r.ConfigPath("session-a1b2c3d4"), string(data))
@@ -217,6 +224,7 @@ func TestAddKeepsWhatARealLeadWrote(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api", Members: []team.Member{{Name: "w"}}})
 	create(t, r, team.Config{Name: "api-2"})
@@ -254,6 +262,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestDeleteRefusesALinkedTaskDirectory(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	outside := t.TempDir()

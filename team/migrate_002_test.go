@@ -8,6 +8,7 @@ import (
 
 // TestMigrate002: the mailboxes of 2.1.150 come to the team's own directory.
 func TestMigrate002(t *testing.T) {
+	t.Parallel()
 	if got := changes(t, migrated(t, "002"), 2); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
@@ -15,6 +16,7 @@ func TestMigrate002(t *testing.T) {
 
 // TestMigrate002Conflict: two mailboxes with messages are not merged.
 func TestMigrate002Conflict(t *testing.T) {
+	t.Parallel()
 	r, tm := thawed(t, filepath.Join("testdata", "migrate", "002", "before"))
 	write(t, filepath.Join(r.InboxesDir("my-team"), "w.json"), oldMail)
 	before := contents(t, r.Path)

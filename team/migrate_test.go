@@ -91,6 +91,7 @@ func changes(t *testing.T, m *team.Migration, number int) []string {
 }
 
 func TestMigrateRefuses(t *testing.T) {
+	t.Parallel()
 	for version, want := range map[string]string{"99.0.0": "newer", "1.0": "not a version", "v1": "not a version", "1.0.01": "not a version"} {
 		r := newRoot(t)
 		tm := create(t, r, team.Config{Name: "api", SchemaVersion: version})
@@ -111,6 +112,7 @@ func TestMigrateRefuses(t *testing.T) {
 
 // TestMigrateBetweenVersions: a version between two of ours gets what comes after.
 func TestMigrateBetweenVersions(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api", SchemaVersion: "1.1.7"})
 	m, err := tm.Migrate(t.Context(), false)
@@ -122,6 +124,7 @@ func TestMigrateBetweenVersions(t *testing.T) {
 // TestMigrateEveryEra: registries of every version that was seen keep what they
 // say, and are as valid as before.
 func TestMigrateEveryEra(t *testing.T) {
+	t.Parallel()
 	for name, data := range fixtures(t) {
 		if name == "odd" {
 			continue
@@ -174,6 +177,7 @@ func helperMigrate() error {
 
 // TestKilledWhileMigrating: the next migration comes to the same end.
 func TestKilledWhileMigrating(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	frozen := []string{"002", "005"}
 	for _, dir := range frozen {
@@ -203,6 +207,7 @@ func TestKilledWhileMigrating(t *testing.T) {
 }
 
 func TestMigrateStepsAreNumbered(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	m, err := create(t, r, team.Config{Name: "api"}).Migrate(t.Context(), true)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // stays readable, no foreign key is lost, and a value of another type is reported. Only the two
 // keys that name the member hide an entry when they are missing.
 func TestRegistryMutations(t *testing.T) {
+	t.Parallel()
 	const member = `{"agentId":"w@api","name":"w","color":"blue","joinedAt":1795193125905,"tmuxPaneId":"%1","subscriptions":[],"agentType":"general-purpose","model":"none","prompt":"p","planModeRequired":true,"cwd":"/w","backendType":"tmux","isActive":true,"spawnedAt":"2026-11-20T18:15:43.000Z","metadata":{"k":1}}`
 	const config = `{"name":"api","description":"d","createdAt":1795193125905,"leadAgentId":"team-lead@api","leadSessionId":"s","schemaVersion":"1.4.0","metadata":{"k":1}}`
 	join := func(config, member string) []byte {

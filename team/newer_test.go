@@ -12,6 +12,7 @@ import (
 
 // TestNewerIsReadOnly: a registry of a newer version is read, and no writer changes it.
 func TestNewerIsReadOnly(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	if _, _, err := tm.Add(t.Context(), team.Member{Name: "ann"}, false); err != nil {

@@ -11,6 +11,7 @@ import (
 // The files of an earlier member of a name are moved whole, a link as a link, and an empty
 // directory is not moved.
 func TestPutFilesAway(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	kept := filepath.Join(t.TempDir(), "archive")
 	create(t, r, team.Config{Name: "api"})

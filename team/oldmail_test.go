@@ -12,6 +12,7 @@ import (
 const oldMail = `[{"from":"x","text":"old","timestamp":"2026-01-01T00:00:00.000Z"}]`
 
 func TestOldMailIsKeptOutsideTheTeam(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
 	tm, err := team.Open(r, "api", options())
@@ -34,6 +35,7 @@ func TestOldMailIsKeptOutsideTheTeam(t *testing.T) {
 }
 
 func TestOldMailInLines(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	lines := filepath.Join(r.TeamDir("api"), "mailbox", "w.jsonl")
@@ -51,6 +53,7 @@ func TestOldMailInLines(t *testing.T) {
 // TestOldMailAfterAKill: the copy of a killed process is neither lost nor taken for another
 // mailbox's, whatever happened to the mailbox since.
 func TestOldMailAfterAKill(t *testing.T) {
+	t.Parallel()
 	for what, mailbox := range map[string]string{"not emptied": oldMail, "emptied": "[]", "gone": "", "other mail since": strings.Replace(oldMail, "old", "new", 1)} {
 		r := newRoot(t)
 		tm := create(t, r, team.Config{Name: "api"})
@@ -82,6 +85,7 @@ func TestOldMailAfterAKill(t *testing.T) {
 }
 
 func TestOldMailBehindALink(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	elsewhere := t.TempDir()

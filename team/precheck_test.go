@@ -33,6 +33,7 @@ func (c *counted) Read(p []byte) (int, error) {
 // packed or not, nothing of it comes onto the disk, and of a stream a part is read: the
 // soak size has more entries than a stream may have before the registry.
 func TestRefusedUnread(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	var plain, packed bytes.Buffer
 	z := gzip.NewWriter(&packed)

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	var err error
 	switch os.Getenv(envRole) {
 	case "":
+		testenv.Overlap(8)
 		os.Exit(m.Run())
 	case "add":
 		err = helperAdd()
@@ -74,6 +75,7 @@ func helperAdd() error {
 // TestManyProcessesAdd: no entry is lost and no name given twice, beside a writer
 // that writes in place under the lock as the real client does.
 func TestManyProcessesAdd(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	const processes = 6
@@ -165,6 +167,7 @@ func dieAt(n int) func(string) {
 // TestKilledWhileAdding kills a process at every step: the config stays whole,
 // old or new, the next add works, and no mail is lost.
 func TestKilledWhileAdding(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	const mail = `[{"from":"x","text":"keep me","timestamp":"2026-01-01T00:00:00.000Z"}]`
 	steps := 0

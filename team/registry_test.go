@@ -85,6 +85,7 @@ func tree(t *testing.T, dir string) []string {
 }
 
 func TestCreate(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm, err := team.Create(t.Context(), r, team.Config{
 		Name: "api", LeadSessionID: "5a22f79a-0f84-4c2e-83f7-d93771874e76",
@@ -154,6 +155,7 @@ func TestCreate(t *testing.T) {
 }
 
 func TestCreateRefuses(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	for _, c := range []team.Config{
 		{Name: "../x"}, {Name: ""}, {Name: "a/b"}, {Name: "con"},
@@ -192,6 +194,7 @@ func children(t *testing.T, dir string) []string {
 
 // TestCreateOfAnotherConfig brings back a team from what was read elsewhere.
 func TestCreateOfAnotherConfig(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	for name, data := range fixtures(t) {
 		if name == "s2-empty" || name == "odd" {
@@ -216,6 +219,7 @@ func TestCreateOfAnotherConfig(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	if _, err := team.Open(r, "api", options()); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no root: %v", err)
@@ -247,6 +251,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestSymlinkedTeamIsRefused(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "real"})
 	if err := os.Symlink(r.TeamDir("real"), r.TeamDir("link")); err != nil {
@@ -281,6 +286,7 @@ func TestSymlinkedTeamIsRefused(t *testing.T) {
 }
 
 func TestNameIsThatOfTheDirectory(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	body := `{
   "name": "My Team.x",
@@ -318,6 +324,7 @@ func TestNameIsThatOfTheDirectory(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api", Members: []team.Member{{Name: "w"}}})
 	path := r.ConfigPath("api")
@@ -404,6 +411,7 @@ func rewriteInPlace(path string, content []byte, pause time.Duration) error {
 }
 
 func TestLoadOutlastsTornWrites(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	path := r.ConfigPath("api")
@@ -446,6 +454,7 @@ func TestLoadOutlastsTornWrites(t *testing.T) {
 }
 
 func TestBrokenConfigIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	path := r.ConfigPath("api")
@@ -470,6 +479,7 @@ func TestBrokenConfigIsLeftAsItIs(t *testing.T) {
 }
 
 func TestLocked(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
 	tm, err := team.Open(r, "api", team.Options{Deadline: 50 * time.Millisecond})
@@ -501,6 +511,7 @@ func TestLocked(t *testing.T) {
 // TestLoadRetries: a write without the lock is torn for two reads, or another process holds the
 // lock for good. Every read calls the clock once.
 func TestLoadRetries(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
 	path := r.ConfigPath("api")
@@ -526,6 +537,7 @@ func TestLoadRetries(t *testing.T) {
 // TestAddTriedAgain: a program that does not lock changes config.json while a
 // member is added. The mailbox is not moved aside twice.
 func TestAddTriedAgain(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
 	path, inbox := r.ConfigPath("api"), filepath.Join(r.InboxesDir("api"), "w.json")
@@ -556,6 +568,7 @@ func TestAddTriedAgain(t *testing.T) {
 
 // TestAddWaitsForAMailbox: another process writes to the leftover mailbox.
 func TestAddWaitsForAMailbox(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
 	tm, err := team.Open(r, "api", team.Options{Deadline: 40 * time.Millisecond})
@@ -579,6 +592,7 @@ func TestAddWaitsForAMailbox(t *testing.T) {
 // TestSweep: the next create and delete of a team remove the temporary files of killed processes,
 // and nothing else.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	teams := filepath.Dir(r.TeamDir("x"))
 	old := time.Now().Add(-2 * time.Hour)

@@ -52,6 +52,7 @@ var stateModel = map[team.Event]func(t *rapid.T, f team.Facts) team.Facts{
 // refused, a team is not deleted while members run, and after a deletion has begun only a new team
 // can follow.
 func TestState(t *testing.T) {
+	t.Parallel()
 	walked := map[team.Transition]bool{}
 	var events []team.Event
 	for on := range stateModel {
@@ -94,6 +95,7 @@ func TestState(t *testing.T) {
 }
 
 func TestStateRefuses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		from team.State
 		on   team.Event

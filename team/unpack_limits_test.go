@@ -8,6 +8,7 @@ import (
 
 // TestUnpackLimits: a backup exactly at a limit is restored, and one more is refused.
 func TestUnpackLimits(t *testing.T) {
+	t.Parallel()
 	part := strings.Repeat("a", 255)
 	name := func(n int) string { // of n bytes, more than 402
 		return part[:200] + "/" + part[:200] + "/" + part[:n-402]

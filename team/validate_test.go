@@ -10,6 +10,7 @@ import (
 )
 
 func TestValidateAcceptsEveryEra(t *testing.T) {
+	t.Parallel()
 	for name, data := range fixtures(t) {
 		if got := team.Validate(data); (len(got) > 0) != (name == "odd") {
 			t.Errorf("%s: %v", name, got)
@@ -18,6 +19,7 @@ func TestValidateAcceptsEveryEra(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
+	t.Parallel()
 	const s2 = `{"name":"my-team","description":"d","members":[M],"createdAt":"2026-02-16T10:30:00.000Z"}`
 	const member = `{"agentId":"w@my-team","name":"w","model":"haiku","tmuxPaneId":"%1","isActive":true}`
 	one := strings.Replace(s2, "M", member, 1)
@@ -72,6 +74,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestTeamValidateNamesTheFile(t *testing.T) {
+	t.Parallel()
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api"})
 	if got, err := tm.Validate(t.Context()); err != nil || len(got) > 0 {

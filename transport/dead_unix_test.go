@@ -15,6 +15,7 @@ import (
 // TestDead: the socket of a program that was killed is found and removed with its key; a socket
 // with a listener, and a file that is not a socket, stay.
 func TestDead(t *testing.T) {
+	t.Parallel()
 	p := newDirs(t)
 	s := serve(t, p, "ann", newHost("ann"))
 	killed := p.Path("bob")

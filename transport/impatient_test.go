@@ -15,6 +15,7 @@ import (
 // TestWebOrigins: a request with an Origin comes from a web page, also when the first Origin is
 // empty.
 func TestWebOrigins(t *testing.T) {
+	t.Parallel()
 	h := transport.NewWeb(transport.WebOptions{Token: webToken, Now: time.Now, Host: newHost("ann")})
 	for _, list := range [][]string{{"https://evil.example"}, {"", "https://evil.example"}, {""}} {
 		ln := listen(t, h)
@@ -38,6 +39,7 @@ func TestWebOrigins(t *testing.T) {
 
 // TestIdleConnections: connections that send nothing do not block others.
 func TestIdleConnections(t *testing.T) {
+	t.Parallel()
 	ln := listen(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	for range 300 {
 		c, err := net.Dial("tcp", ln)
@@ -60,6 +62,7 @@ func TestIdleConnections(t *testing.T) {
 
 // TestOldestGoes: of too many silent connections the oldest is ended.
 func TestOldestGoes(t *testing.T) {
+	t.Parallel()
 	state := transport.Impatient()
 	var list []net.Conn
 	for range 129 {

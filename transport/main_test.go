@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"waggle"
+	"waggle/internal/testenv"
 	"waggle/mailbox"
 	"waggle/transport"
 )
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	testenv.Overlap(8)
 	goleak.VerifyTestMain(m)
 }
 

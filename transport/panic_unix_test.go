@@ -22,6 +22,7 @@ func (tripping) Take(context.Context, transport.Peer, waggle.Address, waggle.Env
 // TestSocketPanics: a panic over what came in ends the serving, with the reason, and
 // not the program.
 func TestSocketPanics(t *testing.T) {
+	t.Parallel()
 	p := newDirs(t)
 	s, err := transport.Listen(options(p, "ann", tripping{newHost("ann")}))
 	if err != nil {

@@ -28,6 +28,7 @@ import (
 )
 
 func TestSocketSend(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann", "eve")
 	s := serve(t, p, "ann", h)
 	c := dial(t, p, s)
@@ -69,6 +70,7 @@ func TestSocketSend(t *testing.T) {
 // TestSocketFailures: an error of the host arrives at the client with its type, and the same
 // message may be tried again.
 func TestSocketFailures(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	c := dial(t, p, serve(t, p, transport.OperatorSocket, h))
 	code := func(want transport.Code) func(error) bool {
@@ -146,6 +148,7 @@ func (r raw) hear() string {
 
 // TestSocketWithoutToken: a peer without the token has no effect, and is recorded once.
 func TestSocketWithoutToken(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	serve(t, p, "bob", h)
@@ -195,6 +198,7 @@ func TestSocketWithoutToken(t *testing.T) {
 // TestSocketRefusalsAreLimited: repeated refusals do not fill a journal, and the unrecorded ones
 // are counted.
 func TestSocketRefusalsAreLimited(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	at := time.Now()
 	var mu sync.Mutex
@@ -231,6 +235,7 @@ func TestSocketRefusalsAreLimited(t *testing.T) {
 
 // TestSocketLines: a line outside of the protocol gets an error.
 func TestSocketLines(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	token, _ := transport.Token([]string{p.Keys}, s.Path())
@@ -271,6 +276,7 @@ func TestSocketLines(t *testing.T) {
 }
 
 func TestSocketWatch(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	c := dial(t, p, s)
@@ -304,6 +310,7 @@ func TestSocketWatch(t *testing.T) {
 // TestSocketManyClients: every message of many senders on many connections arrives
 // once.
 func TestSocketManyClients(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	const clients, each = 20, 20
@@ -336,6 +343,7 @@ func TestSocketManyClients(t *testing.T) {
 
 // TestSocketTooMany: a connection too many is told so and harms no other.
 func TestSocketTooMany(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	var all []*transport.Client
@@ -359,6 +367,7 @@ func TestSocketTooMany(t *testing.T) {
 }
 
 func TestListenTwice(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	if _, err := transport.Listen(options(p, "ann", h)); !errors.Is(err, transport.ErrServed) {
@@ -388,6 +397,7 @@ func TestListenTwice(t *testing.T) {
 
 // TestListenInTheWay: a path that is not a socket of ours is neither removed nor used.
 func TestListenInTheWay(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	if err := os.Mkdir(p.Dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -414,6 +424,7 @@ func TestListenInTheWay(t *testing.T) {
 }
 
 func TestSocketLongPath(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	p.Dir = filepath.Join(p.Dir, strings.Repeat("long/", 30))
 	s := serve(t, p, "ann", h)
@@ -432,6 +443,7 @@ func TestSocketLongPath(t *testing.T) {
 
 // TestSockets: the sender says what is wrong with an address.
 func TestSockets(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	dir := filepath.Dir(p.Dir)
@@ -511,6 +523,7 @@ func helper(name string, args ...string) *exec.Cmd {
 // TestStaleSocket: a killed server's socket is taken over at once; a live one's is not, also while
 // its process is stopped and does not answer.
 func TestStaleSocket(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	cmd := helper("serve", p.Dir, p.Keys)
 	out, err := cmd.StdoutPipe()
@@ -551,6 +564,7 @@ func TestStaleSocket(t *testing.T) {
 
 // TestPlaceRemove: the sockets of dead servers are removed, served ones stay.
 func TestPlaceRemove(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann", "bob")
 	live := serve(t, p, "bob", h)
 	cmd := helper("serve", p.Dir, p.Keys)
@@ -590,6 +604,7 @@ func TestPlaceRemove(t *testing.T) {
 // TestOtherUser: another user's process has no effect even with the token, and is
 // recorded once. It can only be tried by root.
 func TestOtherUser(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
 	}
@@ -624,6 +639,7 @@ func TestOtherUser(t *testing.T) {
 
 // TestCloseBesideServe: Close may come before, while and after Serve begins.
 func TestCloseBesideServe(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	for range 200 {
 		s, err := transport.Listen(options(p, "ann", h))

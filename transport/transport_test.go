@@ -22,6 +22,7 @@ func address(t *testing.T, s string) waggle.Address {
 }
 
 func TestRouter(t *testing.T) {
+	t.Parallel()
 	box := mailbox.NewMemory(mailbox.Options{})
 	missing := errors.New("no such member")
 	r := transport.Router{waggle.SchemeMember: transport.Mailboxes{Open: func(_ context.Context, to waggle.Address) (mailbox.Store, error) {

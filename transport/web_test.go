@@ -37,6 +37,7 @@ func webAddress(t *testing.T, s *httptest.Server, member string) waggle.Address 
 }
 
 func TestWebSend(t *testing.T) {
+	t.Parallel()
 	h := newHost("ann")
 	s := newWeb(t, h)
 	text := "<b>hello</b> \u2028 \"you\"\n"
@@ -95,6 +96,7 @@ func TestWebSend(t *testing.T) {
 // TestWebRefusals: a request that is not allowed has no effect and is recorded once; a body that is
 // not a message gets an error.
 func TestWebRefusals(t *testing.T) {
+	t.Parallel()
 	h := newHost("ann")
 	s := newWeb(t, h)
 	good := `{"from":"bob","text":"hello","msg_id":"1"}`
@@ -175,6 +177,7 @@ func TestWebRefusals(t *testing.T) {
 
 // TestServeWeb: the end waits for what is being answered.
 func TestServeWeb(t *testing.T) {
+	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -215,6 +218,7 @@ func TestServeWeb(t *testing.T) {
 }
 
 func TestCheckListen(t *testing.T) {
+	t.Parallel()
 	for addr, ok := range map[string]bool{"127.0.0.1:0": true, "[::1]:80": true, "localhost:1": true, "0.0.0.0:1": false, ":80": false, "192.0.2.1:1": false, "x": false, "": false} {
 		if err := transport.CheckListen(addr, false); (err == nil) != ok {
 			t.Errorf("%q: %v", addr, err)

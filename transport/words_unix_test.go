@@ -83,6 +83,7 @@ func serveWho(t *testing.T, p transport.SocketDirs, name string, h transport.Hos
 // TestWordsArrive: a session's frames become text from the session that the kernel's credentials
 // name, whatever the frame claims, and a repeated one arrives once.
 func TestWordsArrive(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann", waggle.Lead)
 	s := serveWho(t, p, "ann", h, func(peer transport.Peer) string {
 		if peer.PID != os.Getpid() {
@@ -154,6 +155,7 @@ func controls(t *testing.T) []string {
 
 // TestWordsForged: a frame with any content becomes text or one record.
 func TestWordsForged(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	s := serveWho(t, p, "ann", h, func(transport.Peer) string { return "@x" })
 	token, _ := transport.Token([]string{p.Keys}, s.Path())
@@ -181,6 +183,7 @@ func TestWordsForged(t *testing.T) {
 // TestWordsRefused: an invalid frame leaves one record and nothing else; its connection is not
 // closed at once, which is how its client notices.
 func TestWordsRefused(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	s := serveWho(t, p, "ann", h, nil)
 	token, _ := transport.Token([]string{p.Keys}, s.Path())
@@ -235,6 +238,7 @@ func TestWordsRefused(t *testing.T) {
 
 // TestWordsWait: a locked mailbox is tried again, so that no words are lost.
 func TestWordsWait(t *testing.T) {
+	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
 	s := serveWho(t, p, "ann", h, nil)
 	h.mu.Lock()
@@ -309,6 +313,7 @@ func (f *fakeSession) socket() transport.SessionSocket {
 
 // TestSay: exactly the client's frames, and no text leaves its element.
 func TestSay(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	close(f.busy)
 	by := transport.Speaker{Name: `a"><b> &` + "\n\u202e", Answers: "/run/x.sock"}
@@ -339,6 +344,7 @@ func TestSay(t *testing.T) {
 // TestSayMany: 60 messages to an idle and to a busy session, none lost or doubled, and
 // 60 the other way.
 func TestSayMany(t *testing.T) {
+	t.Parallel()
 	const n = 60
 	for _, busy := range []bool{false, true} {
 		t.Run(fmt.Sprint("busy ", busy), func(t *testing.T) {
@@ -391,6 +397,7 @@ func TestSayMany(t *testing.T) {
 
 // TestSayRefuses: no words are written to a path that is not certainly the session's own socket.
 func TestSayRefuses(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	close(f.busy)
 	say := func(change func(*transport.SessionSocket)) error {

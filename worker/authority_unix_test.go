@@ -103,6 +103,7 @@ func authorities(id string, now string) map[waggle.Kind]waggle.Payload {
 // each kind of answer: an edited file, plain words, a socket without its token, and the replayed
 // mailbox of an earlier instance. None has an effect, and each leaves one audit record (trust §1).
 func TestAuthorityOnEveryPath(t *testing.T) {
+	t.Parallel()
 	total := 0
 	for kind := range questions {
 		t.Run(string(kind), func(t *testing.T) {

@@ -25,6 +25,7 @@ import (
 // TestLateApproval: the agent's patience ends, the question stays open, and the
 // approval that comes later is used by the same question, once.
 func TestLateApproval(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.gateWait = 30 * time.Second
 		var outs []agent.Outcome
@@ -80,6 +81,7 @@ func TestLateApproval(t *testing.T) {
 // TestPlanIsTakenBack: a plan that its agent gave up is withdrawn; it cannot be approved any more,
 // and the next plan is asked for.
 func TestPlanIsTakenBack(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		c.works("ann")
@@ -111,6 +113,7 @@ func TestPlanIsTakenBack(t *testing.T) {
 // TestAnswerJustInTime: an answer that is on record when patience ends is the
 // answer.
 func TestAnswerJustInTime(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.gateWait = 30 * time.Second
 		c.leads()
@@ -133,6 +136,7 @@ func TestAnswerJustInTime(t *testing.T) {
 
 // TestDenialReachesTheAgent: the agent gets the words of the one who denied.
 func TestDenialReachesTheAgent(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		c.works("ann")
@@ -196,6 +200,7 @@ func TestShutdownHoldsTheGate(t *testing.T) {
 // TestAgentPanics: a panic of the agent is a failed turn, also inside a tool call, and the worker
 // continues.
 func TestAgentPanics(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		c.works("ann")
@@ -226,6 +231,7 @@ func TestAgentPanics(t *testing.T) {
 // TestHostAfterTheTurn: an agent that continues after its turn, or ignores the turn's ctx, gets
 // errors and blocks nobody.
 func TestHostAfterTheTurn(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		kill := c.works("ann")
@@ -263,6 +269,7 @@ func TestHostAfterTheTurn(t *testing.T) {
 // TestSayToNobody: a message to a name that no member has is an error for the agent and does not
 // delay its messages to others.
 func TestSayToNobody(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		c.works("ann")

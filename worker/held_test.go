@@ -45,6 +45,7 @@ func (b breaking) Append(ctx context.Context, w journal.Writer, propose func() (
 // call that was allowed does not start, the agent is denied after its wait, the worker stays, and
 // the same call runs when the journal is whole again.
 func TestBrokenJournalHolds(t *testing.T) {
+	t.Parallel()
 	for _, own := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, c *crew) {
 			var now atomic.Bool

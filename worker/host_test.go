@@ -9,6 +9,7 @@ import (
 // The host that an agent names is normalised once, before it is judged, shown or opened, or it is
 // denied.
 func TestReadHost(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ in, host, port string }{
 		{"example.com", "example.com", ""},
 		{"Example.COM:443", "example.com", "443"},

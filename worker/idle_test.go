@@ -14,6 +14,7 @@ import (
 // TestIdleReasons: every turn ends with one idle notice: available when it went well or
 // its task failed, failed when the agent broke, interrupted when it was ended.
 func TestIdleReasons(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		kill := c.works("ann")

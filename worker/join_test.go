@@ -11,6 +11,7 @@ import (
 
 // TestInvoked: Invoked reads what Argv writes, and refuses all other arguments.
 func TestInvoked(t *testing.T) {
+	t.Parallel()
 	state := home.Dir{Path: "/state/teams/api-0a1b2c3d", UID: "uid"}
 	o := worker.Options{Root: team.Root{Path: "/a root/%41"}, State: state, Team: "api", Instance: "aa", Sockets: state.Sockets("/run")}
 	argv := o.Argv("/bin/own")

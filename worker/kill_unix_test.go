@@ -326,6 +326,7 @@ func (u *unverified) Apply(r journal.Record) error {
 // files of journals and mailboxes. After a restart the same request is open or decided, the
 // decision is the same, no call runs twice, and no real message is taken for a forged one.
 func TestKilledEverywhere(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	rng := mrand.New(mrand.NewPCG(testenv.Seed(t), 0))
 	total, kills, unknown := 0, 0, 0

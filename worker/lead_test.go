@@ -77,6 +77,7 @@ func (l *led) gave(n int) func() bool { return func() bool { return len(l.taken(
 // is marked after it was taken. Reports of members come with it, in one turn. A control message
 // never does, whoever wrote it.
 func TestLeadAgentReceives(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		l := leadCrew(c)
 		c.works("ann")
@@ -114,6 +115,7 @@ func TestLeadAgentReceives(t *testing.T) {
 // TestLeadAgentNews: a failure begins a turn of the lead, and so does the first idle after its own
 // words; an event that changes nothing does not.
 func TestLeadAgentNews(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		l := leadCrew(c)
 		c.works("ann")
@@ -164,6 +166,7 @@ func wantErr(err error) error {
 // TestLeadAgentRestart: the session that follows a crash in the middle of a turn gets the same mail
 // and events, once.
 func TestLeadAgentRestart(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		l := leadCrew(c)
 		c.works("ann")
@@ -207,6 +210,7 @@ func TestLeadAgentRestart(t *testing.T) {
 // gives requests to the lead; the answer arrives through the mailbox that the agent shares with the
 // leader.
 func TestLeadAgentAsks(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
 			set := l.Policy

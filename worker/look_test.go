@@ -37,6 +37,7 @@ func (l *links) set(path, to string) {
 // TestPathThatMoved: where a path leads is in the question and its digest, and is looked
 // at again when the allow is claimed.
 func TestPathThatMoved(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		at := &links{to: map[string]string{"/work/a/../b": "/work/b"}}
 		c.links = at

@@ -41,6 +41,7 @@ var modes = map[policy.Mode][5]string{
 // runs, for every mode. The member reports which version it has applied, and a replayed older one
 // changes nothing.
 func TestModesForReal(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.gateWait = time.Second // no test here waits for an unanswered request
 		c.leads()

@@ -143,6 +143,7 @@ func TestNetworkGrants(t *testing.T) {
 // TestAlarmInTime: a member that obeys files receives a forged message in the lead's name. That is
 // recorded within five seconds, whatever else runs.
 func TestAlarmInTime(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.join(record.Joined{Name: "cleo"})
 		cleo := c.instance("cleo")

@@ -27,6 +27,7 @@ const linkWriter = `{"steps": [
 // TestLinkOfARepository: under acceptEdits a Write through a link of the repository asks, with the
 // link's target in the record; an allowed write goes to that target or fails.
 func TestLinkOfARepository(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		swap bool

@@ -151,6 +151,7 @@ func (g *gated) failed(why string) {
 // TestPlanGate: until that revision of the plan is approved, no tool that writes runs, whatever
 // happens meanwhile: the working tree stays the same, byte for byte.
 func TestPlanGate(t *testing.T) {
+	t.Parallel()
 	t.Run("approved", func(t *testing.T) {
 		g := newGated(t, nil)
 		g.here()

@@ -25,6 +25,7 @@ import (
 	"waggle/control"
 	"waggle/home"
 	"waggle/internal/atomicfile"
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
@@ -51,6 +52,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("ended:", mortalMain(args))
 		syscall.Exit(1)
 	}
+	testenv.Overlap(4)
 	goleak.VerifyTestMain(m)
 }
 
@@ -315,6 +317,7 @@ func (f *files) lines(name string) int {
 // TestOneProcess: an instance has one process, whoever starts it, and each start has an epoch of
 // its own.
 func TestOneProcess(t *testing.T) {
+	t.Parallel()
 	f := newFiles(t)
 	stop := f.here()
 	f.elsewhere(func() {
@@ -341,6 +344,7 @@ func TestOneProcess(t *testing.T) {
 
 // TestOpenOfNobody: Open fails for a name that is not a member, or not any more.
 func TestOpenOfNobody(t *testing.T) {
+	t.Parallel()
 	f := newFiles(t)
 	o := f.at.options()
 	o.Instance = "zz"
@@ -365,6 +369,7 @@ func TestOpenOfNobody(t *testing.T) {
 // TestKilledMidRun: SIGKILL while a command runs. The next process records its end as unknown and
 // does not run it again.
 func TestKilledMidRun(t *testing.T) {
+	t.Parallel()
 	f := newFiles(t, "Bash")
 	p := f.start()
 	f.assign("echo x >> ran; echo $$ > pid; exec sleep 60")
@@ -408,6 +413,7 @@ func (f *files) killCommand() {
 
 // TestTermMidRun: SIGTERM ends the command, and the end is on record and told.
 func TestTermMidRun(t *testing.T) {
+	t.Parallel()
 	f := newFiles(t, "Bash")
 	p := f.start()
 	f.assign("echo $$ > pid; exec sleep 60")
@@ -440,6 +446,7 @@ func TestTermMidRun(t *testing.T) {
 // is lost all the same, a successor takes the turn over; the old process does nothing when it
 // continues, and ends. The command runs once (trust §2).
 func TestStoppedAndOvertaken(t *testing.T) {
+	t.Parallel()
 	f := newFiles(t)
 	p := f.start()
 	f.assign("echo x >> ran")

@@ -18,6 +18,7 @@ import (
 
 // TestSocket: a member's socket is served while its worker runs, and only then.
 func TestSocket(t *testing.T) {
+	t.Parallel()
 	f := newFiles(t)
 	run, err := os.MkdirTemp("", "wr") // short enough for a socket
 	if err != nil {

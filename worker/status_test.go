@@ -94,6 +94,7 @@ func TestStatus(t *testing.T) {
 // TestArtifactsAreNamed: task_completed names the files that the turn has made or
 // changed, and no others.
 func TestArtifactsAreNamed(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		c.works("ann")

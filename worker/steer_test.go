@@ -283,6 +283,7 @@ func TestUnsaidWords(t *testing.T) {
 // TestErasedWords: words that another program erased are fetched from the record, and copies of
 // words are one message.
 func TestErasedWords(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		good := c.boxes["ann"]
@@ -317,6 +318,7 @@ func TestErasedWords(t *testing.T) {
 // TestWithdrawBetween: words that are withdrawn after a pass has read the journals, and before it
 // takes them, are not taken.
 func TestWithdrawBetween(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		w := c.say("ann", "words", record.Words{}, true)
@@ -338,6 +340,7 @@ func TestWithdrawBetween(t *testing.T) {
 // TestWithdrawRace: whenever words are withdrawn, either the session got them and Withdraw says so,
 // or it never gets them.
 func TestWithdrawRace(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
 		wait, work := time.Duration(rng.IntN(40))*time.Millisecond, time.Duration(rng.IntN(40))*time.Millisecond
@@ -362,6 +365,7 @@ func TestWithdrawRace(t *testing.T) {
 // TestTakenUpChat: the chat of a turn that a crash interrupted reaches the next session, although
 // its mailbox cannot be read at first and words of it were erased.
 func TestTakenUpChat(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		stuck := make(chan struct{})

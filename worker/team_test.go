@@ -109,6 +109,7 @@ func TestControlBeforeChat(t *testing.T) {
 // TestReadFlagIsOutput: entries that another program marked are delivered, and entries that could
 // not be marked are not delivered again, not even to the next process.
 func TestReadFlagIsOutput(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		e := waggle.Envelope{From: "team-lead", Text: "seen by a stranger", Timestamp: waggle.FormatTime(time.Now()), Read: true}
 		if err := c.boxes["ann"].Append(c.ctx, e); err != nil {
@@ -136,6 +137,7 @@ func (unmarkable) MarkRead(context.Context, ...mailbox.ID) error { return errors
 
 // TestBaseline: entries from before the member joined are not delivered.
 func TestBaseline(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		box := mailbox.NewMemory(mailbox.Options{})
 		c.boxes["ann"] = box
@@ -161,6 +163,7 @@ func TestBaseline(t *testing.T) {
 // TestFetchOverdue: with no leader running a worker fetches its orders itself,
 // once, and a leader that comes later does not send them again.
 func TestFetchOverdue(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.board.add("1", "do 1", "ann")
 		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
@@ -215,6 +218,7 @@ func TestFetchLost(t *testing.T) {
 // TestCancelMidTurn: when the process is told to end, the command is ended, its
 // end and the turn's are recorded and sent, and Run returns.
 func TestCancelMidTurn(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		kill := c.works("ann")
@@ -274,6 +278,7 @@ func TestDoneJustBeforeTheEnd(t *testing.T) {
 // TestLockedMailboxes: the messages for a locked mailbox wait in order and delay no other mailbox;
 // no message is lost or sent twice.
 func TestLockedMailboxes(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		lead, bob := &lockable{Store: c.boxes[waggle.Lead]}, &lockable{Store: c.boxes["bob"]}
 		c.boxes[waggle.Lead], c.boxes["bob"] = lead, bob
@@ -350,6 +355,7 @@ func (l *lockable) Append(ctx context.Context, es ...waggle.Envelope) error {
 // be read is tried again, and a completion is shown although the board was
 // locked at first.
 func TestBoard(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		c.works("ann")
@@ -384,6 +390,7 @@ func TestBoard(t *testing.T) {
 // TestBoardWithoutSpace: no task fails for want of space on the board's disk, however long
 // that takes.
 func TestBoardWithoutSpace(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		c.works("ann")
@@ -544,6 +551,7 @@ func TestMembershipEnds(t *testing.T) {
 
 // TestForgedOrders: control without a record is inert, once on record, and marked.
 func TestForgedOrders(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		c.works("ann")

@@ -15,6 +15,7 @@ var confirm = ask.Question{Text: "t", Confirm: "run it?"}
 // TestHeldKey: a key that is held down from before the question never answers it, at any
 // rate at which keyboards repeat, whenever it was pressed.
 func TestHeldKey(t *testing.T) {
+	t.Parallel()
 	for _, rate := range []time.Duration{25, 33, 40, 60, 90, 100, 180, 450} { // milliseconds; 91 is a Linux console's
 		for _, first := range []time.Duration{225, 250, 375, 500, 660, 1000} { // until it repeats
 			for before := time.Duration(0); before < 700; before += 70 {
@@ -52,6 +53,7 @@ func TestHeldKey(t *testing.T) {
 
 // TestHeldKeyOverQuestions: a key that answers one question and is held on answers no other.
 func TestHeldKeyOverQuestions(t *testing.T) {
+	t.Parallel()
 	for _, rate := range []time.Duration{33, 90, 180, 450} {
 		p := ask.NewPlay()
 		one, _ := p.Ask(low)
@@ -77,6 +79,7 @@ func TestHeldKeyOverQuestions(t *testing.T) {
 // TestHandlePastedSlowly: a handle that a program types, each character in a read of its
 // own, is no answer; Enter has to come by itself.
 func TestHandlePastedSlowly(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	answer, _ := p.Ask(high)
 	p.Pass(time.Minute)
@@ -93,6 +96,7 @@ func TestHandlePastedSlowly(t *testing.T) {
 // TestSequences: what keyboards and terminals send as one is one key, and what it holds
 // is no answer, however it is spread over reads.
 func TestSequences(t *testing.T) {
+	t.Parallel()
 	for _, s := range []string{
 		"\x1b[[A",          // F1 on a Linux console
 		"\x1b[Maaa",        // a mouse in its oldest form
@@ -130,6 +134,7 @@ func TestSequences(t *testing.T) {
 // TestPasteWithoutEnd: what follows the beginning of a paste is part of it, however long
 // it is and wherever it pauses; afterwards the question stands anew.
 func TestPasteWithoutEnd(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	answer, _ := p.Ask(low)
 	p.Pass(time.Minute)
@@ -163,6 +168,7 @@ func TestPasteWithoutEnd(t *testing.T) {
 
 // TestLongSequence: an unfinished sequence takes no memory without end, and its end ends it.
 func TestLongSequence(t *testing.T) {
+	t.Parallel()
 	for _, s := range []string{"\x1b]", "\x1bP", "\x1b[", "\x1b[200~"} {
 		end := map[string]string{"\x1b[": "m", "\x1b[200~": "\x1b[201~"}[s]
 		if end == "" {
@@ -183,6 +189,7 @@ func TestLongSequence(t *testing.T) {
 
 // TestHostileText: a question, and why it is gone, cannot move the cursor or hide a line.
 func TestHostileText(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	q := low
 	q.Text = "it asks\x1b[2J\x1b[H \x1b[1mbold\x1b[0m \rover \x9b2J \u009b2J \x1b]0;t\a \u202e back\b"
@@ -202,6 +209,7 @@ func TestHostileText(t *testing.T) {
 
 // TestFlood: what is held for a person does not grow without end.
 func TestFlood(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	answer, _ := p.Ask(low)
 	p.Pass(time.Second)
@@ -222,6 +230,7 @@ func TestFlood(t *testing.T) {
 
 // TestStorm: nothing answers while the size changes, and afterwards it stands anew.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	answer, _ := p.Ask(low)
 	p.Pass(time.Second)
@@ -249,6 +258,7 @@ func TestStorm(t *testing.T) {
 // TestAdvance: a handle that is typed before its question is none, also when its end, or
 // only Enter, comes afterwards.
 func TestAdvance(t *testing.T) {
+	t.Parallel()
 	for cut := range len("bx2p\r") + 1 {
 		p := ask.NewPlay()
 		answer, _ := p.Ask(high)
@@ -264,6 +274,7 @@ func TestAdvance(t *testing.T) {
 
 // TestBytes: no single byte but a and A allows, and none at all what is of high risk.
 func TestBytes(t *testing.T) {
+	t.Parallel()
 	for b := range 256 {
 		for _, q := range []ask.Question{low, high} {
 			p := ask.NewPlay()

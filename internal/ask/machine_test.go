@@ -14,6 +14,7 @@ var high = ask.Question{Handle: "BX2P", Text: "it asks for rm -rf", Risk: 2, Typ
 
 // TestStand: a key counts when the question has stood for Stand, and not a moment before.
 func TestStand(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	answer, _ := p.Ask(low)
 	p.Pass(ask.Stand - 1)
@@ -41,6 +42,7 @@ func TestStand(t *testing.T) {
 
 // TestNoAnswer: what never answers, however long the question has stood.
 func TestNoAnswer(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		q    ask.Question
@@ -86,6 +88,7 @@ func TestNoAnswer(t *testing.T) {
 
 // TestAnswers: what answers, and how.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	confirm := ask.Question{Text: "t", Confirm: "run it?"}
 	dee := high
 	dee.Handle = "D4XY"
@@ -126,6 +129,7 @@ func TestAnswers(t *testing.T) {
 
 // TestReasonPasted: pasted text is part of a reason and does not send it.
 func TestReasonPasted(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	answer, _ := p.Ask(low)
 	p.Pass(time.Second)
@@ -144,6 +148,7 @@ func TestReasonPasted(t *testing.T) {
 
 // TestFirstByte: a sequence that began before keys count is dropped whole.
 func TestFirstByte(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	answer, _ := p.Ask(low)
 	p.Pass(ask.Stand - time.Millisecond)
@@ -161,6 +166,7 @@ func TestFirstByte(t *testing.T) {
 // TestOrder: the riskiest is shown, then the oldest; a riskier one waits for an answer
 // that was begun.
 func TestOrder(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	second := low
 	second.Handle = "ZZZZ"
@@ -203,6 +209,7 @@ func TestOrder(t *testing.T) {
 
 // TestAnew: what paints a question anew, and makes it stand anew.
 func TestAnew(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		do   func(p *ask.Play)
@@ -240,6 +247,7 @@ func TestAnew(t *testing.T) {
 // TestOutputWaits: output leaves a question alone for Hold, and longer while somebody
 // answers.
 func TestOutputWaits(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	answer, _ := p.Ask(low)
 	p.Say("one\n")
@@ -281,6 +289,7 @@ func TestOutputWaits(t *testing.T) {
 
 // TestWithdraw: it is said why, what was typed is dropped, and the next stands anew.
 func TestWithdraw(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	second := low
 	second.Handle = "ZZZZ"
@@ -306,6 +315,7 @@ func TestWithdraw(t *testing.T) {
 
 // TestTall: what does not fit is painted whole, and what matters is said again below.
 func TestTall(t *testing.T) {
+	t.Parallel()
 	p := ask.NewPlay()
 	q := low
 	q.Text, q.Last = strings.Repeat("a line\n", 40)+"the end", "Bash, risk medium"

@@ -14,12 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"waggle/internal/ask"
+	"waggle/internal/testenv"
 )
 
 // TestMain is also a program that asks one question and writes the answer.
 func TestMain(m *testing.M) {
 	text := os.Getenv("ASK_TEST_QUESTION")
 	if text == "" {
+		testenv.Overlap(8)
 		os.Exit(m.Run())
 	}
 	x, err := ask.New(os.Stdin, os.Stderr, ask.Options{})
@@ -117,6 +119,7 @@ func (r *rig) allows() {
 // TestTwoProcesses: of two processes on one terminal one asks, and the other waits for its
 // end: a key typed for one cannot reach the other. Repair leaves the one that lives alone.
 func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	before := *r.modes()
 	_, one := r.program("FIRST", false)
@@ -168,6 +171,7 @@ func stopped(t *testing.T, pid int) {
 // TestTypedWhileStopped: what is typed while a process is stopped by SIGSTOP, where no
 // shell takes the terminal back, is dropped, also when it is one key; it is asked anew.
 func TestTypedWhileStopped(t *testing.T) {
+	t.Parallel()
 	for _, wait := range []time.Duration{0, ask.Stand * 2} {
 		t.Run(wait.String(), func(t *testing.T) {
 			t.Parallel()
@@ -251,6 +255,7 @@ func used(t *testing.T) time.Duration {
 
 // TestTwoTerminals: who reads one terminal and writes to another does not ask.
 func TestTwoTerminals(t *testing.T) {
+	t.Parallel()
 	a, b := newRig(t), newRig(t)
 	if _, err := ask.New(a.tty, b.tty, ask.Options{}); err == nil || errors.Is(err, ask.ErrUnsupported) {
 		t.Errorf("a question on one terminal would be answered on another: %v", err)

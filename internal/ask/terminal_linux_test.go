@@ -101,6 +101,7 @@ func (r *rig) open() *ask.Terminal {
 // TestModes: while a question stands there is no canonical mode and no echo, but signals
 // and output processing; afterwards the modes are as they were.
 func TestModes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	before := *r.modes()
 	x := r.open()
@@ -142,6 +143,7 @@ func TestModes(t *testing.T) {
 
 // TestPanic: a panic of who owns the Terminal leaves the modes as they were.
 func TestPanic(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	before := *r.modes()
 	var wg sync.WaitGroup
@@ -188,6 +190,7 @@ func killed(t *testing.T, r *rig) (before unix.Termios) {
 // TestRepair: canonical mode and echo are on again after a process was killed; modes of
 // other programs are left alone.
 func TestRepair(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	before := killed(t, r)
 	if err := ask.Repair(r.tty, r.tty); err != nil {
@@ -211,6 +214,7 @@ func TestRepair(t *testing.T) {
 
 // TestAskRepairs: a question on such a terminal leaves sane modes, too.
 func TestAskRepairs(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	before := killed(t, r)
 	x := r.open()
@@ -230,6 +234,7 @@ func TestAskRepairs(t *testing.T) {
 
 // TestGone: when the terminal goes away, open questions fail and later ones, too.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	x := r.open()
 	defer x.Close()
@@ -250,6 +255,7 @@ func TestGone(t *testing.T) {
 
 // TestLend: while another reader has the terminal nothing is asked.
 func TestLend(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	x := r.open()
 	defer x.Close()

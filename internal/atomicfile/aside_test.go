@@ -12,6 +12,7 @@ import (
 // TestSetAside: a file of any type is moved unchanged, also twice at one time; a path that does not
 // exist is no error.
 func TestSetAside(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path, kept := filepath.Join(dir, "config.json"), filepath.Join(dir, "kept", "here")
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)

@@ -19,6 +19,7 @@ import (
 )
 
 func TestEditSplices(t *testing.T) {
+	t.Parallel()
 	eachTier(t, func(t *testing.T, tier atomicfile.Tier) {
 		for _, size := range []int{0, 10, 1000, 200_000} {
 			old := bytes.Repeat([]byte("0123456789"), size/10)
@@ -46,6 +47,7 @@ func TestEditSplices(t *testing.T) {
 }
 
 func TestEditRefusesBadSplices(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "0123456789")
 	for name, s := range map[string][]atomicfile.Splice{
 		"past the end": {{Offset: 11}},
@@ -71,6 +73,7 @@ func TestEditRefusesBadSplices(t *testing.T) {
 }
 
 func TestEditCreatesFileNotDirectory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := filepath.Join(dir, "new.json")
 	must(t, appendLine(p, "one", atomicfile.Options{}))
@@ -95,6 +98,7 @@ func TestEditCreatesFileNotDirectory(t *testing.T) {
 }
 
 func TestEditKeepsModeAndWritesNothingWithoutSplices(t *testing.T) {
+	t.Parallel()
 	eachTier(t, func(t *testing.T, tier atomicfile.Tier) {
 		p := newFile(t, "x\n")
 		must(t, os.Chmod(p, 0o640))
@@ -120,6 +124,7 @@ func TestEditKeepsModeAndWritesNothingWithoutSplices(t *testing.T) {
 }
 
 func TestRefusesWhatIsNotARegularFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")
 	must(t, os.WriteFile(target, []byte("secret"), 0o600))
@@ -153,6 +158,7 @@ func TestRefusesWhatIsNotARegularFile(t *testing.T) {
 }
 
 func TestReadFileLimit(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "12345")
 	if _, err := atomicfile.ReadFile(p, atomicfile.Options{MaxSize: 4}); !errors.Is(err, atomicfile.ErrTooLarge) {
 		t.Error(err)
@@ -167,6 +173,7 @@ func TestReadFileLimit(t *testing.T) {
 }
 
 func TestWriteFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := filepath.Join(dir, "w.json")
 	for _, s := range []atomicfile.Sync{atomicfile.SyncNone, atomicfile.SyncData, atomicfile.SyncFull} {
@@ -200,6 +207,7 @@ func TestWriteFile(t *testing.T) {
 // Changes of other programs without a lock are kept. After "checked" only the exchange tier can
 // detect them.
 func TestForeignChangeBetweenReadAndPublish(t *testing.T) {
+	t.Parallel()
 	kinds := map[string]func(p string) error{
 		"mv": func(p string) error { return unlockedAppend(p, "foreign") },
 		"truncate and write": func(p string) error {
@@ -256,6 +264,7 @@ func TestForeignChangeBetweenReadAndPublish(t *testing.T) {
 
 // When the modification times are equal, contents are compared.
 func TestForeignChangeWithinOneTick(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "0000000\n")
 	atomicfile.MakeCoarse(filepath.Dir(p))
 	fi, err := os.Stat(p)
@@ -275,6 +284,7 @@ func TestForeignChangeWithinOneTick(t *testing.T) {
 // A program that has the file open for writing finds its file in place when it
 // writes, however late that is.
 func TestForeignWriterWithOpenDescriptor(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "old\n")
 	f, err := os.OpenFile(p, os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
@@ -309,6 +319,7 @@ func TestForeignWriterWithOpenDescriptor(t *testing.T) {
 // A program that opens the file for writing between the last look and the exchange finds
 // its file in place too: the displaced file has an open writer, and the edit starts over.
 func TestForeignWriterOpensBeforeTheExchange(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "old\n")
 	w, err := os.OpenFile(p, os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
@@ -359,6 +370,7 @@ func openRO(t *testing.T, p string) *os.File {
 // Two foreign changes around one exchange: the newer one stays, the other is kept
 // beside and reported.
 func TestUnmergeableContentIsKept(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "old\n")
 	var kept []string
 	o := atomicfile.Options{Tier: atomicfile.TierExchange, Kept: func(p string) { kept = append(kept, p) }}
@@ -389,6 +401,7 @@ func TestUnmergeableContentIsKept(t *testing.T) {
 
 // A file that is removed for good ends the edit without recreating its directory.
 func TestDirectoryRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
 	eachTier(t, func(t *testing.T, tier atomicfile.Tier) {
 		for _, step := range []string{"flocked", "lock-made", "locked", "read", "temp-created", "synced"} {
 			p := newFile(t, "old\n")
@@ -405,6 +418,7 @@ func TestDirectoryRemovedMeanwhile(t *testing.T) {
 
 // Many goroutines, one file: every line once, and every lock-free read is whole.
 func TestConcurrentEdits(t *testing.T) {
+	t.Parallel()
 	eachTier(t, func(t *testing.T, tier atomicfile.Tier) {
 		p := newFile(t, "")
 		const writers, each = 8, 25
@@ -456,6 +470,7 @@ func TestConcurrentEdits(t *testing.T) {
 
 // Ours is true exactly while no other program has written.
 func TestOurs(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "x\n")
 	if !atomicfile.FineTimes(filepath.Dir(p)) {
 		t.Skip("coarse times: never ours")
@@ -487,6 +502,7 @@ func TestOurs(t *testing.T) {
 }
 
 func TestIdentityChangesWithContent(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "0")
 	for i := range 200 {
 		_, before, err := atomicfile.ReadIdentified(p, atomicfile.Options{})
@@ -504,6 +520,7 @@ func TestIdentityChangesWithContent(t *testing.T) {
 }
 
 func TestEditHonoursContext(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "")
 	must(t, os.Mkdir(p+".lock", 0o700))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,6 +11,7 @@ import (
 // TestFlocked: Flocked reports whether a process holds the lock, makes no file, and does not open a
 // path that is not a regular file.
 func TestFlocked(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.lock")
 	look := func(want bool) {
@@ -39,6 +40,7 @@ func TestFlocked(t *testing.T) {
 
 // TestRoom: a file system with room says so.
 func TestRoom(t *testing.T) {
+	t.Parallel()
 	if err := atomicfile.Room(t.TempDir()); err != nil {
 		t.Error(err)
 	}

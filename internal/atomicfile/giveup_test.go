@@ -14,6 +14,7 @@ import (
 // record of a writer that was killed as one that was not cleared up, and a record that was
 // clean as clean.
 func TestGiveUpKeepsTheRecord(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "old\n")
 	flk := filepath.Join(filepath.Dir(p), ".a.json.flk")
 	var killed string

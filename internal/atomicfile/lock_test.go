@@ -25,6 +25,7 @@ func isLocked(t *testing.T, err error) *atomicfile.LockedError {
 }
 
 func TestLockIsAnEmptyDirectoryBesideTheFile(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "")
 	release, err := atomicfile.Lock(t.Context(), p, atomicfile.Options{})
 	must(t, err)
@@ -47,6 +48,7 @@ func TestLockIsAnEmptyDirectoryBesideTheFile(t *testing.T) {
 }
 
 func TestLiveForeignLockIsRespected(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "old\n")
 	must(t, os.Mkdir(p+".lock", 0o755))
 	before, err := os.Lstat(p + ".lock")
@@ -92,6 +94,7 @@ func TestAbandonedForeignLockIsTakenOver(t *testing.T) {
 }
 
 func TestOddLockPaths(t *testing.T) {
+	t.Parallel()
 	o := atomicfile.Options{Deadline: 30 * time.Millisecond, Stale: time.Millisecond}
 	p := newFile(t, "")
 	must(t, os.WriteFile(p+".lock", nil, 0o600))
@@ -108,6 +111,7 @@ func TestOddLockPaths(t *testing.T) {
 }
 
 func TestLongHoldIsRenewed(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "")
 	o := atomicfile.Options{Stale: 200 * time.Millisecond}
 	release, err := atomicfile.Lock(t.Context(), p, o)
@@ -128,6 +132,7 @@ func TestLongHoldIsRenewed(t *testing.T) {
 
 // A lock that others took over because its holder slept is theirs.
 func TestLostLockIsReportedAndLeftAlone(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "")
 	release, err := atomicfile.Lock(t.Context(), p, atomicfile.Options{})
 	must(t, err)
@@ -146,6 +151,7 @@ func TestLostLockIsReportedAndLeftAlone(t *testing.T) {
 
 // An edit whose lock is taken over before it publishes starts over.
 func TestEditStartsOverWhenItsLockIsLost(t *testing.T) {
+	t.Parallel()
 	eachTier(t, func(t *testing.T, tier atomicfile.Tier) {
 		for _, step := range []string{"lock-made", "locked", "read", "temp-created", "temp-written", "synced"} {
 			p := newFile(t, "old\n")
@@ -176,6 +182,7 @@ func TestEditStartsOverWhenItsLockIsLost(t *testing.T) {
 }
 
 func TestFlock(t *testing.T) {
+	t.Parallel()
 	p := filepath.Join(t.TempDir(), "q")
 	release, err := atomicfile.Flock(t.Context(), p, atomicfile.Options{})
 	must(t, err)
@@ -209,6 +216,7 @@ func TestFlock(t *testing.T) {
 }
 
 func TestFlockExcludesGoroutines(t *testing.T) {
+	t.Parallel()
 	p := filepath.Join(t.TempDir(), "q")
 	var wg sync.WaitGroup
 	inside, n := 0, 0
@@ -236,6 +244,7 @@ func TestFlockExcludesGoroutines(t *testing.T) {
 }
 
 func TestLockOrder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := func(s string) string {
 		p := filepath.Join(dir, s)
@@ -314,6 +323,7 @@ func TestLockOrder(t *testing.T) {
 }
 
 func TestRecordRoundTrip(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "")
 	must(t, appendLine(p, "x", atomicfile.Options{}))
 	flk := filepath.Join(filepath.Dir(p), ".a.json.flk")

@@ -13,6 +13,7 @@ import (
 // TestFlockAside: a path that is not a regular file cannot be locked. With Options.Aside it is
 // moved there whole; without that the lock is refused.
 func TestFlockAside(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path, aside := filepath.Join(dir, "lock"), filepath.Join(dir, "aside")
 	for n, damage := range []func() error{

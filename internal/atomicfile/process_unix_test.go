@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("WAGGLE_ATOMICFILE_CHILD") != "" {
 		os.Exit(child(os.Args[len(os.Args)-5:]))
 	}
+	testenv.Overlap(8)
 	os.Exit(m.Run())
 }
 
@@ -126,6 +127,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 
 // The record of a dead holder never makes us break another program's lock.
 func TestForeignLockAfterOurCrashIsRespected(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "")
 	crash(t, p, "locked")
 	must(t, os.Remove(p+".lock"))
@@ -145,6 +147,7 @@ func TestForeignLockAfterOurCrashIsRespected(t *testing.T) {
 // A foreign change that fell into the microseconds of a killed exchange is put
 // back in its place, or kept beside when the file went on without it.
 func TestKilledAroundAForeignChange(t *testing.T) {
+	t.Parallel()
 	if !canExchange(t) {
 		t.Skip("only the exchange tier sees this")
 	}
@@ -179,6 +182,7 @@ func TestKilledAroundAForeignChange(t *testing.T) {
 // A process that is stopped at any step for longer than the stale time loses no change of another
 // program and none of its own.
 func TestStoppedAtEveryStep(t *testing.T) {
+	t.Parallel()
 	if !canExchange(t) {
 		t.Skip("only the exchange tier sees this")
 	}
@@ -238,6 +242,7 @@ func lease(path string) int {
 }
 
 func TestLeaseEndsWithItsProcessNotItsChildren(t *testing.T) {
+	t.Parallel()
 	p := filepath.Join(t.TempDir(), "lease")
 	cmd := command("lease", "", 0, p, 0)
 	out, err := cmd.StdoutPipe()
@@ -269,6 +274,7 @@ func TestLeaseEndsWithItsProcessNotItsChildren(t *testing.T) {
 
 // The error names the process that holds the lock.
 func TestLockedNamesTheHolder(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "")
 	cmd := command("stop", "locked", 0, p, atomicfile.TierAuto)
 	must(t, cmd.Start())

@@ -15,6 +15,7 @@ import (
 // TestQueueElsewhere: with Options.Queue a lock leaves no file beside the locked one; its queue
 // file is in that private directory under a name made from the real path.
 func TestQueueElsewhere(t *testing.T) {
+	t.Parallel()
 	p, queue := newFile(t, "first\n"), filepath.Join(t.TempDir(), "run", "locks")
 	o := atomicfile.Options{Queue: queue}
 	must(t, appendLine(p, "second", o))
@@ -51,6 +52,7 @@ func TestQueueElsewhere(t *testing.T) {
 // TestOldAndNewQueue: a program that queues beside the file, as older versions do, and one that
 // queues elsewhere lose no change of each other: the lock directory excludes them.
 func TestOldAndNewQueue(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "first\n")
 	queue := filepath.Join(t.TempDir(), "locks")
 	const each = 150

@@ -13,6 +13,7 @@ import (
 // TestRemove: a file goes when it is still what was identified; what is another by now,
 // cannot be identified or cannot be removed stays, and the last two are errors.
 func TestRemove(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
 	identified := func() atomicfile.Identity {

@@ -11,6 +11,7 @@ import (
 // TestSame: a file that is as long and holds the same bytes is the same; a shorter, a
 // longer and another one are not, pieces and all.
 func TestSame(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("0123456789abcdef", 9<<10) // more than two pieces
 	for _, c := range []struct {
 		name, was, is string

@@ -94,6 +94,7 @@ func edit(path string, s ...atomicfile.Splice) error {
 // Any edits, with the shadow or the record deleted, changed or replaced in between:
 // the content is always what the edits say.
 func TestShadowMayBeSpoiled(t *testing.T) {
+	t.Parallel()
 	needShadow(t)
 	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	var older []byte
@@ -155,6 +156,7 @@ func TestShadowMayBeSpoiled(t *testing.T) {
 // A process that has the file open, or mapped, keeps the content that it opened, whatever edits
 // follow.
 func TestShadowIsNobodysFile(t *testing.T) {
+	t.Parallel()
 	needShadow(t)
 	for _, mapped := range []bool{false, true} {
 		p := newFile(t, large)
@@ -189,6 +191,7 @@ func TestShadowIsNobodysFile(t *testing.T) {
 // A process that reads without a lock, at once, slowly, or with the file open for long, never reads
 // content that was not published.
 func TestShadowReadersSeeWholeFiles(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	needShadow(t)
 	p := newFile(t, large)
@@ -261,6 +264,7 @@ func wholeLines(data []byte) bool {
 // A process that is killed at any step of the edit of a large file loses nothing; one that is
 // stopped there loses nothing of its own or of other programs.
 func TestShadowKilledAndStopped(t *testing.T) {
+	t.Parallel()
 	needShadow(t)
 	for _, step := range atomicfile.Steps(atomicfile.TierExchange) {
 		p := newFile(t, large)

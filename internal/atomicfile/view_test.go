@@ -10,6 +10,7 @@ import (
 
 // TestViewReadAt: a view reads the same before and after it was loaded as a whole.
 func TestViewReadAt(t *testing.T) {
+	t.Parallel()
 	p := newFile(t, "0123456789")
 	must(t, atomicfile.Edit(t.Context(), p, atomicfile.Options{}, func(v atomicfile.View) ([]atomicfile.Splice, error) {
 		for _, loaded := range []bool{false, true} {

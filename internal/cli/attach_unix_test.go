@@ -94,6 +94,6 @@ func TestPanes(t *testing.T) {
 }
 
 func tmuxAt(t *testing.T, socket string, args ...string) (string, error) {
-	out, err := exec.CommandContext(t.Context(), testenv.Require(t, "tmux"), append([]string{"-S", socket}, args...)...).CombinedOutput()
+	out, err := exec.Command(testenv.Require(t, "tmux"), append([]string{"-S", socket}, args...)...).CombinedOutput()
 	return string(out), err
 }

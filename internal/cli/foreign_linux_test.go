@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -80,7 +81,7 @@ members: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, b
 		}
 		note("shell "+name, strconv.Itoa(pid))
 		id := known["shell "+name]
-		t.Cleanup(func() { _, _ = spawn.StopTree(t.Context(), id, spawn.Grace{}) })
+		t.Cleanup(func() { _, _ = spawn.StopTree(context.WithoutCancel(t.Context()), id, spawn.Grace{}) })
 	}
 	var left string
 	await(t, "ann has left something", func() bool {

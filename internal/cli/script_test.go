@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,9 +28,7 @@ var programs = map[string]func(){"waggle": func() { os.Exit(cli.Main()) }}
 // otherwise.
 func TestMain(m *testing.M) {
 	if testenv.Slow == 1 {
-		if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
-			panic(err)
-		}
+		testenv.Overlap(3 * runtime.GOMAXPROCS(0))
 	}
 	testscript.Main(m, programs)
 }

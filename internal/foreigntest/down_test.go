@@ -16,6 +16,7 @@ import (
 // grace, says who did not answer, and lists who is only in the registry, which fails
 // nothing.
 func TestDownAsksEverybodyAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, "worker")
 	for _, name := range []waggle.MemberName{"carol", "dave"} {
 		_, _, err := mail.Of(s.op).Register(t.Context(), s.team, team.Member{Name: name, AgentType: "general-purpose", JoinedAt: time.Now(), Subscriptions: []string{}}, false)

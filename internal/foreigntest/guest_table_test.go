@@ -96,6 +96,7 @@ func (g *guesting) record(wrote []string) string {
 // TestGuestWalk walks all flows with a foreign lead and a guest that is at work, and
 // compares every cell with what is expected of it. A cell without an expectation fails.
 func TestGuestWalk(t *testing.T) {
+	t.Parallel()
 	for _, f := range flows {
 		for i, kase := range cases {
 			t.Run(f.name+"/"+kase, func(t *testing.T) {

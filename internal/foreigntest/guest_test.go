@@ -121,6 +121,7 @@ func (g *guesting) idle() {
 // reports. Of the registry it changes isActive alone: true from the start of the turn,
 // false before its idle notice.
 func TestGuestTurn(t *testing.T) {
+	t.Parallel()
 	g := newGuest(t)
 	before := g.config()
 	g.says("team-lead", "please look at this")
@@ -157,6 +158,7 @@ func TestGuestTurn(t *testing.T) {
 // TestGuestRunsWhatWasAllowed: what runs is what was asked, once; an answer that changes
 // the input, comes twice, from another or for another call runs nothing.
 func TestGuestRunsWhatWasAllowed(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, from, text string // text: a template of the answer: id, call, input
 		runs             bool
@@ -219,6 +221,7 @@ func (g *guesting) records() (kinds []string) {
 // TestGuestLeaves: asked to end, a guest that is idle agrees and takes its entry out; it
 // says nothing of panes.
 func TestGuestLeaves(t *testing.T) {
+	t.Parallel()
 	g := newGuest(t)
 	g.says("team-lead", `{"type":"shutdown_request","requestId":"shutdown-1@gopher","from":"team-lead","reason":"all done","timestamp":"2026-11-22T16:00:00.000Z"}`)
 	e, _ := g.heard()
@@ -236,6 +239,7 @@ func TestGuestLeaves(t *testing.T) {
 
 // TestGuestTakenOut: a guest whose entry is gone from the registry for a while ends.
 func TestGuestTakenOut(t *testing.T) {
+	t.Parallel()
 	g := newGuest(t)
 	must(t, teams.Of(g.op).Remove(t.Context(), g.team, "gopher"))
 	err := <-g.done
@@ -248,6 +252,7 @@ func TestGuestTakenOut(t *testing.T) {
 // TestGuestKeepsItsMail: what a guest has read goes from its mailbox, with a copy in its
 // archive.
 func TestGuestKeepsItsMail(t *testing.T) {
+	t.Parallel()
 	g := newGuest(t)
 	g.says("team-lead", "please look at this")
 	g.asked()
@@ -277,6 +282,7 @@ func TestGuestKeepsItsMail(t *testing.T) {
 // TestGuestTriesOnce: while another program holds the registry's lock, a guest works on
 // and leaves isActive as it is.
 func TestGuestTriesOnce(t *testing.T) {
+	t.Parallel()
 	g := newGuest(t)
 	lock := filepath.Join(g.them.team, "config.json.lock")
 	must(t, os.Mkdir(lock, 0o755))

@@ -15,6 +15,7 @@ import (
 // and shown in one spelling, answered in its own, and nothing that some reader takes for
 // another host is asked for at all.
 func TestForeignHosts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ asked, shown string }{
 		{"example.com", "example.com"},
 		{"EXAMPLE.com.", "example.com"},

@@ -51,6 +51,7 @@ func (s *stage) assigns(owner string, terms board.Terms) assignment {
 // TestAssignedBy: assignedBy is who assigned, a name that can be answered: the lead in a
 // team that waggle leads, and in another program's team our member there.
 func TestAssignedBy(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, "worker")
 	if a := s.assigns("bob", board.Terms{}); a.Type != "task_assignment" || a.AssignedBy != "team-lead" {
 		t.Errorf("in a team of ours: %+v", a)
@@ -81,6 +82,7 @@ func (s *stage) joins(name string) {
 // program's team, one that is registered for that where there is none, and as the lead in
 // a team of ours; never in a name that is not in the registry, nor in another member's.
 func TestWordsAreFromWhoCanBeAnswered(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, "worker")
 	s.sends("bob", "hello")
 	if e := s.lastIn("bob"); e.From != "team-lead" {

@@ -49,6 +49,7 @@ func (s *stage) tells(id string) told {
 // a session: who was registered, what was sent, what a guest did and what its lead said; and
 // the same when the session has ended and its team is gone.
 func TestRecordOfASessionsTeam(t *testing.T) {
+	t.Parallel()
 	g := newGuest(t)
 	g.says("team-lead", "please look at this")
 	a := g.asked()

@@ -164,6 +164,7 @@ func shutdown(s *stage) {
 // TestWalk walks all flows in both roles and compares every cell with what is expected
 // of it. A cell without an expectation fails.
 func TestWalk(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	var b strings.Builder
 	b.WriteString("# What a foreign member can do\n\nWritten by `go test ./internal/foreigntest -update`. The foreign member is a plain writer of\n" +

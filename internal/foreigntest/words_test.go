@@ -50,6 +50,7 @@ func (s *stage) holds() (texts []string) {
 // TestErasedWordsAreSentAgain: words that nobody waits for and that another program erased
 // before their reader took them are sent again by whoever leads, once, and on record.
 func TestErasedWordsAreSentAgain(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, "worker")
 	s.sends("bob", "one")
 	id := s.sends("bob", "two")
@@ -82,6 +83,7 @@ func TestErasedWordsAreSentAgain(t *testing.T) {
 // TestTakenWordsAreClosed: words that their reader took are closed by that, and are not
 // looked at again.
 func TestTakenWordsAreClosed(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, "worker")
 	id := s.sends("bob", "one")
 	s.pass()

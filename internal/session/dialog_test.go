@@ -63,6 +63,7 @@ func (r registry) turns(a *asking, key, after string) {
 // answered there, although no hook reports it: the call runs for long, or it was denied and the
 // client runs no hook then (2.1.150).
 func TestDialogGone(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"statusUpdatedAt", "updatedAt"} {
 		for _, after := range []string{"busy", "idle"} {
 			t.Run(key+" "+after, func(t *testing.T) {
@@ -98,6 +99,7 @@ func TestDialogGone(t *testing.T) {
 
 // TestDialogStands: no other change in the registry closes a request.
 func TestDialogStands(t *testing.T) {
+	t.Parallel()
 	now := time.Now().Add(2 * time.Second) // after every ask
 	for name, says := range map[string]func(registry, session.ID){
 		"the dialog of the call before is gone": func(r registry, id session.ID) {

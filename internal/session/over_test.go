@@ -12,6 +12,7 @@ import (
 // TestOver: a session that runs, one whose hook waits and one that cannot be read are never over;
 // the newest file decides the age of a session; Remove removes one session and no other.
 func TestOver(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	future := time.Now().Add(time.Hour) // later than all that is written here
 	over := func(before time.Time) []session.ID {

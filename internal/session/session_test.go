@@ -186,6 +186,7 @@ func verdict(r session.Request, allow bool) session.Answer {
 }
 
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	plan := `,"tool_name":"ExitPlanMode","tool_input":{"plan":"# do it","planFilePath":"/p"}`
 	ask := `,"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which?","options":[{"label":"Left"},{"label":"Right & <up>"}]},{"question":"More?","options":[{"label":"a"},{"label":"b"}],"multiSelect":true}]}`
 	for _, c := range []struct {
@@ -233,6 +234,7 @@ func TestAnswers(t *testing.T) {
 
 // TestNeverEmptyAnswer: every attempt to answer a question without a text fails.
 func TestNeverEmptyAnswer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	a := w.ask(w.hook(), `,"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which?","options":[{"label":"L"}]}]}`)
 	r := w.last()
@@ -253,6 +255,7 @@ func TestNeverEmptyAnswer(t *testing.T) {
 
 // TestOnce: the first decision counts; another is refused, and the same again changes nothing.
 func TestOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.ask(w.hook(), bash("ls"))
 	r := w.last()
@@ -286,6 +289,7 @@ func TestOnce(t *testing.T) {
 // TestUnverified: the request of a hook that the session did not start is shown and takes no
 // answer.
 func TestUnverified(t *testing.T) {
+	t.Parallel()
 	for name, parents := range map[string][]int{"another process": {700, 1}, "none": {}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -309,6 +313,7 @@ func TestUnverified(t *testing.T) {
 // TestUnverifiedClosesNothing: an event of another process under a session's id closes no request
 // of the session.
 func TestUnverifiedClosesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.ask(w.hook(), bash("ls"))
 	w.ask(w.hook(700, 1), bash("ls"))
@@ -320,6 +325,7 @@ func TestUnverifiedClosesNothing(t *testing.T) {
 // TestHome: an answer in the session's own dialog closes the request, the hook ends without output,
 // and a late answer is refused.
 func TestHome(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, event, extra string }{
 		{"it ran", "PostToolUse", bash("ls") + `,"tool_use_id":"toolu_1"`},
 		{"the turn ended", "Stop", ""},
@@ -350,6 +356,7 @@ func TestHome(t *testing.T) {
 
 // TestOtherCallsCloseNothing: evidence is about one call of one agent.
 func TestOtherCallsCloseNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.run(w.hook(), "PreToolUse", bash("ls")+`,"tool_use_id":"toolu_1"`)
 	w.ask(w.hook(), bash("ls"))
@@ -371,6 +378,7 @@ func TestOtherCallsCloseNothing(t *testing.T) {
 // TestHookKilled: only the hook that asked can answer, so a decision behind its death
 // is refused and says where to answer.
 func TestHookKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	h := w.hook()
 	w.ask(h, bash("ls"))
@@ -392,6 +400,7 @@ func TestHookKilled(t *testing.T) {
 
 // TestSessionKilled: a hook that outlives its session ends.
 func TestSessionKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	a := w.ask(w.hook(), bash("ls"))
 	w.kill(sessionPID)
@@ -405,6 +414,7 @@ func TestSessionKilled(t *testing.T) {
 
 // TestRules: the user's rules answer when the user said so, and only tool calls.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rule, err := policy.ParseRule("Bash(ls:*)")
 	if err != nil {
@@ -425,6 +435,7 @@ func TestRules(t *testing.T) {
 
 // TestSilent: a hook without an answer prints nothing, whatever its input.
 func TestSilent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var out bytes.Buffer
 	err := w.hook().Run(context.Background(), "PermissionRequest", strings.NewReader(event("PermissionRequest", w.id, bash("ls"))), &out)
@@ -450,6 +461,7 @@ func TestSilent(t *testing.T) {
 // TestCodex: the answer has the same form, without a changed input; the hook holds the
 // client's own prompt back, so it waits a short time only.
 func TestCodex(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	h := w.hook()
 	h.Client, h.Wait = session.Codex, time.Minute
@@ -477,6 +489,7 @@ func TestCodex(t *testing.T) {
 
 // TestGemini: its hooks report and never answer.
 func TestGemini(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	run := func(name, extra string) {
 		h := w.hook()

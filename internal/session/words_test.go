@@ -34,6 +34,7 @@ func register(t *testing.T, config string, pid int, name, more string) {
 // A process has the name of the session that it or one of its ancestors is, unless the name could
 // mean something else.
 func TestNamesOf(t *testing.T) {
+	t.Parallel()
 	self, parent := os.Getpid(), os.Getppid()
 	live := session.Processes()
 	for name, want := range map[string]string{
@@ -81,6 +82,7 @@ func TestNamesOf(t *testing.T) {
 // Words to a session are recorded with their newest state, and a session without a hook does not
 // get the row of one with a hook.
 func TestSaid(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, state := range []string{"queued", "written"} {
 		if err := w.store.Say(t.Context(), journal.Writer{Operator: true}, w.id, session.Said{MsgID: "m1", SHA256: "aa", State: state}); err != nil {
@@ -104,6 +106,7 @@ func TestSaid(t *testing.T) {
 // BeginSaying refuses more words than a session takes and records nothing then; later there is room
 // again.
 func TestSayingIsPaced(t *testing.T) {
+	t.Parallel()
 	now := time.Unix(1763800000, 0)
 	store := session.Store{Dir: filepath.Join(t.TempDir(), "sessions"), Now: func() time.Time { return now }}
 	n, row := 0, session.Row{ID: "s1", State: session.RowIdle}
@@ -159,6 +162,7 @@ func TestSayingIsPaced(t *testing.T) {
 }
 
 func TestSaidIsNoHook(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	config := t.TempDir()
 	register(t, config, os.Getpid(), "n", "")

@@ -108,6 +108,7 @@ func (p place) do(op string, o task.Options) error {
 
 // A dead holder of ours is recovered at once: nobody waits out the stale time.
 func TestDeadHolderOfOurs(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	for name, ops := range p.locks() {
 		path := p.path(name)
@@ -131,6 +132,7 @@ func TestDeadHolderOfOurs(t *testing.T) {
 // A dead holder of another program is recovered when its lock is as old as that
 // program says, and not sooner.
 func TestDeadForeignHolder(t *testing.T) {
+	t.Parallel()
 	for name := range newPlace(t).locks() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,6 +179,7 @@ func patience() (stale, wait time.Duration) {
 // A lock whose holder lives is never broken, however long it is held: not a
 // foreign one by us, not one of ours by others, not one of ours by us.
 func TestLiveHolder(t *testing.T) {
+	t.Parallel()
 	stale, wait := patience()
 	ms := fmt.Sprint(stale.Milliseconds())
 	holders := map[string]func(t *testing.T, path string) *process{
@@ -214,6 +217,7 @@ func TestLiveHolder(t *testing.T) {
 // Every operation on a lock that is held gives up at its deadline and says who
 // is in the way.
 func TestEveryAcquireHasADeadline(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	short := task.Options{Deadline: 50 * time.Millisecond, Stale: time.Hour}
 	for name, ops := range p.locks() {

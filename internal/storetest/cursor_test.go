@@ -204,6 +204,7 @@ func (c *cursor) check(t *testing.T, what string) {
 // Whatever other programs make of the file, its receiver takes every message that
 // was sent, and each once.
 func TestCursorOutlastsRewrites(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	for i, rw := range rewrites {
 		for _, retention := range []mailbox.Retention{mailbox.Keep, mailbox.Prune} {
@@ -239,6 +240,7 @@ func TestCursorOutlastsRewrites(t *testing.T) {
 
 // The same in any order, one after the other.
 func TestCursorOutlastsAnything(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	r := random(t)
 	done := 0
@@ -276,6 +278,7 @@ func TestCursorOutlastsAnything(t *testing.T) {
 // What a file that is no array held is not silently lost: it lies in quarantine,
 // the receiver is told, and goes on.
 func TestCursorAfterGarbage(t *testing.T) {
+	t.Parallel()
 	for name, garbage := range map[string]string{
 		"an object": `{"messages":[]}`, "a string": `"no"`, "words": "hello\n", "zeroes": "\x00\x00\x00\x00", "null": "null",
 	} {

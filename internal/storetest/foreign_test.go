@@ -196,6 +196,7 @@ func (r *receiver) Deliver(_ context.Context, chat []control.Incoming) (ids []ma
 // Shell scripts that append lines with >> and know of no lock lose nothing to us,
 // and neither do we to them, while a receiver takes line after line.
 func TestShellAppends(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	testenv.Require(t, "bash")
 	dir := t.TempDir()
@@ -256,6 +257,7 @@ type foreignRun struct {
 // messages away: our senders find out which, and our receiver neither misses one
 // that is there nor takes one twice.
 func TestForeignWriters(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	testenv.NodeModules(t)
 	testenv.Require(t, "jq")

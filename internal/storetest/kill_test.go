@@ -37,6 +37,7 @@ type victims interface {
 // is invalid, nothing acknowledged is lost, no task is claimed twice, and whoever
 // comes next need not wait.
 func TestRandomKills(t *testing.T) {
+	t.Parallel()
 	testenv.Whole(t)
 	random := random(t)
 	kinds := map[string]func(*testing.T) victims{

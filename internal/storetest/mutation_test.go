@@ -29,6 +29,7 @@ var update = flag.Bool("update", false, "write testdata/mutations.txt anew")
 // anew with: go test ./internal/storetest -run TestMutations -update. The words are those
 // of the table of the protocol's root; hidden: an entry that nobody sees, which is said.
 func TestMutations(t *testing.T) {
+	t.Parallel()
 	const file = "testdata/mutations.txt"
 	var b strings.Builder
 	mutateRegistry(t, &b)

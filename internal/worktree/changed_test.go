@@ -12,6 +12,7 @@ import (
 )
 
 func TestChanged(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	w.write(w.repo, "old.txt", "text that moves\n")
 	w.commit(w.repo, "second")
@@ -69,6 +70,7 @@ func TestChanged(t *testing.T) {
 
 // TestManyFiles cuts every list.
 func TestManyFiles(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	for i := range 300 {

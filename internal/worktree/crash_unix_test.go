@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/internal/worktree"
 )
 
@@ -47,6 +48,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	testenv.Overlap(4)
 	os.Exit(m.Run())
 }
 
@@ -79,6 +81,7 @@ kill -9 0
 // gives the owner a whole worktree, and another owner one under the same name; nothing else is
 // left.
 func TestKilledCreate(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		at      string
@@ -172,6 +175,7 @@ func (w *world) locks() (found []string) {
 }
 
 func TestKilledRemove(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		at   string
 		then func(w *world, tree worktree.Tree)
@@ -212,6 +216,7 @@ func TestKilledRemove(t *testing.T) {
 
 // TestLeftAlone: an interrupted Create whose directory another program filled is not removed.
 func TestLeftAlone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	want := worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo}
 	w.killed(job{Want: want, At: "recorded"})
@@ -229,6 +234,7 @@ func TestLeftAlone(t *testing.T) {
 // TestSlow ends a git that takes too long, with all processes that it started, and removes what it
 // made.
 func TestSlow(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -14,6 +14,7 @@ import (
 
 // TestRemoveRefuses leaves every kind of work where it is, and says what it is.
 func TestRemoveRefuses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		work func(w *world, tree worktree.Tree)
@@ -138,6 +139,7 @@ func (w *world) snapshot(dir string) map[string]string {
 }
 
 func TestRemoveOnlyOurs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	theirs := filepath.Join(t.TempDir(), "theirs")
 	w.git(w.repo, "worktree", "add", "--quiet", "-b", "theirs", theirs)
@@ -154,6 +156,7 @@ func TestRemoveOnlyOurs(t *testing.T) {
 
 // TestIgnored: ignored files are removed with their worktree.
 func TestIgnored(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	w.write(tree.Path, "x.o", "object")
@@ -165,6 +168,7 @@ func TestIgnored(t *testing.T) {
 
 // TestDirectoryGone: a person has removed a worktree's directory, with git or without.
 func TestDirectoryGone(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		remove func(w *world, tree worktree.Tree)
@@ -199,6 +203,7 @@ func TestDirectoryGone(t *testing.T) {
 }
 
 func TestRepositoryGone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	if err := os.RemoveAll(w.repo); err != nil {
@@ -221,6 +226,7 @@ func TestRepositoryGone(t *testing.T) {
 
 // TestSubmodules: work in a submodule of a worktree is not lost, committed or not.
 func TestSubmodules(t *testing.T) {
+	t.Parallel()
 	lib, w := newWorld(t, "lib"), newWorld(t, "repo")
 	add := []string{"-c", "protocol.file.allow=always", "submodule", "--quiet"}
 	w.git(w.repo, append(add, "add", lib.repo, "lib")...)
@@ -268,6 +274,7 @@ func TestSubmodules(t *testing.T) {
 
 // TestSparse: in a sparse checkout files outside of it that a member made are kept.
 func TestSparse(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	w.git(tree.Path, "sparse-checkout", "set", "--no-cone", "/a.txt")

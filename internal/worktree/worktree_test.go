@@ -19,6 +19,7 @@ import (
 )
 
 func TestCreate(t *testing.T) {
+	t.Parallel()
 	w := makeWorld(t, "re po\nline")
 	base := w.git(w.repo, "rev-parse", "HEAD")
 	tree, cwd, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: filepath.Join(w.repo, "sub")})
@@ -58,6 +59,7 @@ func TestCreate(t *testing.T) {
 // TestNamesTaken makes worktrees beside a branch, a worktree and a directory that are
 // there already: none is touched.
 func TestNamesTaken(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	w.git(w.repo, "branch", "waggle/api/bob")
 	if tree := w.create("bob"); tree.Branch != "waggle/api/bob-2" || filepath.Base(tree.Path) != "bob-2" {
@@ -100,6 +102,7 @@ func TestNamesTaken(t *testing.T) {
 }
 
 func TestCreateRefuses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	dir := filepath.Dir(w.repo)
 	plain, bare, empty := filepath.Join(dir, "plain"), filepath.Join(dir, "bare"), filepath.Join(dir, "empty")
@@ -139,6 +142,7 @@ func TestCreateRefuses(t *testing.T) {
 
 // TestFromWorktree makes a worktree of a worktree, as a person has it who works in one.
 func TestFromWorktree(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	mine := filepath.Join(filepath.Dir(w.repo), "mine")
 	w.git(w.repo, "worktree", "add", "--quiet", "-b", "topic", mine)
@@ -167,6 +171,7 @@ func TestFromWorktree(t *testing.T) {
 
 // TestFullDisk has git fail as on a full disk: that is reported, and nothing is left.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	fake := filepath.Join(t.TempDir(), "git")
 	script := fmt.Sprintf("#!/bin/sh\nfor a; do [ \"$a\" = add ] && { '%s' \"$@\"; echo 'fatal: write error: No space left on device' >&2; exit 128; }; done\nexec '%s' \"$@\"\n",
@@ -185,6 +190,7 @@ func TestFullDisk(t *testing.T) {
 // TestRedirected runs everything with the variables that a git hook has: they would
 // send git to the main checkout.
 func TestRedirected(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	hooked := append(slices.Clone(w.env), "GIT_DIR="+filepath.Join(w.repo, ".git"), "GIT_INDEX_FILE="+filepath.Join(w.repo, ".git", "index"), "GIT_WORK_TREE="+w.repo, "GIT_PREFIX=sub/")
 	w.store.Git.Environ = hooked
@@ -204,6 +210,7 @@ func TestRedirected(t *testing.T) {
 
 // TestVerifyFailsClosed forces a worker into directories that are not its worktree.
 func TestVerifyFailsClosed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	bob, ann := w.create("bob"), w.create("ann")
 	other := newWorld(t, "other")
@@ -245,6 +252,7 @@ func TestVerifyFailsClosed(t *testing.T) {
 // TestConcurrent has eight members commit in one repository at once: each commit is on its member's
 // branch only (need 24).
 func TestConcurrent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	members, commits := testenv.Scale(4, 8), testenv.Scale(3, 5)
 	var wg sync.WaitGroup
@@ -295,6 +303,7 @@ func TestConcurrent(t *testing.T) {
 // TestNames: names of members become branches and directories, different ones for
 // different names.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "repo")
 	name := rapid.OneOf(rapid.StringN(1, 200, 300), rapid.SampledFrom([]string{".", "..", "a.lock", "a..b", "@", "@{", "-x", "a/b", "a b", "ä", "A", "a", "=41", "\x00", "\n", "con", "refs/heads/x", "~^:?*[\\"}))
 	seen := map[string]string{}

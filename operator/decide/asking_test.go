@@ -57,6 +57,7 @@ func (p *terminal) cause(command string) string {
 // Each open question is put to the terminal once; what is answered there is decided, what
 // is answered elsewhere is taken away with the reason, and End takes away the rest.
 func TestAsking(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	answers := rig.Asks("ann", operatortest.Bash("make a"), operatortest.Bash("make b"), operatortest.Bash("make c"))
 	rig.Pending(3)
@@ -120,6 +121,7 @@ func TestAsking(t *testing.T) {
 
 // The process that leads decides on the team that it has open, and delivers by its next pass.
 func TestDecideOpen(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	answers := rig.Asks("ann", operatortest.Bash("make"))
 	rig.Pending(1)
@@ -149,6 +151,7 @@ func TestDecideOpen(t *testing.T) {
 
 // A group is answered by the id of exactly what was shown.
 func TestDecideGroup(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	answers := rig.Asks("ann", operatortest.Bash("make a"), operatortest.Ask{Host: "x.org:443"})
 	more := rig.Asks("bob", operatortest.Bash("make a"))
@@ -210,6 +213,7 @@ func TestDecideGroup(t *testing.T) {
 
 // A divergence stops deciding until the operator says that they have looked at it.
 func TestAcknowledge(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	if d, err := o.Divergence(t.Context(), "api"); d != nil || err != nil {
 		t.Errorf("%+v, %v", d, err)
@@ -241,6 +245,7 @@ func TestAcknowledge(t *testing.T) {
 // A question of a process that is dead says so; one that nobody answered in time, or whose
 // member is gone, has its own status.
 func TestQuestionStatus(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	i := rig.Joined("ann", record.FileTrust)
 	past := time.Now().Add(-time.Minute)

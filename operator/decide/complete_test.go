@@ -16,6 +16,7 @@ import (
 // TestOpen: what waits is named by the record alone, and only while it waits; a team that
 // is not there asks nothing, and so does no team.
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
@@ -48,6 +49,7 @@ func TestOpen(t *testing.T) {
 
 // TestRulesOfTeam: the rules of a team's policy come before those that were added.
 func TestRulesOfTeam(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	rule := func(s string) policy.Rule {
 		r, err := policy.ParseRule(s)

@@ -38,6 +38,7 @@ func team(t *testing.T) (decide.Operator, *operatortest.Rig) {
 // An answer is given once: the first decides, the same again changes nothing, and the
 // opposite is refused. The member does what the first said.
 func TestDecideOnce(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	answers := rig.Asks("ann", operatortest.Bash("make"))
 	req := rig.Pending(1)[0]
@@ -73,6 +74,7 @@ func TestDecideOnce(t *testing.T) {
 // Several answers are each by themselves: one that is refused has its reason in its own
 // result, and the others hold.
 func TestDecideEachByItself(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	answers := rig.Asks("ann", operatortest.Bash("make a"), operatortest.Bash("make b"))
 	rs := rig.Pending(2)
@@ -107,6 +109,7 @@ func TestDecideEachByItself(t *testing.T) {
 
 // What a person writes finds one request: a handle, an id, or the beginning of one.
 func TestFindRequest(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Asks("ann", operatortest.Bash("make a"), operatortest.Bash("make b"))
 	rs := rig.Pending(2)
@@ -133,6 +136,7 @@ func TestFindRequest(t *testing.T) {
 
 // Questions come riskiest first, whole, with what a person is shown of each.
 func TestPending(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Asks("ann", operatortest.Bash("git status\nrm -rf /"), operatortest.Bash("make"), operatortest.Ask{Host: "db.internal:5432", Why: "to migrate"},
 		operatortest.Ask{Tool: "Write", Input: `{"file_path":"a.txt","content":"x"}`, Why: "notes"})
@@ -190,6 +194,7 @@ func TestPending(t *testing.T) {
 
 // Another input is shown as it would be asked, and decides nothing.
 func TestChanged(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Asks("ann", operatortest.Bash("make"))
 	rig.Asks("bob", operatortest.Ask{Plan: "think"})
@@ -211,6 +216,7 @@ func TestChanged(t *testing.T) {
 // A command that a member's process gives in the operator's name decides nothing, and is
 // on record.
 func TestDecideFromInside(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Asks("ann", operatortest.Bash("make"))
 	req := rig.Pending(1)[0]

@@ -11,6 +11,7 @@ import (
 // TestEdits: what an editing tool would do is shown as a difference, told by the input
 // alone; what is not of a known form is not read as one.
 func TestEdits(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("a line\n", 10_000)
 	for _, c := range []struct{ name, tool, input, want string }{
 		{"edit", "Edit", `{"file_path":"/x","old_string":"one\ntwo\nfour","new_string":"one\nthree\nfour"}`, " one\n-two\n+three\n four"},

@@ -11,6 +11,7 @@ import (
 )
 
 func TestParseNetTarget(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		in, host, port string
 		any            bool
@@ -48,6 +49,7 @@ func TestParseNetTarget(t *testing.T) {
 }
 
 func TestShownHost(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"example.com":           "example.com:443",
 		"xn--bcher-kva.example": "xn--bcher-kva.example:443 (bücher.example)",
@@ -61,6 +63,7 @@ func TestShownHost(t *testing.T) {
 }
 
 func TestParseToolCall(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"Bash(go test (x))":                  `Bash {"command":"go test (x)"}`,
 		"Read(a.go)":                         `Read {"file_path":"a.go"}`,
@@ -83,6 +86,7 @@ func TestParseToolCall(t *testing.T) {
 
 // A group's id is that of exactly what is in it, whatever the order.
 func TestGroups(t *testing.T) {
+	t.Parallel()
 	q := func(id, member, pattern, risk, digest string) decide.Question {
 		return decide.Question{PendingItem: decide.PendingItem{ID: id, Kind: "permission_request", Member: member, Tool: "Bash", Risk: risk, Digest: digest}, Pattern: pattern}
 	}
@@ -106,6 +110,7 @@ func TestGroups(t *testing.T) {
 }
 
 func TestErrorsSayWhatIsNear(t *testing.T) {
+	t.Parallel()
 	_, err := decide.ParseNetTarget("*.com")
 	var e *operator.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Msg, "public suffix") || e.Advice == "" {

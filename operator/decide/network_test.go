@@ -36,6 +36,7 @@ func shown(gs []decide.GrantView) string {
 
 // What a target covers is said with the port, and with both spellings of a name.
 func TestNetTarget(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{"Example.com": "example.com", "example.com:443": "example.com:443", "example.com:*": "example.com:*",
 		"*.example.com:443": "*.example.com:443", "bücher.example:1": "xn--bcher-kva.example:1 (bücher.example)"} {
 		n := target(t, in)
@@ -48,6 +49,7 @@ func TestNetTarget(t *testing.T) {
 // A host is one question for a member, however many of its calls wait for it, and one
 // answer is for all of them.
 func TestNetOnce(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	ann := rig.Asks("ann", operatortest.Ask{Host: "db.internal:5432", Why: "first"}, operatortest.Ask{Host: "db.internal:5432", Why: "second"}, operatortest.Ask{Host: "db.internal:80"})
 	bob := rig.Asks("bob", operatortest.Ask{Host: "db.internal:5432"})
@@ -88,6 +90,7 @@ func TestNetOnce(t *testing.T) {
 
 // An answer that stands is a part of the policy until it is taken back by a denial.
 func TestNetStanding(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Member("ann", operatortest.Idle)
 	until := time.Now().Add(time.Hour)
@@ -134,6 +137,7 @@ func TestNetStanding(t *testing.T) {
 // A standing answer to a question is for whoever asks, with the port that is asked for
 // unless every port is meant, and says whose answer it is.
 func TestNetStandingOfAQuestion(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{"x.org": "allow x.org:443 ann", "x.org:*": "allow x.org:* ann"} {
 		o, rig := team(t)
 		answers := rig.Asks("ann", operatortest.Ask{Host: "x.org:443"})
@@ -149,6 +153,7 @@ func TestNetStandingOfAQuestion(t *testing.T) {
 }
 
 func TestNetRefuses(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Asks("ann", operatortest.Bash("make"), operatortest.Ask{Host: "x.org:443"})
 	rs := rig.Pending(2)

@@ -15,6 +15,7 @@ import (
 
 // Every revision of a plan stays, with its number, and is found by its member or its id.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 		for _, text := range []string{"look\nleap\n", "look\nlook\nleap\n"} {
@@ -89,6 +90,7 @@ func call(t *testing.T, rig *operatortest.Rig) string {
 // A plan that the operator decides anyway is not passed on; where the rules or the lead's
 // agent decide, it is, once, and its reason is shown.
 func TestEscalatePlan(t *testing.T) {
+	t.Parallel()
 	for decider, changed := range map[policy.Decider]bool{policy.DecideOperator: false, policy.DecideLeader: true} {
 		op := operatortest.New(t)
 		rig := operatortest.Team(t, op, "api", record.PolicySet{Decide: record.Deciders{policy.GatePlan: decider}})

@@ -25,6 +25,7 @@ func rule(t *testing.T, s string) policy.Rule {
 // A rule makes a version that the members apply; the same again makes none; taken back it
 // is gone, and what is not there is not found.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Member("ann", operatortest.Idle)
 	ls, rm := rule(t, "Bash(ls:*)"), rule(t, "Bash(rm:*)")
@@ -89,6 +90,7 @@ func rules(v *decide.PolicyView) string {
 // A rule that is taken back stays with a member that waggle does not run, and the change
 // names it.
 func TestRemoveRuleNamesWhoKeepsIt(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Joined("ide", record.FileTrust)
 	ls := rule(t, "Bash(ls:*)")
@@ -103,6 +105,7 @@ func TestRemoveRuleNamesWhoKeepsIt(t *testing.T) {
 
 // A mode is the team's or one member's own; who has one keeps it.
 func TestSetMode(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Member("ann", operatortest.Idle)
 	rig.Member("bob", operatortest.Idle)
@@ -134,6 +137,7 @@ func mode(c *decide.PolicyChange, name string) string {
 
 // TestUnapplied: a mode that was set is listed until the member has applied it.
 func TestUnapplied(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	i := rig.Joined("ann", record.Cooperative) // whose process never comes
 	if _, err := o.SetMode(t.Context(), "api", "ann", policy.ModePlan); err != nil {
@@ -157,6 +161,7 @@ func TestUnapplied(t *testing.T) {
 
 // The user's ceiling is put on record with the next change, and cuts what goes beyond.
 func TestCeiling(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Member("ann", operatortest.Idle)
 	ls := rule(t, "Bash(ls:*)")
@@ -195,6 +200,7 @@ func TestCeiling(t *testing.T) {
 
 // A call is judged as it would be now, for the team or a member, and nothing is asked.
 func TestTestPolicy(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Member("ann", operatortest.Idle)
 	for _, r := range []struct {
@@ -235,6 +241,7 @@ func TestTestPolicy(t *testing.T) {
 
 // What decided a call is told of it later, with what the policy makes of it now.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	if _, err := o.AddRule(t.Context(), "api", rule(t, "Bash(ls:*)"), false, decide.RuleScope{}); err != nil {
 		t.Fatal(err)
@@ -279,6 +286,7 @@ func TestExplain(t *testing.T) {
 // From what was approved twice a rule is proposed, unless it would allow what was denied,
 // or is of high risk.
 func TestSuggest(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Asks("ann", operatortest.Bash("make check"), operatortest.Bash("ls -l"), operatortest.Bash("sudo reboot"), operatortest.Bash("npm run x"))
 	rig.Asks("bob", operatortest.Bash("make check"), operatortest.Bash("ls -a"), operatortest.Bash("sudo reboot"), operatortest.Bash("npm run x"))
@@ -314,6 +322,7 @@ func TestSuggest(t *testing.T) {
 
 // A rule is learned from an allow that it covers, for the member that asked, with an end.
 func TestLearn(t *testing.T) {
+	t.Parallel()
 	o, rig := team(t)
 	rig.Asks("ann", operatortest.Bash("make check"), operatortest.Ask{Host: "x.org:443"})
 	rs := rig.Pending(2)

@@ -120,6 +120,7 @@ const asksWords = `{"questions":[{"question":"Which colour?","header":"Colour","
 
 // What sessions ask is listed, whole, and shown by its handle.
 func TestSessionsAsk(t *testing.T) {
+	t.Parallel()
 	s := newSessions(t)
 	if seen, err := s.o.SeenSessions(); seen || err != nil {
 		t.Errorf("%v, %v", seen, err)
@@ -167,6 +168,7 @@ func TestSessionsAsk(t *testing.T) {
 // An answer reaches the client of the hook, once; another is refused, and all of it is in
 // the list of what is over and in the audit.
 func TestDecideSession(t *testing.T) {
+	t.Parallel()
 	s := newSessions(t)
 	client := s.ask("s-1", "Bash", bash("make"))
 	q := s.open()[0]
@@ -220,6 +222,7 @@ func TestDecideSession(t *testing.T) {
 
 // Words answer a question and nothing else.
 func TestSessionWords(t *testing.T) {
+	t.Parallel()
 	s := newSessions(t)
 	client := s.ask("s-1", "AskUserQuestion", asksWords)
 	q := s.open()[0]
@@ -236,6 +239,7 @@ func TestSessionWords(t *testing.T) {
 
 // A changed input is shown with its own digest, and decides nothing.
 func TestSessionChanged(t *testing.T) {
+	t.Parallel()
 	s := newSessions(t)
 	s.ask("s-1", "Bash", bash("make"))
 	q := s.open()[0]
@@ -255,6 +259,7 @@ func TestSessionChanged(t *testing.T) {
 
 // A group of sessions' requests is answered at once, below high risk.
 func TestSessionGroup(t *testing.T) {
+	t.Parallel()
 	s := newSessions(t)
 	clients := []<-chan given{s.ask("s-1", "Bash", bash("make a")), s.ask("s-2", "Bash", bash("make a"))}
 	s.ask("s-3", "Bash", bash("sudo rm -rf /"))
@@ -291,6 +296,7 @@ func TestSessionGroup(t *testing.T) {
 // An answer from inside a session is refused and recorded; a request whose hook has ended
 // is closed by the next command that acts.
 func TestSessionGuard(t *testing.T) {
+	t.Parallel()
 	s := newSessions(t)
 	s.ask("s-1", "Bash", bash("make"))
 	q := s.open()[0]
@@ -320,6 +326,7 @@ func TestSessionGuard(t *testing.T) {
 
 // The user's rules for sessions: on and off, added once, taken back, and over in time.
 func TestSessionRules(t *testing.T) {
+	t.Parallel()
 	s := newSessions(t)
 	ls := rule(t, "Bash(ls:*)")
 	until := time.Now().Add(-time.Minute)

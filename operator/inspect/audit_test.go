@@ -25,6 +25,7 @@ import (
 // Audit joins what was asked with who decided it and what came of it, and is narrowed by
 // each part of a query.
 func TestAudit(t *testing.T) {
+	t.Parallel()
 	o, _, req := worked(t)
 	_, all, err := o.Audit(t.Context(), "api", operator.AuditQuery{})
 	if err != nil || len(all) != 4 {
@@ -96,6 +97,7 @@ func TestAudit(t *testing.T) {
 // An export has every record of every journal in order of time, with secrets masked where
 // it is asked for, and ends with the first error of whoever takes it.
 func TestExport(t *testing.T) {
+	t.Parallel()
 	o, rig, _ := worked(t)
 	plain, masked := map[string]int{}, 0
 	var last time.Time
@@ -147,6 +149,7 @@ func journalFile(t *testing.T, rig *operatortest.Rig, name string) string {
 // Verify reads every line: a whole record passes, and each change of it is found and
 // placed.
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	o, _, _ := worked(t)
 	v, err := o.Verify(t.Context(), "api")
 	if err != nil || !v.OK || len(v.Problems) != 0 || v.Recomputed != 2 || v.NotRecomputed != 0 || len(v.Journals) < 5 {
@@ -220,6 +223,7 @@ func TestVerify(t *testing.T) {
 
 // A divergence is a problem until somebody has acknowledged it.
 func TestVerifyDivergence(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	i := rig.Joined("ann", record.Cooperative)
 	s := rig.Write(journal.Draft{Kind: record.KindDiverged, Must: true, Body: record.Diverged{Instance: i, Leader: 9, Why: "ann took an answer"}})
@@ -235,6 +239,7 @@ func TestVerifyDivergence(t *testing.T) {
 
 // A team that has ended is still told of, by its record: why, peek in the archive, digest.
 func TestPastTeam(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	i := rig.Joined("ann", record.Cooperative)
 	s := rig.Write(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: record.LeftStopped}},
@@ -267,6 +272,7 @@ func TestPastTeam(t *testing.T) {
 
 // What was done from here in another program's team is told after it is gone.
 func TestDigestAbroad(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	o := inspect.Of(op)
 	operatortest.Foreign(t, op, "theirs", nil, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
@@ -292,6 +298,7 @@ func TestDigestAbroad(t *testing.T) {
 
 // A file that two living members wrote is an overlap, and is noted once.
 func TestOverlaps(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	file := filepath.Join(rig.T.TempDir(), "shared.txt")
 	in, err := json.Marshal(map[string]string{"file_path": file, "content": "x"})

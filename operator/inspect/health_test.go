@@ -14,6 +14,7 @@ import (
 
 // TestHealth has a row for each way to be.
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	yes, no := true, false
@@ -128,6 +129,7 @@ func facts(t *rapid.T) inspect.MemberFacts {
 // exactly when there certainly is no process, and a machine that slept, however long,
 // makes nobody dead or stalled who was not.
 func TestHealthHolds(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := facts(t)
 		h := f.Health()

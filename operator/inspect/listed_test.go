@@ -14,6 +14,7 @@ import (
 
 // TestListed: the registry's members are listed, a team that is not there is not found.
 func TestListed(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	operatortest.Team(t, op, "api", record.PolicySet{})
 	if _, _, err := mail.Of(op).Register(t.Context(), "api", team.Member{Name: "bob", AgentType: "reviewer", JoinedAt: time.Now(), Subscriptions: []string{}}, false); err != nil {
@@ -30,6 +31,7 @@ func TestListed(t *testing.T) {
 
 // TestPastNames: a team that ended keeps its id, and the name once.
 func TestPastNames(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	operatortest.Team(t, op, "api", record.PolicySet{}).Delete()
 	operatortest.Team(t, op, "api", record.PolicySet{})

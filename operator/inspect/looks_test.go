@@ -25,6 +25,7 @@ import (
 // While a run goes on, a lookout finds what several members edit beside it, and once more
 // at the end.
 func TestLookout(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	in, err := json.Marshal(map[string]string{"file_path": filepath.Join(t.TempDir(), "shared.txt"), "content": "x"})
 	if err != nil {
@@ -84,6 +85,7 @@ func TestLookout(t *testing.T) {
 
 // A member that only files speak for is shown by what it said by file.
 func TestStatusByFile(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	i := rig.Joined("ide", record.FileTrust)
 	ask := record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/"}
@@ -103,6 +105,7 @@ func TestStatusByFile(t *testing.T) {
 // A task that waits for another member's, a turn that runs and a command that runs are
 // each said.
 func TestStatusOfWork(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	hold := make(chan struct{})
 	t.Cleanup(func() { close(hold) })
@@ -138,6 +141,7 @@ func TestStatusOfWork(t *testing.T) {
 
 // An end that is expected is the reason of what is seen meanwhile.
 func TestStatusOfEnding(t *testing.T) {
+	t.Parallel()
 	for says, draft := range map[string]func(i record.Instance) journal.Draft{
 		"it is being ended: too slow": func(i record.Instance) journal.Draft {
 			return journal.Draft{Kind: record.KindStopping, Must: true, Body: record.Stopping{Instance: i, Why: "too slow"}}
@@ -156,6 +160,7 @@ func TestStatusOfEnding(t *testing.T) {
 // An order that a member does not take is counted; it is no stall before it was watched
 // for long enough.
 func TestStatusOfOrders(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	i := rig.Joined("ann", record.Cooperative) // whose process never comes
 	s := rig.State()

@@ -10,6 +10,7 @@ import (
 
 // TestEdited: a call counts when it was started, and with the input that ran.
 func TestEdited(t *testing.T) {
+	t.Parallel()
 	call := func(tool, input string, started bool) *control.Call {
 		return &control.Call{Ask: record.Ask{Tool: tool, Input: input, Cwd: "/nowhere/sub"}, Started: started}
 	}

@@ -8,6 +8,7 @@ import (
 )
 
 func TestRedactor(t *testing.T) {
+	t.Parallel()
 	r := inspect.NewRedactor([]string{"API_KEY=correct-horse", "HOME=/home/someone", "TOKEN=short", "EMPTY_SECRET="})
 	for in, want := range map[string]string{
 		"echo correct-horse":                                                 "echo [redacted]",

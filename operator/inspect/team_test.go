@@ -104,6 +104,7 @@ func member(st *inspect.Status, name string) inspect.MemberStatus {
 
 // Status says how each member is and why, with what is known of it.
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	o, rig, req := worked(t)
 	st, err := o.Status(t.Context(), "api")
 	if err != nil || st.Team != "api" || st.Pending != 1 || st.Leader.Led || st.Leader.Foreign || st.Gone != nil || st.Damage != nil || st.Unread != 1 || st.Broken != nil || st.Room != nil {
@@ -147,6 +148,7 @@ func TestStatus(t *testing.T) {
 
 // What nobody vouches for is counted, from the leader's journal.
 func TestUnverified(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	s := rig.Write(journal.Draft{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: "1", Box: "team-lead", From: "eve", Why: "no record"}})
 	if n := inspect.Unverified(s); n != 1 {
@@ -159,6 +161,7 @@ func TestUnverified(t *testing.T) {
 
 // Damage of a team's files is a notice, and its members are still those on record.
 func TestStatusOfDamage(t *testing.T) {
+	t.Parallel()
 	for what, c := range map[string]struct {
 		do   func(t *testing.T, o inspect.Operator, rig *operatortest.Rig)
 		says string
@@ -197,6 +200,7 @@ func TestStatusOfDamage(t *testing.T) {
 
 // A team whose directory somebody took away is shown from its record.
 func TestStatusWithoutDirectory(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	rig.Joined("ann", record.Cooperative)
 	if err := os.RemoveAll(o.Root.TeamDir("api")); err != nil {
@@ -213,6 +217,7 @@ func TestStatusWithoutDirectory(t *testing.T) {
 
 // Of another program's team the best that files say is shown.
 func TestForeign(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	o := inspect.Of(op)
 	self, err := spawn.Identify(os.Getpid())
@@ -254,6 +259,7 @@ func TestForeign(t *testing.T) {
 
 // The process that a registry names is believed with its start time only.
 func TestForeignProcess(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	o := inspect.Of(op)
 	self, err := spawn.Identify(os.Getpid())
@@ -294,6 +300,7 @@ func TestForeignProcess(t *testing.T) {
 
 // Teams are listed with what of them runs; one that cannot be read is listed as a problem.
 func TestTeams(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	rig.Member("ann", operatortest.Idle)
 	operatortest.Foreign(t, rig.Op, "theirs", nil, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
@@ -326,6 +333,7 @@ func evident(y *inspect.Why, source, says string) bool {
 
 // Why names each ground for what status says.
 func TestWhy(t *testing.T) {
+	t.Parallel()
 	o, rig, req := worked(t)
 	for name, want := range map[string]map[string]string{
 		"bob": {"leader's journal": "its request " + string(req.ID) + " is open", "its journal": "it waits for an answer to " + string(req.ID), "process": "its lease is held"},
@@ -355,6 +363,7 @@ func TestWhy(t *testing.T) {
 
 // Peek is the end of what a member wrote, also of one that has left; a tail goes on from there.
 func TestPeek(t *testing.T) {
+	t.Parallel()
 	o, _, _ := worked(t)
 	p, err := o.Peek(t.Context(), "api", "kim", 2)
 	if err != nil || !slices.Equal(p.Lines, []string{"three", "half"}) || !p.Earlier || p.Shown != inspect.ShownLines || p.State != "idle" || p.At.IsZero() || p.Where != inspect.WhereTeam {
@@ -402,6 +411,7 @@ func TestPeek(t *testing.T) {
 
 // A program that fills its screen is shown as it looks now.
 func TestPeekOfAScreen(t *testing.T) {
+	t.Parallel()
 	o, rig := newTeam(t)
 	rig.Joined("ann", record.Cooperative)
 	dir := o.Root.MemberDir("api", "ann")
@@ -419,6 +429,7 @@ func TestPeekOfAScreen(t *testing.T) {
 
 // A digest tells what happened since a time, and what waits now.
 func TestDigest(t *testing.T) {
+	t.Parallel()
 	o, rig, req := worked(t)
 	d, err := o.Digest(t.Context(), "api", time.Unix(1, 0))
 	if err != nil || d.SinceWhy != "you said so" || d.State != "interrupted" || d.Calls.Allowed != 1 {

@@ -24,6 +24,7 @@ func register(r *operatortest.Rig, m team.Member, unique bool) (team.Member, str
 // A registered member is in the registry and on record at trust file, and has read what it
 // is told to be.
 func TestRegister(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	added, archived, err := register(tm, team.Member{Name: "bob", Prompt: "you review"}, false)
@@ -57,6 +58,7 @@ func TestRegister(t *testing.T) {
 
 // What an earlier member of the name had in its mailbox is not the next one's.
 func TestRegisterPutsOldMailAway(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.WriteMailbox("bob", `[{"from":"x","text":"for another bob","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
@@ -76,6 +78,7 @@ func TestRegisterPutsOldMailAway(t *testing.T) {
 // The end of a membership in another program's team is on record only of those who were
 // registered here; who is registered anew replaces itself.
 func TestAdmitAndDischarge(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
 	tm.ByFile("ours")
@@ -114,6 +117,7 @@ func TestAdmitAndDischarge(t *testing.T) {
 }
 
 func TestSigner(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
 	cfg := func() *team.Config {
@@ -153,6 +157,7 @@ func TestSigner(t *testing.T) {
 
 // A team that has ended and whose files are still there is left over, and takes no members.
 func TestLeftover(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	leftover := func(name waggle.TeamName) *operator.State {
@@ -186,6 +191,7 @@ func TestLeftover(t *testing.T) {
 }
 
 func TestArchiveOf(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	s := tm.State()

@@ -48,6 +48,7 @@ func let(t *testing.T, r *operatortest.Rig, name waggle.MemberName) {
 
 // The mailbox is the evidence of what became of words to a member that another program runs.
 func TestMessageToAMemberByFile(t *testing.T) {
+	t.Parallel()
 	type entries = []map[string]any
 	anon := func(e map[string]any) { delete(e, "msg_id"); delete(e, "messageId") }
 	for name, c := range map[string]struct {
@@ -84,6 +85,7 @@ func TestMessageToAMemberByFile(t *testing.T) {
 }
 
 func TestMessageFinds(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -114,6 +116,7 @@ func TestMessageFinds(t *testing.T) {
 
 // What is on record is listed, oldest first; what the machine sends only when it is asked for.
 func TestMessages(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Member("ann", operatortest.Idle)
@@ -145,6 +148,7 @@ func TestMessages(t *testing.T) {
 
 // What was said in another program's team is told after it is gone.
 func TestMessageOfATeamThatIsGone(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
 	id := send(t, tm, "theirs", "hi").MsgID
@@ -159,6 +163,7 @@ func TestMessageOfATeamThatIsGone(t *testing.T) {
 
 // Waiting ends with the state that was reached, by the member's own journal.
 func TestAwaitUntilItHadItsEffect(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Member("ann", operatortest.Idle)
@@ -184,6 +189,7 @@ func TestAwaitUntilItHadItsEffect(t *testing.T) {
 
 // What can come no further is not waited for, and says why it did not arrive.
 func TestAwaitOfWhatNeverArrives(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -228,6 +234,7 @@ func TestAwaitOfWhatNeverArrives(t *testing.T) {
 // Words that another program erased are sent once more, under the same id, while somebody
 // waits for them.
 func TestAwaitSendsErasedWordsAgain(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	ours := operatortest.Team(t, op, "api", record.PolicySet{})
 	ours.ByFile("bob")
@@ -252,6 +259,7 @@ func TestAwaitSendsErasedWordsAgain(t *testing.T) {
 
 // Words that nobody has taken are taken back, or replaced by others to the same recipient.
 func TestWithdrawAndSupersede(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -307,6 +315,7 @@ func TestWithdrawAndSupersede(t *testing.T) {
 }
 
 func TestDeliveryOver(t *testing.T) {
+	t.Parallel()
 	for _, d := range []mail.Delivery{mail.Queued, mail.Written, mail.Held} {
 		if d.Over() {
 			t.Errorf("%s is over", d)

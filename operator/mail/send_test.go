@@ -22,6 +22,7 @@ import (
 const someID = "0b8f4b5e-2a55-4f2a-9d1e-7f3b0b0f7a11"
 
 func TestSendRefuses(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -73,6 +74,7 @@ func TestSendRefuses(t *testing.T) {
 
 // The words lie in the mailbox as they are on record: the same bytes, with their sender's.
 func TestSendIsOnRecordAndInTheMailbox(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -100,6 +102,7 @@ func TestSendIsOnRecordAndInTheMailbox(t *testing.T) {
 }
 
 func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -123,6 +126,7 @@ func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
 
 // A message to everyone is one to each, with an id that follows from that of all.
 func TestSendToEveryone(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("ann")
@@ -146,6 +150,7 @@ func TestSendToEveryone(t *testing.T) {
 
 // Who can never take a message is sent none.
 func TestSendToThoseWhoCannotReceive(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("file")
@@ -173,6 +178,7 @@ func TestSendToThoseWhoCannotReceive(t *testing.T) {
 }
 
 func TestSendToABusyMember(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	turn, begun, free := busy()
@@ -207,6 +213,7 @@ func TestSendToABusyMember(t *testing.T) {
 // Words whose mailbox cannot be used are on record, and a member that waggle runs has them
 // from there.
 func TestSendWithoutAMailbox(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Join("ann")
@@ -234,6 +241,7 @@ func TestSendWithoutAMailbox(t *testing.T) {
 
 // A mailbox that takes no more is an error, and the record says that nothing was sent.
 func TestSendToAFullMailboxOfAFileMember(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	op.Limits.Bytes = 400
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
@@ -250,6 +258,7 @@ func TestSendToAFullMailboxOfAFileMember(t *testing.T) {
 
 // What is sent from inside a member is that member's, whatever it says.
 func TestSendFromInsideAMember(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -279,6 +288,7 @@ func TestSendFromInsideAMember(t *testing.T) {
 // In another program's team the operator speaks as a member that is registered for that,
 // and what was said is in the operator's own journal.
 func TestSendAbroad(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
 	sent := send(t, tm, "theirs", "hi")
@@ -318,6 +328,7 @@ func TestSendAbroad(t *testing.T) {
 
 // An editor's mail waits for it under its address.
 func TestBridge(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	ctx := t.Context()
@@ -353,6 +364,7 @@ func TestBridge(t *testing.T) {
 }
 
 func TestSendToAddressesThatLeadNowhere(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	file := op.Root.Path + "/file"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -378,6 +390,7 @@ func TestSendToAddressesThatLeadNowhere(t *testing.T) {
 }
 
 func TestExitIsTheCodeThatAllFailuresHave(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -407,6 +420,7 @@ func TestExitIsTheCodeThatAllFailuresHave(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		s    string
 		n    int
@@ -419,6 +433,7 @@ func TestCut(t *testing.T) {
 }
 
 func TestEntryOf(t *testing.T) {
+	t.Parallel()
 	env := waggle.Envelope{From: "bob", Text: `{"type":"idle_notification","from":"bob","timestamp":"2026-02-16T10:30:00.000Z","idleReason":"available"}`, Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID, Color: "red", Summary: "s", Read: true}
 	e := mail.EntryOf(mailbox.Entry{Index: 3, Envelope: env})
 	if e.Index != 3 || e.From != "bob" || e.Kind != string(waggle.KindIdleNotification) || e.Payload == nil || e.Text != env.Text || e.MsgID != someID || e.Color != "red" || e.Summary != "s" || !e.Read || e.Warnings == nil {
@@ -432,6 +447,7 @@ func TestEntryOf(t *testing.T) {
 
 // Only readers of teams that waggle leads know the second name of the id.
 func TestExtras(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	env := waggle.Envelope{From: "x", Text: "hi", Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID}

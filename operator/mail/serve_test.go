@@ -42,6 +42,7 @@ func serve(t *testing.T, op operator.Operator, so mail.ServeOptions) (e mail.End
 
 // Whoever has the token puts words into a member's mailbox; who has none is on record.
 func TestServe(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -105,6 +106,7 @@ func TestServe(t *testing.T) {
 }
 
 func TestServeRefuses(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	for _, c := range []struct {
 		so   mail.ServeOptions

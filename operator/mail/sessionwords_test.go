@@ -39,6 +39,7 @@ func registerSession(t *testing.T, name string) (config string) {
 }
 
 func TestSendSessionRefuses(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	op.ClaudeDir = registerSession(t, "api-work")
 	for _, c := range []struct {
@@ -69,6 +70,7 @@ func TestSendSessionRefuses(t *testing.T) {
 }
 
 func TestSessionsAreCalledByTheirNames(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	if mail.Of(op).HasSession("api-work") {
 		t.Error("without a client there is a session")
@@ -87,6 +89,7 @@ func TestSessionsAreCalledByTheirNames(t *testing.T) {
 
 // Words to a session are found by their id, with what became of them; the text is not kept.
 func TestSaid(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	op.ClaudeDir = registerSession(t, "api-work")
 	store := session.At(op.Home.Path, op.Minter.Now)
@@ -126,6 +129,7 @@ func (host) Refused(context.Context, transport.Refusal) {}
 
 // The addresses of a team are those of the sockets at which somebody answers.
 func TestAddresses(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no Unix sockets with keys")
 	}

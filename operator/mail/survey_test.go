@@ -25,6 +25,7 @@ func (c *checked) Err() error {
 // A look that is interrupted, wherever that is, leaves what the look before saw: half of
 // the mailboxes would show mail as erased that is in the other half.
 func TestInterruptedLook(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Join("ann")

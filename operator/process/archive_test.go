@@ -24,6 +24,7 @@ import (
 // TestArchive: a team none of whose members runs is ended, and what lies in the wire tree
 // is moved; its task list stays when it was deleted.
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	for how, tasksStay := range map[string]bool{process.EndedDown: false, process.EndedRun: false, process.EndedDeleted: true} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -117,6 +118,7 @@ func TestAwait(t *testing.T) {
 // TestPutAway: files of a team that has ended are moved also when its registry is gone, or is
 // no file; those of another team of that name stay.
 func TestPutAway(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, r *operatortest.Rig, s *operator.State)
 		moved string // in the archive

@@ -18,6 +18,7 @@ import (
 // and without: auto tries tmux, then iTerm2, and asks for neither when nobody looks;
 // a backend that is named and cannot be had is an error that says what to do.
 func TestResolveBackend(t *testing.T) {
+	t.Parallel()
 	const session = "11111111-2222-3333-4444-555555555555"
 	tmux := func(width, height int) string {
 		return fmt.Sprintf(`case "$*" in *list-panes*) echo '%%0 @0 %[1]d %[2]d 0 %[1]d %[2]d ';; *) echo 1;; esac`, width, height)

@@ -114,6 +114,7 @@ func TestGCOfTheLiving(t *testing.T) {
 // TestGarbageIsLookedAtAgain: right before its end a thing is looked at once more, and
 // afterwards whether it is gone.
 func TestGarbageIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("it is stuck")
 	for name, c := range map[string]struct {
 		gone, used bool
@@ -278,6 +279,7 @@ func TestMarkedByAccident(t *testing.T) {
 
 // TestDropLeft: the control groups of a member are looked at once it has left, and once.
 func TestDropLeft(t *testing.T) {
+	t.Parallel()
 	r, s := rig(t)
 	ann, bob := r.Enlist(s, "ann"), r.Enlist(s, "bob")
 	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftStopped))

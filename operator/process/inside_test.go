@@ -16,6 +16,7 @@ import (
 // TestExitOf: the end of a worker in the leader's process says what it would have said
 // as a process, and a panic is told as one.
 func TestExitOf(t *testing.T) {
+	t.Parallel()
 	fell := caught.Do(func() error { panic("out of luck") })
 	for _, c := range []struct {
 		err  error

@@ -26,6 +26,7 @@ const brief = time.Millisecond
 
 // TestStop: how one member is ended, by what it does, and what is on record of that.
 func TestStop(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		member func(r *operatortest.Rig, s *operator.State) spawn.Identity
 		so     process.StopOptions
@@ -152,6 +153,7 @@ func TestStopIsRefused(t *testing.T) {
 
 // TestDown: every member is ended, what the team was is archived, and its name is free.
 func TestDown(t *testing.T) {
+	t.Parallel()
 	for _, force := range []bool{false, true} {
 		t.Run(map[bool]string{true: "by force", false: "by the ladder"}[force], func(t *testing.T) {
 			t.Parallel()
@@ -194,6 +196,7 @@ func TestDown(t *testing.T) {
 // TestDownLed: a process that leads is told to end the team; one that is stopped, or has let
 // go, is not waited for.
 func TestDownLed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		force bool
 		react func(t *testing.T, id spawn.Identity, release func() error)
@@ -268,6 +271,7 @@ func TestEndAll(t *testing.T) {
 // TestEndTeam: by force nobody is asked; a team whose journal breaks meanwhile is ended by
 // the records of its processes, and that is an error.
 func TestEndTeam(t *testing.T) {
+	t.Parallel()
 	for _, broken := range []bool{false, true} {
 		t.Run(map[bool]string{true: "broken", false: "whole"}[broken], func(t *testing.T) {
 			t.Parallel()
@@ -300,6 +304,7 @@ func TestEndTeam(t *testing.T) {
 // TestLeaderOptions: a process that leads a job lets go of members that died; one that keeps
 // a team up supervises them.
 func TestLeaderOptions(t *testing.T) {
+	t.Parallel()
 	r, s := rig(t)
 	o := process.Of(r.Op)
 	for _, job := range []bool{false, true} {

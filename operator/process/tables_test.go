@@ -40,6 +40,7 @@ func self(t *testing.T) spawn.Identity {
 
 // TestEndOf: how a member ended, what that took, and the exit code that says so.
 func TestEndOf(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		m    control.Member
 		want process.MemberEnd
@@ -66,6 +67,7 @@ func TestEndOf(t *testing.T) {
 // TestDownCode: the exit code of a team's end is that of its worst member that was asked: a
 // refusal before a silence, and a death is none.
 func TestDownCode(t *testing.T) {
+	t.Parallel()
 	yes, no := process.MemberEnd{How: record.LeftHandshake}, process.MemberEnd{How: record.LeftStopped, Rejected: "busy"}
 	silent, dead := process.MemberEnd{How: record.LeftStopped}, process.MemberEnd{How: record.LeftDied}
 	for _, c := range []struct {
@@ -84,6 +86,7 @@ func TestDownCode(t *testing.T) {
 // TestObstructed: what keeps an end from being made by the records, and what is said to who
 // asks for it.
 func TestObstructed(t *testing.T) {
+	t.Parallel()
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, c := range map[string]struct {
@@ -108,6 +111,7 @@ func TestObstructed(t *testing.T) {
 
 // TestWords: what backends, colours and programs are called.
 func TestWords(t *testing.T) {
+	t.Parallel()
 	for word, want := range map[string]string{"tmux": "tmux", "tmux-window": "tmux", "process": "process", "in-process": "in-process", "own": "own"} {
 		if got := process.BackendType(word); got != want {
 			t.Errorf("backend %s: %s", word, got)
@@ -137,6 +141,7 @@ func TestWords(t *testing.T) {
 
 // TestTexts: what is left, and what cannot be known, in one line each.
 func TestTexts(t *testing.T) {
+	t.Parallel()
 	tools := []process.LeftTool{{PID: 1, Argv: "a"}, {PID: 2, Argv: "b"}, {PID: 3, Argv: "c"}, {PID: 4, Argv: "d"}, {PID: 5, Argv: "e"}}
 	for n, want := range map[int]string{1: "still runs: pid 1 (a)", 3: "pid 2 (b), pid 3 (c)", 5: "pid 3 (c), and 2 more"} {
 		if got := process.ToolsText(tools[:n]); !strings.HasSuffix(got, want) {
@@ -164,6 +169,7 @@ func TestTexts(t *testing.T) {
 
 // TestErrors: errors of processes and worktrees carry their code, cause and the member's name.
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	m := &control.Member{Joined: record.Joined{Name: "ann"}}
 	if err := process.NotOurs(m, os.ErrPermission); err != os.ErrPermission {
 		t.Errorf("another error: %v", err)
@@ -181,6 +187,7 @@ func TestErrors(t *testing.T) {
 
 // TestNamed: only the break that was looked at is acknowledged.
 func TestNamed(t *testing.T) {
+	t.Parallel()
 	var whole *process.Broken
 	if err := whole.Named(3); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("a whole journal: %v", err)
@@ -197,6 +204,7 @@ func TestNamed(t *testing.T) {
 
 // TestCrashed: whether a process of a member was lost, by what is on record and by what runs.
 func TestCrashed(t *testing.T) {
+	t.Parallel()
 	dead, alive := &record.Process{ID: gone(t)}, &record.Process{ID: self(t)}
 	for name, c := range map[string]struct {
 		m     control.Member
@@ -225,6 +233,7 @@ func TestCrashed(t *testing.T) {
 // TestPaneNotes: what an event of a multiplexer means to a person. Without panes nothing is
 // watched.
 func TestPaneNotes(t *testing.T) {
+	t.Parallel()
 	r, s := rig(t)
 	p := process.Of(r.Op).Panes(s)
 	if err := p.Watch(t.Context()); err != nil {
@@ -243,6 +252,7 @@ func TestPaneNotes(t *testing.T) {
 
 // TestShowPane: how a pane is shown, from inside of its server and from elsewhere.
 func TestShowPane(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, p := range []string{"tmux", "it2"} {
 		if err := os.WriteFile(dir+"/"+p, []byte("#!/bin/sh\n"), 0o700); err != nil {

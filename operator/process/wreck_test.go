@@ -324,6 +324,7 @@ func TestLatterPolicies(t *testing.T) {
 // TestAgain: a member comes back as a new instance, with no more than the default mode, and
 // what lay in its mailbox is behind it.
 func TestAgain(t *testing.T) {
+	t.Parallel()
 	m := &control.Member{Joined: record.Joined{Instance: "old", Name: "ann", Mode: policy.ModeBypassPermissions, Agent: "exec"}}
 	j := process.Again(m, "new", []string{"a"}).Body.(record.Joined)
 	if j.Instance != "new" || j.Name != "ann" || j.Agent != "exec" || j.Mode != policy.ModeDefault || len(j.Baseline) != 1 || m.Instance != "old" {

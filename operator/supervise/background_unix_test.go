@@ -25,6 +25,7 @@ import (
 // TestBackground: a process that is to lead is waited for until the record says that it
 // leads; one that ends before has its end told; one that is not wanted any more is ended.
 func TestBackground(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	team := operatortest.Team(t, op, "api", record.PolicySet{})
 	sup := supervise.Of(op)

@@ -53,6 +53,7 @@ func (e *elsewhere) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process,
 // TestOwnBackend: a program hands the operator a backend, which a team file then names, and
 // which is given what it needs to run the member.
 func TestOwnBackend(t *testing.T) {
+	t.Parallel()
 	const file = "team: api\nmembers: [{name: ann, agent: exec, backend: elsewhere}]\n"
 	if _, err := teamfile.ParseFile("/w/waggle.yaml", []byte(file)); operator.KindOf(err) != operator.Usage {
 		t.Errorf("a backend that this program does not have: %v", err)
@@ -96,6 +97,7 @@ func (idle) Turn(context.Context, agent.Host, agent.Work) (agent.Result, error) 
 // TestWork: a program becomes a member by one call, which has the member's lease until it
 // ends.
 func TestWork(t *testing.T) {
+	t.Parallel()
 	op := scratch(t)
 	s, err := teams.Of(op).Create(t.Context(), "api", "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
 	if err != nil {
@@ -141,6 +143,7 @@ func TestWork(t *testing.T) {
 
 // TestDownFromWithin: a program that leads a team ends it by the call that ends any other.
 func TestDownFromWithin(t *testing.T) {
+	t.Parallel()
 	op := scratch(t)
 	f, err := teamfile.ParseFile(filepath.Join(t.TempDir(), "waggle.yaml"), []byte("team: api\nmembers: [{name: ann, agent: exec, backend: in-process}]\n"))
 	if err != nil {

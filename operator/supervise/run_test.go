@@ -25,6 +25,7 @@ const head = "team: api\nmembers: [{name: ann, agent: puppet, backend: in-proces
 
 // TestRun: how a run comes out, by what became of its tasks.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		file   string
 		ro     supervise.RunOptions
@@ -186,6 +187,7 @@ func TestRunIsRefused(t *testing.T) {
 
 // TestRunIsCutShort: what stops a run before its tasks are over, and its exit code.
 func TestRunIsCutShort(t *testing.T) {
+	t.Parallel()
 	waiting := head + "tasks: [{subject: A, owner: ann, instructions: wait}]\n"
 	for name, c := range map[string]struct {
 		cut    func(t *testing.T, op operator.Operator, cancel context.CancelFunc)

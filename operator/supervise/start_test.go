@@ -16,6 +16,7 @@ import (
 // TestContract: what a member is to be is compared with what it found itself to be, and each
 // difference is named.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +61,7 @@ func TestContract(t *testing.T) {
 
 // TestExitText: how the end of a process is told.
 func TestExitText(t *testing.T) {
+	t.Parallel()
 	for want, e := range map[string]spawn.Exit{
 		"exit status 0":  {},
 		"exit status 3":  {Code: 3},
@@ -75,6 +77,7 @@ func TestExitText(t *testing.T) {
 
 // TestReadyText: what a member came up as is told in one line.
 func TestReadyText(t *testing.T) {
+	t.Parallel()
 	if got, want := supervise.ReadyText(&record.Ready{Agent: "exec", Cwd: "/w", Policy: 3}), "agent exec, mode default, policy v3, in /w"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -85,6 +88,7 @@ func TestReadyText(t *testing.T) {
 
 // TestLastLines: the end of a log is shown in one line, without what a terminal would obey.
 func TestLastLines(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
 	if got := supervise.LastLines(path, 3); got != "" {
 		t.Errorf("no log: %q", got)
@@ -107,6 +111,7 @@ func TestLastLines(t *testing.T) {
 
 // TestFirstLine: the subject of a prompt is its first line, cut at 80 bytes between runes.
 func TestFirstLine(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{"": "", "one": "one", "one\ntwo": "one", strings.Repeat("é", 60): strings.Repeat("é", 40)} {
 		if got := supervise.FirstLine(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -116,6 +121,7 @@ func TestFirstLine(t *testing.T) {
 
 // TestPlanOfMember: what a resume does with a member, by what is on record of it.
 func TestPlanOfMember(t *testing.T) {
+	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

@@ -42,6 +42,7 @@ func session(t *testing.T) (spawn.Identity, *exec.Cmd) {
 
 // A running process becomes a member as it is: watched, reached by its mailbox, never ended.
 func TestAdopt(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	o, ctx := teams.Of(op), t.Context()
@@ -90,6 +91,7 @@ func TestAdopt(t *testing.T) {
 }
 
 func TestAdoptRefuses(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	id, cmd := session(t)
@@ -126,6 +128,7 @@ func TestAdoptRefuses(t *testing.T) {
 
 // A session is found by what the files of its team say, and by nothing else.
 func TestAdoptASession(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	const uid = "1a2b3c4d-0000-4000-8000-000000000000"
@@ -157,6 +160,7 @@ func TestAdoptASession(t *testing.T) {
 }
 
 func TestGuestIsRegisteredAndBounded(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
 	operatortest.Team(t, op, "ours", record.PolicySet{})
@@ -194,6 +198,7 @@ func TestGuestIsRegisteredAndBounded(t *testing.T) {
 
 // A guest that its lead asks to end agrees, says so, and takes its own entry away.
 func TestGuestRunsUntilItIsAskedToEnd(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad)
 	g, err := teams.Of(op).Guest(t.Context(), abroad, teams.NewGuest{Name: "gopher", Command: []string{"cat"}, Cwd: t.TempDir()})

@@ -24,6 +24,7 @@ import (
 )
 
 func TestCreate(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
 	s, err := o.CreateAs(ctx, "api", teamfile.About{Description: "the API", Metadata: []byte(`{"k":1}`)}, mailbox.JSONL, ofMode(policy.ModeDefault))
@@ -62,6 +63,7 @@ func TestCreate(t *testing.T) {
 
 // A team is inside of the user's ceiling, or is not made.
 func TestCreateUnderACeiling(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	op.Ceiling = &record.Ceiling{File: "config", SHA256: "00", Mode: policy.ModePlan}
 	_, err := teams.Of(op).Create(t.Context(), "wide", "", ofMode(policy.ModeAcceptEdits))
@@ -76,6 +78,7 @@ func TestCreateUnderACeiling(t *testing.T) {
 }
 
 func TestJoin(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	i := join(t, tm, teamfile.FileMember{Name: "ann", Type: "reviewer", Prompt: "you review", Color: "red", PlanRequired: true, Mode: policy.ModePlan, Cwd: "/"})
@@ -113,6 +116,7 @@ func TestJoin(t *testing.T) {
 
 // A name is made free of a team of ours that nobody is at work in, and of nothing else.
 func TestClear(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
 	var told []operator.Note
@@ -150,6 +154,7 @@ func TestClear(t *testing.T) {
 
 // Mail that was written under a name without a team is put away, and told of.
 func TestClearOfMailThatWasLeft(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	write(t, op.Root.InboxesDir("api")+"/bob.json", `[{"from":"x","text":"hello?","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
 	var told []operator.Note
@@ -162,6 +167,7 @@ func TestClearOfMailThatWasLeft(t *testing.T) {
 }
 
 func TestLedBy(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	op.Agent = agent.Decider(nil)
 	o := teams.Of(op)
@@ -184,6 +190,7 @@ func TestLedBy(t *testing.T) {
 
 // A token lets one process join, once, while it lasts.
 func TestToken(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	now := time.Now()
 	op.Minter.Now = func() time.Time { return now }

@@ -23,6 +23,7 @@ import (
 )
 
 func TestFacts(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	facts := func(name waggle.TeamName) team.Facts {
@@ -63,6 +64,7 @@ func TestFacts(t *testing.T) {
 // What waggle led is in the archive after it is deleted, and its tasks stay unless they are
 // meant too.
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	for _, tasks := range []bool{false, true} {
 		op := operatortest.New(t)
 		tm := operatortest.Team(t, op, "api", record.PolicySet{})
@@ -90,6 +92,7 @@ func TestDelete(t *testing.T) {
 // A team whose members run is deleted only by force, which ends them first. A member cannot
 // delete its team.
 func TestDeleteOfATeamThatRuns(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Member("ann", operatortest.Idle)
@@ -121,6 +124,7 @@ func TestDeleteOfATeamThatRuns(t *testing.T) {
 
 // Another program's team is removed, or put away where that is asked for.
 func TestDeleteAbroad(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		do    teams.DeleteOptions
 		tasks string
@@ -145,6 +149,7 @@ func TestDeleteAbroad(t *testing.T) {
 
 // Files of which nothing says whose they are are only put away.
 func TestDeleteOfBrokenFiles(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	write(t, op.Root.ConfigPath("api"), "{")
 	_, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{Force: true})
@@ -158,6 +163,7 @@ func TestDeleteOfBrokenFiles(t *testing.T) {
 // A team whose journal is broken is a wreck: only force deletes it, and everything of it is
 // kept.
 func TestDeleteOfAWreck(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	join(t, tm, teamfile.FileMember{Name: "ann"})
@@ -181,6 +187,7 @@ func TestDeleteOfAWreck(t *testing.T) {
 
 // What whoever ended a team was stopped in is finished by the next delete.
 func TestDeleteFinishes(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	recordOf(t, tm, func(*control.Leader) []journal.Draft {
@@ -194,6 +201,7 @@ func TestDeleteFinishes(t *testing.T) {
 
 // A membership ends on record as its trust says; who is not ours to remove stays.
 func TestRemove(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	o, ctx := teams.Of(op), t.Context()
@@ -227,6 +235,7 @@ func TestRemove(t *testing.T) {
 // Authority never comes out of a backup: the team has a journal of its own, and the old one
 // is kept to be read. Control messages of old are not judged again.
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
 	tm := operatortest.Team(t, op, "api", ofMode("acceptEdits"))
@@ -280,6 +289,7 @@ func TestBackupAndRestore(t *testing.T) {
 
 // Of the very team whose files are gone the journal that is here goes on.
 func TestRestoreKeepsTheAuthorityThatIsHere(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
 	tm := operatortest.Team(t, op, "api", ofMode("acceptEdits"))
@@ -304,6 +314,7 @@ func TestRestoreKeepsTheAuthorityThatIsHere(t *testing.T) {
 // Another team of the name has another identity: what is here of it ends, and does not go on
 // with files that are not its own.
 func TestRestoreBesideAnotherTeamOfTheName(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
 	operatortest.Team(t, op, "api", record.PolicySet{})
@@ -333,6 +344,7 @@ func TestRestoreBesideAnotherTeamOfTheName(t *testing.T) {
 }
 
 func TestRestoreOfAnotherProgramsTeam(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
 	operatortest.Abroad(t, op, abroad, "theirs")

@@ -22,6 +22,7 @@ import (
 
 // Mailboxes move to another layout and back with what lies in them.
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -58,6 +59,7 @@ const oldTeam = `{"name":"research","description":"Q4","members":[{"agentId":"an
 // Files of an old version are brought to the newest, which a dry run only tells; those of a
 // newer one are left alone.
 func TestMigrateSchema(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
 	path := op.Root.ConfigPath("research")
@@ -94,6 +96,7 @@ func TestMigrateSchema(t *testing.T) {
 // Every file of a team is looked at, each fault is told with its place, and nothing is
 // changed.
 func TestValidate(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
@@ -153,6 +156,7 @@ func TestValidate(t *testing.T) {
 
 // An export has who is and was there, what was said and what is to be done.
 func TestExportTeam(t *testing.T) {
+	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	o, ctx := teams.Of(op), t.Context()

@@ -68,6 +68,7 @@ func (v *view) end(t *testing.T) error {
 // Two viewers see the same terminal with its recent output; both see what one types; one leaves,
 // and the process runs until its input ends.
 func TestAttach(t *testing.T) {
+	t.Parallel()
 	p := spawntest.Start(t, terminal.Process(options(t)), spawntest.Spec(t, spawntest.ModeCat))
 	one := attach(t, p, terminal.Screen{})
 	if _, err := io.WriteString(one.keys, "hello\r"); err != nil {
@@ -109,6 +110,7 @@ func TestAttach(t *testing.T) {
 // CloseInput ends the input once: a process that reads lines to their end ends, one that does not
 // read continues, and one that reads single keys is refused.
 func TestCloseInput(t *testing.T) {
+	t.Parallel()
 	b := terminal.Process(options(t))
 	read := func(log, text string) {
 		t.Helper()
@@ -168,6 +170,7 @@ func TestCloseInput(t *testing.T) {
 
 // A screen's size is the terminal's.
 func TestAttachSize(t *testing.T) {
+	t.Parallel()
 	spec := spawntest.Spec(t, spawntest.ModeBlock)
 	spec.Argv, spec.Env = []string{"/bin/sh", "-c", "while stty size; do sleep 0.05; done"}, []string{"PATH=" + os.Getenv("PATH")}
 	p := spawntest.Start(t, terminal.Process(options(t)), spec)
@@ -184,6 +187,7 @@ func TestAttachSize(t *testing.T) {
 
 // A viewer that does not read delays no one.
 func TestAttachStuck(t *testing.T) {
+	t.Parallel()
 	spec := spawntest.Spec(t, spawntest.ModeFlood, "8000000")
 	p := spawntest.Start(t, terminal.Process(options(t)), spec)
 	stuck := make(chan struct{})

@@ -21,6 +21,7 @@ import (
 // TestStarterDies: a holder waits for the process that promised it a hand-over, and ends
 // when that is killed before it kept the promise.
 func TestStarterDies(t *testing.T) {
+	t.Parallel()
 	starter := exec.Command("sleep", "600")
 	if err := starter.Start(); err != nil {
 		t.Fatal(err)

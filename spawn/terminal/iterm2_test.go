@@ -18,6 +18,7 @@ import (
 )
 
 func TestITerm2Backend(t *testing.T) {
+	t.Parallel()
 	f := newITerm(t)
 	spawntest.TestBackend(t, terminal.ITerm2(f.options()))
 	if left, err := os.ReadDir(f.profiles()); err != nil || len(left) > 0 {
@@ -34,6 +35,7 @@ func TestITerm2Backend(t *testing.T) {
 // session, each other below the last. One is closed, and only that one; in the end
 // everything is as it was.
 func TestITerm2Team(t *testing.T) {
+	t.Parallel()
 	f := newITerm(t)
 	f.wrong(late)
 	o := f.options()
@@ -103,6 +105,7 @@ func TestITerm2Team(t *testing.T) {
 // Only the split that was made for a process is closed: not one with another id in the record, not
 // our own, not one in which a person has started another program, not one of another run of iTerm2.
 func TestITerm2ClosesOnlyOurs(t *testing.T) {
+	t.Parallel()
 	f := newITerm(t)
 	o := f.options()
 	b := terminal.ITerm2(o)
@@ -143,6 +146,7 @@ func TestITerm2ClosesOnlyOurs(t *testing.T) {
 // A person closes the split: the process is hung up on, and so it is when iTerm2
 // ends.
 func TestITerm2HangsUp(t *testing.T) {
+	t.Parallel()
 	f := newITerm(t)
 	b := terminal.ITerm2(f.options())
 	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
@@ -218,6 +222,7 @@ func TestITerm2Fails(t *testing.T) {
 
 // A start removes the profiles of starters that were killed; other profiles in the directory stay.
 func TestITerm2Sweeps(t *testing.T) {
+	t.Parallel()
 	f := newITerm(t)
 	keep := []string{"person.json", "waggle-notes.json"}
 	for _, name := range append([]string{"waggle-0a0b0c0d.2147483646.77.json"}, keep...) {
@@ -240,6 +245,7 @@ func TestITerm2Sweeps(t *testing.T) {
 }
 
 func TestInITerm(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		value, want string
 		ok          bool

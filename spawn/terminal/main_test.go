@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"
 )
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) {
 	}
 	itermPrograms()
 	spawntest.Main()
+	testenv.Overlap(8)
 	os.Exit(m.Run())
 }
 

@@ -8,5 +8,6 @@ import (
 )
 
 func TestProcessBackend(t *testing.T) {
+	t.Parallel()
 	spawntest.TestBackend(t, terminal.Process(options(t)))
 }

@@ -98,10 +98,12 @@ func (s *server) options(o terminal.TmuxOptions) terminal.TmuxOptions {
 }
 
 func TestTmuxBackend(t *testing.T) {
+	t.Parallel()
 	spawntest.TestBackend(t, terminal.Tmux(newServer(t).options(terminal.TmuxOptions{})))
 }
 
 func TestTmuxWindows(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	b := terminal.Tmux(s.options(terminal.TmuxOptions{Windows: true}))
 	for _, name := range []string{"ann", "bob"} {
@@ -117,6 +119,7 @@ func TestTmuxWindows(t *testing.T) {
 // Inside tmux, as a person starts it: panes beside theirs, titled and coloured; one
 // is closed, and only that one; when all are, everything is as it was.
 func TestTmuxInside(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", "180", "-y", "50")
 	s.run("new-window", "-d", "-t", "mine", "-n", "other")
@@ -198,6 +201,7 @@ func TestTmuxInside(t *testing.T) {
 
 // A window that the person has split stays as it is: members get their own.
 func TestTmuxSplitHome(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", "180", "-y", "50")
 	s.run("split-window", "-d", "-t", "mine")
@@ -218,6 +222,7 @@ func TestTmuxSplitHome(t *testing.T) {
 // A pane stays when its process ends, with what it said; and closing it ends the
 // process.
 func TestTmuxEnds(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	b := terminal.Tmux(s.options(terminal.TmuxOptions{}))
 	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeExit, "7"))
@@ -238,6 +243,7 @@ func TestTmuxEnds(t *testing.T) {
 // However many start at once, each gets a pane, in more windows than one when they
 // no longer fit.
 func TestTmuxMany(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	b := terminal.Tmux(s.options(terminal.TmuxOptions{}))
 	n := testenv.Scale(12, 24)
@@ -266,6 +272,7 @@ func TestTmuxMany(t *testing.T) {
 // TestTmuxFits: the pane that members are shown beside keeps 80 columns and 20 rows, and
 // where that cannot be it is said before.
 func TestTmuxFits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		width, height int
 		fits          bool
@@ -299,6 +306,7 @@ func TestTmuxFits(t *testing.T) {
 // When the home pane is gone members get panes in its session; when its server is gone, or another
 // one runs there, that is an error.
 func TestTmuxHomeGone(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "other")
 	s.run("new-session", "-d", "-s", "mine", "-x", "180", "-y", "50")
@@ -346,6 +354,7 @@ func TestTmuxHomeGone(t *testing.T) {
 // A person continues in our server after all members' panes are closed: the next members get panes
 // there.
 func TestTmuxKeptByPerson(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	o := s.options(terminal.TmuxOptions{})
 	b := terminal.Tmux(o)
@@ -365,6 +374,7 @@ func TestTmuxKeptByPerson(t *testing.T) {
 // ones, and never when it is our own: not one of a server that was started again
 // and gave the same ids.
 func TestTmuxClosesOnlyOurs(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	o := s.options(terminal.TmuxOptions{})
 	b := terminal.Tmux(o)
@@ -406,6 +416,7 @@ func TestTmuxClosesOnlyOurs(t *testing.T) {
 }
 
 func TestInTmux(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		tmux, pane, socket string
 		ok                 bool

@@ -193,6 +193,7 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 // Another run of tmux at the same socket, with panes of the same ids, is not the
 // server that was asked for; none is started.
 func TestWatchOtherServer(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine")
 	o := s.watched()
@@ -217,6 +218,7 @@ func TestWatchOtherServer(t *testing.T) {
 // A session that ends when its last client leaves is not made to end by our leaving,
 // and a session of ours does not end for that.
 func TestWatchLetsSessionsLive(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	conf := filepath.Join(filepath.Dir(s.socket), ".tmux.conf")
 	if err := os.WriteFile(conf, []byte("set -g destroy-unattached on\nset -s exit-unattached on\n"), 0o600); err != nil {

@@ -1,0 +1,13 @@
+package foreigntest_test
+
+import (
+	"os"
+	"testing"
+
+	"waggle/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	testenv.Overlap(8)
+	os.Exit(m.Run())
+}
