@@ -16,7 +16,7 @@ func (o Operator) Callers(s *State) ([]*control.Member, error) {
 	}
 	ids, err := o.Ancestors(o.PID)
 	if err != nil {
-		return nil, fmt.Errorf("cannot tell who is asking: %w", err)
+		return nil, fmt.Errorf("cannot identify the calling process: %w", err)
 	}
 	for _, id := range ids {
 		var here, live []*control.Member

@@ -257,7 +257,7 @@ func TestGuard(t *testing.T) {
 		}
 	}
 	op.Ancestors = func(int) ([]spawn.Identity, error) { return nil, errors.New("no table") }
-	operatortest.Is(t, "nobody can tell", op.Guard(t.Context(), rig.State(), "x"), operator.Failed, "cannot tell who is asking")
+	operatortest.Is(t, "nobody can tell", op.Guard(t.Context(), rig.State(), "x"), operator.Failed, "cannot identify the calling process")
 	if operator.SameProcess(id(1), id(2)) || !operator.SameProcess(id(1), spawn.Identity{PID: 1, Start: "s", Inside: true}) {
 		t.Error("a process is its pid, start and boot")
 	}

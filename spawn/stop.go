@@ -167,7 +167,7 @@ func outside(id Identity) error {
 	case !alive && err == nil:
 		return nil
 	case id.Theirs:
-		return errors.Join(fmt.Errorf("%w: process %d was started by somebody else", ErrNotOurs, id.PID), err)
+		return errors.Join(fmt.Errorf("%w: process %d was started by another program", ErrNotOurs, id.PID), err)
 	}
 	return errors.Join(fmt.Errorf("%w: the record is of a member inside process %d, which continues", ErrNotOurs, id.PID), err)
 }

@@ -60,7 +60,7 @@ func find(path string) (*place, error) {
 		return p, nil
 	}
 	if err != nil {
-		return nil, &RefusedError{path, "cannot be looked at: " + err.Error(), "", err}
+		return nil, &RefusedError{path, "cannot be inspected: " + err.Error(), "", err}
 	}
 	if fi.Mode()&fs.ModeSymlink != 0 {
 		target, err := filepath.EvalSymlinks(p.real)

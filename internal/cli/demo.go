@@ -20,7 +20,7 @@ func demoCmd(a *app.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Play a scripted team in a scratch tree: every flow, no key, under a minute",
+		Short: "Run a scripted team in a scratch tree: every flow, no key, under a minute",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a, yes) },
 	}

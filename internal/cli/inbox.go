@@ -20,7 +20,7 @@ func inboxCmd(a *app.App) *cobra.Command {
 	var unread, mark, follow, news, archive, address, prompt bool
 	cmd := &cobra.Command{
 		Use:               "inbox [NAME]",
-		Short:             "Show a member's messages, by default the lead's; consumes nothing",
+		Short:             "Show a member's messages, by default the lead's; marks nothing",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,7 +40,7 @@ func inboxCmd(a *app.App) *cobra.Command {
 				return sayAddress(cmd.Context(), a, op, name, member)
 			}
 			if news && member != waggle.Lead {
-				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--news is for the lead's mailbox: members tell nobody else their status"}
+				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--news is for the lead's mailbox: members report their status to the lead only"}
 			}
 			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, news: news, archive: archive, seen: map[string]bool{}}
 			if archive && (follow || mark) {

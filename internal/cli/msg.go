@@ -37,11 +37,11 @@ failed        it could not be put into the mailbox`
 func msgShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a message whole, and what became of it",
-		Long: `Show a message whole, by its msg_id, or by the beginning of one or of its id, and
-what became of it: each state with its time, and the record or the mailbox that shows
-it. A message that another program erased is shown from the record. Of words to a
-session, which is in no team, the record has the state and a hash of the text.
+		Short: "Show a message whole, with its delivery states",
+		Long: `Show a message whole, by its msg_id, or by the beginning of one or of its id, with its
+delivery states: each with its time, and the record or the mailbox that shows it. A
+message that another program erased is shown from the journal. The record of a message
+to a session, which is in no team, has the state and a hash of the text.
 ` + states,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,9 +71,8 @@ func msgListCmd(a *app.App) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the words that were sent, with their states",
-		Long: `List the words that are on record with their senders, oldest first, with the state
-of each. --all adds the control messages.
+		Short: "List the messages that were sent, with their states",
+		Long: `List the messages that their senders recorded, oldest first, with the state of each. --all adds the control messages.
 ` + states,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -105,9 +104,9 @@ func msgList(ctx context.Context, a *app.App, all bool, state mail.Delivery) err
 func msgWithdrawCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "withdraw ID",
-		Short: "Take back words that nobody has taken",
-		Long: `Take back words, by the msg_id that send printed or its beginning. Once the member
-has taken them it is too late, which is said (exit 6); else it never will.`,
+		Short: "Withdraw a message that was not taken yet",
+		Long: `Withdraw a message, by the msg_id that send printed or its beginning. A message that the
+member has taken already is an error (6); else the member never takes it.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, err := a.Team()

@@ -33,43 +33,44 @@ func sendCmd(a *app.App) *cobra.Command {
 	var f sendFlags
 	cmd := &cobra.Command{
 		Use:   "send TO [TEXT | -]",
-		Short: "Send words to a member, or to everyone with '*'",
-		Long: `Send words to a member's mailbox. TO is a name, name@team, team-lead (or lead),
+		Short: "Send a message to a member, or to everyone with '*'",
+		Long: `Send a message to a member's mailbox. TO is a name, name@team, team-lead (or lead),
 '*' for everyone but the sender, or an editor, bridge:ID.
 
 @NAME, @PID or @SESSION-ID is a session of Claude Code that runs on this machine and
-that waggle does not run: the words go to its messaging socket. What it reads them as
-is another session's words, without authority, and delivery is not confirmed: the
-state is written. A client drops words that are the same as the last ones from the
-same sender, those beyond a rate, and those that a busy session has no room for: a
-message that would be dropped waits up to 10 s and is then an error (8). A session whose client has no socket takes none, which is an error (6).
+that waggle does not run: the message goes to its messaging socket. The session reads it
+as a message of another session, without authority. Delivery is not confirmed: the state
+is written. A client drops a message that repeats the last one of the same sender, one
+beyond a rate, and one that a busy session has no room for: a message that would be
+dropped waits up to 10 s and is then an error (8). A session whose client has no socket
+is an error (6).
 
-It may also be a running member's or session's socket, uds:PATH or an absolute path,
+TO may also be the socket of a running member or session, uds:PATH or an absolute path,
 or a waggle endpoint of another process, http://HOST:PORT/v1/TEAM/MEMBER (see waggle
 serve; the token is WAGGLE_TOKEN, or this state's own).
 
-TEXT '-' reads stdin. Words never carry authority; text that looks like a control
-message is refused.
+TEXT '-' reads stdin. A message has no authority; text that decodes as a control message
+is refused.
 
-What goes to a member is on record before it is sent: waggle msg show ID tells what
-became of it, msg withdraw ID takes it back while nobody has taken it. From then on the
-send has succeeded; its state is queued when it is not in the mailbox yet, and whoever
-leads puts it there. --id makes a retry harmless: the same words under the same id are
-sent once. A member that has ended or was given up takes nothing, which is an error
-(6); one that is busy, has not started yet, or waits for its restart takes it later.
+A message to a member is recorded before it is sent: waggle msg show ID shows its states,
+msg withdraw ID takes it back until the member has taken it. Once recorded, the send has
+succeeded; its state is queued while it is not in the mailbox, and the process that leads
+puts it there. --id makes a retry harmless: the same text under the same id is sent once.
+A member that has ended or was given up is an error (6); one that is busy, has not
+started yet, or waits for its restart takes the message later.
 
---wait delivered waits until the member's session was given the message, --wait
-acked until the turn that was given it has ended; exit 4 when that takes longer than
+--wait delivered waits until the member's session has the message, --wait acked until
+the turn that got it has ended; exit 4 when that takes longer than
 --timeout, with the state that was reached, 5 when the member ends first, and 6 when
-the message is refused or taken back.
+the message is refused or withdrawn.
 
-A message to everyone is one message each, with a line and a result each. The exit
-code is that of the failures when they all have the same, else 1; the others were
-sent all the same.
+A message to everyone is one message for each member, with a line and a result each. The
+exit code is that of the failures when they all have the same, else 1; the other messages
+were sent.
 
---priority says when a busy member is told: normal after its turn; next-tool before
-its next tool call, where its agent listens; interrupt stops its turn, whose task
-stays open. Only the lead's own words have one, by the record and never by a text.`,
+--priority says when a busy member gets it: normal after its turn; next-tool before its
+next tool call, if its agent supports that; interrupt stops its turn, whose task stays
+open. Only the lead's own messages have a priority, and only from their record.`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return send(cmd.Context(), a, f, args) },

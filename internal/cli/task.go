@@ -24,9 +24,9 @@ func taskCmd(a *app.App) *cobra.Command {
 		Short: "The team's shared task list",
 		Long: `The team's shared task list: the files that Claude Code's own task tools use.
 
-A member that waggle runs does what it is assigned: the order is on record in the
-leader's journal. What other programs read of the list is a board: it orders
-nobody. A task waits until the tasks it comes after are completed.`,
+An assignment to a member that waggle runs is an order in the leader's journal, and the
+member does the task. For other programs the list is a board and orders nothing. A task
+waits until the tasks that it comes after are completed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return taskList(cmd.Context(), a, taskListFlags{}) },
 	}
@@ -93,10 +93,10 @@ func taskAddCmd(a *app.App) *cobra.Command {
 	var after, before []string
 	cmd := &cobra.Command{
 		Use:   "add SUBJECT",
-		Short: "Put a task on the list, and assign it with --owner",
-		Long: `Put a task on the list. With --owner it is assigned too, as waggle task assign
-does. The instructions are what an exec member without a command of its own runs;
-'-' reads them from stdin.`,
+		Short: "Add a task to the list, and assign it with --owner",
+		Long: `Add a task to the list. With --owner it is assigned too, as by waggle task assign.
+An exec member without a command of its own runs the instructions; '-' reads them from
+stdin.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, err := a.TaskTeam()
@@ -145,11 +145,11 @@ func taskAssignCmd(a *app.App) *cobra.Command {
 	var t board.Terms
 	cmd := &cobra.Command{
 		Use:   "assign ID MEMBER",
-		Short: "Give a task to a member",
-		Long: `Give a task to a member. One that waggle runs is ordered to do it, on record, and
-does it when it is idle and nothing blocks the task; anybody else finds a
-task_assignment in their mailbox. A task that a member is working on is left with
-that member. A task that failed is tried anew when it is assigned again.`,
+		Short: "Assign a task to a member",
+		Long: `Assign a task to a member. A member that waggle runs gets an order in the leader's
+journal, and does the task when it is idle and nothing blocks the task; any other member
+gets a task_assignment in its mailbox. A task that a member is working on keeps its
+owner. Assign a failed task again to have it done again.`,
 		Args: cobra.ExactArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
@@ -178,12 +178,12 @@ that member. A task that failed is tried anew when it is assigned again.`,
 func taskClaimCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "claim [ID] --as NAME",
-		Short: "Take a task that nobody has, in a member's name",
-		Long: `Take a task that nobody has and set it in progress; without ID the first one that
-is ready. Of many that claim a task, one gets it. A claim is refused with the
+		Short: "Claim a task without an owner, in a member's name",
+		Long: `Make a member the owner of a task without an owner, and set the task in progress;
+without ID the first available one. When several members claim a task, one gets it. A claim is refused with the
 reason: task_not_found, already_claimed, already_resolved, blocked, agent_busy (a
 member has one task in progress at a time), delisted (it has left the team).
-Members that only run what they are ordered to cannot claim: assign it.`,
+Members that run only orders cannot claim: assign the task.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -193,7 +193,7 @@ Members that only run what they are ordered to cannot claim: assign it.`,
 			}
 			as, err := owner(a, "task claim")
 			if err == nil && as == "" {
-				err = &operator.Error{Kind: operator.Usage, Op: "task claim", Msg: "say whose claim this is", Advice: "--as NAME"}
+				err = &operator.Error{Kind: operator.Usage, Op: "task claim", Msg: "a claim needs the name of a member", Advice: "--as NAME"}
 			}
 			if err != nil {
 				return err
@@ -224,8 +224,8 @@ func taskDoneCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "done ID",
 		Short: "Set a task completed, for its owner or --as",
-		Long: `Set a task completed, for its owner or --as. It is a word on the board: a run
-counts a task as completed when its owner's journal has it.`,
+		Long: `Set a task completed, for its owner or --as. This changes only the list: a run counts a
+task as completed when its owner's journal says so.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -237,7 +237,7 @@ counts a task as completed when its owner's journal has it.`,
 func taskBlockCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "block ID BLOCKER...",
-		Short:             "Let a task wait for others",
+		Short:             "Make a task wait for others",
 		Long:              "Let a task wait for others. Tasks that would wait for each other are refused.",
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.CompleteTasks,
@@ -250,7 +250,7 @@ func taskBlockCmd(a *app.App) *cobra.Command {
 func taskUnblockCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "unblock ID [BLOCKER...]",
-		Short:             "Let a task no longer wait for others, or for any",
+		Short:             "Remove blockers of a task, or all of them",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -275,10 +275,10 @@ func taskReleaseCmd(a *app.App) *cobra.Command {
 	var of string
 	cmd := &cobra.Command{
 		Use:   "release ID...",
-		Short: "Give tasks back: nobody's, pending",
-		Long: `Give tasks back: nobody's, pending. With --of, every unfinished task of a member
+		Short: "Release tasks: pending, without an owner",
+		Long: `Release tasks: pending, without an owner. With --of, every unfinished task of a member
 that has ended; waggle does that by itself for members that it runs, when their
-process is gone. A task that a member is working on is left with that member.`,
+process is gone. A task that a member is working on keeps its owner.`,
 		ValidArgsFunction: a.CompleteTasks,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if (of == "") == (len(args) == 0) {
@@ -322,9 +322,9 @@ func taskReleaseOf(a *app.App, cmd *cobra.Command, of string) error {
 func taskRmCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm ID...",
-		Short: "Remove tasks; their ids are not given again",
-		Long: `Remove tasks; their ids are not given again, and who waited for them waits no
-more. A task that a member is working on stays.`,
+		Short: "Remove tasks; their ids are not used again",
+		Long: `Remove tasks; their ids are not used again, and tasks that waited for them stop
+waiting. A task that a member is working on stays.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {

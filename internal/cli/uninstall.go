@@ -27,7 +27,7 @@ func uninstallCmd(a *app.App) *cobra.Command {
 	var f uninstallFlags
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Remove what install.sh has put here: the program, completions, manual pages",
+		Short: "Remove what install.sh has installed: the program, completions, manual pages",
 		Long: `Remove the program, its completions and its manual pages by the record that install.sh left
 (PREFIX/share/waggle/installed), after showing them and asking. A file that has changed
 since it was installed stays. Teams, journals, settings and worktrees stay, and it is said

@@ -56,7 +56,7 @@ func wordsClaude(t *testing.T, version string) {
 		s := start("please listen")
 		s.Registered("idle", func(r claudetest.Registered) bool { return r.Status == "idle" })
 		sent, err := mail.Of(op).SendSession(t.Context(), fmt.Sprint(s.PID), mail.Message{Text: "hello"})
-		if err != nil || operator.KindOf(sent[0].Err()) != operator.Refused || !strings.Contains(sent[0].Error, "takes no words") {
+		if err != nil || operator.KindOf(sent[0].Err()) != operator.Refused || !strings.Contains(sent[0].Error, "takes no messages") {
 			t.Errorf("to a client without a socket: %+v, %v", sent, err)
 		}
 		return

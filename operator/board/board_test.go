@@ -395,7 +395,7 @@ func TestAssignAbroad(t *testing.T) {
 	if err := os.Mkdir(tm.Mailbox("theirs"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = board.Of(op).AddTask(t.Context(), abroad, board.NewTask{Subject: "ship", Owner: "theirs"}); err == nil || !strings.Contains(err.Error(), "theirs could not be told") {
+	if _, err = board.Of(op).AddTask(t.Context(), abroad, board.NewTask{Subject: "ship", Owner: "theirs"}); err == nil || !strings.Contains(err.Error(), "the message to theirs failed") {
 		t.Errorf("%v", err)
 	}
 	if d := show(t, tm, "2"); d.Owner != "" || d.Status != task.Pending {

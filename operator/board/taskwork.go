@@ -78,7 +78,7 @@ func (o Operator) AddTask(ctx context.Context, name waggle.TeamName, n NewTask) 
 	r := &TaskResult{Changed: true}
 	if n.Owner != "" {
 		if r, err = o.assign(ctx, b, t, n.Owner, n.Terms); err != nil {
-			return nil, fmt.Errorf("task %s was made and is nobody's: %w", t.ID, err)
+			return nil, fmt.Errorf("task %s was made and has no owner: %w", t.ID, err)
 		}
 		r.Changed = true
 		return r, nil
@@ -174,7 +174,7 @@ func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner wa
 	case news != nil && (b.s == nil || m.Name != waggle.Lead):
 		if err := o.tellOwner(ctx, b, m.Name, news, terms.Plan, by); err != nil {
 			_, _, uerr := b.list.Handover(ctx, t, waggle.MemberName(seen.Owner), by, o.Minter.Now())
-			return nil, fmt.Errorf("task %s was not assigned: %s could not be told: %w", t.ID, m.Name, errorsOf(err, uerr))
+			return nil, fmt.Errorf("task %s was not assigned: the message to %s failed: %w", t.ID, m.Name, errorsOf(err, uerr))
 		}
 	}
 	r.Task, err = b.viewNow(ctx, t)

@@ -200,7 +200,7 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 	}
 	revokes := !a.Allow && allows(s, grants)
 	if len(answers) == 0 && !a.standing() && !revokes {
-		return nil, &operator.Error{Kind: operator.NotFound, Op: "net", Msg: "nobody asks for " + a.name() + " now", Next: operator.NextNetPending.With()}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "net", Msg: "no member asks for " + a.name() + " now", Next: operator.NextNetPending.With()}
 	}
 	if a.standing() || revokes {
 		// First what stands: who is answered may ask again at once.
@@ -315,7 +315,7 @@ func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]record.H
 	case !a.standing() || len(gs) > 0 && !ahead:
 		return gs, nil
 	case !ahead:
-		return nil, &operator.Error{Kind: operator.Usage, Op: "net", Msg: "nobody asks for " + a.name() + " now",
+		return nil, &operator.Error{Kind: operator.Usage, Op: "net", Msg: "no member asks for " + a.name() + " now",
 			Next: operator.Next{Step: operator.NextNetAhead, Text: a.Target.Host}}
 	}
 	g := record.HostGrant{Host: a.Target.Host, Port: a.Target.Port}

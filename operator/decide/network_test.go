@@ -164,9 +164,9 @@ func TestNetRefuses(t *testing.T) {
 		says string
 	}{
 		"many hosts that nobody confirmed": {decide.NetAnswer{Target: target(t, "*.x.org"), Allow: true}, operator.Question, "every host below x.org"},
-		"what nobody asks for":             {decide.NetAnswer{Target: target(t, "y.org"), Allow: true}, operator.NotFound, "nobody asks for y.org"},
-		"ahead, for nobody":                {decide.NetAnswer{Target: target(t, "y.org:443"), Allow: true, Session: true}, operator.Usage, "nobody asks for y.org:443"},
-		"ahead, without a port":            {decide.NetAnswer{Target: target(t, "y.org"), Member: "ann", Allow: true, Session: true}, operator.Usage, "nobody asks for y.org"},
+		"what nobody asks for":             {decide.NetAnswer{Target: target(t, "y.org"), Allow: true}, operator.NotFound, "no member asks for y.org"},
+		"ahead, for nobody":                {decide.NetAnswer{Target: target(t, "y.org:443"), Allow: true, Session: true}, operator.Usage, "no member asks for y.org:443"},
+		"ahead, without a port":            {decide.NetAnswer{Target: target(t, "y.org"), Member: "ann", Allow: true, Session: true}, operator.Usage, "no member asks for y.org"},
 		"for somebody else":                {decide.NetAnswer{Target: target(t, "x.org:443"), Member: "eve", Allow: true}, operator.NotFound, "eve"},
 		"a call":                           {decide.NetAnswer{ID: call.Handle, Allow: true}, operator.Usage, "does not ask for a host"},
 		"an id that nobody has":            {decide.NetAnswer{ID: "zzz", Allow: true}, operator.NotFound, "zzz"},

@@ -65,7 +65,7 @@ func (d *doctor) messages(ctx context.Context, n waggle.TeamName) []Finding {
 	if dead == 0 {
 		return nil
 	}
-	return []Finding{todo(teamWhat(n), Note, fmt.Sprintf("%d messages will reach nobody", dead), operator.Next{Step: operator.NextDeadLetters, Team: n})}
+	return []Finding{todo(teamWhat(n), Note, fmt.Sprintf("%d messages have no reader", dead), operator.Next{Step: operator.NextDeadLetters, Team: n})}
 }
 
 // mailboxes finds mailboxes without a member, held locks, and entries that cannot be read.

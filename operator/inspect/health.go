@@ -126,7 +126,7 @@ func (f MemberFacts) Health() Health {
 	case f.PID != 0 && f.Process == spawn.Stopped:
 		return Health{StateStalled, f.since(), fmt.Sprintf("process %d is stopped (SIGSTOP, or a debugger); kill -CONT %d lets it go on", f.PID, f.PID)}
 	case f.PID != 0 && f.Process != spawn.Running:
-		return Health{StateUnknown, time.Time{}, fmt.Sprintf("process %d cannot be looked at: %s", f.PID, known(f.Unseen))}
+		return Health{StateUnknown, time.Time{}, fmt.Sprintf("process %d cannot be inspected: %s", f.PID, known(f.Unseen))}
 	case f.Broken != "":
 		return Health{StateUnknown, time.Time{}, "its journal cannot be read: " + f.Broken}
 	case f.Files:

@@ -174,7 +174,7 @@ func (y *Why) fromProcess(s *operator.State, m *control.Member) {
 	id := m.Process.ID
 	switch alive, err := id.Check(); {
 	case err != nil:
-		y.add(fromProcess, time.Time{}, "process %d cannot be looked at: %v", id.PID, err)
+		y.add(fromProcess, time.Time{}, "process %d cannot be inspected: %v", id.PID, err)
 	case alive:
 		y.add(fromProcess, m.ProcAt, "process %d runs and is the one that started then (start %d of it)", id.PID, m.Process.Epoch)
 	default:
@@ -183,7 +183,7 @@ func (y *Why) fromProcess(s *operator.State, m *control.Member) {
 	held, err := s.Dir.Leased(s.Dir.ProcessLease(m.Instance))
 	switch {
 	case err != nil:
-		y.add(fromProcess, time.Time{}, "its lease cannot be looked at: %v", err)
+		y.add(fromProcess, time.Time{}, "its lease cannot be inspected: %v", err)
 	case !held:
 		y.add(fromProcess, time.Time{}, "nobody holds its lease: no process of it works")
 	default:

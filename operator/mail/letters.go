@@ -70,7 +70,7 @@ func (o Operator) repeated(s *operator.State, l *letter) bool {
 		}
 		env, err := old.Mail.Open()
 		if err != nil || env.Text != l.env.Text || env.From != l.env.From {
-			l.fail(Refused, &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("the id %s is taken by other words to %s", l.env.MsgID, l.to.Member),
+			l.fail(Refused, &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("the id %s belongs to another message to %s", l.env.MsgID, l.to.Member),
 				Next: operator.Next{Step: operator.NextShowMessage, ID: l.env.MsgID}})
 			return true
 		}

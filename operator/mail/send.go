@@ -134,7 +134,7 @@ func sendable(text string) error {
 		if d.Kind == waggle.KindInvalid {
 			kind = d.Type
 		}
-		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("the text is a %s message, and send carries words only", kind), Next: next.With(), Advice: advice}
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("the text is a %s message, and send sends plain text only", kind), Next: next.With(), Advice: advice}
 	}
 	if strings.TrimSpace(text) == "" {
 		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "there is nothing to send"}
@@ -240,7 +240,7 @@ func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Addre
 			}
 		}
 		if len(to) == 0 {
-			return nil, &operator.Error{Kind: operator.NotFound, Op: "send", Msg: "the team has nobody else"}
+			return nil, &operator.Error{Kind: operator.NotFound, Op: "send", Msg: "the team has no other member"}
 		}
 		return to, nil
 	}

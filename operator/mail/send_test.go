@@ -118,7 +118,7 @@ func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
 	if err != nil || sent[0].State != mail.Refused {
 		t.Fatalf("%+v, %v", sent, err)
 	}
-	operatortest.Fails(t, mail.Exit(sent), operator.Refused, "is taken by other words to bob")
+	operatortest.Fails(t, mail.Exit(sent), operator.Refused, "belongs to another message to bob")
 	if got := texts(inbox(t, tm, "bob")); !slices.Equal(got, []string{"once"}) {
 		t.Errorf("%q", got)
 	}

@@ -119,7 +119,7 @@ func (o Operator) say(ctx context.Context, row session.Row, env waggle.Envelope)
 		if row.Client != session.Claude {
 			why = "its client, " + string(row.Client) + ", has no socket for them"
 		}
-		return transport.Receipt{}, &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("session %s takes no words: %s", row.Name, why), Advice: "type it into its own terminal"}
+		return transport.Receipt{}, &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("session %s takes no messages: %s", row.Name, why), Advice: "type it into its own terminal"}
 	}
 	token, err := row.Token()
 	if err != nil {

@@ -63,7 +63,7 @@ func TestSendSessionRefuses(t *testing.T) {
 	if err != nil || len(sent) != 1 || sent[0].State != mail.Failed || sent[0].To != "@api-work" {
 		t.Fatalf("%+v, %v", sent, err)
 	}
-	operatortest.Fails(t, mail.Exit(sent), operator.Refused, "session api-work takes no words")
+	operatortest.Fails(t, mail.Exit(sent), operator.Refused, "session api-work takes no messages")
 	if said, err := mail.Of(op).Said(""); err != nil || len(said) != 0 {
 		t.Errorf("%+v, %v", said, err)
 	}

@@ -18,7 +18,7 @@ func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Confi
 	if led {
 		m, ok := cfg.Member(waggle.MemberName(as))
 		if !ok || m.Gone() {
-			return "", &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("%s is not in the registry of team %s: nobody could answer", as, cfg.Name), Near: cfg.Near(as),
+			return "", &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("%s is not in the registry of team %s: no member could answer it", as, cfg.Name), Near: cfg.Near(as),
 				Next: operator.Next{Step: operator.NextRegisterOrLead, Member: waggle.MemberName(as)}}
 		}
 		return m.Name, nil

@@ -327,7 +327,7 @@ func (c *collector) processes(s *operator.State) {
 			continue
 		}
 		if id := m.Process.ID; id.Theirs || m.Channel != "" {
-			c.keep(Kept{Kind: GarbageProcess, Team: string(s.Team), Member: string(m.Name), Why: fmt.Sprintf("pid %d was started by somebody else", id.PID)})
+			c.keep(Kept{Kind: GarbageProcess, Team: string(s.Team), Member: string(m.Name), Why: fmt.Sprintf("pid %d was started by another program", id.PID)})
 			continue
 		}
 		c.process(s, m, GarbageProcess, m.Process.ID, why, func(ctx context.Context) bool { return c.isOver(ctx, s, m.Instance) })
@@ -579,7 +579,7 @@ func (g *Garbage) act(ctx context.Context) {
 	switch {
 	case g.gone():
 	case !g.unused(ctx):
-		err = errors.New("somebody uses it by now")
+		err = errors.New("it is in use again")
 	default:
 		err = g.end(ctx)
 	}

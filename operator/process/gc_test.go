@@ -106,7 +106,7 @@ func TestGCOfTheLiving(t *testing.T) {
 	r.Runs(s, eve, named)
 	operatortest.Append(t, r.Op, s, left(eve.Instance, record.LeftReleased))
 	c, err = o.GC(t.Context(), "api", true)
-	if err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "was started by somebody else") || !theirs.Alive() {
+	if err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "was started by another program") || !theirs.Alive() {
 		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)
 	}
 }
@@ -125,7 +125,7 @@ func TestGarbageIsLookedAtAgain(t *testing.T) {
 		why        string
 	}{
 		"gone meanwhile":   {gone: true, used: true, done: true},
-		"used again":       {used: true, why: "somebody uses it by now"},
+		"used again":       {used: true, why: "it is in use again"},
 		"ended":            {ends: true, done: true, called: true},
 		"not to be ended":  {end: broken, called: true, why: "it is stuck"},
 		"there afterwards": {called: true, why: "it is still there"},

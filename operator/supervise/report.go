@@ -184,7 +184,7 @@ func (r *run) outcome(workers map[record.Instance]*control.Worker) (operator.Kin
 	for _, w := range workers {
 		for _, c := range w.Calls {
 			if c.Answer != nil && c.Answer.Decision == record.DecisionDeny && unanswered(c) {
-				return operator.Question, fmt.Sprintf("a question nobody answered: %s asked for %s", w.Name, decide.Describe(c.Kind, c.Ask))
+				return operator.Question, fmt.Sprintf("a request was not answered: %s asked for %s", w.Name, decide.Describe(c.Kind, c.Ask))
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func TestRun(t *testing.T) {
 		},
 		"nobody answers a question": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: run make}\n",
-			exit: operator.Question, reason: "a question nobody answered: ann asked for Bash", tasks: map[string]string{"A": "failed"},
+			exit: operator.Question, reason: "a request was not answered: ann asked for Bash", tasks: map[string]string{"A": "failed"},
 		},
 		"an agent panics, and its member goes on": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: panic out of luck}\n- {subject: B, owner: ann, instructions: say more}\n",

@@ -19,22 +19,22 @@ func auditAcknowledgeCmd(a *app.App) *cobra.Command {
 	var member string
 	cmd := &cobra.Command{
 		Use:   "acknowledge --seq N",
-		Short: "Say that you have looked at a broken journal, or at journals that disagree, so that the team goes on",
+		Short: "Acknowledge a broken journal, or journals that disagree, so that the team continues",
 		Long: `When a journal is broken (a byte was changed, a line is missing), or a member has taken
 an answer or an order that the leader's journal does not have, nothing is decided any more
-until you have looked, or the file is put back. Without --seq this shows what is wrong and
-exits 3; --seq N acknowledges that one.
+until you acknowledge it, or the file is restored. Without --seq this command shows the
+problem and exits 3; --seq N acknowledges it.
 
 A broken journal of the leader: every process of the team is ended, the journal is kept
-whole beside, and what can be read before the break goes on, without what lies behind it.
-Members become new instances without grants or orders, nothing is allowed by a rule until
-you set the policy anew (waggle policy), open questions are closed, and tasks are given
-back and not given out again. waggle resume starts the members.
+unchanged beside, and a new one continues with the records before the break. Members
+become new instances without grants or orders, no rule allows anything until you set the
+policy again (waggle policy), open requests are closed, and tasks are released and not
+assigned again. waggle resume starts the members.
 
 A broken journal of a member (--member): the member is ended and started as a new
-instance; its journal is kept. Its tasks are given back.
+instance; its journal is kept. Its tasks are released.
 
-Journals that disagree: deciding goes on; what they hold stays as it is.
+Journals that disagree: decisions are possible again; the journals' records stay.
 
 --json: {"team","journal","member","file","line","seq","why","readable_records",
 "lost_records","lost_bytes","lost_sha256","kept","members","dropped","acknowledged"}; of

@@ -16,7 +16,7 @@ import (
 func Answer(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "answer ID CHOICE|TEXT…",
-		Short: "Answer an agent's own question, with words",
+		Short: "Answer an agent's own question in words",
 		Long: `Answer an agent's own question: the number of an option, several numbers with commas
 where the question takes several, or any other text. A request that holds several
 questions takes one argument for each, in their order. waggle show ID lists them.

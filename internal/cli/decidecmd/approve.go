@@ -33,21 +33,20 @@ func Approve(a *app.App) *cobra.Command {
 		Long: `Allow requests, each exactly as it was shown. The beginning of an id is enough when
 only one begins so.
 
---group takes the id of a group, which pending and show print with all that it stands
-for: exactly those requests with exactly those inputs. It takes no pattern, which would
-also answer what you were not shown: waggle show 'Bash(go test:*)' prints the requests
-of a pattern and the id. Requests of high risk, plans and hosts are never answered by a
+--group takes the id of a group, which pending and show print with all that it covers:
+exactly those requests with exactly those inputs. It takes no pattern, which would also
+answer requests that you were not shown: waggle show 'Bash(go test:*)' prints the requests
+of a pattern and the id. Requests of high risk, plans and hosts cannot be answered as a
 group: answer them by their ids.
 
---input runs another input than was asked. It is shown again, has a digest of its
-own, and is what runs; on a terminal you are asked once more, unless --yes.
+--input runs another input than the one that was asked. It is shown again and has a
+digest of its own; on a terminal you are asked once more, unless --yes.
 
---rule learns a rule from the answer: a second act, after the decision. It must cover
-what is allowed. It is for the member that asked, with --scope team for everybody, with
---scope sessions for sessions that waggle does not run (waggle policy sessions), and
-ends: --expires 8h, 14d, 18:00 or a date (default 24h).
+--rule adds a rule with the answer, as a second act after the decision. It must cover the
+allowed call. It applies to the member that asked, with --scope team to every member, with
+--scope sessions to sessions that waggle does not run (waggle policy sessions), and ends: --expires 8h, 14d, 18:00 or a date (default 24h).
 
-Exit 0 also when it was so already ("changed":false); 6 when it was decided otherwise,
+Exit 0 also when the request had this answer already ("changed":false); 6 when it was decided otherwise,
 has expired or has another digest; 9 when there is no such request. --json:
 {"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
 "policy".`,
@@ -73,8 +72,8 @@ func Deny(a *app.App) *cobra.Command {
 	var f answerFlags
 	cmd := &cobra.Command{
 		Use:   "deny ID… | --group GROUP",
-		Short: "Deny requests, with a reason that the worker is told",
-		Long: `Deny requests, with a reason that the worker is told. Ids, --group, exit codes and
+		Short: "Deny requests, with a reason for the worker",
+		Long: `Deny requests, with a reason for the worker. Ids, --group, exit codes and
 --json are as for approve.`,
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {

@@ -72,7 +72,7 @@ func auditQueryCmd(a *app.App) *cobra.Command {
 	var since, until string
 	cmd := &cobra.Command{
 		Use:   "query [TEAM]",
-		Short: "List the gated calls, who decided them, and what came of them",
+		Short: "List the gated calls with their decisions and outcomes",
 		Long: `List the gated calls, who or which rule decided them, and what came of them. ` + pastHelp + `
 The team "-" is that of the sessions that you started yourself: what they asked.
 

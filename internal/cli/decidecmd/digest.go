@@ -15,16 +15,16 @@ func Digest(a *app.App) *cobra.Command {
 	var since string
 	cmd := &cobra.Command{
 		Use:   "digest [TEAM]",
-		Short: "What happened while you were away, and what waits for you now",
+		Short: "Show what happened while you were away, and the open requests",
 		Long: `What happened since you last detached or decided something, whichever came later, or
 since the time that --since names: tasks that were completed or failed, members that
 died, were restarted or left, decisions that rules, the lead's agent or the deadline
-made, messages for you, and what waits for you now, with the command that you would give
-next. It marks nothing as read. A team that has ended is found too. Of a team that
-another program leads, or led, it is what was done from here: who was registered, what
-was sent, what guests did and what their lead decided. The team "-" is
-that of the sessions that you started yourself; it is also meant where there is no team:
-what they asked, and who answered, as {"since","events"} with --json (audit query).
+made, messages for you, and the open requests, each with the next command. It marks
+nothing as read, and also finds a team that has ended. For a team that another program
+leads, or led, it lists what you did there: registered members, sent messages, the work
+of guests and the decisions of their lead. The team "-" stands for the sessions that you
+started yourself, and is the default where there is no team: their requests, and who
+answered, as {"since","events"} with --json (audit query).
 
 --json: {"team","since","since_why","state","results":[{"at","member","task","subject",
 "outcome","note","next"}],"members":[{"at","member","what","detail","next"}],

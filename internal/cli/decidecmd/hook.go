@@ -28,7 +28,7 @@ func Hook(a *app.App) *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "hook CLIENT EVENT",
-		Short: "What a session's hook runs: it puts questions on record and gives answers",
+		Short: "Run as a session's hook: record requests, give answers",
 		Long: `What a session's hook runs; waggle hooks install puts it into the client's settings.
 CLIENT is claude, codex or gemini, EVENT the hook's event; the client's JSON is read from standard input.
 

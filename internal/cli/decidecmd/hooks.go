@@ -74,7 +74,7 @@ func hooksUninstallCmd(a *app.App) *cobra.Command {
 	var f hooksFlags
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Take the hooks out of the settings again",
+		Short: "Remove the hooks from the settings",
 		Long: `Show what would change in the settings file, ask, and write it. While the file is as the
 install left it, it gets back the bytes that it had before, or is removed when there was
 none. When it has changed since, the entries of waggle are removed and nothing else.
@@ -265,7 +265,7 @@ func hooksShowCmd(a *app.App) *cobra.Command {
 	var project bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Whether the hooks are installed, and what else decides",
+		Short: "Show the installed hooks, and other hooks that decide",
 		Long: `Which hooks of waggle are in the settings file, for which events, since when, and which
 program they run; which other hooks also answer PermissionRequest; and whether a setting
 keeps all hooks from running. Changes nothing.

@@ -16,13 +16,13 @@ import (
 func Net(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "net",
-		Short: "Network access, per host and port: what is asked, what stands, allow, deny",
+		Short: "Network access, per host and port: open requests, standing answers, allow, deny",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return netPending(cmd.Context(), a) },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "pending",
-		Short: "List the hosts that members ask for",
+		Short: "List the hosts of open requests",
 		Long: `List the hosts that members ask for. A host that a member asks for several times is
 one line; an answer answers all. --json: {"pending":[{"host","port","shown","member",
 "instance","ids","reason","age_s","expires_at","status"}]}.`,
@@ -45,7 +45,7 @@ func netPending(ctx context.Context, a *app.App) error {
 		return a.Document(view.NetPending(ns, a.Now()))
 	}
 	if len(ns) == 0 {
-		a.Talk("nobody asks for a host in team %s", name)
+		a.Talk("no member asks for a host in team %s", name)
 		return nil
 	}
 	a.ShowPage(view.NetPendingPage(ns, a.Now()), name, nil)
@@ -56,7 +56,7 @@ func netPending(ctx context.Context, a *app.App) error {
 func netListCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the answers that stand",
+		Short: "List the standing answers",
 		Long:  `List the answers that stand. --json: {"hosts":[{"host","port","shown","effect","scope","expires_at","from"}]}.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

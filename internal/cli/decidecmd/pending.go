@@ -15,29 +15,30 @@ func Pending(a *app.App) *cobra.Command {
 	var all, long bool
 	cmd := &cobra.Command{
 		Use:   "pending",
-		Short: "List what waits for your decision, riskiest first, then oldest",
-		Long: `List what waits for your decision, riskiest first, then oldest. Without --team that is
+		Short: "List the open requests, riskiest first, then oldest",
+		Long: `List the open requests, riskiest first, then oldest. Without --team that is
 every team here and every session of yours that has the hook (waggle hooks install); a
-session has no team ("-"), and its questions gate nothing. Requests of one
+session has no team ("-"), and waggle does not gate its calls. Requests of one
 risk are a group when their inputs are equal, when their commands begin with the same
 words and have the same options (words that begin with -, + or @, or have a =), or when
 only the file below one directory differs. Each different input of a group is shown
-whole, and the group's id stands for exactly that text and those requests: when one
-comes or goes, the id is another. Of a group that is too long for the list no id is
-shown: show --group ID, with the id of any request of it, prints all of it, and the id.
+whole, and the group's id covers exactly that text and those requests: with one request
+more or less the id differs. A group that is too long for the list is shown without its
+id: show --group ID, with the id of any request of it, prints all of it, and the id.
 
 With --json: {"pending":[…],"groups":[…]}. An item of pending has team, id, kind, member,
 instance, tool, input, cwd, reason, digest, risk, age_s, expires_at, status (open,
 expired, unanswerable; with --all also decided, closed), and handle, the few
 characters that every command takes for the id. A group has id, team, kind,
 tool, pattern, risk, count, members, ids, age_s, batch (whether --group may answer it), text
-(the lines that its id stands for).
+(the lines that its id covers).
 
-It records nothing: when nobody leads, questions that no leader has taken in are listed,
-those that the rules answer are not, and one whose deadline has passed is expired.
+It records nothing. Without a leader it also lists requests that no leader has recorded
+yet, leaves out those that the rules answer, and shows one whose deadline has passed as
+expired.
 
-When the process that asks has died, the list says so and show says more: the question
-can be answered, and the answer waits for the next start.`,
+When the process that asks has died, the list says so, and show has the details: you can
+answer the request, and the answer waits for the next start of the process.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			qs, of, err := waiting(cmd.Context(), a, all)
@@ -69,9 +70,9 @@ func Show(a *app.App) *cobra.Command {
 	var group bool
 	cmd := &cobra.Command{
 		Use:   "show ID | GROUP | PATTERN",
-		Short: "Show a request whole, or all of a group and its id: what you would be allowing",
-		Long: `Show a request whole: what you would be allowing. Nothing is cut, characters that
-cannot be seen are written out, and a line that is wrapped goes on behind a +. ID is a
+		Short: "Show a request whole, or all of a group with its id",
+		Long: `Show a request whole. Nothing is cut, invisible characters are written as codes, and a
+wrapped line continues behind a +. ID is a
 request's handle or id; the beginning of an id is enough when only one begins so.
 
 A group is named by its id, by a pattern that pending shows ('Bash(go test:*)'), or

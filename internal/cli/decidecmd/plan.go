@@ -34,7 +34,7 @@ func planListCmd(a *app.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the plans that wait for you",
+		Short: "List the open plans",
 		Long:  `List the plans that wait for you. --json: {"plans":[…]}, each as waggle show --json has it.`,
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return planList(cmd.Context(), a, all) },
@@ -114,7 +114,7 @@ func planRejectCmd(a *app.App) *cobra.Command {
 	var feedback string
 	cmd := &cobra.Command{
 		Use:   "reject PLAN -m FEEDBACK",
-		Short: "Send a plan back with feedback, for another revision",
+		Short: "Reject a plan with feedback, for another revision",
 		Long: `Send a plan back. The feedback reaches the member, which goes on planning. Exit
 codes and --json are as for waggle deny.`,
 		Args:              cobra.ExactArgs(1),
@@ -136,7 +136,7 @@ func planEscalateCmd(a *app.App) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "escalate PLAN",
-		Short: "Take the answer to a plan from the lead agent or the rules to yourself",
+		Short: "Escalate a plan to yourself, from the lead agent or the rules",
 		Long: `Take the answer to a plan to yourself: from then on neither the lead agent nor the rules
 decide it, only you, with plan approve and plan reject. Exit 6 when it was answered or
 taken back, or takes two anyway. --json: {"id","member","revision","digest","changed",
@@ -193,7 +193,7 @@ func planDecide(ctx context.Context, a *app.App, plan string, rev int, with deci
 func planDiffCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff A B | diff MEMBER REV REV",
-		Short: "What changed between two revisions",
+		Short: "Compare two revisions of a plan",
 		Long: `What changed between two plans, by their ids, or between two revisions of a member's
 newest work, as a unified diff. --json: {"a","b","same","diff"}.`,
 		Args:              cobra.RangeArgs(2, 3),

@@ -20,7 +20,7 @@ import (
 func Policy(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "The rules of a team: list, change, try out, learn from your answers",
+		Short: "The rules of a team: list, change, test, suggest from your answers",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return policyList(cmd.Context(), a) },
 	}
@@ -31,7 +31,7 @@ func Policy(a *app.App) *cobra.Command {
 func policyListCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the rules, whom they are for, and who has applied them",
+		Short: "List the rules with their members, and which members have applied them",
 		Long: `List the rules, whom they are for, until when, and how far each member is; with
 --as NAME those that are for that member. --json: {"team","version","mode","decide",
 "deadline_s","rules":[{"rule","effect","scope","expires_at","from"}],"hosts",
@@ -100,7 +100,7 @@ func policyRmCmd(a *app.App) *cobra.Command {
 	var member string
 	cmd := &cobra.Command{
 		Use:   "rm RULE",
-		Short: "Take a rule back: a new version of the policy",
+		Short: "Remove a rule: a new version of the policy",
 		Long: `Take a rule back, from the team and from every member, or with --for from one member
 only. A member that waggle does not run keeps what it was told: it is named. --json is as
 for policy add, with their names in "keep".`,
@@ -145,7 +145,7 @@ func policyTestCmd(a *app.App) *cobra.Command {
 	var cwd string
 	cmd := &cobra.Command{
 		Use:   "test TOOLCALL",
-		Short: "Say which rule would decide a call, and why",
+		Short: "Show which rule would decide a call, and why",
 		Long: `Say which rule would decide a call now, and why. Nothing is asked and nothing
 recorded. --as NAME judges it as that member's, with its rules, mode and directory.
 ` + callHelp + ` --json: {"as","tool","input","cwd","decision","rule","why","decider","mode",
@@ -182,7 +182,7 @@ func policyExplainCmd(a *app.App) *cobra.Command {
 	var cwd string
 	cmd := &cobra.Command{
 		Use:   "explain ID | TOOLCALL",
-		Short: "Say what decided a call that was made, and what every rule makes of it now",
+		Short: "Show what decided a past call, and the result of every rule now",
 		Long: `Say what decided a call that was made, by its id, and what every rule makes of the
 same call now; or only the latter, of a call as policy test takes it.
 ` + callHelp + ` --json of an id: {"id","kind","member","decision","by","rule","reason","at",

@@ -11,9 +11,9 @@ import (
 func Why(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "why NAME",
-		Short: "How a member is, since when, and what says so",
-		Long: `How a member is, since when, and what says so: the journals, its process, its
-mailbox, its output. A member that has left is found too, also when its team has ended. --json: {"team","name",
+		Short: "Show a member's state, its age, and the evidence",
+		Long: `Show a member's state, its age, and the evidence: the journals, its process, its
+mailbox, its output. It also finds a member that has left, and one of an ended team. --json: {"team","name",
 "state","since","why","trust","evidence":[{"source","at","detail"}]}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,

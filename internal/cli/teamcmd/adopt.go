@@ -14,7 +14,7 @@ func Adopt(a *app.App) *cobra.Command {
 	var ao teams.AdoptOptions
 	cmd := &cobra.Command{
 		Use:   "adopt --pid N | --session UUID --as NAME",
-		Short: "Bring a running session that waggle did not start into a team",
+		Short: "Make a running session that waggle did not start a member",
 		Long: `A running session becomes a member as it is: it is not restarted, not interrupted and
 never signalled. Its process is on record by pid and start time, so status says whether
 it lives. What can be done with it and what cannot is printed: its tool calls are not

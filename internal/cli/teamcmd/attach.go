@@ -22,13 +22,13 @@ func Attach(a *app.App) *cobra.Command {
 	var look bool
 	cmd := &cobra.Command{
 		Use:   "attach [NAME]",
-		Short: "Look into a member's terminal, or come back to a team",
-		Long: `Without NAME, attach comes back to a team that is led in the background, or by nobody:
-this command shows what happened meanwhile (waggle digest) and leads from then on, as
+		Short: "Attach to a member's terminal, or lead a team again",
+		Long: `Without NAME, attach takes over a team that a background process leads, or that has no
+leader: it shows what happened meanwhile (waggle digest) and leads from then on, as
 waggle up does.
 
-With NAME, it shows a member's terminal as it is, and types into it what you type. The
-member goes on when you leave with Ctrl-]. A member in a pane of tmux is shown by
+With NAME, it shows a member's terminal, and passes your keys to it. The member continues
+when you detach with Ctrl-]. A member in a pane of tmux is shown by
 tmux, and left with its own detach key.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,

@@ -17,18 +17,19 @@ func Gc(a *app.App) *cobra.Command {
 		Short: "What teams have left behind: list it, or end it with --yes",
 		Long: `What teams have left behind: processes of members that have left or whose team has
 ended, commands whose worker is dead, terminals and panes of processes that are gone,
-hand-overs that nobody takes, dead sockets, clean worktrees, and mail that was written to a
-team after its end, which is put into the archive; without a team also what is
-kept of sessions of which nothing was written for 30 days after their end. Without --yes nothing is
-changed. With it exactly what is listed is ended or removed, each after another look,
-and what only that had needed; exit 1 when something could not be, and when processes run
-for a team whose journal cannot be read, which are kept and listed.
+hand-overs that no process takes, dead sockets, clean worktrees, and mail that was written
+to a team after its end, which is archived; without a team also the journals of sessions
+that ended over 30 days ago. Without --yes nothing is changed. With it the listed items are
+ended or removed, each after another check, and the items that only those had needed.
+Exit 1 when something could not be ended, and when processes run for a team whose journal
+cannot be read; those are kept and listed.
 
-Only what waggle has started and recorded is touched, known by pid and start time, never
-by name. What died and can be brought back stays, and is listed as kept with the reason;
-so is a process that has a member's mark in its environment and runs below one without.
-When a member's process has died, a child of its commands that both cleared its environment
-and left its process group cannot be seen any more: the last line says of whom.
+It touches only what waggle has started and recorded, identified by pid and start time,
+never by name. An interrupted team, which waggle resume can continue, stays and is listed
+as kept with the reason; so is a process that has a member's mark in its environment and
+runs below one without. When a member's process has died, a child of its commands that
+both cleared its environment and left its process group cannot be found any more: the
+last line names such members.
 
 --json: {"found":[{"kind","team","member","pid","start","argv","path","why","done","error"}],
 "kept":[{"kind","team","member","path","why"}],"unseen":[{"team","member"}],"living"}. kind is

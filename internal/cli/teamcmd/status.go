@@ -16,31 +16,31 @@ import (
 func Status(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [TEAM]",
-		Short: "How a team is: each member's state, since when, and why",
-		Long: `How a team is: each member's state, since when, and why. A state is one of starting,
+		Short: "Show each member's state, its age, and the reason",
+		Long: `Show each member's state, its age, and the reason. A state is one of starting,
 working, waiting-human (you have to answer it), waiting-peer (another member, or the
 lead's agent, has to do something first), waiting-background (a command of it runs
 silently, or outlived its turn), idle, stalled (its process is stopped or does not
 apply what it is ordered), dead (its process is gone) and unknown, with the reason.
-waggle why NAME lists what says so. It records nothing and sends nothing: when nobody
-leads it shows what is due, and the next command that acts (approve, send, task add) does it.
+waggle why NAME lists the evidence. The command records and sends nothing: without a
+leader it shows what is due, and the next command that acts (approve, send, task add)
+does it.
 
 Without a team it shows every team here and the sessions that you started yourself, as
-the client registers them and its hooks report (waggle hooks install): what each waits
-for, since when, and in which tmux pane.
+the client registers them and its hooks report (waggle hooks install): their open
+requests, their age, and their tmux panes.
 
 --json: {"team","notice","leader":{"led","by","sandbox","pid","detached"},"members":
 [{"name","lead","state","since","why","pid","backend","trust","task","pending",
 "policy_version","socket","restarts","ready","log","worktree","usage",
 "evidence"}],"interrupted",
-"pending","unread","unverified","ceiling"}. ready is what its process found itself to
-be: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend"}, or
-null; usage is {"cpu_s","rss_bytes","processes"} of its process and what runs below
-it, or null. Without a team and with one team here, "sessions" is added; with several,
+"pending","unread","unverified","ceiling"}. ready is the report of its process: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend"}, or
+null; usage is {"cpu_s","rss_bytes","processes"} of its process and the processes
+below, or null. Without a team and with one team here, "sessions" is added; with several,
 or none, the document is {"teams":[…],"sessions":[{"team","session","client","name",
 "under","pid","state","since","why","handles","pane","cwd","version","hook",
-"takes_words","trust"}]}. interrupted is {"at","members","pending"} when members died and nobody leads,
-else null.`,
+"takes_words","trust"}]}. interrupted is {"at","members","pending"} when members died and no process
+leads, else null.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -57,8 +57,8 @@ func Down(a *app.App) *cobra.Command {
 		Use:   "down [TEAM]",
 		Short: "End a team: ask each member, then signal those that do not end",
 		Long: `End a team: every member is asked to end; those that have not when the grace is over
-get SIGTERM, then SIGKILL. A process that leads the team is told to do it. What the team
-was is archived.
+get SIGTERM, then SIGKILL. A process that leads the team is asked to do it. The team's
+files are archived.
 
 Exit code: 0 every member agreed; 6 one refused and was ended; 4 one did not answer in
 time and was ended.`,

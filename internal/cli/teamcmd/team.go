@@ -167,7 +167,7 @@ func MetadataFlag(cmd *cobra.Command, pairs *[]string) {
 func teamRemoveCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "remove MEMBER",
-		Short:             "Take a member out of the registry",
+		Short:             "Remove a member from the registry",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -19,7 +19,7 @@ import (
 func teamShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show [TEAM]",
-		Short:             "Show a team's registry, and who of it runs",
+		Short:             "Show a team's registry, and its running members",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {

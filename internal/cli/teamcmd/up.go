@@ -39,15 +39,15 @@ func Up(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up [FILE]",
 		Short: "Bring up a team and keep it up",
-		Long: `Bring up the team in FILE and lead it: start its members, give them their tasks, ask
-you what the policy does not decide, start a member again whose process has died.
-Naming the file is consent to what it says. Without FILE, waggle.yaml here is shown on a
-terminal, as it is understood and as it is written, and asked about.
+		Long: `Bring up the team in FILE and lead it: start its members, assign their tasks, ask you
+what the policy does not decide, restart members whose process has died. When you name
+the file, you consent to its content. Without FILE, the command shows the meaning and the
+text of ./waggle.yaml on a terminal, and asks.
 
 The command leads until the team ends: by Ctrl-C here, or by waggle down. With
 --detach, or after waggle detach, or when its terminal goes away, it leads in the
-background. A leader that dies takes
-nobody with it; waggle resume takes its place.`,
+background. When a leader dies, the members run on; waggle resume
+takes its place.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.GraceSaid(cmd, &l.lo.Grace); err != nil {
@@ -253,13 +253,13 @@ func Resume(a *app.App) *cobra.Command {
 	var dry, accepted bool
 	cmd := &cobra.Command{
 		Use:   "resume [TEAM]",
-		Short: "Bring back a team whose processes have died",
-		Long: `Bring back a team after a crash: every member whose process is gone is started again
-with its own session id, and takes up the turn that it was in. Tasks, messages and open
-questions are as they were. A member that still runs is taken over, never started
-twice; a call that was started and whose end nobody saw is shown as unknown, and not
-run again. The team is as the accepted team file says; when the file has changed since,
-you are shown how, in what it means and in its text, and asked.`,
+		Short: "Resume a team whose processes have died",
+		Long: `Resume a team after a crash: every member whose process is gone is restarted with its
+session id, and continues its turn. Tasks, messages and open requests keep their ids and
+states. A member that still runs is supervised again, never started twice. A call that
+was started and has no recorded end is shown as unknown, and not run again. The accepted
+team file applies; when the file has changed since, the command shows the change, in its
+meaning and in its text, and asks.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -367,8 +367,8 @@ func Detach(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "detach [TEAM]",
 		Short: "Leave a team running in the background",
-		Long: `Have the waggle up or resume that leads a team in some terminal hand over to a process
-in the background, and end. The members go on.`,
+		Long: `Have the waggle up or resume that leads a team in a terminal hand over to a process in
+the background, and end. The members run on.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
