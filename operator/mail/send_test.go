@@ -69,7 +69,7 @@ func TestSendRefuses(t *testing.T) {
 	_, err = mail.Of(op).Send(t.Context(), "gone", mail.Message{To: address(t, "bob"), Text: "hi"})
 	operatortest.Fails(t, err, operator.NotFound, "gone")
 	_, err = mail.Of(op).Send(t.Context(), solo.Name, mail.Message{To: address(t, "*"), Text: "hi"})
-	operatortest.Fails(t, err, operator.NotFound, "nobody else")
+	operatortest.Fails(t, err, operator.NotFound, "no other member")
 }
 
 // The words lie in the mailbox as they are on record: the same bytes, with their sender's.
