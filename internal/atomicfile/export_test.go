@@ -1,10 +1,13 @@
 package atomicfile
 
+import "io/fs"
+
 // Names for tests of unexported code.
 var (
 	DecodeRecord = func(b []byte) []byte { r := decodeRecord(b); return r.encode() }
 	FineTimes    = fineTimes
 	HasWriter    = hasWriter
+	StatDir      = func(path string) (fs.FileMode, error) { d, err := statDir(path); return d.mode, err }
 )
 
 // Steps are the hook steps of an edit of an existing file, in order.
