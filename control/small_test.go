@@ -1,10 +1,13 @@
 package control_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
+	"waggle"
 	"waggle/control"
+	"waggle/journal"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -64,4 +67,24 @@ func TestVotes(t *testing.T) {
 	w.setPolicy(policy.Policy{Allow: policy.MustRules("Grep")})
 	w.decide(v, operator)
 	votes(4)
+}
+
+// TestUnreadableMessage: the audit record of a control message that cannot be read holds what is
+// wrong with it, at the leader and at a member.
+func TestUnreadableMessage(t *testing.T) {
+	w, m := working(t, record.PolicySet{}, false)
+	const text = `{"type":"shutdown_request","requestId":7,"from":"team-lead"}`
+	d := waggle.Decode(envelope("team-lead", text))
+	if d.Kind != waggle.KindInvalid || len(d.Warnings) == 0 {
+		t.Fatalf("%+v", d)
+	}
+	for who, recs := range map[string][]journal.Record{
+		"the member": m.receive(m.box.put(envelope("team-lead", text), true)),
+		"the leader": w.see(w.box.put(envelope("ada", text), true)),
+	} {
+		var u record.Unverified
+		if len(recs) != 1 || json.Unmarshal(recs[0].Body, &u) != nil || u.Why != "cannot be read: "+d.Warnings[0] {
+			t.Errorf("%s: %d records, %+v; want %q", who, len(recs), u, d.Warnings[0])
+		}
+	}
 }
