@@ -27,3 +27,19 @@ func TestCodeThatIsNotThere(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesPutTogether: a name that a deny rule forbids may come out of a file that one command
+// writes and one edit changes; of an edit alone it does not.
+func TestNamesPutTogether(t *testing.T) {
+	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(rm:*)")}
+	for text, want := range map[string]policy.Decision{
+		"echo rZm x > a.sh; sed -i s/Z// a.sh; ./a.sh": ask,
+		"echo rZm x > a.txt; sed -i s/Z// a.txt":       ask,
+		"echo rZm x > a.txt; cat a.txt":                allow,
+		"sed -i s/Z// a.txt; echo rZm":                 allow,
+	} {
+		if v := p.Judge(bash(text)); v.Decision != want {
+			t.Errorf("%s: %+v, want %s", text, v, want)
+		}
+	}
+}
