@@ -263,3 +263,17 @@ func TestRepairIsPatient(t *testing.T) {
 	}
 	wantTexts(t, entriesOf(t, b), "1", "x")
 }
+
+// TestRepairIsNotAnAppend: an append to a broken file that the limits refuse once it can be counted
+// is refused, and the file stays as it was.
+func TestRepairIsNotAnAppend(t *testing.T) {
+	broken := "[" + e1 + ","
+	b, reports := boxWith(t, broken, mailbox.Options{Limits: mailbox.Limits{Count: 1}})
+	refused, ok := errors.AsType[*mailbox.LimitError](b.Append(t.Context(), text("x")))
+	if !ok || refused.What != "Count" || refused.Have != 2 {
+		t.Errorf("%+v", refused)
+	}
+	if got := get(t, b.Path()); got != broken || len(*reports) != 0 {
+		t.Errorf("the file is %q, reports %v", got, *reports)
+	}
+}
