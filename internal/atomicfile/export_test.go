@@ -26,3 +26,9 @@ func Steps(t Tier) []string {
 func MakeCoarse(dir string) {
 	directories.Store(dir, &directory{fine: func() bool { return false }})
 }
+
+// SameDir compares two lock directories by inode, time of birth (0: unknown) and of change.
+func SameDir(a, b [3]int64) bool {
+	of := func(d [3]int64) dirStat { return dirStat{ino: uint64(d[0]), btime: d[1], mtime: d[2]} }
+	return of(a).same(of(b))
+}

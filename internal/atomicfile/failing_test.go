@@ -114,3 +114,25 @@ func TestStatDir(t *testing.T) {
 		}
 	}
 }
+
+// TestSameDir: a lock directory is known again by its inode and the time of its birth; where one of
+// the two births is unknown, by the time of its last change.
+func TestSameDir(t *testing.T) {
+	for _, c := range []struct {
+		a, b [3]int64
+		want bool
+	}{
+		{[3]int64{1, 5, 9}, [3]int64{1, 5, 9}, true},
+		{[3]int64{1, 5, 9}, [3]int64{2, 5, 9}, false},
+		{[3]int64{1, 5, 9}, [3]int64{1, 6, 9}, false},
+		{[3]int64{1, 5, 9}, [3]int64{1, 5, 8}, true}, // it was renewed
+		{[3]int64{1, 0, 9}, [3]int64{1, 5, 9}, true},
+		{[3]int64{1, 0, 9}, [3]int64{1, 5, 8}, false},
+		{[3]int64{1, 0, 9}, [3]int64{1, 0, 9}, true},
+		{[3]int64{1, 0, 9}, [3]int64{1, 0, 8}, false},
+	} {
+		if atomicfile.SameDir(c.a, c.b) != c.want || atomicfile.SameDir(c.b, c.a) != c.want {
+			t.Errorf("%v and %v: want %v", c.a, c.b, c.want)
+		}
+	}
+}
