@@ -186,3 +186,22 @@ func TestAnswerWidensNothing(t *testing.T) {
 		t.Errorf("an answer to one call is a rule for others: %+v", c.Answer)
 	}
 }
+
+// TestEveryModeIsSet: each mode of the table is one that the operator can set, that its member
+// applies, and that is in effect then.
+func TestEveryModeIsSet(t *testing.T) {
+	w, m := working(t, record.PolicySet{}, false)
+	before := policy.Mode("")
+	for _, info := range policy.Modes() {
+		w.setMode(m, info.Mode, policy.RoleOperator, operator)
+		w.round()
+		lm, _ := w.l.ByInstance(m.instance)
+		if got := m.w.Effective(w.l, w.now).Mode; got != info.Mode || got == before || lm.Mode != info.Mode || w.l.ModeOf(m.instance) != info.Mode {
+			t.Errorf("%s: the member has %s, the leader says %s", info.Mode, got, lm.Mode)
+		}
+		if open := w.l.Unclosed(m.instance); len(open) > 0 && open[len(open)-1].Commanded != nil && open[len(open)-1].Commanded.What == record.CommandMode {
+			t.Errorf("%s: not applied", info.Mode)
+		}
+		before = info.Mode
+	}
+}

@@ -142,3 +142,40 @@ func TestRebuildRestores(t *testing.T) {
 		t.Errorf("after a preview: %d resets, restored %d times, %d applied, seq %d", fold.resets, fold.restores, fold.applied, fold.Seq)
 	}
 }
+
+// lenient is a retally that lets records of one kind be left out.
+type lenient struct{ retally }
+
+func (f *lenient) MaySetAside(kind string) bool { return kind == f.refuse }
+
+// Apply takes records with gaps: one was left out.
+func (f *lenient) Apply(r journal.Record) error {
+	if r.Kind == f.refuse {
+		return errChoosy
+	}
+	f.Seq = r.Seq
+	return nil
+}
+
+// TestNoSnapshotWithoutARecord: while a record is left out that no repaired record names, no
+// snapshot is saved; once it is named, one is.
+func TestNoSnapshotWithoutARecord(t *testing.T) {
+	d := newDir(t)
+	o := quick
+	o.SnapshotAfter = 1
+	j, err := d.Open(journal.Leader, nil, o)
+	must(t, err)
+	journaltest.Append(t, j, someone, journaltest.Note(1), journal.Draft{Kind: "bad"}, journaltest.Note(2))
+	fold := &lenient{retally{refuse: "bad"}}
+	k, err := d.Open(journal.Leader, fold, o)
+	must(t, err)
+	if len(k.Aside()) != 1 || snapshots(t, d) != nil {
+		t.Errorf("left out %v, snapshots %v", k.Aside(), snapshots(t, d))
+	}
+	journaltest.Append(t, k, someone, journaltest.Note(3))
+	again, err := d.Open(journal.Leader, &lenient{retally{refuse: "bad"}}, o)
+	must(t, err)
+	if len(again.Aside()) != 1 || len(snapshots(t, d)) != 1 {
+		t.Errorf("named: left out %v, snapshots %v", again.Aside(), snapshots(t, d))
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 )
 
@@ -234,5 +235,45 @@ func TestMigrateNothing(t *testing.T) {
 		if changed, err := (mailbox.Boxes{Team: dir}).Migrate(t.Context(), mailbox.Array, mailbox.Options{}); changed || !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v, %v", what, changed, err)
 		}
+	}
+}
+
+// TestMigrateUnderTheTeamsLock: a migration runs while its caller holds the lock of config.json.
+func TestMigrateUnderTheTeamsLock(t *testing.T) {
+	b := team(t, map[string]string{"config.json": "{}", "inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "]"})
+	release, err := atomicfile.Lock(t.Context(), filepath.Join(b.Team, "config.json"), atomicfile.Options{Rank: atomicfile.RankConfig})
+	must(t, err)
+	migrate(t, b, mailbox.JSONL, mailbox.Options{})
+	must(t, release())
+	wantTexts(t, entriesOf(t, openIn(t, b, "bob", mailbox.Options{})), "1")
+}
+
+// TestRepairIsPatient: a broken file is looked at four times under its lock before it is repaired,
+// because its writer may not have finished.
+func TestRepairIsPatient(t *testing.T) {
+	looks := 0
+	b, reports := boxWith(t, "["+e1+",", mailbox.Options{Hook: func(step string) {
+		if step == "locked" {
+			looks++
+		}
+	}})
+	must(t, b.Append(t.Context(), text("x")))
+	if looks != 4 || len(*reports) != 1 {
+		t.Errorf("locked %d times, want 4; %v", looks, *reports)
+	}
+	wantTexts(t, entriesOf(t, b), "1", "x")
+}
+
+// TestRepairIsNotAnAppend: an append to a broken file that the limits refuse once it can be counted
+// is refused, and the file stays as it was.
+func TestRepairIsNotAnAppend(t *testing.T) {
+	broken := "[" + e1 + ","
+	b, reports := boxWith(t, broken, mailbox.Options{Limits: mailbox.Limits{Count: 1}})
+	refused, ok := errors.AsType[*mailbox.LimitError](b.Append(t.Context(), text("x")))
+	if !ok || refused.What != "Count" || refused.Have != 2 {
+		t.Errorf("%+v", refused)
+	}
+	if got := get(t, b.Path()); got != broken || len(*reports) != 0 {
+		t.Errorf("the file is %q, reports %v", got, *reports)
 	}
 }

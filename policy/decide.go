@@ -72,22 +72,43 @@ func joined[S ~string](all []S) string {
 	return strings.Join(texts, ", ")
 }
 
+// DecideRow is one row of the table of who may decide: a principal of this role may give these
+// answers to requests of these gates that the policy gives to one of these deciders.
+type DecideRow struct {
+	By          Role
+	Gates       []Gate
+	Under       []Decider
+	Allow, Deny bool
+}
+
+var decideTable = []DecideRow{
+	{RoleOperator, Gates(), []Decider{DecideOperator, DecideRules, DecideLeader}, true, true},
+	{RoleOperator, Gates(), []Decider{DecideTwo}, false, true}, // an allow is a vote
+	{RoleOperator, []Gate{GatePlan}, []Decider{DecideAuto}, true, true},
+	{RoleRules, []Gate{GateTool, GateNetwork}, []Decider{DecideRules}, true, true},
+	{RoleLeader, []Gate{GateTool, GatePlan}, []Decider{DecideLeader}, true, true},
+	{RoleLeader, []Gate{GateNetwork}, []Decider{DecideLeader}, false, true},                             // its risk is high
+	{RoleSystem, Gates(), []Decider{DecideOperator, DecideRules, DecideLeader, DecideTwo}, false, true}, // expiry
+	{RoleSystem, []Gate{GatePlan}, []Decider{DecideAuto}, true, true},
+}
+
+// DecideTable is the table of who may decide; MayDecide reads it (trust §3, §9).
+func DecideTable() []DecideRow {
+	out := slices.Clone(decideTable)
+	for i := range out {
+		out[i].Gates, out[i].Under = slices.Clone(out[i].Gates), slices.Clone(out[i].Under)
+	}
+	return out
+}
+
 // MayDecide reports whether a principal of role by may decide a request of gate g that a team's
-// policy gives to decider d; why says who may when it may not, or what is left to check when it may
-// (trust §3, §9).
-//
-//	operator   always, under every decider
-//	rules      under DecideRules, for tools and network; there are no rules for plans
-//	leader     under DecideLeader
-//	system     denies always (expiry); allows only plans under DecideAuto
-//	worker     never
-//
-// An unknown decider, and auto for anything but plans, counts as DecideOperator.
+// policy gives to decider d, by DecideTable; why says who may when it may not (trust §3, §9). An
+// unknown decider, and auto for anything but plans, counts as DecideOperator.
 //
 // MayDecide does not see the request, so the caller must check the rest: no principal decides its
 // own request; a leader allows a tool call only if LeaderMayAllow says so, and with the digest.
-// Under DecideTwo an operator's allow is one vote and not yet the decision: the caller counts the
-// votes that MayVote admits. A single deny decides.
+// Under DecideTwo no allow decides: it is one of the votes that MayVote admits, and the caller
+// counts them. A single deny decides.
 func MayDecide(g Gate, d Decider, by Role, allow bool) (ok bool, why string) {
 	if _, err := ParseGate(string(g)); err != nil {
 		return false, err.Error()
@@ -95,34 +116,33 @@ func MayDecide(g Gate, d Decider, by Role, allow bool) (ok bool, why string) {
 	if !slices.Contains(Deciders(g), d) {
 		d = DecideOperator
 	}
-	switch by {
-	case RoleOperator:
-		if d == DecideTwo && allow {
-			return true, oneOfTwo
-		}
-		return true, ""
-	case RoleLeader:
-		if d == DecideLeader {
+	for _, row := range decideTable {
+		if row.By == by && (allow && row.Allow || !allow && row.Deny) && slices.Contains(row.Gates, g) && slices.Contains(row.Under, d) {
 			return true, ""
 		}
-		return false, fmt.Sprintf("%s is decided by %s, not by the leader", g, d)
-	case RoleRules:
-		if d == DecideRules && g != GatePlan {
-			return true, ""
-		}
-		if g == GatePlan {
-			return false, "rules say nothing of plans; the operator decides"
-		}
-		return false, fmt.Sprintf("%s is decided by %s, not by rules", g, d)
-	case RoleSystem:
-		if !allow || d == DecideAuto {
-			return true, ""
-		}
-		return false, "the system only denies, by expiry"
-	case RoleWorker:
-		return false, "a worker never decides"
 	}
-	return false, fmt.Sprintf("%q is not a role that decides", by)
+	return false, mayNotDecide(g, d, by)
+}
+
+// mayNotDecide says why a principal may not decide.
+func mayNotDecide(g Gate, d Decider, by Role) string {
+	switch {
+	case by == RoleWorker:
+		return "a worker never decides"
+	case !slices.Contains(Roles(), by):
+		return fmt.Sprintf("%q is not a role that decides", by)
+	case by == RoleSystem:
+		return "the system only denies, by expiry"
+	case by == RoleRules && g == GatePlan:
+		return "rules say nothing of plans; the operator decides"
+	case by == RoleRules:
+		return fmt.Sprintf("%s is decided by %s, not by rules", g, d)
+	case by == RoleOperator:
+		return fmt.Sprintf("%s is decided by %s: an allow is one vote", g, d)
+	case d == DecideLeader:
+		return "a lead agent does not open the network: its risk is high"
+	}
+	return fmt.Sprintf("%s is decided by %s, not by the leader", g, d)
 }
 
 const oneOfTwo = "one vote of two: the other must come from another principal, and one of them is the operator"

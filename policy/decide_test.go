@@ -7,27 +7,27 @@ import (
 	"waggle/policy"
 )
 
-// deciders has a row for each decider: who may decide. A cell is "allow/deny": y may, n may not, v
-// may and is one vote of two. Columns: operator, leader, rules, system, worker.
+// deciders has a row for each decider: who may decide. A cell is "allow/deny": y may, n may not.
+// Columns: operator, leader, rules, system, worker.
 var deciders = map[string]string{
 	"tool operator": "y/y n/n n/n n/y n/n",
 	"tool rules":    "y/y n/n y/y n/y n/n",
 	"tool leader":   "y/y y/y n/n n/y n/n",
-	"tool two":      "v/y n/n n/n n/y n/n",
+	"tool two":      "n/y n/n n/n n/y n/n",
 	"tool auto":     "y/y n/n n/n n/y n/n",
 	"tool ":         "y/y n/n n/n n/y n/n",
 	"tool nobody":   "y/y n/n n/n n/y n/n",
 
 	"network operator": "y/y n/n n/n n/y n/n",
 	"network rules":    "y/y n/n y/y n/y n/n",
-	"network leader":   "y/y y/y n/n n/y n/n",
-	"network two":      "v/y n/n n/n n/y n/n",
+	"network leader":   "y/y n/y n/n n/y n/n",
+	"network two":      "n/y n/n n/n n/y n/n",
 	"network auto":     "y/y n/n n/n n/y n/n",
 
 	"plan operator": "y/y n/n n/n n/y n/n",
 	"plan rules":    "y/y n/n n/n n/y n/n",
 	"plan leader":   "y/y y/y n/n n/y n/n",
-	"plan two":      "v/y n/n n/n n/y n/n",
+	"plan two":      "n/y n/n n/n n/y n/n",
 	"plan auto":     "y/y n/n n/n y/y n/n",
 }
 
@@ -41,7 +41,7 @@ func TestMayDecideEveryCell(t *testing.T) {
 				if ok != (want != "n") {
 					t.Errorf("%s by %s, allow=%v: %v (%s)", key, roles[i], j == 0, ok, why)
 				}
-				if (why == "") != (want == "y") || want == "v" && !strings.Contains(why, "one vote of two") {
+				if (why == "") != ok {
 					t.Errorf("%s by %s, allow=%v: %v, because %q", key, roles[i], j == 0, ok, why)
 				}
 			}
@@ -63,6 +63,75 @@ func TestMayDecideEveryCell(t *testing.T) {
 		if ok, why := policy.MayDecide(policy.GateTool, policy.DecideOperator, by, false); ok || why == "" {
 			t.Errorf("%q decides", by)
 		}
+	}
+}
+
+// TestDecideReasons: a refusal says who decides.
+func TestDecideReasons(t *testing.T) {
+	for _, c := range []struct {
+		g    policy.Gate
+		d    policy.Decider
+		by   policy.Role
+		want string
+	}{
+		{policy.GateTool, policy.DecideTwo, policy.RoleOperator, "tool is decided by two: an allow is one vote"},
+		{policy.GateTool, policy.DecideTwo, policy.RoleLeader, "tool is decided by two, not by the leader"},
+		{policy.GateNetwork, policy.DecideRules, policy.RoleLeader, "network is decided by rules, not by the leader"},
+		{policy.GateNetwork, policy.DecideLeader, policy.RoleLeader, "does not open the network"},
+		{policy.GateNetwork, policy.DecideAuto, policy.RoleLeader, "network is decided by operator, not by the leader"},
+		{policy.GateTool, policy.DecideLeader, policy.RoleRules, "tool is decided by leader, not by rules"},
+		{policy.GatePlan, policy.DecideRules, policy.RoleRules, "say nothing of plans"},
+		{policy.GatePlan, policy.DecideRules, policy.RoleSystem, "only denies"},
+		{policy.GateTool, policy.DecideOperator, policy.RoleWorker, "never decides"},
+		{policy.GateTool, policy.DecideOperator, "Leader", `"Leader" is not a role`},
+		{"tools", policy.DecideOperator, policy.RoleOperator, "tool, plan, network"},
+	} {
+		if ok, why := policy.MayDecide(c.g, c.d, c.by, true); ok || !strings.Contains(why, c.want) {
+			t.Errorf("%+v: %v, %q", c, ok, why)
+		}
+	}
+}
+
+// TestDecideTable: the table has each cell once, and MayDecide says what it says.
+func TestDecideTable(t *testing.T) {
+	type cell struct {
+		g     policy.Gate
+		d     policy.Decider
+		by    policy.Role
+		allow bool
+	}
+	cells := map[cell]bool{}
+	for _, row := range policy.DecideTable() {
+		if !row.Allow && !row.Deny {
+			t.Errorf("a row that allows and denies nothing: %+v", row)
+		}
+		for _, g := range row.Gates {
+			for _, d := range row.Under {
+				for allow, holds := range map[bool]bool{true: row.Allow, false: row.Deny} {
+					c := cell{g, d, row.By, allow}
+					if holds && cells[c] {
+						t.Errorf("%+v is there twice", c)
+					}
+					cells[c] = cells[c] || holds
+				}
+			}
+		}
+	}
+	for _, g := range policy.Gates() {
+		for _, d := range policy.Deciders(g) {
+			for _, by := range policy.Roles() {
+				for _, allow := range []bool{true, false} {
+					if ok, _ := policy.MayDecide(g, d, by, allow); ok != cells[cell{g, d, by, allow}] {
+						t.Errorf("%s by %s, %s, allow %v: %v, and the table says another", g, d, by, allow, ok)
+					}
+				}
+			}
+		}
+	}
+	table := policy.DecideTable()
+	table[0].Gates[0], table[0].Under[0], table[0].By = "changed", "changed", "changed"
+	if again := policy.DecideTable()[0]; again.Gates[0] == "changed" || again.Under[0] == "changed" || again.By == "changed" {
+		t.Error("DecideTable gives its own table away")
 	}
 }
 

@@ -1,10 +1,13 @@
 package atomicfile
 
+import "io/fs"
+
 // Names for tests of unexported code.
 var (
 	DecodeRecord = func(b []byte) []byte { r := decodeRecord(b); return r.encode() }
 	FineTimes    = fineTimes
 	HasWriter    = hasWriter
+	StatDir      = func(path string) (fs.FileMode, error) { d, err := statDir(path); return d.mode, err }
 )
 
 // Steps are the hook steps of an edit of an existing file, in order.
@@ -22,4 +25,10 @@ func Steps(t Tier) []string {
 // MakeCoarse treats the directory of path as one whose file times are coarse.
 func MakeCoarse(dir string) {
 	directories.Store(dir, &directory{fine: func() bool { return false }})
+}
+
+// SameDir compares two lock directories by inode, time of birth (0: unknown) and of change.
+func SameDir(a, b [3]int64) bool {
+	of := func(d [3]int64) dirStat { return dirStat{ino: uint64(d[0]), btime: d[1], mtime: d[2]} }
+	return of(a).same(of(b))
 }

@@ -1,0 +1,3 @@
+package snapshot_test
+
+import _ "waggle/internal/atomicfile/ordertest"

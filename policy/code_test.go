@@ -1,0 +1,45 @@
+package policy_test
+
+import (
+	"testing"
+
+	"waggle/policy"
+)
+
+// TestCodeThatIsNotThere: an interpreter whose code is not in the words of its command, because it
+// comes from its input, from a device or from a word that is not known, may do what a deny rule
+// forbids; one that runs a file or a module is taken for what it says.
+func TestCodeThatIsNotThere(t *testing.T) {
+	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(rm:*)")}
+	for text, want := range map[string]policy.Decision{
+		"echo x | python -":         ask,
+		"echo x | python /dev/fd/0": ask,
+		"echo x | python /proc/1/x": ask,
+		`echo x | python "$X"`:      ask,
+		"echo x | ruby -":           ask,
+		"source /dev/stdin":         ask,
+		"python a.py":               allow,
+		"python -m http":            allow,
+		"make all":                  allow,
+	} {
+		if v := p.Judge(bash(text)); v.Decision != want {
+			t.Errorf("%s: %+v, want %s", text, v, want)
+		}
+	}
+}
+
+// TestNamesPutTogether: a name that a deny rule forbids may come out of a file that one command
+// writes and one edit changes; of an edit alone it does not.
+func TestNamesPutTogether(t *testing.T) {
+	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(rm:*)")}
+	for text, want := range map[string]policy.Decision{
+		"echo rZm x > a.sh; sed -i s/Z// a.sh; ./a.sh": ask,
+		"echo rZm x > a.txt; sed -i s/Z// a.txt":       ask,
+		"echo rZm x > a.txt; cat a.txt":                allow,
+		"sed -i s/Z// a.txt; echo rZm":                 allow,
+	} {
+		if v := p.Judge(bash(text)); v.Decision != want {
+			t.Errorf("%s: %+v, want %s", text, v, want)
+		}
+	}
+}
