@@ -156,7 +156,7 @@ func TestManyProcessesLoseNothing(t *testing.T) {
 			cmds := map[string]*exec.Cmd{}
 			for i := range 8 {
 				sender := fmt.Sprintf("go%d", i)
-				want[sender] = soak(30, 500)
+				want[sender] = soak(testenv.Brief(30, 10), 500)
 				cmds[sender] = child{Dir: dir, Sender: sender, Count: want[sender], Tier: tier}.command()
 			}
 			if haveNode(t) {

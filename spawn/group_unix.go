@@ -16,11 +16,13 @@ type group struct{ id Identity }
 
 // live returns the running members of the group and the recorded process itself,
 // should it have left; none when neither is the recorded one any more.
-func (g group) live() ([]stat, error) {
+func (g group) live() ([]stat, error) { return g.liveAt(allStats) }
+
+func (g group) liveAt(read func() ([]stat, error)) ([]stat, error) {
 	if g.id.Start == "" || g.id.Boot != bootID() {
 		return nil, nil
 	}
-	all, err := g.table()
+	all, err := g.table(read)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +48,11 @@ func (g group) live() ([]stat, error) {
 }
 
 // table is the process table, or empty when the group is certainly empty.
-func (g group) table() ([]stat, error) {
+func (g group) table(read func() ([]stat, error)) ([]stat, error) {
 	if errors.Is(unix.Kill(-g.id.PGID, 0), unix.ESRCH) {
 		return nil, nil
 	}
-	return allStats()
+	return read()
 }
 
 // members selects the processes in a group of that number, in the recorded session. An unknown

@@ -10,15 +10,17 @@ import (
 // group replaces the process group, which Windows does not have: a process and its descendants.
 type group struct{ id Identity }
 
-var _ target = group{}
+var _ pictured = group{}
 
 // live returns the recorded process and its descendants. A dead parent is still the parent of its
 // children as long as its pid is not taken.
-func (g group) live() ([]stat, error) {
+func (g group) live() ([]stat, error) { return g.liveAt(allStats) }
+
+func (g group) liveAt(read func() ([]stat, error)) ([]stat, error) {
 	if g.id.Start == "" || g.id.Boot != bootID() {
 		return nil, nil
 	}
-	all, err := allStats()
+	all, err := read()
 	if err != nil {
 		return nil, err
 	}

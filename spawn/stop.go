@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -110,12 +111,11 @@ func GroupOf(id Identity) ([]Identity, error) {
 }
 
 // groupOf is what Stop ends.
-func groupOf(id Identity) target {
+func groupOf(id Identity) pictured {
 	if id.PID == id.PGID {
 		return group{id}
 	}
-	t := &tree{root: id}
-	return each{func() ([]stat, error) { return t.liveIn(id.PGID) }}
+	return inGroup{tree: &tree{root: id}, pgid: id.PGID}
 }
 
 // stop climbs the ladder for the group t of id, unless it is one to keep off.
@@ -273,17 +273,40 @@ func until(ctx context.Context, ask func() (bool, error)) (bool, error) {
 	}
 }
 
-// watched is a target whose descendants are written down whenever it is looked at.
-type watched struct {
+// pictured is a target that is found in a picture of the process table, which read takes.
+type pictured interface {
 	target
+	liveAt(read func() ([]stat, error)) ([]stat, error)
+}
+
+// watched is a target whose descendants are written down whenever it is looked at, in the
+// same picture of the process table: to take one costs a few milliseconds.
+type watched struct {
+	pictured
 	t *tree
 }
 
-func (w watched) live() ([]stat, error) {
-	if err := w.t.refresh(); err != nil {
+func (w watched) live() ([]stat, error) { return w.liveAt(allStats) }
+
+func (w watched) liveAt(read func() ([]stat, error)) ([]stat, error) {
+	read = sync.OnceValues(read)
+	if err := w.t.refresh(read); err != nil {
 		return nil, err
 	}
-	return w.target.live()
+	return w.pictured.liveAt(read)
+}
+
+// inGroup is a process that does not lead its group, and those below it in the group.
+type inGroup struct {
+	each
+	tree *tree
+	pgid int
+}
+
+func (g inGroup) live() ([]stat, error) { return g.liveAt(allStats) }
+
+func (g inGroup) liveAt(read func() ([]stat, error)) ([]stat, error) {
+	return g.tree.liveIn(g.pgid, read)
 }
 
 // each is a set of single processes.

@@ -126,16 +126,16 @@ type tree struct {
 	seen map[int]stat // by pid
 }
 
-// refresh reads the table again: it removes the processes that ended and adds those below the root
-// or below one of those seen before.
-func (t *tree) refresh() error {
+// refresh looks at the table as read shows it: it removes the processes that ended and adds those
+// below the root or below one of those seen before.
+func (t *tree) refresh(read func() ([]stat, error)) error {
 	if len(t.seen) == 0 {
 		root, err := readStat(t.root.PID)
 		if errors.Is(err, ErrGone) || err == nil && !root.is(t.root) {
 			return nil // no process to look below
 		}
 	}
-	all, err := allStats()
+	all, err := read()
 	if err != nil {
 		return err
 	}
@@ -175,26 +175,27 @@ func (t *tree) live() ([]stat, error) {
 	if len(t.seen) == 0 {
 		return nil, nil
 	}
-	if err := t.refresh(); err != nil {
+	if err := t.refresh(allStats); err != nil {
 		return nil, err
 	}
+	return t.left(), nil
+}
+
+// left returns who was seen at the last look, oldest first.
+func (t *tree) left() []stat {
 	left := slices.Collect(maps.Values(t.seen))
 	slices.SortFunc(left, func(a, b stat) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid))
 	})
-	return left, nil
+	return left
 }
 
 // liveIn returns the root, if it runs, and who is left of the others in a group.
-func (t *tree) liveIn(pgid int) ([]stat, error) {
-	if err := t.refresh(); err != nil {
+func (t *tree) liveIn(pgid int, read func() ([]stat, error)) ([]stat, error) {
+	if err := t.refresh(read); err != nil {
 		return nil, err
 	}
-	left, err := t.live()
-	if err != nil {
-		return nil, err
-	}
-	left = slices.DeleteFunc(left, func(s stat) bool { return s.pgid != pgid })
+	left := slices.DeleteFunc(t.left(), func(s stat) bool { return s.pgid != pgid })
 	root, err := readStat(t.root.PID)
 	if errors.Is(err, ErrGone) {
 		return left, nil

@@ -105,20 +105,27 @@ func TestDisplayCases(t *testing.T) {
 	}
 	pending := c.prints("pending")
 	checkScreen(t, "pending", pending)
-	good := 0
-	for _, d := range cases {
+	good, shown := 0, 0
+	first, step := testenv.Sample(t, testenv.Brief(1, 6))
+	for i, d := range cases {
 		id := ids[d.Command]
 		if id == "" {
 			t.Errorf("%s: --json does not have the value %q", d.Name, d.Command)
 			continue
 		}
+		if !strings.Contains(pending, d.Shown) {
+			t.Errorf("%s: pending does not have %s:\n%s", d.Name, d.Shown, pending)
+			continue
+		}
+		if i%step != first {
+			continue // show starts two processes for each
+		}
+		shown++
 		show, doc := c.prints("show", id), c.prints("show", id, "--json")
 		ok := checkScreen(t, d.Name+": show", show) && checkScreen(t, d.Name+": show --json", doc)
-		for what, out := range map[string]string{"pending": pending, "show": show} {
-			if !strings.Contains(out, d.Shown) {
-				ok = false
-				t.Errorf("%s: %s does not have %s:\n%s", d.Name, what, d.Shown, out)
-			}
+		if !strings.Contains(show, d.Shown) {
+			ok = false
+			t.Errorf("%s: show does not have %s:\n%s", d.Name, d.Shown, show)
 		}
 		if s := htmlEscape.FindString(doc); s != "" || !strings.Contains(d.Command, `\u00`) && htmlEscape.MatchString(show) {
 			ok = false
@@ -128,7 +135,7 @@ func TestDisplayCases(t *testing.T) {
 			good++
 		}
 	}
-	testenv.Measured(t, "%d of %d display cases are right in pending, show and --json", good, len(cases))
+	testenv.Measured(t, "%d of %d display cases are right in pending, show and --json", good, shown)
 }
 
 // TestGroupsArePrintedWhole: pending prints each different input of a group; of a

@@ -98,6 +98,7 @@ func Scale(small, large int) int {
 // Sample returns which cases of a long list a test takes: every n-th from the first one on,
 // which Seed draws, and in the soak sizes all of them.
 func Sample(t testing.TB, n int) (first, step int) {
+	t.Helper()
 	if Soak() {
 		n = 1
 	}

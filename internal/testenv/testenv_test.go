@@ -156,6 +156,22 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// With -short a test has its smaller size, but not in the soak sizes.
+func TestBrief(t *testing.T) {
+	t.Setenv("WAGGLE_SOAK", "")
+	want := 9
+	if testing.Short() {
+		want = 2
+	}
+	if n := testenv.Brief(9, 2); n != want {
+		t.Errorf("%d, not %d", n, want)
+	}
+	t.Setenv("WAGGLE_SOAK", "1")
+	if n := testenv.Brief(9, 2); n != 9 {
+		t.Errorf("soak: %d", n)
+	}
+}
+
 // The number of random cases is the test's, and afterwards what it was; not if it was set.
 func TestChecks(t *testing.T) {
 	n := flag.Int("rapid.checks", 100, "as the package has it")

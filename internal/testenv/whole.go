@@ -10,3 +10,12 @@ func Whole(t testing.TB) {
 		t.Skip("it runs whole teams, or for long: without -short")
 	}
 }
+
+// Brief returns usual, or with -short brief: the size of a test of which a part is enough
+// there, or the step of its Sample.
+func Brief(usual, brief int) int {
+	if testing.Short() && !Soak() {
+		return brief
+	}
+	return usual
+}

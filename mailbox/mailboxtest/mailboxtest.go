@@ -381,7 +381,11 @@ func testOwnership(t *testing.T, open Open) {
 
 func testConcurrent(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
-	const writers, each = 6, 20
+	const writers = 6
+	each := 20
+	if testing.Short() {
+		each = 6
+	}
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
 	var reader sync.WaitGroup
