@@ -43,3 +43,16 @@ func TestNamesPutTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestVariableOfACommand: what is set for one command only may name any program, when its value is
+// not known before it runs.
+func TestVariableOfACommand(t *testing.T) {
+	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(rm:*)")}
+	for text, want := range map[string]policy.Decision{
+		"A=$Y make": ask, "A=$(cat f) make all": ask, "A=* make": ask, "A=$Y echo x | cat": ask, "A=x make": allow, "make": allow,
+	} {
+		if v := p.Judge(bash(text)); v.Decision != want {
+			t.Errorf("%s: %+v, want %s", text, v, want)
+		}
+	}
+}
