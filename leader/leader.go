@@ -120,7 +120,7 @@ type Leader struct {
 	lost   map[record.Instance]*spawn.Process // whose end is on record, of those that stay
 	ending map[record.Instance]int            // Stops at work
 	owed   []*control.Member                  // departed members for which Gone has not succeeded yet
-	shown   map[record.Instance]notice         // the calls of Lost that succeeded; with parting
+	shown  map[record.Instance]notice         // the calls of Lost that succeeded; with parting
 	begun  atomic.Bool                        // Begun was called
 	asked  bool                               // owed holds those that departed before this leader
 	close  []func() error
