@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	testenv.Overlap(8)
+	testenv.Overlap(4)
 	goleak.VerifyTestMain(m)
 }
 

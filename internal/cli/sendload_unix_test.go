@@ -108,7 +108,7 @@ func TestSendTwice(t *testing.T) {
 	if n := h.entriesOf("twice", "m0")["for one"]; n != 1 {
 		t.Errorf("m0 has its own %d times", n)
 	}
-	if _, said, code := h.waggle("send", "m0", "other", "--team", "twice", "--id", id); code != app.ExitRefused || !strings.Contains(said, "taken by other words") {
+	if _, said, code := h.waggle("send", "m0", "other", "--team", "twice", "--id", id); code != app.ExitRefused || !strings.Contains(said, "belongs to another message") {
 		t.Errorf("code %d: %s", code, said)
 	}
 	if _, _, code := h.waggle("send", "m0", "other", "--team", "twice", "--id", "mine"); code != app.ExitUsage {

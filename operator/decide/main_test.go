@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.Overlap(8)
+	testenv.Overlap(4)
 	os.Exit(m.Run())
 }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	}
 	itermPrograms()
 	spawntest.Main()
-	testenv.Overlap(8)
+	testenv.Overlap(4)
 	os.Exit(m.Run())
 }
 
