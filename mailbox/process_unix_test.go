@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", strconv.Itoa(soak(8, 500))); err != nil {
 		panic(err)
 	}
-	testenv.Overlap(4)
+	testenv.Overlap(1)
 	os.Exit(m.Run())
 }
 

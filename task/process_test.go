@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	roles := map[string]func(arg string) error{"claim": helperClaim, "next": helperNext, "log": helperLog, "create": helperCreate, "die": helperDie}
 	role := os.Getenv(envRole)
 	if role == "" {
-		testenv.Overlap(4)
+		testenv.Overlap(1)
 		os.Exit(m.Run())
 	}
 	if err := roles[role](os.Getenv(envArg)); err != nil {

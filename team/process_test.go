@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	var err error
 	switch os.Getenv(envRole) {
 	case "":
-		testenv.Overlap(4)
+		testenv.Overlap(1)
 		os.Exit(m.Run())
 	case "add":
 		err = helperAdd()

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	testenv.Overlap(4)
+	testenv.Overlap(1)
 	goleak.VerifyTestMain(m)
 }
 

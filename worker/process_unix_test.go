@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("ended:", mortalMain(args))
 		syscall.Exit(1)
 	}
-	testenv.Overlap(4)
+	testenv.Overlap(1)
 	goleak.VerifyTestMain(m)
 }
 

@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) {
 	text := os.Getenv("ASK_TEST_QUESTION")
 	if text == "" {
-		testenv.Overlap(4)
+		testenv.Overlap(1)
 		os.Exit(m.Run())
 	}
 	x, err := ask.New(os.Stdin, os.Stderr, ask.Options{})

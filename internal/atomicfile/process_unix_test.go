@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("WAGGLE_ATOMICFILE_CHILD") != "" {
 		os.Exit(child(os.Args[len(os.Args)-5:]))
 	}
-	testenv.Overlap(4)
+	testenv.Overlap(1)
 	os.Exit(m.Run())
 }
 

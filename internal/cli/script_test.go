@@ -24,9 +24,12 @@ import (
 var programs = map[string]func(){"waggle": func() { os.Exit(cli.Main()) }}
 
 // TestMain lets more tests run at once than there are processors: most of their time
-// they wait for programs. -parallel says otherwise.
+// they wait for programs. With the race detector they compute, too. -parallel says
+// otherwise.
 func TestMain(m *testing.M) {
-	testenv.Overlap(3 * runtime.GOMAXPROCS(0))
+	if testenv.Slow == 1 {
+		testenv.Overlap(3 * runtime.GOMAXPROCS(0))
+	}
 	testscript.Main(m, programs)
 }
 

@@ -53,7 +53,7 @@ var roles = map[string]func(child) error{
 func TestMain(m *testing.M) {
 	args := os.Getenv(childEnv)
 	if args == "" {
-		testenv.Overlap(4)
+		testenv.Overlap(1)
 		os.Exit(m.Run())
 	}
 	var c child

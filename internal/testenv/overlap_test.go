@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 func TestOverlap(t *testing.T) {
 	f := flag.Lookup("test.parallel")
 	said := f.Value.String()
-	if explicit := testenv.Slow > 1; said != "5" {
+	if explicit := false; said != "5" {
 		flag.Visit(func(f *flag.Flag) { explicit = explicit || f.Name == "test.parallel" })
 		if !explicit {
 			t.Errorf("%s tests may run at once", said)

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	testenv.Overlap(4)
+	testenv.Overlap(1)
 	os.Exit(m.Run())
 }
 

@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.Overlap(4)
+	testenv.Overlap(1)
 	os.Exit(m.Run())
 }

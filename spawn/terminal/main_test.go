@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	}
 	itermPrograms()
 	spawntest.Main()
-	testenv.Overlap(4)
+	testenv.Overlap(1)
 	os.Exit(m.Run())
 }
 
