@@ -2,6 +2,7 @@ package waggle
 
 import (
 	"encoding/json"
+
 	"waggle/internal/jsontext"
 )
 

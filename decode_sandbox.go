@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"time"
+
 	"waggle/internal/jsontext"
 )
 

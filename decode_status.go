@@ -3,6 +3,7 @@ package waggle
 import (
 	"slices"
 	"strings"
+
 	"waggle/internal/jsontext"
 )
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
 	"waggle/internal/jsontext"
 )
 

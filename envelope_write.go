@@ -2,6 +2,7 @@ package waggle
 
 import (
 	"strconv"
+
 	"waggle/internal/jsonscan"
 	"waggle/internal/jsontext"
 )

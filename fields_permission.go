@@ -3,6 +3,7 @@ package waggle
 import (
 	"cmp"
 	"encoding/json"
+
 	"waggle/internal/jsontext"
 )
 

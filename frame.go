@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
 	"waggle/internal/jsontext"
 )
 

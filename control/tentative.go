@@ -62,26 +62,26 @@ type notifier struct {
 	past    uint64 // transitions up to here were notified before
 }
 
-func (t *notifier) notify(o machine.Observation) {
+func (n *notifier) notify(o machine.Observation) {
 	switch {
-	case t.observe == nil || o.Seq <= t.past:
-	case t.holding:
-		t.held = append(t.held, o)
+	case n.observe == nil || o.Seq <= n.past:
+	case n.holding:
+		n.held = append(n.held, o)
 	default:
-		t.last = o.Seq
-		t.observe(o)
+		n.last = o.Seq
+		n.observe(o)
 	}
 }
 
-func (t *notifier) hold() { t.holding = true }
+func (n *notifier) hold() { n.holding = true }
 
-func (t *notifier) keep() {
-	held := t.held
-	t.holding, t.held = false, nil
+func (n *notifier) keep() {
+	held := n.held
+	n.holding, n.held = false, nil
 	for _, o := range held {
-		t.notify(o)
+		n.notify(o)
 	}
 }
 
 // reset forgets what is not on disk.
-func (t *notifier) reset() { t.holding, t.held, t.past = false, nil, max(t.past, t.last) }
+func (n *notifier) reset() { n.holding, n.held, n.past = false, nil, max(n.past, n.last) }

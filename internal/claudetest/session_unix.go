@@ -125,19 +125,8 @@ func (s *Session) Choose(pattern, key string) {
 	at := selected.FindString(s.WaitScreen(pattern + `(?s:.*)` + selected.String()))
 	s.move("Down", "leaves "+at, func(now string) bool { return now != at })
 	s.move("Up", "returns to "+at, func(now string) bool { return now == at })
-	s.Keys(key)
-	shown, pressed := regexp.MustCompile(pattern), time.Now()
-	const again = 15 * time.Second
-	s.wait("still shows "+pattern, func(screen string) bool {
-		if !shown.MatchString(screen) {
-			return true
-		}
-		if time.Since(pressed) > again {
-			s.Keys(key)
-			pressed = time.Now()
-		}
-		return false
-	})
+	shown := regexp.MustCompile(pattern)
+	s.press(key, 15*time.Second, "still shows "+pattern, func(screen string) bool { return !shown.MatchString(screen) })
 }
 
 // selected is the option of a dialog at which the arrow stands.
@@ -146,10 +135,15 @@ var selected = regexp.MustCompile(`❯ \d+\.`)
 // move presses an arrow key, again if it was lost, until the arrow stands right.
 func (s *Session) move(key, never string, ok func(at string) bool) {
 	s.h.t.Helper()
-	const again = 3 * time.Second
+	s.press(key, 3*time.Second, "has an arrow that never "+never, func(screen string) bool { return ok(selected.FindString(screen)) })
+}
+
+// press presses a key, and again after each pause, until the screen is as wanted.
+func (s *Session) press(key string, again time.Duration, never string, ok func(screen string) bool) {
+	s.h.t.Helper()
 	var pressed time.Time
-	s.wait("has an arrow that never "+never, func(screen string) bool {
-		if ok(selected.FindString(screen)) {
+	s.wait(never, func(screen string) bool {
+		if ok(screen) {
 			return true
 		}
 		if time.Since(pressed) > again {

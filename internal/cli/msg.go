@@ -72,7 +72,8 @@ func msgListCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the messages that were sent, with their states",
-		Long: `List the messages that their senders recorded, oldest first, with the state of each. --all adds the control messages.
+		Long: `List the messages that their senders recorded, oldest first, with the state of each.
+--all adds the control messages.
 ` + states,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -180,8 +180,8 @@ func taskClaimCmd(a *app.App) *cobra.Command {
 		Use:   "claim [ID] --as NAME",
 		Short: "Claim a task without an owner, in a member's name",
 		Long: `Make a member the owner of a task without an owner, and set the task in progress;
-without ID the first available one. When several members claim a task, one gets it. A claim is refused with the
-reason: task_not_found, already_claimed, already_resolved, blocked, agent_busy (a
+without ID the first available one. When several members claim a task, one gets
+it. A claim is refused with the reason: task_not_found, already_claimed, already_resolved, blocked, agent_busy (a
 member has one task in progress at a time), delisted (it has left the team).
 Members that run only orders cannot claim: assign the task.`,
 		Args:              cobra.MaximumNArgs(1),

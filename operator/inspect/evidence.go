@@ -202,27 +202,27 @@ func (k *probe) process(m *control.Member, f *MemberFacts, g *Evidence) {
 	id := m.Process.ID
 	f.PID, f.StartedAt, f.Inside = id.PID, m.ProcAt, id.Inside
 	g.Process = ProcessEvidence{PID: id.PID, Start: id.Start, Epoch: m.Process.Epoch, Since: m.ProcAt}
-	life, err := id.State()
-	if f.Process = life; err != nil {
+	state, err := id.State()
+	if f.Process = state; err != nil {
 		f.Unseen = err.Error()
-		life = "unknown"
+		state = "unknown"
 	}
-	g.Process.State, g.Process.Problem = string(life), f.Unseen
+	g.Process.State, g.Process.Problem = string(state), f.Unseen
 	for _, h := range k.held {
 		if h.Process == id {
-			g.Terminal = terminalSign(h)
+			g.Terminal = terminalEvidence(h)
 		}
 	}
 }
 
-func terminalSign(h terminal.Held) *TerminalEvidence {
+func terminalEvidence(h terminal.Held) *TerminalEvidence {
 	t := &TerminalEvidence{Socket: h.Place.Socket, Holder: string(spawn.Gone), Ended: h.Ended}
 	if p := h.Place.Pane; p != nil {
 		t.Pane, t.Server = p.ID, p.Socket
 	}
 	if h.Place.Holder != nil {
-		life, err := h.Place.Holder.State()
-		if t.Holder = string(life); err != nil {
+		state, err := h.Place.Holder.State()
+		if t.Holder = string(state); err != nil {
 			t.Holder = "unknown"
 		}
 	}

@@ -28,9 +28,9 @@ func (o Operator) Listed(ctx context.Context, name waggle.TeamName) ([]team.Memb
 
 // Named is a present or past team by its names.
 type Named struct {
-	ID     string // of this team only
-	Name   string // of this record only
-	Opened string // the name, which means the newest team that has it; "" when another line has it already
+	ID     string // names this record only
+	Name   string // the team's name, which means the newest team that has it; "" when another line has it already
+	Opened string // when the team was made
 }
 
 // PastNames returns the names of all present and past teams whose records can be read.

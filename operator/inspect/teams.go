@@ -138,11 +138,11 @@ func ForeignProcess(cfg *team.Config) MemberFacts {
 			return MemberFacts{PID: pid, Process: spawn.Gone}
 		}
 	}
-	life, err := id.State()
+	state, err := id.State()
 	if err != nil {
 		return MemberFacts{PID: pid, Unseen: err.Error()}
 	}
-	return MemberFacts{PID: pid, Process: life}
+	return MemberFacts{PID: pid, Process: state}
 }
 
 // Active returns the members that have not left.

@@ -44,10 +44,11 @@ digest of its own; on a terminal you are asked once more, unless --yes.
 
 --rule adds a rule with the answer, as a second act after the decision. It must cover the
 allowed call. It applies to the member that asked, with --scope team to every member, with
---scope sessions to sessions that waggle does not run (waggle policy sessions), and ends: --expires 8h, 14d, 18:00 or a date (default 24h).
+--scope sessions to sessions that waggle does not run (waggle policy sessions), and ends:
+--expires 8h, 14d, 18:00 or a date (default 24h).
 
-Exit 0 also when the request had this answer already ("changed":false); 6 when it was decided otherwise,
-has expired or has another digest; 9 when there is no such request. --json:
+Exit 0 also when the request had this answer already ("changed":false); 6 when it was
+decided otherwise, has expired or has another digest; 9 when there is no such request. --json:
 {"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
 "policy".`,
 		ValidArgsFunction: a.CompleteRequests,

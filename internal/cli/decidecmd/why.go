@@ -13,8 +13,8 @@ func Why(a *app.App) *cobra.Command {
 		Use:   "why NAME",
 		Short: "Show a member's state, its age, and the evidence",
 		Long: `Show a member's state, its age, and the evidence: the journals, its process, its
-mailbox, its output. It also finds a member that has left, and one of an ended team. --json: {"team","name",
-"state","since","why","trust","evidence":[{"source","at","detail"}]}.`,
+mailbox, its output. It also finds a member that has left, and one of an ended team.
+--json: {"team","name","state","since","why","trust","evidence":[{"source","at","detail"}]}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {

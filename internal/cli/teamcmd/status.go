@@ -34,8 +34,8 @@ requests, their age, and their tmux panes.
 [{"name","lead","state","since","why","pid","backend","trust","task","pending",
 "policy_version","socket","restarts","ready","log","worktree","usage",
 "evidence"}],"interrupted",
-"pending","unread","unverified","ceiling"}. ready is the report of its process: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend"}, or
-null; usage is {"cpu_s","rss_bytes","processes"} of its process and the processes
+"pending","unread","unverified","ceiling"}. ready is the report of its
+process: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend"}, or null; usage is {"cpu_s","rss_bytes","processes"} of its process and the processes
 below, or null. Without a team and with one team here, "sessions" is added; with several,
 or none, the document is {"teams":[…],"sessions":[{"team","session","client","name",
 "under","pid","state","since","why","handles","pane","cwd","version","hook",
