@@ -100,7 +100,7 @@ func TestParseAddressErrors(t *testing.T) {
 	}
 }
 
-// FuzzAddress: what parses, parses again from its canonical spelling.
+// FuzzAddress: an address that parses also parses from its canonical spelling, to the same Address.
 func FuzzAddress(f *testing.F) {
 	for _, s := range []string{"w1", "w1@ours", "@lead", "*", "uds:///p", "//p", "bridge://x", "http://h/p", "C:\\x", "uds:////p", "HTTP:h", strings.Repeat("a", 300) + ":"} {
 		f.Add(s)

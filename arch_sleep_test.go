@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestArchSleeps: a test that sleeps says on the line which clock it waits for. In a
-// synctest bubble that costs no time; a real clock is that of another process, of the
-// system or of a slow writer. What this program does is waited for by a channel.
+// TestArchSleeps: a test that sleeps says on the line which clock it waits for. In a synctest
+// bubble that costs no time; a real clock is that of another process, of the system or of a slow
+// writer. A test waits with a channel for the work of this program.
 func TestArchSleeps(t *testing.T) {
 	eachFile(t, func(f archFile) {
 		if !f.test {

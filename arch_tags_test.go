@@ -21,11 +21,14 @@ var archFacts = []string{"operator", "operator/decide", "operator/inspect", "ope
 // archTagged are the types of archFacts that have JSON tags, by the file and the declaration
 // that they stand in, with the reason.
 var archTagged = map[string]string{
-	"operator/decide/question.go InputOf": "the input of a plan and of a host, which is shown and compared as JSON, as that of a tool call is",
-	"operator/inspect/audit.go about":     "reads the bodies of journal records",
-	"operator/mail/serve.go Endpoint":     "the file of an endpoint",
-	"operator/mail/trail.go traceBody":    "reads the bodies of journal records",
-	"operator/teams/token.go joinToken":   "the file of a token",
+	"operator/decide/request.go InputOf": "the input of a plan and of a host, which is shown and compared as JSON, as that of a tool call is",
+	"operator/inspect/audit.go about":    "reads the bodies of journal records",
+	"operator/mail/serve.go Endpoint":    "the file of an endpoint",
+	"operator/mail/trail.go traceBody":   "reads the bodies of journal records",
+	"operator/teams/token.go joinToken":  "the file of a token",
+
+	"operator/teamfile/definition.go Definition":  "the file of accepted agent definitions",
+	"operator/teamfile/definition.go Definitions": "the same",
 }
 
 // TestArchFactsHaveNoTags: the JSON documents of the command line are made in internal/view,

@@ -33,81 +33,106 @@ type archRow struct {
 // archRows are the import rows: a package imports only packages of lower rows.
 // A row may stand before its package is written.
 var archRows = map[string]archRow{
-	"internal/jsontext":       {-1, "the strings of JSON as JavaScript writes them; it does not know what a text says"},
-	"internal/jsonscan":       {-2, "JSON's grammar, which every reader of it shares; it does not know what a text says"},
-	".":                       {0, "the words: whoever speaks the protocol imports this and gets no I/O"},
-	"internal/atomicfile":     {0, "files under locks; it does not know what is in them"},
-	"internal/jsonobj":        {0, "JSON objects whose unknown fields survive; it does not know whose"},
-	"layout":                  {0, "which file is whose mailbox: the store and the registry must agree"},
-	"internal/peer":           {0, "who is at the other end of a socket"},
-	"internal/logfile":        {0, "a log that rotates; it does not know whose"},
-	"internal/realpath":       {0, "which file a path reaches, and that file alone; agents and the worker's gate must agree on it"},
-	"internal/program":        {0, "what a command name runs; the gate asks it, and policy stays pure"},
-	"internal/screen":         {0, "what output looks like; it does not know whose"},
-	"internal/ask":            {0, "the one reader of a terminal, for every face; it does not know what it asks about"},
-	"internal/install":        {0, "what install.sh has put somewhere; it knows no team"},
-	"internal/caught":         {0, "a panic as an error; it does not know whose"},
-	"internal/docgen/section": {0, "text between markers"},
-	"internal/docgen/fields":  {1, "the fields of messages as rows of a page"},
-	"journal":                 {1, "bodies are opaque: the record does not know what it records"},
-	"mailbox":                 {1, "one member's store; it delivers what it does not understand"},
-	"team":                    {1, "the registry"},
-	"task":                    {1, "the board; it returns payloads and sends nothing"},
-	"policy":                  {1, "pure: decides from its arguments, so that it can be tested as a table"},
-	"spawn":                   {1, "processes, whatever runs in them"},
-	"schema":                  {1, "describes the words and nothing else"},
-	"spawn/terminal":          {2, "processes in terminals; spawn itself stays without pseudo-terminals"},
-	"internal/worktree":       {2, "a member's own checkout; git is looked up as processes are, and it knows no team"},
-	"agent":                   {2, "what thinks inside a worker; started through spawn"},
-	"record":                  {2, "what the bodies of records are; pure, and journal never reads them"},
-	"machine":                 {3, "tables: pure"},
-	"internal/snapshot":       {3, "how a fold is kept as bytes; it lists the fields of records"},
-	"control":                 {4, "pure machines over journal records and policy"},
-	"boxes":                   {2, "a team's mailboxes as its dialect has them: between store and registry"},
-	"transport":               {2, "senders; the file sender is a mailbox"},
-	"internal/cmdline":        {0, "what a command line would do; policy judges it"},
-	"internal/jsonc":          {1, "JSON with comments and the place of every value; it does not know whose"},
-	"internal/claudesettings": {2, "settings files of another client; it knows no team"},
-	"internal/claudesessions": {2, "the sessions of another client; it looks at processes and knows no team"},
-	"jetstream":               {2, "another implementation of the stores of row 1"},
-	"internal/bench":          {2, "a mailbox beside the algorithm of others; the command and go test run it"},
-	"poll":                    {5, "the loop between a mailbox and a machine"},
-	"home":                    {5, "where journals lie; knows the records that name a team"},
-	"internal/sandbox":        {5, "enforces what policy decided"},
-	"internal/session":        {5, "what sessions that waggle does not run ask; a journal of its own, no team"},
-	"internal/telemetry":      {5, "watches transitions; nothing depends on being watched"},
-	"worker":                  {6, "a member's runtime; it never sees the leader's"},
-	"leader":                  {6, "the lead's runtime; it never sees a worker's"},
-	"operator":                {7, "a person at a wire tree: teams opened, locks, errors; what the packages below it share"},
-	"operator/teamfile":       {8, "what a person writes: the team file, the user's config"},
-	"operator/decide":         {9, "what waits for a person, and decisions"},
-	"operator/mail":           {10, "what a person sends and reads"},
-	"operator/board":          {11, "tasks as a person sees them"},
-	"operator/process":        {12, "processes of members: started, found again, ended"},
-	"operator/inspect":        {13, "looks; status needs what all the others know"},
-	"operator/teams":          {14, "teams made, deleted, backed up"},
-	"operator/doctor":         {14, "what works on this machine; it looks with the others and changes nothing"},
-	"operator/supervise":      {15, "leads a team to its end with all of them"},
-	"internal/cgroup":         {1, "control groups of Linux: what a member started, found without a mark; workers enter them, operators end them"},
-	"internal/view":           {16, "documents and words that every face shows"},
-	"internal/bridge":         {17, "a face: editors"},
-	"internal/demo":           {17, "a face: a scripted person"},
-	"internal/mcpserver":      {17, "a face"},
-	"internal/tui":            {17, "a face"},
-	"internal/web":            {17, "a face"},
-	"internal/cli/app":        {18, "what every command needs"},
-	"internal/cli/decidecmd":  {19, "commands about what waits for a person"},
-	"internal/cli/teamcmd":    {20, "commands that make, run and end teams; up asks what waits"},
-	"internal/cli":            {21, "the face that starts the others"},
-	"cmd/waggle":              {22, "main"},
-	"schema/gen":              {22, "a program of go generate"},
-	"internal/docgen":         {22, "a program of go generate"},
+	"internal/jsontext":        {-1, "the strings of JSON as JavaScript writes them; it does not know what a text says"},
+	"internal/jsonscan":        {-2, "JSON's grammar, which every reader of it shares; it does not know what a text says"},
+	".":                        {0, "the words: whoever speaks the protocol imports this and gets no I/O"},
+	"internal/atomicfile":      {0, "files under locks; it does not know what is in them"},
+	"internal/jsonobj":         {0, "JSON objects whose unknown fields survive; it does not know whose"},
+	"layout":                   {0, "which file is whose mailbox: the store and the registry must agree"},
+	"internal/peer":            {0, "who is at the other end of a socket"},
+	"internal/logfile":         {0, "a log that rotates; it does not know whose"},
+	"internal/realpath":        {0, "which file a path reaches, and that file alone; agents and the worker's gate must agree on it"},
+	"internal/program":         {0, "what a command name runs; the gate asks it, and policy stays pure"},
+	"internal/screen":          {0, "what output looks like; it does not know whose"},
+	"internal/ask":             {0, "the one reader of a terminal, for every face; it does not know what it asks about"},
+	"internal/install":         {0, "what install.sh has put somewhere; it knows no team"},
+	"internal/caught":          {0, "a panic as an error; it does not know whose"},
+	"internal/modelserver":     {1, "a model that says what a script says; it knows no team"},
+	"internal/docgen/section":  {0, "text between markers"},
+	"internal/docgen/fields":   {1, "the fields of messages as rows of a page"},
+	"internal/sandbox/relay":   {2, "what runs inside a sandbox before the command; it knows no policy"},
+	"internal/sandbox/proxy":   {2, "the way out of a sandbox; it asks whoever embeds it"},
+	"journal":                  {1, "bodies are opaque: the record does not know what it records"},
+	"mailbox":                  {1, "one member's store; it delivers what it does not understand"},
+	"team":                     {1, "the registry"},
+	"task":                     {1, "the board; it returns payloads and sends nothing"},
+	"policy":                   {1, "pure: decides from its arguments, so that it can be tested as a table"},
+	"spawn":                    {1, "processes, whatever runs in them"},
+	"schema":                   {1, "describes the words and nothing else"},
+	"spawn/terminal":           {2, "processes in terminals; spawn itself stays without pseudo-terminals"},
+	"internal/worktree":        {2, "a member's own checkout; git is looked up as processes are, and it knows no team"},
+	"agent":                    {2, "what thinks inside a worker; started through spawn"},
+	"record":                   {2, "what the bodies of records are; pure, and journal never reads them"},
+	"machine":                  {3, "tables: pure"},
+	"internal/snapshot":        {3, "how a fold is kept as bytes; it lists the fields of records"},
+	"internal/budget":          {3, "what may be used and what was; it knows no journal"},
+	"message":                  {3, "messages and the records they stand for; it decides nothing"},
+	"control":                  {4, "pure machines over journal records and policy"},
+	"boxes":                    {2, "a team's mailboxes as its dialect has them: between store and registry"},
+	"transport":                {2, "senders; the file sender is a mailbox"},
+	"internal/cmdline":         {0, "what a command line would do; policy judges it"},
+	"internal/jsonc":           {1, "JSON with comments and the place of every value; it does not know whose"},
+	"internal/claudeaccount":   {3, "where the Claude Code client keeps its configuration, sessions and login; what of it a sandbox has"},
+	"internal/elicitation":     {3, "what a server of the Model Context Protocol asks a person; it knows no client"},
+	"internal/claude":          {4, "the real Claude Code as an agent; it asks the gate, and knows no worker and no journal"},
+	"internal/pane":            {3, "a program on this process's own terminal; it knows no agent's protocol"},
+	"internal/claudesettings":  {2, "settings files of another client; it knows no team"},
+	"internal/claudesessions":  {2, "the sessions of another client; it looks at processes and knows no team"},
+	"jetstream":                {2, "another implementation of the stores of row 1"},
+	"internal/bench":           {2, "a mailbox beside the algorithm of others; the command and go test run it"},
+	"internal/mcp":             {3, "serves a client of the Model Context Protocol; what its member is, a seat says"},
+	"poll":                     {5, "the loop between a mailbox and a machine"},
+	"home":                     {4, "where journals lie; knows the records that name a team"},
+	"internal/sandbox":         {5, "enforces what policy decided"},
+	"internal/session":         {5, "what sessions that waggle does not run ask; a journal of its own, no team"},
+	"internal/commands":        {5, "the commands of one member; it knows where their records lie, and no worker"},
+	"internal/telemetry":       {5, "watches transitions; nothing depends on being watched"},
+	"worker":                   {6, "a member's runtime; it never sees the leader's"},
+	"leader":                   {6, "the lead's runtime; it never sees a worker's"},
+	"operator":                 {7, "a person at a wire tree: teams opened, locks, errors; what the packages below it share"},
+	"operator/teamfile":        {8, "what a person writes: the team file, the user's config"},
+	"operator/decide":          {9, "what waits for a person, and decisions"},
+	"operator/mail":            {10, "what a person sends and reads"},
+	"operator/board":           {11, "tasks as a person sees them"},
+	"operator/process":         {12, "processes of members: started, found again, ended"},
+	"operator/inspect":         {13, "looks; status needs what all the others know"},
+	"operator/agentcheck":      {16, "an agent played through on a scratch team; it leads one"},
+	"operator/reach":           {16, "what a member's commands can reach, and a sandbox to look at"},
+	"operator/teams":           {14, "teams made, deleted, backed up"},
+	"operator/doctor":          {14, "what works on this machine; it looks with the others and changes nothing"},
+	"internal/seat":            {15, "members whose client connects: made, taken, given to the next"},
+	"internal/confine":         {15, "a member's sandbox: what its membership asks for, as the worker wants it; programs hand it to workers"},
+	"operator/supervise":       {15, "leads a team to its end with all of them"},
+	"internal/cgroup":          {1, "control groups of Linux: what a member started, found without a mark; workers enter them, operators end them"},
+	"operator/results":         {16, "what becomes of a member's work; the check is in the accepted team file"},
+	"operator/draft":           {12, "team files that waggle proposes; a text, which starts nothing"},
+	"operator/fresh":           {16, "work without a team file: a team opened and a member started for a task"},
+	"internal/view/page":       {14, "what pages for people are made of; it does not know what they are about"},
+	"internal/view/viewtest":   {15, "documents and pages beside their files"},
+	"internal/view/sentence":   {15, "one sentence for a record, a message, an amount"},
+	"internal/view/fileview":   {17, "what a team file says, for the person who accepts it"},
+	"internal/view/policyview": {17, "what policy, hosts and sandboxes are, for people and programs"},
+	"internal/view":            {18, "documents and words that every face shows"},
+	"internal/view/resultview": {19, "what became of members' work: differences, reviews, merges, pull requests"},
+	"internal/view/reportview": {19, "the report of a team, for people, programs and continuous integration"},
+	"internal/bridge":          {19, "a face: editors"},
+	"internal/demo":            {19, "a face: a scripted person"},
+	"internal/mcpserver":       {19, "a face"},
+	"internal/tui":             {20, "a face"},
+	"internal/web":             {19, "a face"},
+	"internal/cli/app":         {20, "what every command needs"},
+	"internal/cli/decidecmd":   {21, "commands about what waits for a person"},
+	"internal/cli/teamcmd":     {22, "commands that make, run and end teams; up asks what waits"},
+	"internal/cli":             {23, "the face that starts the others"},
+	"cmd/waggle":               {24, "main"},
+	"schema/gen":               {24, "a program of go generate"},
+	"internal/docgen":          {24, "a program of go generate"},
 
-	"internal/rename": {22, "a program of make rename"},
-	"internal/dist":   {22, "the program of make dist"},
+	"internal/rename": {24, "a program of make rename"},
+	"internal/dist":   {24, "the program of make dist"},
 
 	"internal/conformance":       {0, "a list of tests; it reads sources and runs nothing"},
-	"internal/conformance/write": {22, "a program of go generate and of continuous integration"},
+	"internal/conformance/write": {24, "a program of go generate and of continuous integration"},
 }
 
 // archOnly narrows what a package may import inside its rows.
@@ -120,25 +145,26 @@ var archOnly = map[string]struct {
 	"schema":  {[]string{"."}, "describes the words and nothing else"},
 	"record":  {[]string{".", "policy", "journal", "spawn"}, "pure: it names rules and process identities, and opens nothing"},
 	"machine": {[]string{".", "record"}, "pure: tables"},
-	"control": {[]string{".", "policy", "journal", "record", "machine", "internal/snapshot"}, "pure: it folds records and opens nothing"},
+	"control": {[]string{".", "policy", "journal", "record", "machine", "message", "internal/budget", "internal/snapshot"}, "pure: it folds records and opens nothing"},
 }
 
 // archHelpers are packages for tests. Only tests and other helpers import them.
 // A suite such as mailbox/mailboxtest needs no entry: its name says so, and it
 // stands in the row of its package, which it may import.
 var archHelpers = map[string]archRow{
-	"internal/testenv":         {0, "what tests ask of the machine"},
-	"internal/testenv/soak":    {1, "the program of make soak"},
-	"internal/testenv/mutants": {1, "the program of make mutants"},
-	"internal/protocoltest":    {1, "generators of payloads"},
-	"internal/claudetest":      {1, "the real Claude Code client against a scripted model; it knows nothing of waggle"},
-	"internal/storetest":       {6, "the stores at their worst; the loop reads them there"},
-	"internal/faulttest":       {22, "teams of the whole program in one process, whose file operations fail"},
-	"internal/commandtest":     {22, "properties of single commands"},
-	"internal/crashtest":       {22, "teams of the whole program, killed"},
-	"internal/sessiontest":     {22, "sessions of the real client with hooks of the whole program"},
-	"internal/operatortest":    {16, "a team in one process, for the tests of the packages below operator"},
-	"internal/foreigntest":     {22, "a member that is no waggle, in every flow; it needs the whole team around it"},
+	"internal/testenv":          {0, "what tests ask of the machine"},
+	"internal/testenv/soak":     {1, "the program of make soak"},
+	"internal/testenv/mutants":  {1, "the program of make mutants"},
+	"internal/protocoltest":     {1, "generators of payloads"},
+	"internal/claudetest":       {2, "the real Claude Code client against a scripted model; it knows nothing of waggle"},
+	"internal/storetest":        {6, "the stores at their worst; the loop reads them there"},
+	"internal/faulttest":        {23, "teams of the whole program in one process, whose file operations fail"},
+	"internal/commandtest":      {23, "properties of single commands"},
+	"internal/crashtest":        {23, "teams of the whole program, killed"},
+	"internal/sessiontest":      {23, "sessions of the real client with hooks of the whole program"},
+	"internal/claudemembertest": {23, "the whole program with members of the real client"},
+	"internal/operatortest":     {17, "a team in one process, for the tests of the packages below operator"},
+	"internal/foreigntest":      {23, "a member that is no waggle, in every flow; it needs the whole team around it"},
 }
 
 // archLight is every module that the packages of the library may bring to those
@@ -183,6 +209,11 @@ var archWorld = map[string]map[string]string{
 		"time.Until": "the same, as the time limit of a system call",
 	},
 	"transport": {"time.Now": "a deadline on a connection is an instant of the real clock"},
+
+	"internal/claudesessions": {"time.Now": "the age of a file is measured against real file times"},
+
+	"internal/sandbox/proxy": {"time.Now": "a deadline on a connection is an instant of the real clock"},
+	"internal/sandbox/relay": {"time.Now": "the same"},
 }
 
 // archPackage is what go list says of a package, over all systems.
@@ -330,7 +361,7 @@ func TestArchRows(t *testing.T) {
 	}
 }
 
-// The check itself: what it must refuse, and what it must let through.
+// TestArchCheck: archCheck refuses each import that the rows forbid and accepts the others.
 func TestArchCheck(t *testing.T) {
 	for _, tc := range []struct {
 		from, to string
@@ -380,7 +411,7 @@ func TestArchLightLibrary(t *testing.T) {
 			}
 			module := version.ReplaceAllString(l.Module.Path, "")
 			if used[module] {
-				continue // said once is enough
+				continue // each module is reported once
 			}
 			used[module] = true
 			if archLight.modules[module] == "" {
@@ -422,7 +453,7 @@ func (f archFile) names() map[string]string {
 	for _, spec := range f.syntax.Imports {
 		p, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
-			continue // the parser has seen to it
+			continue // cannot happen: the parser has checked the literal
 		}
 		name := path.Base(version.ReplaceAllString(p, ""))
 		if spec.Name != nil {
@@ -482,7 +513,8 @@ func eachFile(t *testing.T, fn func(archFile)) {
 	}
 }
 
-// worldly returns the places where a file looks at the world, and at what.
+// worldly returns the places where a file uses the clock, chance or the environment, and the
+// function or package that it uses there.
 func worldly(f archFile) map[token.Pos]string {
 	found := map[token.Pos]string{}
 	names := f.names()

@@ -84,8 +84,8 @@ func (h *hiddenTypes) object(obj types.Object) {
 	h.define(name.Name(), obj.Type().(*types.Named))
 }
 
-// readable reports an alias of an error whose every field is exported and made of other
-// types: whoever imports the alias can match, read and make such an error.
+// readable reports an alias of an error whose every field is exported and made of other types: an
+// importer of the alias can match, read and make such an error.
 func readable(alias *types.Alias) bool {
 	n, ok := alias.Rhs().(*types.Named)
 	if !ok {
@@ -134,7 +134,8 @@ func (h *hiddenTypes) walk(where string, t types.Type) {
 		for arg := range t.TypeArgs().Types() {
 			h.walk(where, arg)
 		}
-		// A type without a name that others can say is known by what it shows.
+		// An unexported type has no name outside of its package: its exported fields and methods are
+		// checked.
 		if t.Obj().Pkg() == h.pkg && !t.Obj().Exported() {
 			h.define(where, t)
 		}
@@ -195,8 +196,8 @@ func archImporter(list []exported) types.Importer {
 	})
 }
 
-// No type of an internal package stands in what a public package exports: who imports waggle
-// could neither name nor make it.
+// TestArchPublicTypes: no public package exports a type of an internal package, because an importer
+// of waggle could neither name nor make it.
 func TestArchPublicTypes(t *testing.T) {
 	list := archExports(t)
 	imp := archImporter(list)
@@ -230,7 +231,8 @@ type one struct{ pkg *types.Package }
 
 func (o one) Import(string) (*types.Package, error) { return o.pkg, nil }
 
-// The check itself: where it must find a type of an internal package, and where none shows.
+// TestArchHiddenTypes: hidden finds each type of an internal package that an exported object shows,
+// and no other type.
 func TestArchHiddenTypes(t *testing.T) {
 	check := func(path, source string, imp types.Importer) *types.Package {
 		fset := token.NewFileSet()

@@ -11,9 +11,8 @@ import (
 	"waggle/internal/jsonobj"
 )
 
-// catalogText draws a frame of seed 000 as the document writes it: the fields of the
-// kind, those that are optional or not, and the routing keys or not. It knows nothing of
-// the encoder.
+// catalogText draws a frame of seed 000 as the document writes it: the fields of the kind, those
+// that are optional or not, and the routing keys or not. It uses no code of the encoder.
 func catalogText(t *rapid.T, kind waggle.Kind) string {
 	words := func(label string) string {
 		return quoted(rapid.StringMatching(`[a-z0-9 "\\<>&/\n\té.:-]{1,12}[a-z]`).Draw(t, label))
@@ -105,8 +104,8 @@ func quoted(s string) string {
 	return string(raw)
 }
 
-// TestCatalogIdentity: whatever stands in a frame of seed 000 is read, and written again
-// in that form to the byte.
+// TestCatalogIdentity: Decode reads every key of a frame of seed 000, and Encode writes the frame
+// again in that form, to the byte.
 func TestCatalogIdentity(t *testing.T) {
 	for _, info := range waggle.Kinds() {
 		if info.Legacy || info.Kind == waggle.KindTeammateTerminated {

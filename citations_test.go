@@ -35,7 +35,7 @@ var (
 	wrapped = regexp.MustCompile(`\n[ \t]*(?:// ?)?`)
 )
 
-// TestCitations: what code and documents cite is a section of a document in the
+// TestCitations: every citation in code and documents names a section of a document in the
 // repository.
 func TestCitations(t *testing.T) {
 	sections := map[string][]string{}

@@ -54,7 +54,7 @@ func (f *frame) list(paths ...string) []json.RawMessage {
 		f.warn("%s is %s, not an array: ignored", paths[0], jsontext.WithArticle(raw))
 		return list
 	}
-	for _, item := range items(raw) {
+	for _, item := range jsontext.Items(raw) {
 		list = append(list, json.RawMessage(item))
 	}
 	return list

@@ -100,7 +100,7 @@ func (f *frame) rules(raw, tool, behavior string) []PermissionRule {
 		f.fail("permissionUpdate.rules is %s, not an array", jsontext.WithArticle(raw))
 		return list
 	}
-	for _, item := range items(raw) {
+	for _, item := range jsontext.Items(raw) {
 		rule, ok := f.rule(item, behavior)
 		if ok && rule.ToolName == "" {
 			rule.ToolName = tool
@@ -145,20 +145,20 @@ func readRule(raw string) (rule PermissionRule, unknown []string, ok bool) {
 	default:
 		return rule, unknown, false
 	}
-	for _, m := range members(raw) {
-		r := ruleField(m.key)
+	for _, m := range jsontext.Members(raw) {
+		r := ruleField(m.Key)
 		if r == nil {
-			unknown = append(unknown, m.key)
+			unknown = append(unknown, m.Key)
 			continue
 		}
-		if m.raw[0] != '"' {
+		if m.Raw[0] != '"' {
 			return rule, unknown, false
 		}
 		to := r.at(&rule)
-		if *to != "" && *to != str(m.raw) {
+		if *to != "" && *to != str(m.Raw) {
 			return rule, unknown, false
 		}
-		*to = str(m.raw)
+		*to = str(m.Raw)
 	}
 	return rule, unknown, true
 }
@@ -194,7 +194,7 @@ func (f *frame) toolList(path, behavior string) ([]PermissionRule, bool) {
 		return nil, true
 	}
 	list := []PermissionRule{}
-	for _, item := range items(raw) {
+	for _, item := range jsontext.Items(raw) {
 		rule, ok := f.rule(item, behavior)
 		if !ok || rule.ToolName == "" {
 			f.fail("%s holds something that is not a rule", path)

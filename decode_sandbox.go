@@ -50,7 +50,7 @@ func (f *frame) hosts(paths ...string) []string {
 func hostSet(raw string) (hosts []string, set map[string]bool, ok bool) {
 	list := []string{raw}
 	if raw[0] == '[' {
-		list = items(raw)
+		list = jsontext.Items(raw)
 	}
 	set = make(map[string]bool, len(list))
 	for _, item := range list {

@@ -50,7 +50,7 @@ func TestEncodedBytes(t *testing.T) {
 	}
 }
 
-// TestEncodePermissionResponse: what a worker insists on (protocol §1.2).
+// TestEncodePermissionResponse: Encode writes the fields that a worker requires (protocol §1.2).
 func TestEncodePermissionResponse(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -210,7 +210,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestEncodeLimits: what Decode would not read is not written.
+// TestEncodeLimits: Encode refuses a payload that Decode would not read.
 func TestEncodeLimits(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, waggle.MaxDepth) + "1" + strings.Repeat("}", waggle.MaxDepth)
 	for name, p := range map[string]waggle.Payload{

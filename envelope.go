@@ -51,7 +51,7 @@ func (e Envelope) origin() *origin {
 
 // keptMember is one key of a parsed entry.
 type keptMember struct {
-	member
+	jsontext.Member
 	slot slot // noSlot for a foreign key
 }
 
@@ -144,8 +144,8 @@ func (e Envelope) Member(key string) (json.RawMessage, bool) {
 		return nil, false
 	}
 	for _, m := range from.members {
-		if m.slot == noSlot && m.key == key {
-			return json.RawMessage(m.raw), true
+		if m.slot == noSlot && m.Key == key {
+			return json.RawMessage(m.Raw), true
 		}
 	}
 	return nil, false
@@ -184,25 +184,25 @@ func ParseEnvelope(raw []byte) (Envelope, error) {
 // readEnvelope reads an object that was scanned, and lists its keys.
 func readEnvelope(text string) (e Envelope, list []keptMember, err error) {
 	var have [slots]string // the key each field was read from
-	all := members(text)
+	all := jsontext.Members(text)
 	list = make([]keptMember, 0, len(all))
 	for _, m := range all {
-		s, canonical := slotOf(m.key)
-		if s != noSlot && !canonical && s == slotMsgID && hasMsgID(all, m.key) {
+		s, canonical := slotOf(m.Key)
+		if s != noSlot && !canonical && s == slotMsgID && hasMsgID(all, m.Key) {
 			s = noSlot // another writer's own id beside msg_id
 		}
 		list = append(list, keptMember{m, s})
 		if s == noSlot {
 			continue
 		}
-		v, why := slotValue(s, m.raw)
+		v, why := slotValue(s, m.Raw)
 		if why != "" {
-			return Envelope{}, nil, &EntryError{m.key, why}
+			return Envelope{}, nil, &EntryError{m.Key, why}
 		}
 		if have[s] != "" && e.values()[s] != v {
-			return Envelope{}, nil, &EntryError{m.key, "contradicts " + have[s]}
+			return Envelope{}, nil, &EntryError{m.Key, "contradicts " + have[s]}
 		}
-		have[s] = m.key
+		have[s] = m.Key
 		e.set(s, v)
 	}
 	for _, s := range []slot{slotFrom, slotText, slotTimestamp} {
@@ -215,9 +215,9 @@ func readEnvelope(text string) (e Envelope, list []keptMember, err error) {
 
 // hasMsgID reports whether a message id is given under a name that goes before
 // key: msg_id, then messageId, then message_id.
-func hasMsgID(all []member, key string) bool {
+func hasMsgID(all []jsontext.Member, key string) bool {
 	for _, m := range all {
-		if m.key == "msg_id" || m.key == "messageId" && key == "message_id" {
+		if m.Key == "msg_id" || m.Key == "messageId" && key == "message_id" {
 			return true
 		}
 	}

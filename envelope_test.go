@@ -50,8 +50,8 @@ func TestNewEnvelope(t *testing.T) {
 	}
 }
 
-// TestEnvelopeKeepsEverything: what was not set is written as it stood, foreign
-// keys, key order, escapes and number forms included.
+// TestEnvelopeKeepsEverything: AppendJSON writes each key that was not set as it stands in the
+// entry, foreign keys, key order, escapes and number forms included.
 func TestEnvelopeKeepsEverything(t *testing.T) {
 	foreign := inArray(
 		`"id": "x"`, `"read": false`, `"content": "caf\u00e9 \/ \ud83d"`, `"metadata": {

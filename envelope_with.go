@@ -27,12 +27,12 @@ func (e Envelope) With(key string, value json.RawMessage) (Envelope, error) {
 		return Envelope{}, fmt.Errorf("envelope with %s: %w", key, err)
 	}
 	k := out.origin()
-	k.members = slices.DeleteFunc(k.members, func(m keptMember) bool { return m.slot == noSlot && m.key == key })
+	k.members = slices.DeleteFunc(k.members, func(m keptMember) bool { return m.slot == noSlot && m.Key == key })
 	at := len(k.members)
 	if i := slices.IndexFunc(k.members, func(m keptMember) bool { return m.slot == slotRead }); i >= 0 {
 		at = i
 	}
-	m := member{key: key, lit: string(jsontext.AppendString(nil, key)), raw: string(value)}
+	m := jsontext.Member{Key: key, Lit: string(jsontext.AppendString(nil, key)), Raw: string(value)}
 	k.members = slices.Insert(k.members, at, keptMember{m, noSlot})
 	// What it says now is read back: a key may be another spelling of a field.
 	return ParseEnvelope(compactLines(out.linesOf(k)))

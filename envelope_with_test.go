@@ -7,7 +7,8 @@ import (
 	"waggle"
 )
 
-// A key of one's own stands in the entry, is read back, and changes nothing else.
+// TestEnvelopeWith: With adds a foreign key to the entry; the key is read back, and nothing else
+// changes.
 func TestEnvelopeWith(t *testing.T) {
 	e := waggle.Envelope{From: "bob", Text: "hi", Timestamp: "2026-11-20T18:15:43.000Z", MsgID: "m-1", Type: "message"}
 	for range 2 {

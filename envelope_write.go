@@ -69,7 +69,7 @@ func (e Envelope) linesOf(from *origin) []line {
 	var have [slots]bool
 	at := make([]slot, 0, cap(list)) // the slot of each line
 	for _, m := range from.members {
-		l := line{m.lit, m.raw}
+		l := line{m.Lit, m.Raw}
 		if m.slot != noSlot {
 			have[m.slot] = true
 			if now[m.slot] != from.was[m.slot] {

@@ -73,7 +73,7 @@ var permissionResponseTable = table[PermissionResponse]{
 	routing: func(p *PermissionResponse) *Routing { return &p.Routing },
 	finish:  (*frame).permissionResponse,
 	refuse: func(p *PermissionResponse, d Dialect) string {
-		if g := p.Response; d == DialectCatalog && g != nil && (len(g.PermissionUpdates) > 0 || !noInput(g.UpdatedInput) && len(members(string(g.UpdatedInput))) > 0) {
+		if g := p.Response; d == DialectCatalog && g != nil && (len(g.PermissionUpdates) > 0 || !noInput(g.UpdatedInput) && len(jsontext.Members(string(g.UpdatedInput))) > 0) {
 			return "the catalog form cannot change the input or the rules"
 		}
 		return ""
@@ -143,8 +143,8 @@ func (c *checks) permissionArms(p *PermissionResponse) {
 // argumentText is a tool's input as the catalog's string: the string itself when
 // that is what the input was made of, else its JSON.
 func argumentText(input json.RawMessage) []byte {
-	if m := members(string(input)); len(m) == 1 && m[0].key == argumentsKey && m[0].raw[0] == '"' {
-		return []byte(m[0].raw)
+	if m := jsontext.Members(string(input)); len(m) == 1 && m[0].Key == argumentsKey && m[0].Raw[0] == '"' {
+		return []byte(m[0].Raw)
 	}
 	return jsontext.AppendString(nil, string(input))
 }

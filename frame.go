@@ -36,20 +36,20 @@ type field struct {
 
 func newFrame(e Envelope, typ, body string) *frame {
 	f := &frame{env: e, typ: typ, looked: make(map[string]bool), read: make(map[string]bool)}
-	for _, m := range members(body) {
-		if m.key == keyType {
+	for _, m := range jsontext.Members(body) {
+		if m.Key == keyType {
 			continue
 		}
-		if containers[m.key] && m.raw[0] == '{' {
-			inner := members(m.raw)
+		if containers[m.Key] && m.Raw[0] == '{' {
+			inner := jsontext.Members(m.Raw)
 			for _, n := range inner {
-				f.fields = append(f.fields, field{m.key + "." + n.key, n.raw})
+				f.fields = append(f.fields, field{m.Key + "." + n.Key, n.Raw})
 			}
 			if len(inner) > 0 {
 				continue
 			}
 		}
-		f.fields = append(f.fields, field{m.key, m.raw})
+		f.fields = append(f.fields, field{m.Key, m.Raw})
 	}
 	return f
 }
@@ -223,7 +223,7 @@ func (f *frame) strs(paths ...string) []string {
 		f.warn("%s is %s, not an array: ignored", path, jsontext.WithArticle(raw))
 		return list
 	}
-	for _, item := range items(raw) {
+	for _, item := range jsontext.Items(raw) {
 		if item[0] != '"' {
 			f.warn("%s holds %s, not a string: kept as JSON", path, jsontext.WithArticle(item))
 			list = append(list, item)
@@ -277,9 +277,9 @@ func metadataIDs(e Envelope) []field {
 		return nil
 	}
 	var found []field
-	for _, m := range members(string(raw)) {
-		if slices.Contains(idKeys, m.key) {
-			found = append(found, field{metadataID, m.raw})
+	for _, m := range jsontext.Members(string(raw)) {
+		if slices.Contains(idKeys, m.Key) {
+			found = append(found, field{metadataID, m.Raw})
 		}
 	}
 	return found

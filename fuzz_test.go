@@ -225,7 +225,8 @@ func checkIsFrame(t failer, e waggle.Envelope, d waggle.Decoded) {
 	}
 }
 
-// checkRaw: what decides is the bytes of the message, not bytes like them.
+// checkRaw: the raw JSON of a payload stands in the message byte for byte, because the decision is
+// about these bytes.
 func checkRaw(t failer, text string, p waggle.Payload) {
 	t.Helper()
 	var raws []json.RawMessage

@@ -11,8 +11,8 @@ import (
 	"waggle/internal/testenv"
 )
 
-// TestArchModuleWithoutOpenTelemetry: whoever depends on waggle gets OpenTelemetry only
-// with the module otel.
+// TestArchModuleWithoutOpenTelemetry: a module that depends on waggle gets OpenTelemetry only with
+// the module otel.
 func TestArchModuleWithoutOpenTelemetry(t *testing.T) {
 	for _, name := range []string{"go.mod", "go.sum"} {
 		b, err := os.ReadFile(name)
@@ -32,8 +32,8 @@ func TestArchModuleWithoutOpenTelemetry(t *testing.T) {
 	}
 }
 
-// listTests lists the packages of the core, their tests and all that these need, one a line;
-// behind a program stands what it is linked from.
+// listTests lists the packages of the core, their tests and all that these need, one a line; the
+// line of a program also has the packages that it links.
 var listTests = sync.OnceValues(func() ([]byte, error) {
 	return exec.Command("go", "list", "-deps", "-test", "-f", `{{.ImportPath}}{{if eq .Name "main"}} {{join .Deps " "}}{{end}}`, "./...").Output()
 })

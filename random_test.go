@@ -30,9 +30,9 @@ var (
 		join_request join_approved join_rejected lunch_request`)
 )
 
-// TestRandomFrames throws frames made of known words at Decode and checks what
-// FuzzDecode checks. It meets in a second what random bytes never do: two
-// spellings, crossed arms, duplicates, wrong types, in every kind.
+// TestRandomFrames decodes frames made of known words and checks what FuzzDecode checks. In a
+// second it reaches cases that random bytes never reach: two spellings, crossed arms, duplicates,
+// wrong types, in every kind.
 func TestRandomFrames(t *testing.T) {
 	outcomes := make(map[string]int)
 	rapid.Check(t, func(t *rapid.T) {

@@ -76,8 +76,8 @@ var seed001 = []struct{ text, wire string }{
 	{`{"type":"task_completed","from":"w1","taskId":"task_123","taskSubject":"Fix the failing build","timestamp":"$T"}`, ""},
 }
 
-// Each shape of seed 001 is read, written in the form of the wire, and what was written
-// says the same when it is read again.
+// Each shape of seed 001 is read and written in the form of the wire, and the written text says the
+// same when it is read again.
 func TestSeed001(t *testing.T) {
 	for _, s := range seed001 {
 		text := strings.ReplaceAll(s.text, "$T", payloadTime)

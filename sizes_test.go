@@ -56,7 +56,8 @@ func oversized(f archFile) (warnings []string) {
 	return warnings
 }
 
-// TestOversized: what is at the size is not warned of, what is one line longer is.
+// TestOversized: a file or function of exactly the size gets no warning; one that is a line longer
+// gets one.
 func TestOversized(t *testing.T) {
 	for _, tc := range []struct{ file, fn, want int }{
 		{warnFileLines, warnFuncLines, 0},

@@ -36,6 +36,9 @@ type Work struct {
 	Task *Task
 	Mail []waggle.Mail
 	Cwd  string // where it is done; a task says where itself
+	// Conversation is the id of the member's conversation (Account), which a Session goes on with;
+	// "": there is none yet.
+	Conversation string
 }
 
 // Task is what an assignment asks for.
@@ -57,15 +60,30 @@ type Result struct {
 	ExitCode *int   // of the command that decided it
 }
 
-// ErrWithdrawn is the error of a plan that its agent took back: its request is closed, and a later
-// answer has no effect.
-var ErrWithdrawn = errors.New("the plan was taken back")
+// ErrWithdrawn is the error of a plan, a question or a call (Ask) that its agent took back: its
+// request is closed, and a later answer has no effect.
+var ErrWithdrawn = errors.New("the request was taken back")
+
+// ElsewhereError is the cause with which an agent ends the context of a call, a plan or a question
+// that was answered where waggle does not decide: the request is closed with these words, and not
+// answered by them.
+type ElsewhereError struct{ How string }
+
+func (e *ElsewhereError) Error() string { return e.How }
 
 // Gate decides what an agent may do. Each call blocks until it is decided.
 type Gate interface {
 	// Tool asks for one tool call and, when it is allowed, runs it exactly once
 	// with the input that was allowed, which may differ from what was asked.
 	Tool(ctx context.Context, c Call, run func(ctx context.Context, input json.RawMessage) Ran) (Outcome, error)
+	// Ask asks for one tool call that the agent runs itself. When it is allowed, its start is on
+	// record before Ask returns: the agent runs it once, with the claim's input, and ends it with
+	// Claim.Done. When ctx ends first, and the turn goes on, the call is asked no more.
+	Ask(ctx context.Context, c Call) (Claim, error)
+	// Question asks a person in words. Without an answer in time there is none: Answers.Given is
+	// false and the agent is told NoAnswer. When ctx ends first, and the turn goes on, the question
+	// is taken back and the error is ErrWithdrawn.
+	Question(ctx context.Context, q Question) (Answers, error)
 	// Plan asks for a verdict on a plan. When ctx ends first, and the turn goes on, the plan is
 	// taken back and the error is ErrWithdrawn.
 	Plan(ctx context.Context, plan string) (Answer, error)
@@ -86,6 +104,8 @@ type Call struct {
 	Files []policy.RealPath
 	Stdin string   // what the command reads; the input says it too, under "stdin"
 	Env   []string // what the agent adds to the environment for it, NAME=VALUE
+	// UseID is the agent's own id of the call, for the record; "": the worker makes one.
+	UseID string
 	// Argv is what is started when the call is allowed as it was asked; none where
 	// waggle does not run it.
 	Argv []string
@@ -131,11 +151,23 @@ type Host interface {
 	Gate
 	Voice
 	Exec
+	Account
 	// Output is the member's output.log.
 	Output() io.Writer
 	// Environ is the environment for commands.
 	Environ() []string
+	// Caller is what a process of this member needs in its environment to call its worker
+	// (EnvSocket, EnvSpawn): a hook or a tool server asks, and says, as this member. None where no
+	// socket is served. It is for processes that the agent starts itself, not for commands.
+	Caller() []string
 }
+
+// The variables of the environment with which a process calls its member's worker: the path of the
+// member's socket, and the token that lets a process ask there as the member.
+const (
+	EnvSocket = "WAGGLE_SOCKET"
+	EnvSpawn  = "WAGGLE_SPAWN_TOKEN"
+)
 
 // Modeled is an Agent that has a model.
 type Modeled interface {
@@ -153,7 +185,7 @@ type Listener interface {
 }
 
 // Hears reports whether agents of a kind are Listeners.
-func Hears(kind string) bool { return kind == "script" }
+func Hears(kind string) bool { return kind == "script" || kind == KindMCP }
 
 // decodeSpec reads settings by exact field name.
 func decodeSpec(spec json.RawMessage, into any) error {

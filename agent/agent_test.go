@@ -29,6 +29,8 @@ type fakeHost struct {
 	plans   []string
 	verdict func(string) agent.Answer
 	hosts   []string
+	asked   []agent.Question
+	answers agent.Answers
 	calls   []string
 	argv    [][]string
 	said    []string
@@ -52,6 +54,21 @@ func (h *fakeHost) Tool(ctx context.Context, c agent.Call, run func(context.Cont
 	}
 	ran := run(ctx, in)
 	return agent.Outcome{Answer: ans, Ran: &ran}, nil
+}
+
+func (h *fakeHost) Caller() []string                                       { return nil }
+func (h *fakeHost) Conversation(context.Context, agent.Conversation) error { return nil }
+func (h *fakeHost) Used(context.Context, agent.Usage) error                { return nil }
+func (h *fakeHost) Steps(context.Context, []agent.DeclaredStep) error      { return nil }
+
+func (h *fakeHost) Ask(_ context.Context, c agent.Call) (agent.Claim, error) {
+	h.calls = append(h.calls, c.Tool+" "+string(c.Input)+" in "+c.Cwd)
+	return agent.Claim{}, nil
+}
+
+func (h *fakeHost) Question(_ context.Context, q agent.Question) (agent.Answers, error) {
+	h.asked = append(h.asked, q)
+	return h.answers, nil
 }
 
 func (h *fakeHost) Plan(_ context.Context, plan string) (agent.Answer, error) {

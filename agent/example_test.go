@@ -22,6 +22,10 @@ func (rules) Tool(ctx context.Context, c agent.Call, run func(context.Context, j
 	ran := run(ctx, c.Input)
 	return agent.Outcome{Answer: agent.Answer{Allowed: true, By: "rules"}, Ran: &ran}, nil
 }
+func (rules) Ask(context.Context, agent.Call) (agent.Claim, error) { return agent.Claim{}, nil }
+func (rules) Question(context.Context, agent.Question) (agent.Answers, error) {
+	return agent.Answers{Reason: agent.NoAnswer}, nil
+}
 func (rules) Plan(context.Context, string) (agent.Answer, error) { return agent.Answer{}, nil }
 func (rules) Network(context.Context, string, string) (agent.Answer, error) {
 	return agent.Answer{}, nil
@@ -30,6 +34,10 @@ func (rules) Say(context.Context, string, string, string) error      { return ni
 func (rules) Progress(context.Context, string, string) error         { return nil }
 func (rules) Run(context.Context, spawn.Command) (spawn.Exit, error) { return spawn.Exit{}, nil }
 func (rules) Output() io.Writer                                      { return os.Stdout }
+func (rules) Conversation(context.Context, agent.Conversation) error { return nil }
+func (rules) Used(context.Context, agent.Usage) error                { return nil }
+func (rules) Steps(context.Context, []agent.DeclaredStep) error      { return nil }
+func (rules) Caller() []string                                       { return nil }
 func (rules) Environ() []string                                      { return nil }
 
 // careful is an agent that asks before it deletes anything, and goes by the answer.

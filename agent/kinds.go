@@ -8,6 +8,10 @@ import (
 	"sync"
 )
 
+// KindMCP is the kind of a member whose agent is a client that connects to waggle: New makes
+// none, and nothing is started for it.
+const KindMCP = "mcp"
+
 // kinds are the agents by their names in a team file.
 var kinds = struct {
 	mu   sync.Mutex

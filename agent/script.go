@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +33,9 @@ type Step struct {
 	Tool     *ToolStep     `json:"tool,omitempty"`
 	Plan     *PlanStep     `json:"plan,omitempty"`
 	Network  *NetworkStep  `json:"network,omitempty"`
+	Ask      *AskStep      `json:"ask_question,omitempty"`
 	Progress *ProgressStep `json:"progress,omitempty"`
+	Use      *UseStep      `json:"use,omitempty"`
 	Fail     *FailStep     `json:"fail,omitempty"`
 	Wait     *WaitStep     `json:"wait,omitempty"`
 }
@@ -75,6 +78,16 @@ type NetworkStep struct {
 type ProgressStep struct {
 	Phase   string `json:"phase"`
 	Message string `json:"message"`
+}
+
+// UseStep reports what a model would have used.
+type UseStep struct {
+	USD    float64 `json:"usd,omitempty"`
+	Tokens int64   `json:"tokens,omitempty"`
+}
+
+func (s *UseStep) play(ctx context.Context, h Host) error {
+	return h.Used(ctx, Usage{Input: s.Tokens, CostMicros: int64(math.Round(s.USD * 1e6)), Estimated: true})
 }
 
 // FailStep ends the turn as failed.
@@ -144,25 +157,32 @@ func newScript(raw json.RawMessage) (Agent, error) {
 
 func (s Step) check() error {
 	n := 0
-	for _, set := range []bool{s.Say != nil, s.Tool != nil, s.Plan != nil, s.Network != nil, s.Progress != nil, s.Fail != nil, s.Wait != nil} {
+	for _, set := range []bool{s.Say != nil, s.Tool != nil, s.Plan != nil, s.Network != nil, s.Ask != nil, s.Progress != nil, s.Use != nil, s.Fail != nil, s.Wait != nil} {
 		if set {
 			n++
 		}
 	}
 	switch {
 	case n != 1:
-		return errors.New("want exactly one of say, tool, plan, network, progress, fail, wait")
+		return errors.New("want exactly one of say, tool, plan, network, ask_question, progress, use, fail, wait")
 	case s.Tool != nil && (s.Tool.Name == "" || len(s.Tool.Input) == 0):
 		return errors.New("tool wants name and input")
 	case s.Plan != nil && len(s.Plan.Revisions) == 0:
 		return errors.New("plan wants at least one revision")
 	case s.Network != nil && s.Network.Host == "":
 		return errors.New("network wants a host")
+	case s.Ask != nil && len(s.Ask.Questions) == 0:
+		return errors.New("ask_question wants at least one question")
 	case s.Progress != nil && s.Progress.Phase != "" && !slices.Contains(waggle.Phases(), s.Progress.Phase):
 		return fmt.Errorf("progress: phase %q is not one of %s", s.Progress.Phase, strings.Join(waggle.Phases(), ", "))
+	case s.Use != nil && (s.Use.Tokens < 0 || s.Use.Tokens > maxUse || !(s.Use.USD >= 0 && s.Use.USD <= maxUse)):
+		return errors.New("use wants usd and tokens from 0 to a billion")
 	}
 	return nil
 }
+
+// maxUse bounds what a step says that it used.
+const maxUse = 1e9
 
 // errFailed ends a script's turn as failed without being an error of the agent.
 type errFailed struct {
@@ -217,8 +237,12 @@ func (s Step) play(ctx context.Context, h Host, t *Task) (*Ran, error) {
 			err = &errFailed{"network to " + s.Network.Host + " denied: " + ans.Reason, true}
 		}
 		return nil, err
+	case s.Ask != nil:
+		return nil, s.Ask.play(ctx, h)
 	case s.Progress != nil:
 		return nil, h.Progress(ctx, cmp.Or(s.Progress.Phase, "implementing"), s.Progress.Message)
+	case s.Use != nil:
+		return nil, s.Use.play(ctx, h)
 	case s.Fail != nil:
 		return nil, &errFailed{reason: s.Fail.Reason}
 	case s.Wait != nil:

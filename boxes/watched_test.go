@@ -128,7 +128,9 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// A process that starts when the directory is gone reports that, unless it is recorded.
+// TestGoneBefore: the first Check of a process reports that the directory is gone, unless
+// WatchOptions.Gone says that this is on record. Check reports a directory that is there again in
+// both cases.
 func TestGoneBefore(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "api")
@@ -149,7 +151,7 @@ func TestGoneBefore(t *testing.T) {
 	}
 }
 
-// A dialect decides what happens to what was read.
+// TestOf: the dialect of a team decides whether a read entry stays in its mailbox.
 func TestOf(t *testing.T) {
 	root := team.Root{Path: t.TempDir()}
 	for name, left := range map[waggle.TeamName]int{"api": 1, "session-0123abcd": 0} {

@@ -3,6 +3,7 @@ package control
 import (
 	"waggle"
 	"waggle/journal"
+	"waggle/message"
 	"waggle/policy"
 )
 
@@ -14,7 +15,7 @@ func AlarmEntry(name waggle.MemberName, entry string) string { return string(nam
 // do what the entry says, and this journal cannot prevent it. An entry in the lead's name that
 // carries authority and that this journal does not have is an alarm: one audit record, which names
 // the mailbox (trust §1). Any other entry, and one that was recorded before, yields no draft.
-func (l *Leader) Alarm(name waggle.MemberName, in Incoming) []journal.Draft {
+func (l *Leader) Alarm(name waggle.MemberName, in message.Incoming) []journal.Draft {
 	in.Box, in.Entry = name, AlarmEntry(name, in.Entry)
 	if l.Owns(in.Entry) || !in.IsControl() || !waggle.SameName(waggle.MemberName(in.Envelope.From), waggle.Lead) {
 		return nil
@@ -28,5 +29,5 @@ func (l *Leader) Alarm(name waggle.MemberName, in Incoming) []journal.Draft {
 	if m := l.current[name]; m != nil && len(l.Vouches(m.Instance, kind, in.SHA256())) > 0 {
 		return nil
 	}
-	return in.deny("in the lead's name, and its journal does not have it; " + string(name) + " may obey it all the same")
+	return in.Deny("in the lead's name, and its journal does not have it; " + string(name) + " may obey it all the same")
 }

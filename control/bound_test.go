@@ -21,7 +21,8 @@ func TestUnknownSum(t *testing.T) {
 		change func(map[string]any)
 		future bool
 	}{
-		{"a later sum", func(a map[string]any) { a["n"] = 3 }, true},
+		{"a later sum", func(a map[string]any) { a["n"] = 4 }, true},
+		{"the sum of a question", func(a map[string]any) { a["n"] = 3 }, false},
 		{"no sum that there is", func(a map[string]any) { a["n"] = -1 }, false},
 		{"1 spelled out", func(a map[string]any) { a["n"] = 1 }, false},
 		{"unbound stdin", func(a map[string]any) { delete(a, "n"); a["stdin"] = "x" }, false},

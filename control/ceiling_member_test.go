@@ -3,6 +3,7 @@ package control_test
 import (
 	"errors"
 	"testing"
+
 	"waggle/policy"
 	"waggle/record"
 )

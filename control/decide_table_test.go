@@ -15,8 +15,8 @@ import (
 // a principal of that role decides so, and its answer is on record; for every other cell the answer
 // is refused, or is one vote of two. A cell that nothing reaches does not belong there.
 func TestDecideTableIsReached(t *testing.T) {
-	kinds := map[policy.Gate]waggle.Kind{policy.GateTool: tool, policy.GatePlan: plan, policy.GateNetwork: host}
-	asks := map[policy.Gate]record.Ask{policy.GateTool: bash, policy.GatePlan: {Plan: "one"}, policy.GateNetwork: {Host: "x.org"}}
+	kinds := map[policy.Gate]waggle.Kind{policy.GateTool: tool, policy.GatePlan: plan, policy.GateNetwork: host, policy.GateQuestion: words}
+	asks := map[policy.Gate]record.Ask{policy.GateTool: bash, policy.GatePlan: {Plan: "one"}, policy.GateNetwork: {Host: "x.org"}, policy.GateQuestion: asking}
 	said := policy.MustRules("Bash(go test:*)", "WebFetch(domain:x.org)")
 	reached := map[[4]string]bool{}
 	cell := func(g policy.Gate, d policy.Decider, by policy.Role, allow bool) [4]string {
@@ -40,14 +40,21 @@ func TestDecideTableIsReached(t *testing.T) {
 					for _, e := range w.box.entries {
 						w.see(e)
 					}
+					if g == policy.GateQuestion { // no message asks it
+						w.pass()
+					}
 					r := w.request(k)
 					writer := map[bool]journal.Writer{true: operator, false: w.lead()}[by == policy.RoleOperator]
 					v := control.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, By: by, Channel: policy.ChannelJournal, Via: "test"}
+					said := cell(g, d, by, allow)[3]
+					if g == policy.GateQuestion && allow {
+						v.Answers, said = answering, record.DecisionAnswer
+					}
 					if r.Decided != nil {
 						t.Fatalf("%v: decided before", cell(g, d, by, allow))
 					}
 					out := w.decide(v, writer)
-					if out.Refusal == nil && r.Decided != nil && r.Decided.By == by && r.Decided.Decision == cell(g, d, by, allow)[3] {
+					if out.Refusal == nil && r.Decided != nil && r.Decided.By == by && r.Decided.Decision == said {
 						reached[cell(g, d, by, allow)] = true
 					} else if out.Changed || out.Refusal == nil && !(out.Voted && d == policy.DecideTwo) {
 						t.Errorf("%v: %+v, decided %+v", cell(g, d, by, allow), out, r.Decided)

@@ -59,7 +59,7 @@ func TestEscalate(t *testing.T) {
 		t.Error("a decided question is passed on")
 	}
 
-	// Rules and auto do not overtake the operator who took it.
+	// After an escalation to the operator, rules and auto do not decide the request.
 	_, _, r = asked(t, set(policy.DecideAuto), plan, record.Ask{Plan: "one"})
 	if r.Decided == nil {
 		t.Fatal("auto did not decide")

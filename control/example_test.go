@@ -8,6 +8,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -50,7 +51,7 @@ func Example() {
 	// The message counts because the member's journal has it.
 	env, _ := ada.Outbox[0].Mail.Open()
 	do(leaderJournal, operator, func() ([]journal.Draft, error) {
-		return lead.See(control.Incoming{Entry: "1", Box: waggle.Lead, Envelope: env, Decoded: waggle.Decode(env)}, ada), nil
+		return lead.See(message.Incoming{Entry: "1", Box: waggle.Lead, Envelope: env, Decoded: waggle.Decode(env)}, ada), nil
 	})
 	request, _ := lead.Request(key)
 	do(leaderJournal, operator, func() ([]journal.Draft, error) {
@@ -59,7 +60,7 @@ func Example() {
 	})
 	env, _ = lead.Outbox()[0].Mail.Open()
 	do(adaJournal, member, func() ([]journal.Draft, error) {
-		return ada.Receive(control.Incoming{Entry: "2", Box: "ada", Envelope: env, Decoded: waggle.Decode(env)}, lead), nil
+		return ada.Receive(message.Incoming{Entry: "2", Box: "ada", Envelope: env, Decoded: waggle.Decode(env)}, lead), nil
 	})
 	do(adaJournal, member, func() ([]journal.Draft, error) { return ada.Start(key, 1, lead, now) })
 	fmt.Println(request.State, request.Decided.Decision, ada.State())

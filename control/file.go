@@ -8,6 +8,7 @@ import (
 	"waggle"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -22,7 +23,7 @@ const contested = "contested: two different inputs came under this id, and nobod
 // SeeFile judges a control entry of the lead's mailbox that claims to come from a
 // member with trust: file. now is when it was found: the time that the entry itself
 // names is its writer's to choose.
-func (l *Leader) SeeFile(in Incoming, now time.Time) []journal.Draft {
+func (l *Leader) SeeFile(in message.Incoming, now time.Time) []journal.Draft {
 	if l.Owns(in.Entry) || !in.IsControl() {
 		return nil
 	}
@@ -30,14 +31,14 @@ func (l *Leader) SeeFile(in Incoming, now time.Time) []journal.Draft {
 	m := l.current[waggle.MemberName(in.Envelope.From)]
 	switch {
 	case d.Kind == waggle.KindInvalid:
-		return in.deny("cannot be read: " + first(d.Warnings))
+		return in.Deny("cannot be read: " + message.Fault(d.Warnings))
 	case d.FromMismatch:
-		return in.deny("the payload names another sender than the envelope")
+		return in.Deny("the payload names another sender than the envelope")
 	case m == nil || m.Trust != record.FileTrust:
-		return in.deny("no member of that name speaks by file")
+		return in.Deny("no member of that name speaks by file")
 	}
 	if ok, why := policy.MaySendFile(d.Kind, policy.RoleWorker, policy.RoleLeader); !ok {
-		return in.deny(why)
+		return in.Deny(why)
 	}
 	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, Channel: policy.ChannelFile}
 	s.ID, _ = waggle.RequestIDOf(d.Payload)
@@ -47,22 +48,22 @@ func (l *Leader) SeeFile(in Incoming, now time.Time) []journal.Draft {
 	switch p := d.Payload.(type) {
 	case waggle.ShutdownApproved, waggle.ShutdownRejected:
 		if m.Shutdown == nil || m.Shutdown.Commanded.ID != s.ID {
-			return in.deny("it answers no open request to shut down")
+			return in.Deny("it answers no open request to shut down")
 		}
 		if r, ok := p.(waggle.ShutdownRejected); ok {
-			s.Note = clip(r.Reason)
+			s.Note = message.Clip(r.Reason)
 		}
 	case waggle.TaskCompleted:
-		s.Task = clip(p.TaskID)
+		s.Task = message.Clip(p.TaskID)
 		if p.Result != nil {
-			s.Note = clip(p.Result.Summary)
+			s.Note = message.Clip(p.Result.Summary)
 		}
 	case waggle.TaskProgress:
-		s.ID, s.Task, s.Note = waggle.RequestID(clip(p.RequestID)), clip(p.RequestID), clip(p.Progress.Message)
+		s.ID, s.Task, s.Note = waggle.RequestID(message.Clip(p.RequestID)), message.Clip(p.RequestID), message.Clip(p.Progress.Message)
 	case waggle.IdleNotification:
-		s.Task, s.Failed, s.Note = clip(p.CompletedTaskID), p.IdleReason == "failed", clip(p.Result)
+		s.Task, s.Failed, s.Note = message.Clip(p.CompletedTaskID), p.IdleReason == "failed", message.Clip(p.Result)
 		if s.Failed && p.FailureReason != "" {
-			s.Note = clip(p.FailureReason)
+			s.Note = message.Clip(p.FailureReason)
 		}
 	}
 	return []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
@@ -70,20 +71,20 @@ func (l *Leader) SeeFile(in Incoming, now time.Time) []journal.Draft {
 
 // askedByFile opens a question. Under an id that has another input already neither is
 // answered.
-func (l *Leader) askedByFile(in Incoming, m *Member, s record.Seen, now time.Time) []journal.Draft {
-	ask, why := fileAsk(in.Decoded.Payload, m.Cwd)
+func (l *Leader) askedByFile(in message.Incoming, m *Member, s record.Seen, now time.Time) []journal.Draft {
+	ask, why := message.AskOf(in.Decoded.Payload, m.Cwd)
 	if why == "" && s.ID == "" {
 		why = "a request without an id cannot be answered"
 	}
 	if why != "" {
-		return in.deny(why)
+		return in.Deny(why)
 	}
 	k := record.Key{Instance: m.Instance, Kind: s.Kind, ID: s.ID}
 	s.Digest = record.DigestOf(l.UID, k, ask)
 	known := l.byKey[k]
 	switch {
 	case known != nil && known.Digest != s.Digest:
-		ds := in.deny(contested)
+		ds := in.Deny(contested)
 		if known.State == machine.RequestPending {
 			ds = append(ds, closing(k, contested))
 		}
@@ -100,34 +101,6 @@ func (l *Leader) askedByFile(in Incoming, m *Member, s record.Seen, now time.Tim
 		ds = append(ds, closing(k, "abandoned: its member has ended"))
 	}
 	return ds
-}
-
-// fileAsk is what a message asks for, from its own bytes; why says what cannot be
-// bound to an answer.
-func fileAsk(p waggle.Payload, cwd string) (a record.Ask, why string) {
-	switch p := p.(type) {
-	case waggle.PermissionRequest:
-		return record.Ask{N: record.SumN, Tool: p.ToolName, Input: string(p.Input), Cwd: cwd, Reason: clip(p.Description), ToolUseID: p.ToolUseID,
-			Bound: record.Bound{Stdin: record.StdinOf(string(p.Input))}}, ""
-	case waggle.PlanApprovalRequest:
-		return record.Ask{N: record.SumN, Plan: p.PlanContent}, ""
-	case waggle.SandboxPermissionRequest:
-		a = record.Ask{N: record.SumN, Reason: clip(p.Reason)}
-		asked, err := p.HostPattern.Host, error(nil)
-		if a.Host, a.Port, err = policy.ReadHost(asked, nil); a.Hostport() != asked {
-			a.Spelled = asked
-		}
-		switch {
-		case err != nil:
-			return a, err.Error()
-		case p.Capability != "":
-			return a, "it asks for " + clip(p.Capability) + ", and only the network can be asked for"
-		case len(p.Hosts) > 1:
-			return a, "it asks for several hosts under one id, and an answer names one"
-		}
-		return a, ""
-	}
-	return a, "it asks for nothing that can be answered"
 }
 
 // saidByFile is the part of a seen record for what is no request: it moves what is

@@ -10,6 +10,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -62,9 +63,9 @@ func TestSupersededStart(t *testing.T) {
 func TestReceiveFileOnce(t *testing.T) {
 	j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
 	j.add(record.KindOpened, record.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: true})
-	in := func(id, text string) control.Incoming {
+	in := func(id, text string) message.Incoming {
 		env := waggle.Envelope{From: string(waggle.Lead), Text: text, Timestamp: "2026-11-20T16:00:00.000Z"}
-		return control.Incoming{Entry: id, Box: "gopher", Envelope: env, Decoded: waggle.Decode(env)}
+		return message.Incoming{Entry: id, Box: "gopher", Envelope: env, Decoded: waggle.Decode(env)}
 	}
 	order := in("e#1", `{"type":"shutdown_request","requestId":"s-1","from":"team-lead"}`)
 	ds := j.fold.ReceiveFile(order, control.NewLeader(nil), start)

@@ -106,7 +106,7 @@ func audited(t *testing.T, recs, again []journal.Record, what string) {
 	}
 }
 
-// Every kind with authority, forged as a peer, as the lead and as a stranger, with the ids that are
+// Every kind with authority, forged as a peer, as the lead and as somebody who is no member, with the ids that are
 // really open: no effect, one audit record each (trust §1).
 func TestForgedAuthority(t *testing.T) {
 	for _, kind := range []waggle.Kind{tool, plan, host} {

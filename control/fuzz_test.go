@@ -97,7 +97,7 @@ func consistentWorker(t *testing.T, w *control.Worker) {
 		if w.Turn() == nil {
 			t.Fatalf("%s without a turn", s)
 		}
-	case machine.BlockedPermission, machine.BlockedSandbox:
+	case machine.BlockedPermission, machine.BlockedSandbox, machine.BlockedQuestion:
 		if len(w.Blocking()) == 0 {
 			t.Fatalf("%s by nothing", s)
 		}
@@ -203,7 +203,7 @@ func refold(t *testing.T, f journal.Tentative, r journal.Record, before error, t
 // TestMutatedJournals changes real journals: records dropped, doubled, moved, and their fields
 // exchanged.
 func TestMutatedJournals(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	w, m := fullLife(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	accepted := 0

@@ -1,10 +1,12 @@
 package control
 
 import (
+	"slices"
 	"time"
 
 	"waggle"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Scope is how long network access holds.
@@ -29,7 +31,7 @@ type Grant struct {
 }
 
 // Grants are the standing answers that hold for this worker at a time, then what
-// was allowed for the turn that runs and is not denied by now.
+// was allowed for the turn that runs, does not stand as well, and is not denied or taken back by now.
 func (w *Worker) Grants(l *Leader, now time.Time) []Grant {
 	var gs []Grant
 	for _, h := range l.Policy.HostsFor(w.Instance, now) {
@@ -47,7 +49,8 @@ func (w *Worker) Grants(l *Leader, now time.Time) []Grant {
 	}
 	for _, c := range w.Calls {
 		mine := c.Kind == waggle.KindSandboxPermissionRequest && c.turn == w.turn && c.used && c.allowed()
-		if mine && w.judge(c.Kind, c.Ask, l, now).Decision != policy.Deny {
+		spent := slices.ContainsFunc(l.Policy.Spent, func(k record.Key) bool { return k.Instance == w.Instance && k.ID == c.ID })
+		if mine && !spent && w.Judge(c.Kind, c.Ask, l, now).Decision != policy.Deny {
 			gs = append(gs, Grant{Host: c.Ask.Host, Port: c.Ask.Port, Scope: ScopeOnce, Request: c.ID})
 		}
 	}

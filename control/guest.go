@@ -1,15 +1,13 @@
 package control
 
 import (
-	"bytes"
-	"encoding/json"
 	"net"
-	"reflect"
 	"strings"
 	"time"
 
 	"waggle"
 	"waggle/journal"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -22,21 +20,21 @@ import (
 // ReceiveFile judges a control entry of a guest's mailbox. An entry without effect gets one audit
 // record; an entry that is owned already, or has only words, yields no draft. An allow holds from
 // now as long as a leader's does, also over a crash of the guest.
-func (w *Worker) ReceiveFile(in Incoming, l *Leader, now time.Time) []journal.Draft {
+func (w *Worker) ReceiveFile(in message.Incoming, l *Leader, now time.Time) []journal.Draft {
 	if w.Owns(in.Entry) || !in.IsControl() {
 		return nil
 	}
 	d := in.Decoded
 	switch {
 	case d.Kind == waggle.KindInvalid:
-		return in.deny("cannot be read: " + first(d.Warnings))
+		return in.Deny("cannot be read: " + message.Fault(d.Warnings))
 	case d.FromMismatch:
-		return in.deny("the payload names another sender than the envelope")
+		return in.Deny("the payload names another sender than the envelope")
 	case in.Envelope.From != string(waggle.Lead):
-		return in.deny("only the lead may send it")
+		return in.Deny("only the lead may send it")
 	}
 	if ok, why := policy.MaySendFile(d.Kind, policy.RoleLeader, policy.RoleWorker); !ok {
-		return in.deny(why)
+		return in.Deny(why)
 	}
 	if p, ok := d.Payload.(waggle.ShutdownRequest); ok {
 		return w.askedToGo(in, waggle.RequestID(p.RequestID))
@@ -44,99 +42,44 @@ func (w *Worker) ReceiveFile(in Incoming, l *Leader, now time.Time) []journal.Dr
 	return w.answeredByFile(in, l, now)
 }
 
-// IsWords reports a control entry that a guest's session is given as words: a
-// task_assignment is text to read there, and no order.
-func (in Incoming) IsWords() bool { return in.Decoded.Kind == waggle.KindTaskAssignment }
-
-func (w *Worker) askedToGo(in Incoming, id waggle.RequestID) []journal.Draft {
+func (w *Worker) askedToGo(in message.Incoming, id waggle.RequestID) []journal.Draft {
 	switch {
 	case w.gone:
-		return in.deny("this member has ended")
+		return in.Deny("this member has ended")
 	case w.leaving:
-		return in.deny("a shutdown is being answered")
+		return in.Deny("a shutdown is being answered")
 	case id == "":
-		return in.deny("a request without an id cannot be answered")
+		return in.Deny("a request without an id cannot be answered")
 	}
 	return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: record.CommandShutdown, Entry: in.Entry, ID: id, Channel: policy.ChannelFile}}}
 }
 
-func (w *Worker) answeredByFile(in Incoming, l *Leader, now time.Time) []journal.Draft {
-	v := fileAnswerOf(in.Decoded.Payload)
-	c := w.byKey[record.Key{Instance: w.Instance, Kind: v.of, ID: v.id}]
+func (w *Worker) answeredByFile(in message.Incoming, l *Leader, now time.Time) []journal.Draft {
+	v := message.AnswerOf(in.Decoded.Payload)
+	c := w.byKey[record.Key{Instance: w.Instance, Kind: v.Of, ID: v.ID}]
 	switch {
 	case c == nil || c.AskedSeq == 0:
-		return in.deny("it answers nothing that was asked")
+		return in.Deny("it answers nothing that was asked")
 	case !c.Open():
-		return in.deny("it answers nothing that is open")
-	case v.call != "" && v.call != c.Ask.ToolUseID:
-		return in.deny("it names another call than the one that was asked")
-	case v.host != "" && v.host != c.Ask.Host && v.host != c.Ask.Hostport() && v.host != net.JoinHostPort(c.Ask.Host, c.Ask.Port):
-		return in.deny("it names another host than the one that was asked for")
+		return in.Deny("it answers nothing that is open")
+	case v.Call != "" && v.Call != c.Ask.ToolUseID:
+		return in.Deny("it names another call than the one that was asked")
+	case v.Host != "" && v.Host != c.Ask.Host && v.Host != c.Ask.Hostport() && v.Host != net.JoinHostPort(c.Ask.Host, c.Ask.Port):
+		return in.Deny("it names another host than the one that was asked for")
 	}
-	a := record.Answered{Key: c.Key, Digest: c.Digest, Decision: record.DecisionDeny, By: policy.RoleLeader, Reason: clip(v.reason), Policy: l.Policy.Policy.Version,
+	a := record.Answered{Key: c.Key, Digest: c.Digest, Decision: record.DecisionDeny, By: policy.RoleLeader, Reason: message.Clip(v.Reason), Policy: l.Policy.Policy.Version,
 		Entry: in.Entry, Channel: policy.ChannelFile}
 	switch {
-	case v.allow && !sameInput(v.input, c.Ask.Input):
+	case v.Allow && !message.SameInput(v.Input, c.Ask.Input):
 		a.Reason = "the answer changes the input, and by file only what was asked is allowed"
-	case v.allow:
+	case v.Allow:
 		until := now.Add(grant).UTC()
 		a.Decision, a.UseBy = record.DecisionAllow, &until
-		if v.more {
+		if v.More {
 			a.Reason = strings.TrimPrefix(a.Reason+"; what it allows beyond this request has no effect by file", "; ")
 		}
 	}
 	return []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: a}}
-}
-
-// fileAnswer is what a response in the mailbox says to a request: no record of the lead stands behind it.
-type fileAnswer struct {
-	of     waggle.Kind // the kind of what it answers
-	id     waggle.RequestID
-	allow  bool
-	reason string
-	call   string          // tool_use_id; "": it names none
-	host   string          // "": it names none
-	input  json.RawMessage // the input to run; empty: the input that was asked
-	more   bool            // it says more than yes or no
-}
-
-func fileAnswerOf(p waggle.Payload) fileAnswer {
-	switch p := p.(type) {
-	case waggle.PermissionResponse:
-		v := fileAnswer{of: waggle.KindPermissionRequest, id: waggle.RequestID(p.RequestID), allow: p.Subtype == waggle.SubtypeSuccess, reason: p.Error,
-			call: p.ToolUseID, more: p.Mode != ""}
-		if v.reason == "" {
-			v.reason = p.Notes
-		}
-		if p.Response != nil {
-			v.input, v.more = p.Response.UpdatedInput, v.more || len(p.Response.PermissionUpdates) > 0
-		}
-		return v
-	case waggle.PlanApprovalResponse:
-		return fileAnswer{of: waggle.KindPlanApprovalRequest, id: waggle.RequestID(p.RequestID), allow: p.Approved, reason: p.Feedback, more: p.PermissionMode != ""}
-	case waggle.SandboxPermissionResponse:
-		return fileAnswer{of: waggle.KindSandboxPermissionRequest, id: waggle.RequestID(p.RequestID), allow: p.Allow, reason: p.Notes, host: p.Host, more: p.Scope != ""}
-	}
-	return fileAnswer{}
-}
-
-// sameInput reports an input that equals the one that was asked: none, an empty object, or the same
-// values. The input that runs is always the one that was asked, byte for byte.
-func sameInput(got json.RawMessage, asked string) bool {
-	got = bytes.TrimSpace(got)
-	if len(got) == 0 || string(got) == "null" || string(got) == "{}" || string(got) == asked {
-		return true
-	}
-	a, aok := values(got)
-	b, bok := values([]byte(asked))
-	return aok && bok && reflect.DeepEqual(a, b)
-}
-
-// values decodes JSON without losing digits of numbers.
-func values(raw []byte) (v any, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	return v, d.Decode(&v) == nil && !d.More()
 }
 
 // composed writes a payload as this worker's envelope, without messageId, which a guest's lead does

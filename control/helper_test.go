@@ -16,6 +16,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"
@@ -165,14 +166,36 @@ func (w *world) must(err error) {
 // do appends what a step of the leader drafts. The fold must accept it.
 func (w *world) do(by journal.Writer, step func() ([]journal.Draft, error)) []journal.Record {
 	w.t.Helper()
-	recs, err := w.j.Append(context.Background(), by, step)
+	recs, err := w.j.Append(context.Background(), by, understood(w.t, step))
 	w.must(err)
 	return recs
 }
 
+// append appends a record that no step drafts.
 func (w *world) append(by journal.Writer, kind string, body any) {
 	w.t.Helper()
-	w.do(by, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil })
+	_, err := w.j.Append(context.Background(), by, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil
+	})
+	w.must(err)
+}
+
+// passedOver are the kinds that a program which does not know them may read past. It must
+// understand all others.
+var passedOver = map[string]bool{record.KindDone: true, record.KindConversation: true, record.KindUsed: true, record.KindSteps: true, record.KindSpent: true, record.KindLimited: true}
+
+// understood is a step whose drafts must be understood, but for the kinds that may be passed over.
+func understood(t tb, step func() ([]journal.Draft, error)) func() ([]journal.Draft, error) {
+	return func() ([]journal.Draft, error) {
+		t.Helper()
+		ds, err := step()
+		for _, d := range ds {
+			if d.Must == passedOver[d.Kind] {
+				t.Errorf("a draft %s: must %v", d.Kind, d.Must)
+			}
+		}
+		return ds, err
+	}
 }
 
 func (w *world) mint() record.Mint {
@@ -232,7 +255,7 @@ func (m *member) do(step func() ([]journal.Draft, error)) []journal.Record {
 func (m *member) try(step func() ([]journal.Draft, error)) ([]journal.Record, error) {
 	m.t.Helper()
 	m.must(m.lj.Refresh(context.Background()))
-	return m.j.Append(context.Background(), m.writer(), step)
+	return m.j.Append(context.Background(), m.writer(), understood(m.t, step))
 }
 
 // flush puts what is on record into mailboxes.
@@ -251,8 +274,8 @@ func (m *member) flush() {
 }
 
 // incoming decodes an entry as the loop does.
-func incoming(name waggle.MemberName, e entry) control.Incoming {
-	return control.Incoming{Entry: e.id, Box: name, Envelope: e.env, Decoded: waggle.Decode(e.env)}
+func incoming(name waggle.MemberName, e entry) message.Incoming {
+	return message.Incoming{Entry: e.id, Box: name, Envelope: e.env, Decoded: waggle.Decode(e.env)}
 }
 
 // receive hands one entry to the member's machine.
@@ -264,6 +287,7 @@ func (m *member) receive(e entry) []journal.Record {
 // poll receives everything that is new.
 func (m *member) poll() {
 	m.t.Helper()
+	m.do(func() ([]journal.Draft, error) { return m.w.TakeAnswers(m.lead), nil })
 	for _, e := range m.box.entries {
 		m.receive(e)
 	}
@@ -451,6 +475,18 @@ const (
 	tool = waggle.KindPermissionRequest
 	plan = waggle.KindPlanApprovalRequest
 	host = waggle.KindSandboxPermissionRequest
+
+	words = record.KindQuestion
+)
+
+// asking asks for words, and answering answers it.
+var (
+	asking = record.Ask{N: record.SumQuestion, Input: record.QuestionInput([]record.Question{
+		{Header: "DB", Text: "Which database?", Options: []record.Option{{Label: "Postgres", Description: "as now"}, {Label: "SQLite"}}},
+		{Text: "Which of these?", Multiple: true, Options: []record.Option{{Label: "a"}, {Label: "b"}, {Label: "c"}}},
+		{Text: "What name?"}})}
+	answering = []record.Reply{{Question: "Which database?", Answer: "SQLite", Chosen: []int{2}}, {Question: "Which of these?", Answer: "a, c", Chosen: []int{1, 3}},
+		{Question: "What name?", Answer: "bee & co"}}
 )
 
 // request finds a question in the leader's fold.

@@ -3,6 +3,7 @@ package control_test
 import (
 	"strings"
 	"testing"
+
 	"waggle"
 	"waggle/internal/protocoltest"
 	"waggle/record"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -24,7 +25,7 @@ func (l *Leader) LeadAgent() (*Member, bool) {
 // that were not delivered yet, and the orders that this journal has for it. All other entries are
 // for the leader's process: the members' requests and reports, and entries without a matching
 // record.
-func (l *Leader) ForAgent(in Incoming) bool {
+func (l *Leader) ForAgent(in message.Incoming) bool {
 	if in.IsControl() {
 		return slices.ContainsFunc(l.Members, func(m *Member) bool { return m.Leads() && l.ordered(m.Instance, in) })
 	}
@@ -34,7 +35,7 @@ func (l *Leader) ForAgent(in Incoming) bool {
 
 // Addressed reports an entry of the lead's mailbox that is for this start of the lead's
 // agent: ForAgent, and an order only if it is for this instance.
-func (w *Worker) Addressed(in Incoming, l *Leader) bool {
+func (w *Worker) Addressed(in message.Incoming, l *Leader) bool {
 	if in.IsControl() {
 		return l.ordered(w.Instance, in)
 	}
@@ -42,25 +43,13 @@ func (w *Worker) Addressed(in Incoming, l *Leader) bool {
 }
 
 // ordered reports whether a control entry is an order of this journal to an instance.
-func (l *Leader) ordered(i record.Instance, in Incoming) bool {
+func (l *Leader) ordered(i record.Instance, in message.Incoming) bool {
 	return in.Envelope.From == string(waggle.Lead) && len(l.Vouches(i, in.Decoded.Kind, in.SHA256())) > 0
 }
 
 // policyOf is the policy that holds for one member.
 func (l *Leader) policyOf(i record.Instance) record.PolicySet {
-	return policyFor(l.Policy, l.byInst[i])
-}
-
-// policyFor is the policy for one member: the team's, or, for the agent behind the lead, the policy of the
-// lead itself (PolicySet.Lead). The team's deny rules hold for it too. The member may be nil.
-func policyFor(p record.PolicySet, m *Member) record.PolicySet {
-	if p.Lead == nil || m == nil || !m.Leads() {
-		return p
-	}
-	own := *p.Lead
-	own.Version, own.Deny = p.Policy.Version, slices.Concat(own.Deny, p.Policy.Deny)
-	p.Policy = own
-	return p
+	return l.byInst[i].policyOf(l.Policy)
 }
 
 // byOperator reports a question that only the operator may answer where the policy says
@@ -73,4 +62,13 @@ func (l *Leader) byOperator(req *Request, d policy.Decider) bool {
 // SpokeTo reports whether words were sent to a member after a time.
 func (w *Worker) SpokeTo(name waggle.MemberName, after time.Time) bool {
 	return w.spoke[name].After(after)
+}
+
+// policyOf is the policy for a member under one of the team: the lead's own for the agent behind the
+// lead. The member may be nil.
+func (m *Member) policyOf(p record.PolicySet) record.PolicySet {
+	if m == nil || !m.Leads() {
+		return p
+	}
+	return p.OfLead()
 }

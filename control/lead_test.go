@@ -48,6 +48,11 @@ func TestNewsOfEnds(t *testing.T) {
 		{"left", []journal.Draft{{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: "ada", How: record.LeftStopped}}}, []string{"ada left stopped"}},
 		{"the lead", []journal.Draft{{Kind: record.KindDied, Must: true, Body: record.Died{Instance: "b055", Epoch: 1}},
 			{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: "b055", How: record.LeftDied}}}, nil},
+		{"died, to be started", []journal.Draft{{Kind: record.KindDied, Must: true, Body: record.Died{Instance: "ada", Epoch: 1, Again: &start}}},
+			[]string{"ada failed it died, and is started again"}},
+		{"died, and nobody saw it", []journal.Draft{{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: "ada", How: record.LeftDied}}}, []string{"ada failed it died"}},
+		{"died, and let go otherwise", []journal.Draft{{Kind: record.KindDied, Must: true, Body: record.Died{Instance: "ada", Epoch: 1}},
+			{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: "ada", How: record.LeftStopped}}}, []string{"ada failed it died"}},
 	} {
 		var got []string
 		for _, n := range leadFold(t, record.PolicySet{}, c.then...).NewsAfter(0) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/budget"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -26,22 +27,22 @@ type Leader struct {
 	Policy     record.PolicySet // the newest
 	Requests   []*Request
 	Members    []*Member // in order of joining, the departed included
-	Unverified []UnverifiedAt
+	Unverified []record.UnverifiedAt
 	Continued  journal.Seq            // the newest record that continued this journal after a break; 0: it was never broken
-	Divergence *DivergedAt            // nil when the journals agree
+	Divergence *record.DivergedAt     // nil when the journals agree
 	Noticed    *record.Noticed        // the last; nil before the first
 	Led        *record.LeadingProcess // the last that said so; nil before the first
 	Closing    *record.Ending         // the operator wants the team to end, and no leader has begun since
 	Detached   bool                   // the operator wants Led to go on without a terminal
 	Ended      *record.Ended
-	Ignored    []IgnoredAt // records that had no effect
+	Ignored    []record.IgnoredAt // records that had no effect
 
 	version  uint64 // the newest of a policy or a mode
 	byInst   map[record.Instance]*Member
 	current  map[waggle.MemberName]*Member
 	byKey    map[record.Key]*Request
 	pending  []*Request
-	handles  Handles
+	handles  record.Handles
 	entries  map[string]bool
 	heard    map[peerSeq]bool // records of members' journals whose message was seen
 	excused  map[peerSeq]bool // divergences that the operator has looked at
@@ -55,7 +56,8 @@ type Leader struct {
 	stirred  bool              // something was given out since all were idle
 	failed   error             // what Apply returned
 	brief    bool              // keeps only what is open
-	notifier *notifier
+	budgets  budget.Account
+	notifier *machine.Notifier
 }
 
 // peerSeq names a record: one that a member's journal holds, or one that it
@@ -70,27 +72,6 @@ type addressed struct {
 	to   record.Instance
 	kind waggle.Kind
 	sha  string
-}
-
-// UnverifiedAt is an audit record and when it was made.
-type UnverifiedAt struct {
-	record.Unverified
-	Seq  journal.Seq
-	Time time.Time
-}
-
-// DivergedAt is an open divergence.
-type DivergedAt struct {
-	record.Diverged
-	Seq journal.Seq
-}
-
-// IgnoredAt is a record without effect: its writer had no right to it, or its request
-// was decided already.
-type IgnoredAt struct {
-	Seq  journal.Seq
-	Kind string
-	Why  string
 }
 
 // Member is the leader's record of one membership.
@@ -171,7 +152,7 @@ type Order struct {
 	Seq       journal.Seq
 	At        time.Time
 	Instance  record.Instance
-	Mail      *record.Mail
+	Mail      *record.Mail // nil: the answer to a question, which its worker reads here
 	Decided   *record.Decided
 	Commanded *record.Commanded
 	Words     *record.Words
@@ -185,11 +166,19 @@ type Order struct {
 	EndAt     time.Time
 }
 
+// What names what an order is, as people are told.
+func (o *Order) What() string {
+	if o.Mail == nil {
+		return "answer to a question"
+	}
+	return string(o.Mail.Kind)
+}
+
 // NewLeader returns an empty fold.
 func NewLeader(o machine.Observer) *Leader {
 	return &Leader{byInst: map[record.Instance]*Member{}, current: map[waggle.MemberName]*Member{}, byKey: map[record.Key]*Request{},
 		entries: map[string]bool{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{}, tasks: map[string]*Order{},
-		vouched: map[addressed][]*Order{}, words: map[string]*Order{}, notifier: &notifier{observe: o}}
+		vouched: map[addressed][]*Order{}, words: map[string]*Order{}, notifier: &machine.Notifier{Observe: o}}
 }
 
 // Member finds the present member of a name.
@@ -238,7 +227,7 @@ func (l *Leader) Owns(entry string) bool { return l.entries[entry] }
 func (l *Leader) Outbox() []*Order {
 	var os []*Order
 	for _, o := range l.open {
-		if !o.Sent {
+		if !o.Sent && o.Mail != nil {
 			os = append(os, o)
 		}
 	}
@@ -270,6 +259,14 @@ func (l *Leader) Assignments() []*Order {
 // inert. Several: the same text was ordered as often, as a mode may be.
 func (l *Leader) Vouches(to record.Instance, kind waggle.Kind, sha string) []*Order {
 	return l.vouched[addressed{to, kind, sha}]
+}
+
+// Unheard reports whether a member has reported something to the lead that is not on record as
+// seen. peer is its journal.
+func (l *Leader) Unheard(peer *Worker) bool {
+	return slices.ContainsFunc(peer.Outbox, func(o Sending) bool {
+		return o.Mail.To == waggle.Lead && o.Mail.Kind != waggle.KindText && !record.IsRequest(o.Mail.Kind) && !l.heard[peerSeq{peer.Instance, uint64(o.Seq)}]
+	})
 }
 
 // Version is the newest version of a policy or of a member's mode: one sequence.

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"waggle"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -27,6 +27,8 @@ type Answer struct {
 	Reason  string
 	// UpdatedInput, when set, is what runs instead; it must be a JSON object.
 	UpdatedInput string
+	// Answers are those to a question, one for each, with Allow.
+	Answers []record.Reply
 
 	judged record.Judged // of the rules
 }
@@ -58,13 +60,21 @@ func (l *Leader) Decide(v Answer, w journal.Writer, mint record.Mint) (Outcome, 
 	}
 	if req.Expires != nil && !mint.Now.Before(*req.Expires) && (v.By != policy.RoleSystem || v.Allow) {
 		out.Refusal = &ExpiredError{Request: req}
-		v = Answer{Key: v.Key, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaExpiry, Reason: expiredText}
+		v = Answer{Key: v.Key, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaExpiry, Reason: expiredReason(req)}
 	}
 	if v.By == policy.RoleRules && !l.byRules(req, &v, mint.Now) {
 		out.Refusal = &RefusedError{Why: "the rules say nothing of it any more"}
 		return out, nil
 	}
 	if ok, why := l.mayDecide(req, v.By, v.Allow, w); !ok {
+		out.Refusal = &RefusedError{Why: why}
+		return out, nil
+	}
+	if why := unasked(req, v); why != "" {
+		out.Refusal = &RefusedError{Why: why}
+		return out, nil
+	}
+	if why := l.overspends(req, v); why != "" {
 		out.Refusal = &RefusedError{Why: why}
 		return out, nil
 	}
@@ -94,6 +104,21 @@ func (l *Leader) Decide(v Answer, w journal.Writer, mint record.Mint) (Outcome, 
 	}
 	out.Changed = out.Refusal == nil
 	return out, nil
+}
+
+// unasked returns why an answer is not of the form that the request takes: a question takes words, and
+// nothing else does.
+func unasked(req *Request, v Answer) string {
+	switch words := req.Kind == record.KindQuestion; {
+	case !words && len(v.Answers) > 0:
+		return fmt.Sprintf("request %s asks for permission, not for words", req.ID)
+	case !words || !v.Allow:
+		return ""
+	}
+	if err := record.CheckReplies(req.Ask.Input, v.Answers); err != nil {
+		return fmt.Sprintf("request %s asks for words: %v", req.ID, err)
+	}
+	return ""
 }
 
 // twins are the other requests of a member about the same host: one answer decides all of them,
@@ -162,7 +187,10 @@ func (l *Leader) mayEscalate(req *Request, by policy.Role, w journal.Writer) str
 // passed on.
 func (l *Leader) deciderOf(req *Request) policy.Decider {
 	d := l.Policy.DeciderOf(req.Gate())
-	if req.Escalated != nil || l.byOperator(req, d) || l.byFile(req) && d != policy.DecideTwo {
+	if req.Kind == record.KindQuestion && d != policy.DecideLeader { // no rule and no vote answers in words
+		return policy.DecideOperator
+	}
+	if req.Escalated != nil || l.asksBudget(req) || l.byOperator(req, d) || l.byFile(req) && d != policy.DecideTwo {
 		return policy.DecideOperator
 	}
 	return d
@@ -184,7 +212,7 @@ func (l *Leader) over(req *Request, v Answer) (bool, error) {
 	switch d := req.Decided; {
 	case len(v.Digest) < 16 || len(v.Digest) > len(req.Digest) || req.Digest[:len(v.Digest)] != v.Digest:
 		return true, &DigestError{ID: v.ID, Want: v.Digest, Have: req.Digest}
-	case d != nil && (d.Decision == record.DecisionAllow) == v.Allow && d.UpdatedInput == v.UpdatedInput:
+	case d != nil && (d.Decision != record.DecisionDeny) == v.Allow && d.UpdatedInput == v.UpdatedInput && record.SameReplies(d.Answers, v.Answers):
 		return true, nil
 	case d != nil:
 		return true, &DecidedError{Request: req}
@@ -276,53 +304,35 @@ const (
 
 const expiredText = "nobody answered before the deadline; ask again if it is still needed"
 
+// expiredReason is what the asker of an expired request is told.
+func expiredReason(r *Request) string {
+	if r.Kind == record.KindQuestion {
+		return record.NoAnswer
+	}
+	return expiredText
+}
+
 func (l *Leader) decision(req *Request, v Answer, mint record.Mint) (record.Decided, error) {
 	m := l.byInst[req.Instance]
 	d := record.Decided{Key: req.Key, Digest: req.Digest, Decision: record.DecisionDeny, By: v.By, Channel: v.Channel, Via: v.Via,
 		Policy: l.Policy.Policy.Version, Rule: v.Rule, Reason: v.Reason, Trust: m.Trust, Judged: v.judged}
 	if v.Allow {
-		d.Decision = record.DecisionAllow
+		d.Decision, d.Answers = record.Positive(req.Kind), v.Answers
 		t := mint.Now.Add(grant).UTC()
 		d.UseBy = &t
 	}
 	if v.UpdatedInput != "" {
 		d.UpdatedInput, d.UpdatedDigest = v.UpdatedInput, record.DigestOf(l.UID, req.Key, req.Ask.With(v.UpdatedInput))
 	}
-	mail, err := record.Compose(waggle.Lead, "", m.Name, answerTo(req, v, mint.Now), mint)
+	if req.Kind == record.KindQuestion {
+		return d, nil
+	}
+	mail, err := record.Compose(waggle.Lead, "", m.Name, message.Response(req.Key, req.Ask, v.Allow, v.Reason, v.UpdatedInput, mint.Now), mint)
 	if err != nil {
 		return record.Decided{}, err
 	}
 	d.Mail = mail
 	return d, nil
-}
-
-// answerTo is the wire form of an answer.
-func answerTo(req *Request, v Answer, now time.Time) waggle.Payload {
-	id, ts := string(req.ID), waggle.FormatTime(now)
-	reason := v.Reason
-	switch req.Kind {
-	case waggle.KindPlanApprovalRequest:
-		p := waggle.PlanApprovalResponse{RequestID: id, Approved: v.Allow, Feedback: reason, Timestamp: ts}
-		if v.Allow {
-			p.PermissionMode = string(policy.ModeDefault)
-		}
-		return p
-	case waggle.KindSandboxPermissionRequest:
-		return waggle.SandboxPermissionResponse{RequestID: id, Host: cmp.Or(req.Ask.Spelled, req.Ask.Hostport()), Allow: v.Allow, Timestamp: ts}
-	}
-	p := waggle.PermissionResponse{RequestID: id, ToolUseID: req.Ask.ToolUseID, Subtype: waggle.SubtypeError, Error: reason}
-	if v.Allow {
-		input := v.UpdatedInput
-		if input == "" {
-			input = req.Ask.Input
-		}
-		return waggle.PermissionResponse{RequestID: id, ToolUseID: req.Ask.ToolUseID, Subtype: waggle.SubtypeSuccess,
-			Response: &waggle.PermissionGranted{UpdatedInput: json.RawMessage(input)}}
-	}
-	if p.Error == "" {
-		p.Error = "Permission denied"
-	}
-	return p
 }
 
 // Due lists the decisions that need no person: deadlines that passed, questions of an
@@ -334,12 +344,15 @@ func (l *Leader) Due(now time.Time) []Answer {
 		decider := l.deciderOf(r)
 		switch {
 		case r.Expires != nil && !now.Before(*r.Expires):
-			v.Via, v.Reason = ViaExpiry, expiredText
+			v.Via, v.Reason = ViaExpiry, expiredReason(r)
 		case decider == policy.DecideAuto && r.Gate() == policy.GatePlan:
 			v.Via, v.Allow, v.Rule = ViaAuto, true, "decide plan: auto"
 		case (decider == policy.DecideRules || l.byFile(r)) && l.byRules(r, &v, now):
 		case l.Policy.Unattended:
 			v.Via, v.Reason = ViaHeadless, "no rule allows it and nobody attends this run"
+			if r.Kind == record.KindQuestion {
+				v.Reason = record.NoAnswer + ": nobody attends this run"
+			}
 		default:
 			continue
 		}
@@ -362,11 +375,18 @@ func (l *Leader) byRules(r *Request, v *Answer, now time.Time) bool {
 	return true
 }
 
+func endingReason(r *Request) string {
+	if r.Kind == record.KindQuestion {
+		return record.NoAnswer + ": the team is being ended"
+	}
+	return "the team is being ended"
+}
+
 // Ending lists the denials that are due for open questions when a team ends.
 func (l *Leader) Ending() []Answer {
 	var vs []Answer
 	for _, r := range l.pending {
-		vs = append(vs, Answer{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaEnding, Reason: "the team is being ended"})
+		vs = append(vs, Answer{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaEnding, Reason: endingReason(r)})
 	}
 	return vs
 }

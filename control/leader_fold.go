@@ -82,6 +82,8 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	record.KindAcknowledged: leaderRecord((*Leader).acknowledgedRec),
 	record.KindDone:         leaderRecord((*Leader).doneRec),
 	record.KindEnded:        leaderRecord((*Leader).endedRec),
+	record.KindBudget:       leaderRecord((*Leader).budgetRec),
+	record.KindSpent:        leaderRecord((*Leader).spentRec),
 }
 
 // did checks the move from the state before against the table and reports it.
@@ -98,7 +100,7 @@ func (l *Leader) did(m *Member, from machine.State, on machine.Event, r journal.
 }
 
 func (l *Leader) observed(of string, member waggle.MemberName, i record.Instance, t machine.Transition, r journal.Record, request string) {
-	l.notifier.notify(machine.Observation{Team: l.Team, Machine: of, Member: string(member), Instance: i, Row: t.Row, From: t.From, On: t.On, To: t.To,
+	l.notifier.Notify(machine.Observation{Team: l.Team, Machine: of, Member: string(member), Instance: i, Row: t.Row, From: t.From, On: t.On, To: t.To,
 		Request: request, Seq: uint64(r.Seq), Time: r.Time})
 }
 
@@ -135,7 +137,7 @@ func (l *Leader) State() machine.State {
 }
 
 func (l *Leader) ignore(r journal.Record, why string) error {
-	l.Ignored = append(l.Ignored, IgnoredAt{r.Seq, r.Kind, why})
+	l.Ignored = append(l.Ignored, record.IgnoredAt{Seq: r.Seq, Kind: r.Kind, Why: why})
 	return nil
 }
 
@@ -345,8 +347,10 @@ func (l *Leader) misdecided(r journal.Record, b record.Decided) string {
 		return "the request is " + string(req.State)
 	case req.Digest != b.Digest:
 		return "it decides another request of this id"
-	case b.Decision != record.DecisionAllow && b.Decision != record.DecisionDeny:
-		return "it is neither allow nor deny"
+	case !record.Decides(b.Kind, b.Decision):
+		return "it is no decision of that kind"
+	case !record.Replied(req.Ask, b.Decision, b.Answers):
+		return "its answers are not those of the questions"
 	case !record.Updates(l.UID, b.Key, req.Ask, b.Decision, b.UpdatedInput, b.UpdatedDigest):
 		return "the changed input does not have its digest"
 	case l.Divergence != nil:
@@ -354,7 +358,7 @@ func (l *Leader) misdecided(r journal.Record, b record.Decided) string {
 	case b.Policy != l.Policy.Policy.Version:
 		return fmt.Sprintf("it was made under policy version %d", b.Policy)
 	}
-	if ok, why := l.mayDecide(req, b.By, b.Decision == record.DecisionAllow, r.Writer); !ok {
+	if ok, why := l.mayDecide(req, b.By, b.Decision != record.DecisionDeny, r.Writer); !ok {
 		return why
 	}
 	return ""
@@ -366,13 +370,14 @@ func (l *Leader) decidedRec(r journal.Record, b record.Decided) error {
 	}
 	req, m := l.byKey[b.Key], l.byInst[b.Instance]
 	switch {
-	case b.Mail == nil || b.Mail.To != m.Name || b.Mail.Kind != record.AnswerKind(b.Kind):
+	case !b.MailFits(m.Name):
 		return l.ignore(r, "it holds no answer to send")
 	case l.needsTwo(req, b.Decision == record.DecisionAllow) && req.second(b) == nil:
 		return l.ignore(r, "it takes two, and nobody else has allowed it")
 	}
 	from := m.State()
 	req.Decided, req.At = &b, r.Time
+	l.raised(req, b)
 	l.settled(req, m)
 	req.Order = l.order(&Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Decided: &b})
 	if err := l.advance(req, machine.EvDecided, machine.RequestDecided, r); err != nil {
@@ -431,6 +436,9 @@ func (req *Request) second(b record.Decided) *record.Decided {
 func (l *Leader) order(o *Order) *Order {
 	l.orders[o.Seq] = o
 	l.open = append(l.open, o)
+	if o.Mail == nil {
+		return o
+	}
 	k := addressed{o.Instance, o.Mail.Kind, o.Mail.SHA256}
 	l.vouched[k] = append(l.vouched[k], o)
 	return o
@@ -586,7 +594,7 @@ func (l *Leader) unverifiedRec(r journal.Record, b record.Unverified) error {
 		return l.ignore(r, "the entry was seen before")
 	}
 	l.entries[b.Entry] = true
-	l.Unverified = append(l.Unverified, UnverifiedAt{b, r.Seq, r.Time})
+	l.Unverified = append(l.Unverified, record.UnverifiedAt{Unverified: b, Seq: r.Seq, Time: r.Time})
 	return nil
 }
 
@@ -599,7 +607,7 @@ func (l *Leader) divergedRec(r journal.Record, b record.Diverged) error {
 	if l.Divergence != nil {
 		return l.ignore(r, "the journals disagree already")
 	}
-	l.Divergence = &DivergedAt{b, r.Seq}
+	l.Divergence = &record.DivergedAt{Diverged: b, Seq: r.Seq}
 	return nil
 }
 

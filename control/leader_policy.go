@@ -1,12 +1,13 @@
 package control
 
 import (
-	"slices"
+	"cmp"
 	"time"
 
 	"waggle"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -68,14 +69,14 @@ func (l *Leader) SetPolicy(p record.PolicySet, w journal.Writer, mint record.Min
 // some readers would apply what such a frame says.
 func (l *Leader) newsOf(m *Member, next record.PolicySet, now time.Time) []waggle.Payload {
 	var news []waggle.Payload
-	old, next := policyFor(l.Policy, m), policyFor(next, m)
-	if mode := modeOf(next, m); mode != modeOf(old, m) {
+	old, next := m.policyOf(l.Policy), m.policyOf(next)
+	if mode := m.modeUnder(next); mode != m.modeUnder(old) {
 		news = append(news, waggle.ModeSetRequest{Mode: string(mode), From: string(waggle.Lead)})
 	}
 	before, after := old.For(m.Instance, now), next.For(m.Instance, now)
 	for _, u := range []waggle.PermissionUpdate{
-		{Behavior: "deny", Rules: added(before.Deny, after.Deny)},
-		{Behavior: "allow", Rules: added(before.Allow, after.Allow)},
+		{Behavior: "deny", Rules: message.Added(before.Deny, after.Deny)},
+		{Behavior: "allow", Rules: message.Added(before.Allow, after.Allow)},
 	} {
 		if len(u.Rules) > 0 {
 			news = append(news, waggle.TeamPermissionUpdate{ToolName: u.Rules[0].ToolName, PermissionUpdate: u})
@@ -87,13 +88,7 @@ func (l *Leader) newsOf(m *Member, next record.PolicySet, now time.Time) []waggl
 	return news
 }
 
-// added lists the rules of now that before does not have, as the wire has them.
-func added(before, now []policy.Rule) []waggle.PermissionRule {
-	var rs []waggle.PermissionRule
-	for _, r := range now {
-		if !slices.Contains(before, r) {
-			rs = append(rs, waggle.PermissionRule{ToolName: r.Tool, RuleContent: r.Pattern})
-		}
-	}
-	return rs
+// modeUnder is the member's mode under a policy, by its name on the wire.
+func (m *Member) modeUnder(p record.PolicySet) policy.Mode {
+	return cmp.Or(p.ModeOf(m.Mode, m.ModeBy, m.modeVersion), policy.ModeDefault)
 }

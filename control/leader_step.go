@@ -2,12 +2,14 @@ package control
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"waggle"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -19,31 +21,28 @@ import (
 //
 // A request that is asked again opens no second one: its answer, if there is one, is sent again
 // (L5).
-func (l *Leader) See(in Incoming, peer *Worker) []journal.Draft {
+func (l *Leader) See(in message.Incoming, peer *Worker) []journal.Draft {
 	if l.Owns(in.Entry) || !in.IsControl() {
 		return nil
 	}
 	d := in.Decoded
 	switch {
 	case d.Kind == waggle.KindInvalid:
-		return in.deny("cannot be read: " + first(d.Warnings))
+		return in.Deny("cannot be read: " + message.Fault(d.Warnings))
 	case d.FromMismatch:
-		return in.deny("the payload names another sender than the envelope")
+		return in.Deny("the payload names another sender than the envelope")
 	}
-	m := l.current[waggle.MemberName(in.Envelope.From)]
-	if m == nil || peer == nil || peer.Instance != m.Instance {
-		return in.deny("no member of that name has a journal here")
+	m := l.sender(in, peer)
+	if m == nil {
+		return in.Deny("no member of that name has a journal here")
 	}
 	if ok, why := policy.MaySend(d.Kind, policy.RoleWorker, policy.RoleLeader, policy.ChannelJournal); !ok {
-		return in.deny(why)
+		return in.Deny(why)
 	}
-	id, _ := waggle.RequestIDOf(d.Payload)
-	if p, ok := d.Payload.(waggle.TaskProgress); ok {
-		id = waggle.RequestID(p.RequestID)
-	}
+	id := in.ID()
 	records := peer.Vouches(d.Kind, id, in.SHA256())
 	if len(records) == 0 {
-		return in.deny("the sender's journal does not have it")
+		return in.Deny("the sender's journal does not have it")
 	}
 	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, ID: id, Ref: uint64(records[0].Seq)}
 	if call := records[0].Call; call != nil {
@@ -55,20 +54,64 @@ func (l *Leader) See(in Incoming, peer *Worker) []journal.Draft {
 			return []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
 		}
 	}
-	return in.deny("a copy of a message that was seen before")
+	return in.Deny("a copy of a message that was seen before")
+}
+
+// sender is the member that an entry is from: the one with its name, or the one that had that name
+// before, whose last words may be read after the next one has joined. nil: its journal is not peer.
+func (l *Leader) sender(in message.Incoming, peer *Worker) *Member {
+	if peer == nil {
+		return nil
+	}
+	m := l.byInst[peer.Instance]
+	if m == nil || m.Name != waggle.MemberName(in.Envelope.From) || m != l.current[m.Name] && m.Left == nil {
+		return nil
+	}
+	return m
+}
+
+// Before is the member that had a name before the one that has it now.
+func (l *Leader) Before(name waggle.MemberName) (*Member, bool) {
+	for _, m := range slices.Backward(l.Members) {
+		if m.Name == name && m != l.current[name] {
+			return m, true
+		}
+	}
+	return nil, false
+}
+
+// Sent reports whether this journal holds an entry.
+func (w *Worker) Sent(in message.Incoming) bool {
+	return len(w.Vouches(in.Decoded.Kind, in.ID(), in.SHA256())) > 0
 }
 
 // question is the part of See for requests. The request of a member that has ended is recorded and
 // closed (L8).
-func (l *Leader) question(in Incoming, m *Member, peer *Worker, call *Call, s record.Seen) []journal.Draft {
-	k := call.Key
-	if record.DigestOf(l.UID, k, call.Ask) != call.Digest {
-		return in.deny("the request's digest is not that of what it asks")
+func (l *Leader) question(in message.Incoming, m *Member, peer *Worker, call *Call, s record.Seen) []journal.Draft {
+	if why := l.contests(call); why != "" {
+		return in.Deny(why)
 	}
-	known := l.byKey[k]
-	if known != nil && known.Digest != call.Digest {
-		return in.deny("another request already owns this id")
+	ds := l.opening(m, call, s)
+	if l.byKey[call.Key] != nil {
+		return ds
 	}
+	return append(ds, l.withdrawn(peer)...)
+}
+
+// contests returns why a request in a member's journal is not the one that it names, "" when it is.
+func (l *Leader) contests(call *Call) string {
+	if record.DigestOf(l.UID, call.Key, call.Ask) != call.Digest {
+		return "the request's digest is not that of what it asks"
+	}
+	if known := l.byKey[call.Key]; known != nil && known.Digest != call.Digest {
+		return "another request already owns this id"
+	}
+	return ""
+}
+
+// opening drafts the seen record of a request, and closes it when nobody waits for its answer.
+func (l *Leader) opening(m *Member, call *Call, s record.Seen) []journal.Draft {
+	known := l.byKey[call.Key]
 	s.Digest, s.Task = call.Digest, call.Task
 	if known == nil {
 		s.Ask = &call.Ask
@@ -80,13 +123,12 @@ func (l *Leader) question(in Incoming, m *Member, peer *Worker, call *Call, s re
 	ds := []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
 	switch {
 	case known != nil:
-		return ds
 	case m.State() == machine.Terminated:
-		ds = append(ds, closing(k, "abandoned: its member has ended"))
+		ds = append(ds, closing(call.Key, "abandoned: its member has ended"))
 	case call.Answer != nil && call.Answer.Leader == 0 && !call.Open():
-		ds = append(ds, closing(k, call.given()))
+		ds = append(ds, closing(call.Key, call.given()))
 	}
-	return append(ds, l.withdrawn(peer)...)
+	return ds
 }
 
 func closing(k record.Key, evidence string) journal.Draft {
@@ -150,17 +192,43 @@ func (l *Leader) Let(m *Member, how, detail string) []journal.Draft {
 	return append(ds, journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: m.Instance, How: how, Detail: detail}})
 }
 
-// Settle compares a member's journal with what was ordered: effects that it
-// shows close their order, a question that it took back is closed, and an answer
-// or a command that it took and that is not here is a divergence.
-func (l *Leader) Settle(peer *Worker) []journal.Draft {
+// asked opens the questions in a member's journal that are not here: no message brings them.
+func (l *Leader) asked(peer *Worker) []journal.Draft {
+	m, ok := l.byInst[peer.Instance]
+	if !ok || m.Left != nil {
+		return nil
+	}
 	var ds []journal.Draft
+	for _, c := range peer.Calls {
+		if c.Kind != record.KindQuestion || c.AskedSeq == 0 || l.byKey[c.Key] != nil || l.entries[askedEntry(c)] {
+			continue
+		}
+		s := record.Seen{Entry: askedEntry(c), Instance: m.Instance, Kind: c.Kind, ID: c.ID, Ref: uint64(c.AskedSeq)}
+		if l.contests(c) == "" {
+			ds = append(ds, l.opening(m, c, s)...)
+		}
+	}
+	return ds
+}
+
+// askedEntry stands for the entry of a mailbox in the seen record of a question.
+func askedEntry(c *Call) string {
+	return fmt.Sprintf("journal:%s#%d", c.Instance, c.AskedSeq)
+}
+
+// Settle compares a member's journal with what was ordered: questions that are not here are opened,
+// effects that it shows close their order, a request that it took back is closed, what its agent
+// has used is counted where there is a budget, and an answer or a command that it took and that is
+// not here is a divergence.
+func (l *Leader) Settle(peer *Worker) []journal.Draft {
+	ds := l.asked(peer)
 	for _, o := range l.Unclosed(peer.Instance) {
 		if why := effect(o, peer); why != "" {
 			ds = append(ds, journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(o.Seq), Evidence: why}})
 		}
 	}
 	ds = append(ds, l.withdrawn(peer)...)
+	ds = append(ds, l.count(peer)...)
 	if l.Divergence != nil {
 		return ds
 	}
@@ -206,7 +274,7 @@ func (l *Leader) diverges(peer *Worker) (seq uint64, why string) {
 		}
 		o := l.orders[journal.Seq(c.Answer.Leader)]
 		if o == nil || o.Decided == nil || o.Decided.Key != c.Key || o.Decided.Decision != c.Answer.Decision ||
-			o.Decided.UpdatedDigest != c.Answer.UpdatedDigest {
+			o.Decided.UpdatedDigest != c.Answer.UpdatedDigest || !record.SameReplies(o.Decided.Answers, c.Answer.Answers) {
 			return c.Answer.Leader, fmt.Sprintf("%s took an answer to %s from seq %d, which is not here", peer.Name, c.ID, c.Answer.Leader)
 		}
 	}

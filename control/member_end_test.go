@@ -63,8 +63,8 @@ func TestLapse(t *testing.T) {
 	}
 }
 
-// TestUnderway: what is in the mailbox of a member that speaks by file is its own: orders
-// to its instance, and words to its name from before it joined.
+// TestUnderway: Underway lists the sent orders in the mailbox of a member that speaks by file:
+// orders to its instance, and words to its name from before it joined.
 func TestUnderway(t *testing.T) {
 	w := newWorld(t, record.PolicySet{}, nil)
 	file := func(name waggle.MemberName) *control.Member {

@@ -20,7 +20,7 @@ func (w *Worker) Replay(kind waggle.Kind, a record.Ask, past map[record.Key]bool
 	if w.turn == nil {
 		return nil
 	}
-	a.N = record.SumN
+	a.N = record.SumOf(kind)
 	want := map[int]question{}
 	for _, c := range w.Calls {
 		if c.turn != w.turn || c.Epoch >= w.Epoch || past[c.Key] || c.Kind != kind || !c.settled() {
@@ -38,7 +38,7 @@ func (w *Worker) Replay(kind waggle.Kind, a record.Ask, past map[record.Key]bool
 }
 
 // settled reports whether the session that asked had what it needs: a call that
-// was started, a denial from the leader, or a host that was opened. A plan that
+// was started, a denial from the leader, a host that was opened, or an answer that was taken. A plan that
 // was approved is not among them: asking for it again finds it.
 func (c *Call) settled() bool {
 	switch {
@@ -49,5 +49,5 @@ func (c *Call) settled() bool {
 	case c.Answer.Decision == record.DecisionDeny:
 		return true
 	}
-	return c.Kind == waggle.KindSandboxPermissionRequest && c.used
+	return c.used && (c.Kind == waggle.KindSandboxPermissionRequest || c.Kind == record.KindQuestion)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"waggle/internal/snapshot"
+	"waggle/machine"
 )
 
 // TestSnapshotListsEveryField: each type that a fold holds has one function in the snapshot codec,
@@ -26,7 +27,7 @@ func TestSnapshotListsEveryField(t *testing.T) {
 	seen := map[reflect.Type]bool{snapshot.TimeType: true}
 	var walk func(reflect.Type)
 	walk = func(typ reflect.Type) {
-		if seen[typ] || typ == reflect.TypeFor[notifier]() {
+		if seen[typ] || typ == reflect.TypeFor[machine.Notifier]() {
 			return
 		}
 		seen[typ] = true

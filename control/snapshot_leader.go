@@ -2,6 +2,7 @@ package control
 
 import (
 	"waggle"
+	"waggle/internal/budget"
 	"waggle/internal/snapshot"
 	"waggle/journal"
 	"waggle/record"
@@ -18,21 +19,21 @@ func leaderFields(c *snapshot.Codec, x *Leader) {
 	snapshot.PolicySet(c, &x.Policy)
 	snapshot.List(c, &x.Requests, snapshot.To(requestFields))
 	snapshot.List(c, &x.Members, snapshot.To(memberFields))
-	snapshot.List(c, &x.Unverified, unverifiedAtFields)
+	snapshot.List(c, &x.Unverified, snapshot.UnverifiedAt)
 	snapshot.Unsigned(c, &x.Continued)
-	snapshot.Shared(c, &x.Divergence, divergedAtFields)
+	snapshot.Shared(c, &x.Divergence, snapshot.DivergedAt)
 	snapshot.Shared(c, &x.Noticed, snapshot.Noticed)
 	snapshot.Shared(c, &x.Led, snapshot.LeadingProcess)
 	snapshot.Shared(c, &x.Closing, snapshot.Ending)
 	c.Flag(&x.Detached)
 	snapshot.Shared(c, &x.Ended, snapshot.Ended)
-	snapshot.List(c, &x.Ignored, ignoredAtFields)
+	snapshot.List(c, &x.Ignored, snapshot.IgnoredAt)
 	snapshot.Unsigned(c, &x.version)
 	snapshot.Dict(c, &x.byInst, snapshot.Text[record.Instance], snapshot.To(memberFields))
 	snapshot.Dict(c, &x.current, snapshot.Text[waggle.MemberName], snapshot.To(memberFields))
 	snapshot.Dict(c, &x.byKey, snapshot.Key, snapshot.To(requestFields))
 	snapshot.List(c, &x.pending, snapshot.To(requestFields))
-	handlesFields(c, &x.handles)
+	snapshot.Handles(c, &x.handles)
 	snapshot.Dict(c, &x.entries, snapshot.Text[string], (*snapshot.Codec).Flag)
 	snapshot.Dict(c, &x.heard, peerSeqFields, (*snapshot.Codec).Flag)
 	snapshot.Dict(c, &x.excused, peerSeqFields, (*snapshot.Codec).Flag)
@@ -45,6 +46,23 @@ func leaderFields(c *snapshot.Codec, x *Leader) {
 	snapshot.List(c, &x.news, newsFields)
 	c.Flag(&x.stirred)
 	c.Flag(&x.brief)
+	accountFields(c, &x.budgets)
+}
+
+func accountFields(c *snapshot.Codec, x *budget.Account) {
+	snapshot.Dict(c, &x.Limits, budgetFields, limitFields)
+	snapshot.Dict(c, &x.Spent, snapshot.Text[record.Instance], snapshot.Usage)
+	snapshot.Usage(c, &x.From)
+}
+
+func budgetFields(c *snapshot.Codec, x *budget.Of) {
+	snapshot.Text(c, &x.Scope)
+	snapshot.Text(c, &x.Name)
+}
+
+func limitFields(c *snapshot.Codec, x *budget.Limit) {
+	snapshot.Limit(c, &x.Set)
+	snapshot.Limit(c, &x.Now)
 }
 
 func requestFields(c *snapshot.Codec, x *Request) {
@@ -113,33 +131,6 @@ func memberFields(c *snapshot.Codec, x *Member) {
 	c.Flag(&x.idleDue)
 	snapshot.Signed(c, &x.pending)
 	snapshot.Dict(c, &x.assigned, snapshot.Text[string], snapshot.Unsigned[uint64])
-}
-
-func unverifiedAtFields(c *snapshot.Codec, x *UnverifiedAt) {
-	snapshot.Unverified(c, &x.Unverified)
-	snapshot.Unsigned(c, &x.Seq)
-	c.Instant(&x.Time)
-}
-
-func divergedAtFields(c *snapshot.Codec, x *DivergedAt) {
-	snapshot.Diverged(c, &x.Diverged)
-	snapshot.Unsigned(c, &x.Seq)
-}
-
-func ignoredAtFields(c *snapshot.Codec, x *IgnoredAt) {
-	snapshot.Unsigned(c, &x.Seq)
-	snapshot.Text(c, &x.Kind)
-	snapshot.Text(c, &x.Why)
-}
-
-func handlesFields(c *snapshot.Codec, x *Handles) {
-	snapshot.Dict(c, &x.given, snapshot.Text[string], givenFields)
-	c.Instant(&x.swept)
-}
-
-func givenFields(c *snapshot.Codec, x *given) {
-	snapshot.Key(c, &x.key)
-	c.Instant(&x.at)
 }
 
 func peerSeqFields(c *snapshot.Codec, x *peerSeq) {

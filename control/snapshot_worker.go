@@ -22,6 +22,13 @@ func workerFields(c *snapshot.Codec, x *Worker) {
 	c.Instant(&x.TurnAt)
 	snapshot.Shared(c, &x.Ready, snapshot.Ready)
 	c.Instant(&x.ReadyAt)
+	snapshot.Shared(c, &x.Conversation, snapshot.Conversation)
+	snapshot.Usage(c, &x.Usage)
+	snapshot.List(c, &x.Steps, snapshot.Step)
+	snapshot.Shared(c, &x.Limited, snapshot.Limited)
+	c.Instant(&x.LimitedAt)
+	snapshot.Text(c, &x.Pane)
+	c.Instant(&x.PaneAt)
 	snapshot.List(c, &x.Tasks, snapshot.To(taskStateFields))
 	snapshot.List(c, &x.Calls, snapshot.To(callFields))
 	snapshot.List(c, &x.Outbox, sendingFields)
@@ -34,6 +41,7 @@ func workerFields(c *snapshot.Codec, x *Worker) {
 	snapshot.Dict(c, &x.asked, snapshot.Key, snapshot.To(callFields))
 	snapshot.Dict(c, &x.byKey, snapshot.Key, snapshot.To(callFields))
 	snapshot.Dict(c, &x.byAsk, questionFields, snapshot.To(callFields))
+	snapshot.Shared(c, &x.budget, callFields)
 	snapshot.Dict(c, &x.entries, snapshot.Text[string], (*snapshot.Codec).Flag)
 	snapshot.Dict(c, &x.commands, snapshot.Unsigned[uint64], (*snapshot.Codec).Flag)
 	snapshot.List(c, &x.applied, snapshot.Applied)
@@ -83,6 +91,7 @@ func sendingFields(c *snapshot.Codec, x *Sending) {
 func questionFields(c *snapshot.Codec, x *question) {
 	snapshot.Signed(c, &x.sum)
 	snapshot.Text(c, &x.is)
+	c.Flag(&x.sandboxed)
 }
 
 func voucherFields(c *snapshot.Codec, x *voucher) {

@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -152,9 +153,15 @@ func workerMoves(path []tried) []tried {
 	}{
 		{"a", tool, machine.EvAskedTool, bash}, {"b", tool, machine.EvAskedTool, bash},
 		{"h", host, machine.EvAskedHost, record.Ask{Host: "x.org"}}, {"g", host, machine.EvAskedHost, record.Ask{Host: "x.org"}}, {"p", plan, machine.EvAskedPlan, record.Ask{Plan: "do it"}},
+		{"q", words, machine.EvAskedWords, asking}, {"r", words, machine.EvAskedWords, asking},
 	} {
 		k := record.Key{Instance: "i", Kind: q.k, ID: waggle.RequestID(q.id)}
 		d := record.DigestOf(uid, k, q.ask)
+		if q.k == words {
+			add(q.on, record.KindAsked, record.Asked{Key: k, Digest: d, Ask: q.ask})
+			add(machine.EvAnswered, record.KindAnswered, record.Answered{Key: k, Digest: d, Decision: record.DecisionAnswer, Answers: answering, By: policy.RoleOperator, Leader: 9, UseBy: &useBy})
+			continue
+		}
 		add(q.on, record.KindAsked, record.Asked{Key: k, Digest: d, Ask: q.ask, Mail: mailOf(q.k, waggle.Lead)})
 		yes, no := machine.EvAnswered, machine.EvAnswered
 		if q.k == plan {
@@ -181,6 +188,7 @@ func workerMoves(path []tried) []tried {
 }
 
 func TestWorkerTable(t *testing.T) {
+	testenv.Whole(t)
 	ex := explore(t, machine.Worker, machine.WorkerTable,
 		func(o machine.Observer) (journal.Fold, func() machine.State) {
 			w := control.NewWorker(o)
@@ -229,9 +237,21 @@ func wasteful(path []tried, m tried) bool {
 	}
 	second := func(b any) bool {
 		a, ok := b.(record.Asked)
-		return ok && (a.ID == "b" || a.ID == "g")
+		return ok && (a.ID == "b" || a.ID == "g" || a.ID == "r")
 	}
-	alone := n[machine.EvAskedTool] == 0 && n[machine.EvAskedPlan] == 0 || n[machine.EvAskedHost] == 0 && n[machine.EvAskedPlan] == 0
+	kinds, with := 0, 0
+	for _, on := range []machine.Event{machine.EvAskedTool, machine.EvAskedHost, machine.EvAskedPlan, machine.EvAskedWords} {
+		if n[on] > 0 {
+			kinds++
+		}
+		if n[on] > 0 || m.on == on {
+			with++
+		}
+	}
+	alone := kinds < 2
+	if m.kind == record.KindAsked && with > 2 && (n[machine.EvAskedWords] > 0 || m.on == machine.EvAskedWords) {
+		return true // a question beside one other kind shows all that it can
+	}
 	if second(m.body) && (!alone || n[m.on] == 0) || m.kind == record.KindAsked && slices.ContainsFunc(path, func(p tried) bool { return second(p.body) && p.on != m.on }) {
 		return true
 	}
@@ -297,6 +317,7 @@ func leaderMoves(path []tried) []tried {
 }
 
 func TestLeaderTable(t *testing.T) {
+	testenv.Whole(t)
 	ex := explore(t, machine.Leader, machine.LeaderTable,
 		func(o machine.Observer) (journal.Fold, func() machine.State) {
 			l := control.NewLeader(o)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"waggle/journal"
-	"waggle/machine"
 	"waggle/record"
 )
 
@@ -29,7 +28,7 @@ func (w *Worker) MaySetAside(kind string) bool { return w.Epoch > 0 && slices.Co
 func (l *Leader) Reset() {
 	fresh := NewLeader(nil)
 	fresh.brief, fresh.notifier = l.brief, l.notifier
-	fresh.notifier.reset()
+	fresh.notifier.Reset()
 	*l = *fresh
 }
 
@@ -37,51 +36,18 @@ func (l *Leader) Reset() {
 func (w *Worker) Reset() {
 	fresh := NewWorker(nil)
 	fresh.notifier = w.notifier
-	fresh.notifier.reset()
+	fresh.notifier.Reset()
 	*w = *fresh
 }
 
 // Hold implements journal.Tentative.
-func (l *Leader) Hold() { l.notifier.hold() }
+func (l *Leader) Hold() { l.notifier.Hold() }
 
 // Hold implements journal.Tentative.
-func (w *Worker) Hold() { w.notifier.hold() }
+func (w *Worker) Hold() { w.notifier.Hold() }
 
 // Keep implements journal.Tentative.
-func (l *Leader) Keep() { l.notifier.keep() }
+func (l *Leader) Keep() { l.notifier.Keep() }
 
 // Keep implements journal.Tentative.
-func (w *Worker) Keep() { w.notifier.keep() }
-
-// notifier notifies an observer: of each transition once, and of none before it is on disk.
-type notifier struct {
-	observe machine.Observer
-	holding bool
-	held    []machine.Observation
-	last    uint64 // seq of what was told last
-	past    uint64 // transitions up to here were notified before
-}
-
-func (n *notifier) notify(o machine.Observation) {
-	switch {
-	case n.observe == nil || o.Seq <= n.past:
-	case n.holding:
-		n.held = append(n.held, o)
-	default:
-		n.last = o.Seq
-		n.observe(o)
-	}
-}
-
-func (n *notifier) hold() { n.holding = true }
-
-func (n *notifier) keep() {
-	held := n.held
-	n.holding, n.held = false, nil
-	for _, o := range held {
-		n.notify(o)
-	}
-}
-
-// reset forgets what is not on disk.
-func (n *notifier) reset() { n.holding, n.held, n.past = false, nil, max(n.past, n.last) }
+func (w *Worker) Keep() { w.notifier.Keep() }

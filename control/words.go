@@ -9,6 +9,7 @@ import (
 	"waggle"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/message"
 	"waggle/record"
 )
 
@@ -105,7 +106,7 @@ func (o *Order) unsaid() bool { return o.Closed && o.End != "" && o.End != recor
 
 // mailOf is compose for an existing envelope of words.
 func mailOf(to waggle.MemberName, env waggle.Envelope) (*record.Mail, error) {
-	if (Incoming{Envelope: env, Decoded: waggle.Decode(env)}).IsControl() {
+	if (message.Incoming{Envelope: env, Decoded: waggle.Decode(env)}).IsControl() {
 		return nil, &RefusedError{Why: "words that look like a control message are not sent"}
 	}
 	raw, err := env.MarshalJSON()

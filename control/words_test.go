@@ -217,9 +217,8 @@ func TestWordsOnce(t *testing.T) {
 	})
 }
 
-// TestOldSpellingFolds: the journal of an older waggle has its envelopes with HTML
-// escapes. They fold to the same words, keep their bytes, and what is written now has
-// no such escape.
+// TestOldSpellingFolds: the journal of an older waggle has its envelopes with HTML escapes. They
+// fold to the same words and keep their bytes; an envelope that is written now has no such escape.
 func TestOldSpellingFolds(t *testing.T) {
 	w := newWorld(t, record.PolicySet{}, nil)
 	ann := w.join("ann", false)

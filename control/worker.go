@@ -31,10 +31,20 @@ type Worker struct {
 	TurnAt     time.Time       // when the turn that runs began
 	Ready      *record.Ready   // of this epoch; nil until it takes work
 	ReadyAt    time.Time
-	Tasks      []*TaskState
-	Calls      []*Call // in order of first record
-	Outbox     []Sending
-	NewsSeq    journal.Seq // of the leader's journal: events up to it were given to this session of the lead
+	// Conversation, Usage and Steps are what the agent says of itself: the newest, in all, and those of
+	// the turn that runs.
+	Conversation *record.Conversation
+	Usage        record.Usage
+	Steps        []record.Step
+	Limited      *record.Limited // the usage limit that has cut the turn short; nil: none has
+	LimitedAt    time.Time
+	// Pane is what the program in the member's pane waits for, "" when it does not, and PaneAt since when.
+	Pane    string
+	PaneAt  time.Time
+	Tasks   []*TaskState
+	Calls   []*Call // in order of first record
+	Outbox  []Sending
+	NewsSeq journal.Seq // of the leader's journal: events up to it were given to this session of the lead
 
 	base       machine.State
 	turn       *record.Taken
@@ -44,6 +54,7 @@ type Worker struct {
 	asked      map[record.Key]*Call // the calls for which the session waits
 	byKey      map[record.Key]*Call
 	byAsk      map[question]*Call // the newest call that asks for this
+	budget     *Call              // the newest request for a larger budget; nil: there was none
 	entries    map[string]bool    // mailbox entries that this journal owns
 	commands   map[uint64]bool    // leader seqs that were applied
 	applied    []record.Applied
@@ -52,7 +63,7 @@ type Worker struct {
 	leaving    bool
 	gone       bool
 	failed     error // what Apply returned
-	notifier   *notifier
+	notifier   *machine.Notifier
 }
 
 // Moment is a record by its kind and when it was written.
@@ -110,6 +121,11 @@ func (c *Call) allowed() bool {
 	return c.Answer != nil && !c.Answer.Waited && c.Answer.Decision == record.DecisionAllow && !c.lost
 }
 
+// granted reports an allow or an answer that was given, used or not.
+func (c *Call) granted() bool {
+	return c.allowed() || c.Kind == record.KindQuestion && c.Answer != nil && c.Answer.Decision == record.DecisionAnswer && !c.lost
+}
+
 // Input is the input that runs: the one that was asked, unless the answer changed it.
 func (c *Call) Input() string {
 	if c.Answer != nil && c.Answer.UpdatedInput != "" {
@@ -136,13 +152,14 @@ func (c *Call) RunDigest() record.Digest {
 
 // question is what two calls have in common that ask for the same.
 type question struct {
-	sum int // the call of an older program is asked again
-	is  record.Digest
+	sum       int // the call of an older program is asked again
+	is        record.Digest
+	sandboxed bool // what was allowed for the sandbox is no allow outside of it
 }
 
 // questionOf is the content of a call without its sender and time: its digest without a name.
 func questionOf(kind waggle.Kind, a record.Ask) question {
-	return question{a.Sum(), record.DigestOf("", record.Key{Kind: kind}, a)}
+	return question{a.Sum(), record.DigestOf("", record.Key{Kind: kind}, a), a.Sandboxed}
 }
 
 // TaskState is an assigned task as this worker has it.
@@ -173,7 +190,7 @@ type Vouched struct {
 // NewWorker returns an empty fold.
 func NewWorker(o machine.Observer) *Worker {
 	return &Worker{base: machine.Booting, asked: map[record.Key]*Call{}, byKey: map[record.Key]*Call{}, byAsk: map[question]*Call{},
-		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, notifier: &notifier{observe: o}}
+		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, notifier: &machine.Notifier{Observe: o}}
 }
 
 // State is where the worker is now.
@@ -189,17 +206,22 @@ func (w *Worker) State() machine.State {
 
 // within is the state apart from shutting down.
 func (w *Worker) within() machine.State {
-	host := false
+	host, words := false, false
 	for k := range w.asked {
 		switch k.Kind {
 		case waggle.KindPermissionRequest:
 			return machine.BlockedPermission
 		case waggle.KindSandboxPermissionRequest:
 			host = true
+		case record.KindQuestion:
+			words = true
 		}
 	}
-	if host {
+	switch {
+	case host:
 		return machine.BlockedSandbox
+	case words:
+		return machine.BlockedQuestion
 	}
 	return w.base
 }

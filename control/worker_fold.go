@@ -72,6 +72,14 @@ var workerRecords = map[string]func(*Worker, journal.Record) error{
 	record.KindUnverified: workerRecord((*Worker).unverifiedRec),
 	record.KindNoticed:    workerRecord((*Worker).noticedRec),
 	record.KindReady:      workerRecord((*Worker).readyRec),
+
+	record.KindConversation: workerRecord((*Worker).conversationRec),
+	record.KindUsed:         workerRecord((*Worker).usedRec),
+	record.KindSteps:        workerRecord((*Worker).stepsRec),
+
+	record.KindPaused:  workerRecord((*Worker).pausedRec),
+	record.KindLimited: workerRecord((*Worker).limitedRec),
+	record.KindPane:    workerRecord((*Worker).paneRec),
 }
 
 // did checks the move from the state before against the table and reports it.
@@ -80,7 +88,7 @@ func (w *Worker) did(from machine.State, on machine.Event, r journal.Record, req
 	if err != nil {
 		return err
 	}
-	w.notifier.notify(machine.Observation{Team: w.Team, Machine: machine.Worker, Member: string(w.Name), Instance: w.Instance, Row: t.Row, From: t.From, On: t.On, To: t.To,
+	w.notifier.Notify(machine.Observation{Team: w.Team, Machine: machine.Worker, Member: string(w.Name), Instance: w.Instance, Row: t.Row, From: t.From, On: t.On, To: t.To,
 		Request: request, Seq: uint64(r.Seq), Time: r.Time})
 	return nil
 }
@@ -96,7 +104,7 @@ func (w *Worker) openedRec(r journal.Record, b record.Opened) error {
 		return fmt.Errorf("opened for %q of team %q in the journal of %q of team %q", b.Instance, b.UID, w.Instance, w.UID)
 	}
 	first := w.Epoch == 0
-	w.Epoch, w.Ready = b.Epoch, nil
+	w.Epoch, w.Ready, w.Pane = b.Epoch, nil, ""
 	if !first {
 		return w.did(from, machine.EvReopened, r, "")
 	}
@@ -138,14 +146,16 @@ func (w *Worker) askedRec(r journal.Record, b record.Asked) error {
 	}
 	c, again := w.byKey[b.Key]
 	switch {
-	case !again && b.Mail == nil:
-		return fmt.Errorf("request %s has no message", b.ID)
+	case !again && (b.Mail == nil) != (b.Kind == record.KindQuestion):
+		return fmt.Errorf("request %s has no message, or is a question and has one", b.ID)
 	case again && (!c.Open() || b.Mail != nil || b.Digest != c.Digest || w.waits(c)):
 		return fmt.Errorf("request %s was asked twice", b.ID)
 	case !again:
 		c = &Call{Key: b.Key, Digest: b.Digest, Ask: b.Ask, AskedSeq: r.Seq, Asked: r.Time}
 		w.add(c)
-		w.vouch(b.Mail, b.ID, &Vouched{Seq: r.Seq, Call: c})
+		if b.Mail != nil {
+			w.vouch(b.Mail, b.ID, &Vouched{Seq: r.Seq, Call: c})
+		}
 	}
 	c.Task, c.Epoch, c.turn = b.Task, w.Epoch, w.turn
 	w.asked[b.Key] = c
@@ -153,6 +163,8 @@ func (w *Worker) askedRec(r journal.Record, b record.Asked) error {
 	switch b.Kind {
 	case waggle.KindSandboxPermissionRequest:
 		ev = machine.EvAskedHost
+	case record.KindQuestion:
+		ev = machine.EvAskedWords
 	case waggle.KindPlanApprovalRequest:
 		ev = machine.EvAskedPlan
 		w.base = machine.PlanProposed
@@ -181,7 +193,7 @@ func (w *Worker) waits(c *Call) bool { return w.asked[c.Key] == c && c.Epoch == 
 
 func (w *Worker) answeredRec(r journal.Record, b record.Answered) error {
 	from := w.State()
-	if b.Decision != record.DecisionAllow && b.Decision != record.DecisionDeny {
+	if !record.Decides(b.Kind, b.Decision) {
 		return fmt.Errorf("answer %q to %s", b.Decision, b.ID)
 	}
 	c, ok := w.byKey[b.Key]
@@ -204,6 +216,8 @@ func (w *Worker) answeredRec(r journal.Record, b record.Answered) error {
 		return fmt.Errorf("the end of waiting for %s allows it", b.ID)
 	case !record.Updates(w.UID, b.Key, c.Ask, b.Decision, b.UpdatedInput, b.UpdatedDigest):
 		return fmt.Errorf("the changed input of %s does not have its digest", b.ID)
+	case !record.Replied(c.Ask, b.Decision, b.Answers):
+		return fmt.Errorf("the answers to %s are not those of its questions", b.ID)
 	}
 	waiting, blocked := w.waits(c), w.asked[b.Key] != nil
 	c.Answer = &b
@@ -233,6 +247,8 @@ func (w *Worker) ruled(r journal.Record, b record.Answered) error {
 	switch {
 	case b.Ask == nil:
 		return fmt.Errorf("answer to %s, which was never asked", b.ID)
+	case b.Kind == record.KindQuestion || len(b.Answers) > 0:
+		return fmt.Errorf("question %s was answered by a rule", b.ID)
 	case b.By != policy.RoleRules || b.Leader != 0 || b.Waited || b.Revoked || b.UpdatedInput != "" || b.UpdatedDigest != "":
 		return fmt.Errorf("answer to %s, which was never asked, by other than the rules", b.ID)
 	}
@@ -254,7 +270,7 @@ func (w *Worker) startedRec(r journal.Record, b record.Started) error {
 		return fmt.Errorf("start of %s, which was never asked", b.ID)
 	case c.Started || !tool && c.used:
 		return fmt.Errorf("second start of %s", b.ID)
-	case !c.allowed():
+	case !c.granted():
 		return fmt.Errorf("start of %s without a matching allow", b.ID)
 	case b.Digest != c.RunDigest() || b.Tool != c.Ask.Tool:
 		return fmt.Errorf("start of %s with another digest than was allowed", b.ID)
@@ -356,7 +372,7 @@ func (w *Worker) takenRec(r journal.Record, b record.Taken) error {
 		w.own(e)
 	}
 	w.newsBefore, w.NewsSeq = w.NewsSeq, max(w.NewsSeq, journal.Seq(b.News))
-	w.turn, w.turnTask, w.heard, w.base, w.TurnAt = &b, t, nil, machine.Executing, r.Time
+	w.turn, w.turnTask, w.heard, w.base, w.TurnAt, w.Steps, w.Pane = &b, t, nil, machine.Executing, r.Time, nil, ""
 	ev := machine.EvTaken
 	if b.Plan {
 		w.base, ev = machine.PlanProposed, machine.EvTakenPlan
@@ -387,7 +403,7 @@ func (w *Worker) saidRec(r journal.Record, b record.Said) error {
 		if w.turn == nil {
 			return nil // a repeated notice: harmless
 		}
-		w.turn, w.turnTask, w.base = nil, nil, machine.Idle
+		w.turn, w.turnTask, w.base, w.Limited = nil, nil, machine.Idle, nil
 		clear(w.asked) // the session waits for nothing; open requests stay in Calls
 		if b.Failed {
 			return w.did(from, machine.EvTurnFailed, r, b.Task)

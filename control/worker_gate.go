@@ -1,17 +1,14 @@
 package control
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"waggle"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -32,7 +29,10 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 	case w.turn == nil:
 		return record.Key{}, nil, ErrNoTurn
 	}
-	a.N = record.SumN
+	if record.IsBudget(kind, a) {
+		return record.Key{}, nil, fmt.Errorf("tool %s is waggle's own: no agent asks for it", record.BudgetTool)
+	}
+	a.N = record.SumOf(kind)
 	if err := a.Check(kind); err != nil {
 		return record.Key{}, nil, err
 	}
@@ -41,7 +41,7 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 			return c.Key, ds, nil
 		}
 	}
-	k := record.Key{Instance: w.Instance, Kind: kind, ID: w.newID(kind, m)}
+	k := record.Key{Instance: w.Instance, Kind: kind, ID: message.NewID(kind, w.Name, w.Team, m)}
 	if w.byKey[k] != nil {
 		return record.Key{}, nil, fmt.Errorf("ask: id %s is taken", k.ID)
 	}
@@ -49,7 +49,10 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 		a.Revision = w.revision()
 	}
 	dig := record.DigestOf(w.UID, k, a)
-	if v := w.judge(kind, a, l, m.Now); v.Decision != policy.Ask {
+	if kind == record.KindQuestion { // no rule answers it, and no message has it
+		return k, []journal.Draft{{Kind: record.KindAsked, Must: true, Body: record.Asked{Key: k, Digest: dig, Ask: a, Task: w.turn.Task}}}, nil
+	}
+	if v := w.Judge(kind, a, l, m.Now); v.Decision != policy.Ask {
 		decision := record.DecisionDeny
 		if v.Decision == policy.Allow {
 			decision = record.DecisionAllow
@@ -58,7 +61,7 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 			By: policy.RoleRules, Rule: v.Rule, Reason: v.Why, Policy: l.Policy.Policy.Version, Ask: &a,
 			Judged: record.Judged{Judge: policy.JudgeVersion, Mode: w.mode(l)}}}}, nil
 	}
-	mail, err := w.composed(w.color(l), waggle.Lead, w.question(k, a, l, m), m)
+	mail, err := w.composed(w.color(l), waggle.Lead, message.Request(k, a, w.Name, w.color(l), l.Policy.Call(a), m), m)
 	if err != nil {
 		return record.Key{}, nil, err
 	}
@@ -96,7 +99,7 @@ func (w *Worker) again(c *Call, a record.Ask, now time.Time) (ds []journal.Draft
 // claimable reports whether the leader's allow can still be claimed by the same
 // question (trust §3).
 func (c *Call) claimable(now time.Time) bool {
-	return c.AskedSeq != 0 && c.allowed() && !c.Started && !c.used && c.Answer.UseBy != nil && now.Before(*c.Answer.UseBy)
+	return c.AskedSeq != 0 && c.granted() && !c.Started && !c.used && c.Answer.UseBy != nil && now.Before(*c.Answer.UseBy)
 }
 
 // Withdraw closes an open request: it is answered here, a later answer has no effect, and the
@@ -146,82 +149,14 @@ func (l *Leader) ModeOf(i record.Instance) policy.Mode {
 	p := l.Policy
 	p.Policy.Mode = l.policyOf(i).Policy.Mode
 	if m, ok := l.byInst[i]; ok {
-		return ownMode(p, m)
+		return p.ModeOf(m.Mode, m.ModeBy, m.modeVersion)
 	}
 	return p.Ceiling.Meet(p.Policy.Mode)
 }
 
-// ownMode is ModeOf under a policy that may not be on record yet.
-func ownMode(p record.PolicySet, m *Member) policy.Mode {
-	mode := p.Policy.Mode
-	switch {
-	case m.Mode == "":
-	case m.ModeBy == policy.RoleOperator:
-		mode = m.Mode
-	case p.Lead != nil && m.modeVersion > p.Policy.Version:
-		mode = p.Lead.Mode.Meet(m.Mode)
-	default:
-		mode = mode.Meet(m.Mode)
-	}
-	return p.Ceiling.Meet(mode)
-}
-
-// modeOf is ownMode by its name on the wire.
-func modeOf(p record.PolicySet, m *Member) policy.Mode {
-	if mode := ownMode(p, m); mode != "" {
-		return mode
-	}
-	return policy.ModeDefault
-}
-
 // Judge is what the rules say of a question at this moment.
 func (w *Worker) Judge(kind waggle.Kind, a record.Ask, l *Leader, now time.Time) policy.Verdict {
-	return w.judge(kind, a, l, now)
-}
-
-// judge is what the rules say of a question.
-func (w *Worker) judge(kind waggle.Kind, a record.Ask, l *Leader, now time.Time) policy.Verdict {
 	return l.policyOf(w.Instance).Judge(w.Instance, w.mode(l), kind, a, now)
-}
-
-// newID makes a request id in the form that real clients use.
-func (w *Worker) newID(kind waggle.Kind, m record.Mint) waggle.RequestID {
-	ms := strconv.FormatInt(m.Now.UnixMilli(), 10)
-	switch kind {
-	case waggle.KindPlanApprovalRequest:
-		// The nonce keeps two plans of one millisecond apart.
-		return waggle.RequestID("plan_approval-" + ms + m.Nonce + "@" + string(w.Name) + "@" + string(w.Team))
-	case waggle.KindSandboxPermissionRequest:
-		return waggle.RequestID("sandbox-" + ms + "-" + m.Nonce)
-	}
-	return waggle.RequestID("perm-" + ms + "-" + m.Nonce)
-}
-
-// question is the wire form of what is asked.
-func (w *Worker) question(k record.Key, a record.Ask, l *Leader, m record.Mint) waggle.Payload {
-	switch k.Kind {
-	case waggle.KindPlanApprovalRequest:
-		return waggle.PlanApprovalRequest{From: string(w.Name), Timestamp: waggle.FormatTime(m.Now), PlanFilePath: a.PlanFile, PlanContent: a.Plan, RequestID: string(k.ID)}
-	case waggle.KindSandboxPermissionRequest:
-		return waggle.SandboxPermissionRequest{RequestID: string(k.ID), WorkerID: string(w.Name), WorkerName: string(w.Name), WorkerColor: w.color(l),
-			HostPattern: waggle.HostPattern{Host: a.Hostport()}, CreatedAt: m.Now.UnixMilli()}
-	}
-	return waggle.PermissionRequest{RequestID: string(k.ID), AgentID: string(w.Name), ToolName: a.Tool, ToolUseID: a.ToolUseID,
-		Description: a.Reason, Input: []byte(a.Input), PermissionSuggestions: suggestions(l.Policy.Call(a))}
-}
-
-// suggestions are the rules that would have allowed a call, narrowest first, as real
-// clients write them (protocol §1.1). They are shown and never act.
-func suggestions(c policy.Call) []json.RawMessage {
-	list := []json.RawMessage{}
-	for _, r := range policy.Suggest(c) {
-		content := ""
-		if r.Pattern != "" {
-			content = `,"ruleContent":` + quote(r.Pattern)
-		}
-		list = append(list, json.RawMessage(`{"type":"addRules","rules":[{"toolName":`+quote(r.Tool)+content+`}],"behavior":"allow","destination":"session"}`))
-	}
-	return list
 }
 
 // revision is the number of the next plan for the work of this turn: one more than
@@ -266,7 +201,7 @@ func (w *Worker) Start(k record.Key, epoch uint64, l *Leader, now time.Time) ([]
 	if !ok || m.Left != nil || (m.Process != nil && m.Process.Epoch != epoch) {
 		return nil, &GrantError{"this process is no longer the member's"}
 	}
-	v := w.judge(k.Kind, c.Run(), l, now)
+	v := w.Judge(k.Kind, c.Run(), l, now)
 	if v.Decision == policy.Deny || v.Decision == policy.Ask && c.AskedSeq == 0 {
 		return nil, &GrantError{"no longer allowed: " + v.Rule}
 	}
@@ -304,13 +239,32 @@ func (w *Worker) Lost(why string) []journal.Draft {
 	return ds
 }
 
-// quote writes s as a JSON string.
-func quote(s string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil { // strings always encode
-		return `""`
+// TakeAnswers takes the answers to this worker's open questions from the leader's journal: no message
+// brings them.
+func (w *Worker) TakeAnswers(l *Leader) []journal.Draft {
+	if w.gone {
+		return nil
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	var ds []journal.Draft
+	for _, c := range w.Calls {
+		if c.Kind != record.KindQuestion || !c.Open() {
+			continue
+		}
+		r, ok := l.Request(c.Key)
+		if !ok || r.Decided == nil || r.Digest != c.Digest {
+			continue
+		}
+		b := r.Decided
+		ds = append(ds, journal.Draft{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: b.Key, Digest: b.Digest, Decision: b.Decision,
+			By: b.By, Reason: b.Reason, Policy: b.Policy, Leader: uint64(r.Order.Seq), Answers: b.Answers, UseBy: b.UseBy}})
+	}
+	return ds
+}
+
+// GiveUp marks a call whose end nobody will report. It drafts nothing for one that has an end.
+func (w *Worker) GiveUp(k record.Key, why string) []journal.Draft {
+	if c, ok := w.byKey[k]; !ok || !c.running() {
+		return nil
+	}
+	return []journal.Draft{{Kind: record.KindUnknown, Must: true, Body: record.UnknownEnd{Key: k, Why: why}}}
 }

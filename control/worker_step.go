@@ -6,6 +6,7 @@ import (
 	"waggle"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -22,25 +23,25 @@ func (w *Worker) Open(o record.Opened) ([]journal.Draft, error) {
 // Receive judges a control entry of this worker's mailbox. Only an entry that the leader's journal
 // has, for this instance and with this very text, has an effect; any other gets one audit record
 // (trust §1). An entry that is owned already, or has only words, yields no draft.
-func (w *Worker) Receive(in Incoming, l *Leader) []journal.Draft {
+func (w *Worker) Receive(in message.Incoming, l *Leader) []journal.Draft {
 	if w.Owns(in.Entry) || !in.IsControl() {
 		return nil
 	}
 	d := in.Decoded
 	switch {
 	case d.Kind == waggle.KindInvalid:
-		return in.deny("cannot be read: " + first(d.Warnings))
+		return in.Deny("cannot be read: " + message.Fault(d.Warnings))
 	case d.FromMismatch:
-		return in.deny("the payload names another sender than the envelope")
+		return in.Deny("the payload names another sender than the envelope")
 	case in.Envelope.From != string(waggle.Lead):
-		return in.deny("only the lead may send it")
+		return in.Deny("only the lead may send it")
 	}
 	if ok, why := policy.MaySend(d.Kind, policy.RoleLeader, policy.RoleWorker, policy.ChannelJournal); !ok {
-		return in.deny(why)
+		return in.Deny(why)
 	}
 	orders := l.Vouches(w.Instance, d.Kind, in.SHA256())
 	if len(orders) == 0 {
-		return in.deny("the leader's journal does not have it")
+		return in.Deny("the leader's journal does not have it")
 	}
 	for _, o := range orders {
 		if w.Wants(o) {
@@ -49,22 +50,22 @@ func (w *Worker) Receive(in Incoming, l *Leader) []journal.Draft {
 	}
 	switch {
 	case w.gone:
-		return in.deny("this member has ended")
+		return in.Deny("this member has ended")
 	case orders[0].Decided != nil:
-		return in.deny("it answers nothing that is open")
+		return in.Deny("it answers nothing that is open")
 	}
-	return in.deny("a copy of an order that was applied already, or was replaced by a newer one")
+	return in.Deny("a copy of an order that was applied already, or was replaced by a newer one")
 }
 
 // obey drafts the record of an order that has not had its effect yet.
-func (w *Worker) obey(in Incoming, o *Order) []journal.Draft {
+func (w *Worker) obey(in message.Incoming, o *Order) []journal.Draft {
 	if b := o.Commanded; b != nil {
 		return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: b.What, Ref: uint64(o.Seq), Entry: in.Entry,
 			ID: b.ID, Version: b.Version, Task: b.Task}}}
 	}
 	b := o.Decided
 	if c := w.byKey[b.Key]; c.Digest != b.Digest {
-		return in.deny("it answers another request of that id")
+		return in.Deny("it answers another request of that id")
 	}
 	return []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: b.Key, Digest: b.Digest, Decision: b.Decision,
 		By: b.By, Rule: b.Rule, Reason: b.Reason, Policy: b.Policy, Leader: uint64(o.Seq),
@@ -73,13 +74,16 @@ func (w *Worker) obey(in Incoming, o *Order) []journal.Draft {
 
 // Take hands the next turn's work to the session: a task that was assigned and not taken yet, or
 // chat. The turn begins with a plan when the task or the member requires one. Words that were
-// withdrawn meanwhile are an ErrUnsaid.
+// withdrawn meanwhile are an ErrUnsaid, a budget that is used up an ErrPaused.
 func (w *Worker) Take(t record.Taken, l *Leader) ([]journal.Draft, error) {
 	if w.State() != machine.Idle || w.turn != nil {
 		return nil, fmt.Errorf("take work while %s", w.State())
 	}
 	if err := l.standing(t.Entries); err != nil {
 		return nil, err
+	}
+	if e := w.Over(l); e != nil && (t.Task != "" || len(t.Entries) > 0) { // a turn of the agent's own asks at the gate
+		return nil, fmt.Errorf("%w: %s", ErrPaused, e)
 	}
 	if m, ok := l.ByInstance(w.Instance); ok && m.PlanRequired {
 		t.Plan = true

@@ -9,7 +9,7 @@ import (
 	"waggle/record"
 )
 
-// Where the private files of a team lie, and how a process becomes the only one that runs a
+// The directory of a team's private files, and the lease that lets one process alone run a
 // member.
 func ExampleDir_TryLease() {
 	state, err := os.MkdirTemp("", "waggle")

@@ -59,12 +59,12 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindSkipsWhatIsNoTeam: a directory counts only when what its journal says
-// gives the directory's own name.
+// TestFindSkipsWhatIsNoTeam: Find counts a directory only when its journal gives the directory's
+// own name.
 func TestFindSkipsWhatIsNoTeam(t *testing.T) {
 	h := home.Home{Path: t.TempDir()}
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
-	// The same journal under another name claims what it is not.
+	// The journal of a renamed directory gives another name than the directory's.
 	moved := filepath.Join(filepath.Dir(d.Path), "api-00000000")
 	if err := os.Rename(d.Path, moved); err != nil {
 		t.Fatal(err)

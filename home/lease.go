@@ -1,13 +1,16 @@
 package home
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"waggle/internal/atomicfile"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -48,6 +51,43 @@ func (d Dir) Leased(path string) (bool, error) {
 // aside.
 func (d Dir) TryLease(path string) (release func() error, held bool, err error) {
 	return atomicfile.TryFlock(path, atomicfile.Options{Rank: atomicfile.RankLease, Aside: d.Quarantine()})
+}
+
+// endingWait is how long a new process waits for the lease of one that has ended.
+const endingWait = 3 * time.Second
+
+// TakeProcess takes the lease of an instance. A process that was killed counts as gone before the last
+// of its threads has ended, and holds its lease until then: TakeProcess waits for that, and for no
+// process that runs. held is false when another process runs the instance.
+func (d Dir) TakeProcess(ctx context.Context, i record.Instance) (release func() error, held bool, err error) {
+	late := time.NewTimer(endingWait)
+	defer late.Stop()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		release, held, err = d.TryLease(d.ProcessLease(i))
+		if err != nil || held || !d.ended(i) {
+			return release, held, err
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			return nil, false, nil
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+	}
+}
+
+// ended reports whether the newest process of an instance does not run any more, as far as is on record.
+func (d Dir) ended(i record.Instance) bool {
+	all, err := d.Started()
+	at := slices.IndexFunc(all, func(s Started) bool { return s.Instance == i })
+	if err != nil || at < 0 {
+		return err == nil
+	}
+	alive, err := all[at].ID.Check()
+	return !alive && err == nil
 }
 
 // Dislodge sets the file of the leader lease aside although another program has it

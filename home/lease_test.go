@@ -66,7 +66,7 @@ func TestTryLead(t *testing.T) {
 		t.Fatal(err)
 	}
 	note(self)
-	take(true) // it is asked by who leads
+	take(true) // the process on record is this one
 	if err := d.LeftLead(); err != nil {
 		t.Fatal(err)
 	}

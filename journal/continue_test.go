@@ -236,7 +236,7 @@ func TestFindBreakOfNothing(t *testing.T) {
 	if b, err := s.dir.FindBreak("../leader", &redo{}, quick); b != nil || err == nil {
 		t.Errorf("%+v, %v", b, err)
 	}
-	// What a fold says of a record is no break of the journal.
+	// An error of a fold about a record is no break of the journal.
 	if b, err := s.dir.FindBreak(journal.Leader, &journaltest.Recorder{Refuse: 2, Err: errChoosy}, quick); b != nil || !errors.Is(err, errChoosy) {
 		t.Errorf("%+v, %v", b, err)
 	}

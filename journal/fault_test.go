@@ -88,7 +88,7 @@ var faultModes = map[string][]string{
 // nothing before the flush has worked.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	large := journal.Draft{Kind: "large", Body: strings.Repeat("large ", 2000)}
 	for name, tt := range map[string]struct {
 		drafts  []journal.Draft
@@ -328,7 +328,8 @@ func TestTakenBack(t *testing.T) {
 		if st, err := os.Stat(segment(d, 1)); err != nil || next == 1 && st.Size() != cut.Size() {
 			t.Fatalf("%v, %v: want what is just as long as what was cut", st.Size(), err)
 		}
-		// Nor do the times of a coarse clock tell.
+		// The modification time does not show the change either: a coarse clock gives both files the
+		// same.
 		must(t, os.Chtimes(segment(d, 1), cut.ModTime(), cut.ModTime()))
 		_, err = reader.Append(t.Context(), someone, func() ([]journal.Draft, error) { return nil, errors.New("was asked") })
 		if next == 0 {

@@ -33,6 +33,8 @@ type Options struct {
 	// a fold that is a Snapshotter; 0 means 1000. Negative: snapshots are neither
 	// used nor saved, every line is read.
 	SnapshotAfter int
+	// ReadOnly makes Open write nothing: it uses a snapshot, and neither saves nor removes one.
+	ReadOnly bool
 	// Whole makes Open read every line and ignore a snapshot, for a process that acts on the
 	// journal. The File may later use a snapshot that it saved itself.
 	Whole bool

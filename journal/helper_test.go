@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", strconv.Itoa(testenv.Scale(20, 1200))); err != nil {
 		panic(err)
 	}
-	testenv.Overlap(1)
+	testenv.Overlap(3)
 	os.Exit(m.Run())
 }
 

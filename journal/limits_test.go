@@ -145,8 +145,8 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
-// TestProposeFails: the error of propose comes back as it is, and what was cut before it is on
-// record all the same.
+// TestProposeFails: Append returns the error of propose as it is, and the repair of a cut line
+// before it is on record all the same.
 func TestProposeFails(t *testing.T) {
 	d := newDir(t)
 	j, _ := open(t, d, quick)

@@ -34,7 +34,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestReplaced: another file in place of the one that was read, and a shorter one.
+// TestReplaced: a journal is broken when another file takes the place of the one that was read, or
+// the file is shorter.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s sample, path string) error{

@@ -83,7 +83,7 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// TestUntrustedNew: an append follows no link that was put at a file's path. What is at the lock's
+// TestUntrustedNew: an append follows no link that was put at a file's path. A link at the lock's
 // path is set aside and the lock is made again.
 func TestUntrustedNew(t *testing.T) {
 	t.Parallel()

@@ -13,9 +13,9 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// TestSalvage: every record whose line is intact is shown, in the order of the segments, whatever
-// is around it; a body in a file of its own, a line of another journal, the rest of a line beyond
-// the limit and what is no segment are not.
+// TestSalvage: Salvage shows every record whose line is intact, in the order of the segments,
+// whatever is around it; it does not show a body in a file of its own, a line of another journal,
+// the rest of a line beyond the limit, or a file that is no segment.
 func TestSalvage(t *testing.T) {
 	d := newDir(t)
 	o := quick

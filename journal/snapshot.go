@@ -51,7 +51,7 @@ func (j *File) restore() {
 	if err != nil || j.o.Whole && !bytes.HasPrefix(b, []byte(j.saved)) {
 		return
 	}
-	if err := j.restoreFrom(s, b); err != nil {
+	if err := j.restoreFrom(s, b); err != nil && !j.o.ReadOnly {
 		_ = os.Remove(path) // best effort: it is not used, and replaced later
 	}
 }
@@ -120,7 +120,7 @@ func (j *File) checkLine(h snapshot) error {
 // the snapshot is only a cache.
 func (j *File) save() {
 	s, path, ok := j.snapshotter()
-	if !ok || j.folded < j.o.SnapshotAfter || len(j.unnamed()) > 0 {
+	if !ok || j.o.ReadOnly || j.folded < j.o.SnapshotAfter || len(j.unnamed()) > 0 {
 		return
 	}
 	state, err := s.Snapshot()

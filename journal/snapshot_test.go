@@ -143,7 +143,7 @@ var someoneElse = journal.Writer{Operator: true, PID: 2}
 // bytes.
 func TestSnapshotUnfit(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	d := newDir(t)
 	o := quick
 	o.SnapshotAfter = 3

@@ -19,8 +19,8 @@ func resummed(t *testing.T, line, was, is string) string {
 	return head + `,"sum":"` + journal.LineSum([]byte(head)) + "\"}\n"
 }
 
-// TestOneSpelling: a line has one spelling. Another one is refused, under a sum that fits too; what
-// a record may hold is read.
+// TestOneSpelling: a line has one spelling. DecodeLine refuses another one, under a sum that fits
+// too, and reads every value that a record may hold.
 func TestOneSpelling(t *testing.T) {
 	hash := strings.Repeat("0a", 32)
 	r := journal.Record{V: 1, Must: true, Journal: "leader", Seq: 10, Prev: hash, Time: time.Unix(9, 5e6).UTC(), Kind: "a-b_c.9",

@@ -6,8 +6,8 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// TestWhole: who asks for the whole journal folds it from its first line, whatever
-// snapshot lies beside it, and leaves one that the next opening uses.
+// TestWhole: Open with Whole folds the journal from its first line, whatever snapshot lies beside
+// it, and leaves a snapshot that the next Open uses.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	d := newDir(t)

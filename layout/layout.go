@@ -149,25 +149,32 @@ type Found struct {
 // Of finds a member's mailbox. It takes no lock. Errors: *MixedError,
 // *UnfinishedError, a broken intent.
 func (d Dirs) Of(name string) (Found, error) {
-	array, err := exists(d.Path(Array, name))
-	if err != nil {
-		return Found{}, err
-	}
-	lines, err := exists(d.Path(JSONL, name))
-	if err != nil {
-		return Found{}, err
-	}
-	switch {
-	case array && lines:
-		return d.both(name)
-	case array:
-		return Found{Layout: Array, Present: true}, nil
-	case lines:
-		return Found{Layout: JSONL, Present: true}, nil
+	// A mailbox that moves back between the two looks is in neither file, so one that is missing is
+	// looked for again.
+	for range looks {
+		array, err := exists(d.Path(Array, name))
+		if err != nil {
+			return Found{}, err
+		}
+		lines, err := exists(d.Path(JSONL, name))
+		if err != nil {
+			return Found{}, err
+		}
+		switch {
+		case array && lines:
+			return d.both(name)
+		case array:
+			return Found{Layout: Array, Present: true}, nil
+		case lines:
+			return Found{Layout: JSONL, Present: true}, nil
+		}
 	}
 	l, err := d.Default()
 	return Found{Layout: l}, err
 }
+
+// looks is how often a mailbox is looked for in both files before it counts as missing.
+const looks = 3
 
 // both decides between two files.
 func (d Dirs) both(name string) (Found, error) {

@@ -9,7 +9,7 @@ import (
 	"waggle/layout"
 )
 
-// What is on disk decides where a member's mailbox is.
+// TestOf: the files on disk decide where a member's mailbox is.
 func TestOf(t *testing.T) {
 	const message = `[{"from":"a"}]`
 	type files map[string]string

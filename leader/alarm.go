@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
+	"waggle/message"
 	"waggle/record"
 )
 
@@ -44,7 +44,7 @@ func (l *Leader) guardOne(ctx context.Context, name waggle.MemberName) error {
 			if e.Err != nil {
 				continue // inbox and doctor show it
 			}
-			in := control.Incoming{Entry: e.ID.String(), Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+			in := message.Incoming{Entry: e.ID.String(), Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
 			if err := l.alarm(ctx, name, in); err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func (l *Leader) guardOne(ctx context.Context, name waggle.MemberName) error {
 	return ctx.Err()
 }
 
-func (l *Leader) alarm(ctx context.Context, name waggle.MemberName, in control.Incoming) error {
+func (l *Leader) alarm(ctx context.Context, name waggle.MemberName, in message.Incoming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.p.Fold.Alarm(name, in)) == 0 {

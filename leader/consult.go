@@ -42,7 +42,8 @@ func (l *Leader) consult() {
 			if l.ctx.Err() != nil {
 				continue
 			}
-			err = l.rule(r.Key, r.Digest, answer, err)
+			words, werr := replies(r.Key, r.Ask.Input, answer)
+			err = l.rule(r.Key, r.Digest, answer, words, errors.Join(err, werr))
 			l.trouble.Note("answer "+string(r.ID), err, "the lead agent's answer is not on record", "id", r.ID)
 		}
 	})
@@ -61,9 +62,9 @@ func (l *Leader) nextForLead() *control.Request {
 }
 
 // questionOf is a request as the agent is shown it. The caller holds mu.
-func (l *Leader) questionOf(r *control.Request) agent.Question {
+func (l *Leader) questionOf(r *control.Request) agent.Request {
 	m, _ := l.p.Fold.ByInstance(r.Instance)
-	q := agent.Question{ID: string(r.ID), Member: string(m.Name), Digest: string(r.Digest), Kind: string(r.Gate()), Tool: r.Ask.Tool, Cwd: r.Ask.Cwd, Host: r.Ask.Hostport(),
+	q := agent.Request{ID: string(r.ID), Member: string(m.Name), Digest: string(r.Digest), Kind: string(r.Gate()), Tool: r.Ask.Tool, Cwd: r.Ask.Cwd, Host: r.Ask.Hostport(),
 		Plan: r.Ask.Plan, Reason: r.Ask.Reason, Risk: string(policy.RiskHigh)}
 	switch r.Gate() {
 	case policy.GateTool:
@@ -71,12 +72,38 @@ func (l *Leader) questionOf(r *control.Request) agent.Question {
 		q.Risk = string(policy.RiskOf(l.p.Fold.Policy.Call(r.Ask)))
 	case policy.GatePlan:
 		q.Host, q.Risk = "", string(policy.RiskMedium)
+	case policy.GateQuestion:
+		q.Host, q.Risk, q.Parts = "", string(policy.RiskLow), parts(r.Ask)
 	}
 	return q
 }
 
+// parts are the questions of a request for words.
+func parts(a record.Ask) (ps []agent.Part) {
+	qs, err := record.Questions(a.Input)
+	if err != nil {
+		return nil
+	}
+	for _, q := range qs {
+		p := agent.Part{Header: q.Header, Text: q.Text, Multiple: q.Multiple, Closed: q.Closed}
+		for _, o := range q.Options {
+			p.Options = append(p.Options, agent.Option(o))
+		}
+		ps = append(ps, p)
+	}
+	return ps
+}
+
+// replies reads the lead agent's answers to a question; none of anything else.
+func replies(k record.Key, input string, r agent.Decision) ([]record.Reply, error) {
+	if k.Kind != record.KindQuestion || !r.Allow {
+		return nil, nil
+	}
+	return record.Replies(input, r.Answers)
+}
+
 // ask asks the agent; a panic is an error of the agent.
-func (l *Leader) ask(q agent.Question) (answer agent.Decision, err error) {
+func (l *Leader) ask(q agent.Request) (answer agent.Decision, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the lead agent panicked: %v", p)
@@ -87,7 +114,7 @@ func (l *Leader) ask(q agent.Question) (answer agent.Decision, err error) {
 
 // rule records the lead agent's answer, in the lead's name. The operator gets the request when the
 // lead agent may not allow it, gives no answer, or answers another digest than it was shown.
-func (l *Leader) rule(k record.Key, digest record.Digest, r agent.Decision, failed error) error {
+func (l *Leader) rule(k record.Key, digest record.Digest, r agent.Decision, words []record.Reply, failed error) error {
 	why := r.Reason
 	switch {
 	case failed != nil:
@@ -95,7 +122,7 @@ func (l *Leader) rule(k record.Key, digest record.Digest, r agent.Decision, fail
 	case r.Digest != string(digest):
 		why = "the lead agent answered something else than it was shown"
 	case !r.Escalate:
-		v := control.Answer{Key: k, Digest: digest, Allow: r.Allow, By: policy.RoleLeader, Channel: policy.ChannelJournal, Via: "lead agent", Reason: r.Reason}
+		v := control.Answer{Key: k, Digest: digest, Allow: r.Allow, By: policy.RoleLeader, Channel: policy.ChannelJournal, Via: "lead agent", Reason: r.Reason, Answers: words}
 		l.mu.Lock()
 		out, refused, err := decide(l.ctx, l.p.Journal, l.p.Fold, l.p.Writer, l.p.Minter, v)
 		l.mu.Unlock()

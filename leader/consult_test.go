@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,11 +22,11 @@ import (
 // decider is a lead agent that a function plays. It keeps what it was asked.
 type decider struct {
 	mu    sync.Mutex
-	asked []agent.Question
-	play  func(agent.Question) (agent.Decision, error)
+	asked []agent.Request
+	play  func(agent.Request) (agent.Decision, error)
 }
 
-func (d *decider) Decide(_ context.Context, q agent.Question) (agent.Decision, error) {
+func (d *decider) Decide(_ context.Context, q agent.Request) (agent.Decision, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked = append(d.asked, q)
@@ -33,20 +34,20 @@ func (d *decider) Decide(_ context.Context, q agent.Question) (agent.Decision, e
 }
 
 // gullible approves every request.
-func gullible(q agent.Question) (agent.Decision, error) {
+func gullible(q agent.Request) (agent.Decision, error) {
 	return agent.Decision{Digest: q.Digest, Allow: true, Reason: "of course"}, nil
 }
 
 // ledBy makes a rig whose policy gives questions to a lead agent that could itself
 // read, and run go test and go vet.
-func ledBy(t *testing.T, d policy.Decider, play func(agent.Question) (agent.Decision, error), names ...waggle.MemberName) (*rig, *decider) {
+func ledBy(t *testing.T, d policy.Decider, play func(agent.Request) (agent.Decision, error), names ...waggle.MemberName) (*rig, *decider) {
 	t.Helper()
 	r := newRig(t, names...)
 	lead := &decider{play: play}
 	r.agent = lead
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		return l.SetPolicy(record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault},
-			Decide: record.Deciders{policy.GateTool: d, policy.GatePlan: d, policy.GateNetwork: d},
+			Decide: record.Deciders{policy.GateTool: d, policy.GatePlan: d, policy.GateNetwork: d, policy.GateQuestion: d},
 			Lead:   &policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Read", "Bash(go test:*)", "Bash(go vet ./...)", "Bash(rm:*)")}},
 			journal.Writer{Operator: true}, r.mintOf())
 	})
@@ -72,7 +73,7 @@ func (r *rig) question(name waggle.MemberName, kind waggle.Kind, a record.Ask) r
 		key, ds, err = m.fold.Ask(kind, a, r.view(), r.mintOf())
 		return ds, err
 	})
-	if c, _ := m.fold.Call(key); c.Open() {
+	if c, _ := m.fold.Call(key); c.Open() && kind != record.KindQuestion { // which no message has
 		r.send(m)
 	}
 	return key
@@ -192,23 +193,23 @@ func TestLures(t *testing.T) {
 // TestLeadAgent: the lead agent answers, fails to answer, answers another digest, or panics.
 func TestLeadAgent(t *testing.T) {
 	for name, c := range map[string]struct {
-		play     func(agent.Question) (agent.Decision, error)
+		play     func(agent.Request) (agent.Decision, error)
 		decision string // "": passed on
 		why      string
 	}{
 		"allows": {gullible, record.DecisionAllow, "of course"},
-		"denies": {func(q agent.Question) (agent.Decision, error) {
+		"denies": {func(q agent.Request) (agent.Decision, error) {
 			return agent.Decision{Digest: q.Digest, Reason: "no"}, nil
 		}, record.DecisionDeny, "no"},
-		"passes on": {func(q agent.Question) (agent.Decision, error) {
+		"passes on": {func(q agent.Request) (agent.Decision, error) {
 			return agent.Decision{Digest: q.Digest, Escalate: true, Reason: "ask her"}, nil
 		}, "", "ask her"},
-		"another": {func(agent.Question) (agent.Decision, error) {
+		"another": {func(agent.Request) (agent.Decision, error) {
 			return agent.Decision{Digest: "0123456789abcdef", Allow: true}, nil
 		}, "", "something else"},
-		"no digest":  {func(agent.Question) (agent.Decision, error) { return agent.Decision{Allow: true}, nil }, "", "something else"},
-		"an error":   {func(agent.Question) (agent.Decision, error) { return agent.Decision{}, errors.New("out of credit") }, "", "out of credit"},
-		"it panics":  {func(agent.Question) (agent.Decision, error) { panic("boom") }, "", "boom"},
+		"no digest":  {func(agent.Request) (agent.Decision, error) { return agent.Decision{Allow: true}, nil }, "", "something else"},
+		"an error":   {func(agent.Request) (agent.Decision, error) { return agent.Decision{}, errors.New("out of credit") }, "", "out of credit"},
+		"it panics":  {func(agent.Request) (agent.Decision, error) { panic("boom") }, "", "boom"},
 		"the script": {scripted(t, `{"decide":{"answer":"allow","reason":"go on"}}`), record.DecisionAllow, "go on"},
 		"no script":  {scripted(t, `{}`), "", "does not decide"},
 	} {
@@ -232,13 +233,51 @@ func TestLeadAgent(t *testing.T) {
 	}
 }
 
-func scripted(t *testing.T, spec string) func(agent.Question) (agent.Decision, error) {
+// TestLeadAgentAnswers: where the policy gives questions to the lead agent, its words answer them; an
+// answer that is none leaves the question to the operator.
+func TestLeadAgentAnswers(t *testing.T) {
+	asks := record.Ask{Input: record.QuestionInput([]record.Question{{Text: "Which?", Options: []record.Option{{Label: "a"}, {Label: "b"}}}, {Text: "Why?"}})}
+	for name, c := range map[string]struct {
+		play func(agent.Request) (agent.Decision, error)
+		want []string // nil: passed on
+		why  string
+	}{
+		"answers": {func(q agent.Request) (agent.Decision, error) {
+			if q.Kind != "question" || len(q.Parts) != 2 || q.Parts[0].Options[1].Label != "b" || q.Risk != "low" {
+				return agent.Decision{}, fmt.Errorf("it was shown %+v", q)
+			}
+			return agent.Decision{Digest: q.Digest, Allow: true, Answers: []string{"2", "because"}}, nil
+		}, []string{"b", "because"}, ""},
+		"allows":       {gullible, nil, "2 questions were asked and 0 answers given"},
+		"the script":   {scripted(t, `{"decide":{"answer":"allow","words":"1"}}`), []string{"a", "1"}, ""},
+		"without them": {scripted(t, `{"decide":{"answer":"allow"}}`), nil, "has no words"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := ledBy(t, policy.DecideLeader, c.play, "ann")
+			k := r.question("ann", record.KindQuestion, asks)
+			r.consulted()
+			r.l.View(func(l *control.Leader) {
+				q, _ := l.Request(k)
+				switch {
+				case q == nil:
+					t.Fatal("it was not asked")
+				case c.want == nil && (q.Decided != nil || q.Escalated == nil || !strings.Contains(q.Escalated.Reason, c.why)):
+					t.Errorf("decided %+v, passed on %+v", q.Decided, q.Escalated)
+				case c.want != nil && (q.Decided == nil || q.Decided.By != policy.RoleLeader || !slices.Equal(record.Texts(q.Decided.Answers), c.want)):
+					t.Errorf("decided %+v, passed on %+v", q.Decided, q.Escalated)
+				}
+			})
+		})
+	}
+}
+
+func scripted(t *testing.T, spec string) func(agent.Request) (agent.Decision, error) {
 	t.Helper()
 	a, err := agent.New("script", json.RawMessage(spec))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(q agent.Question) (agent.Decision, error) { return a.(agent.Decider).Decide(t.Context(), q) }
+	return func(q agent.Request) (agent.Decision, error) { return a.(agent.Decider).Decide(t.Context(), q) }
 }
 
 // TestTwoOfThem: under decide two, the lead's allow and the operator's decide together, in any
@@ -301,7 +340,7 @@ func TestSlowLead(t *testing.T) {
 
 type thinker struct{}
 
-func (thinker) Decide(ctx context.Context, _ agent.Question) (agent.Decision, error) {
+func (thinker) Decide(ctx context.Context, _ agent.Request) (agent.Decision, error) {
 	<-ctx.Done()
 	return agent.Decision{}, ctx.Err()
 }

@@ -99,7 +99,11 @@ func (l *Leader) listen(o Options) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	for _, name := range []string{string(waggle.Lead), transport.OperatorSocket} {
-		s, err := transport.Listen(transport.SocketOptions{Dirs: o.Sockets, Name: name, Team: o.Team, Host: endpoint{l}, Rand: o.Minter.Rand, Now: o.Minter.Now, Who: o.Who})
+		so := transport.SocketOptions{Dirs: o.Sockets, Name: name, Team: o.Team, Host: endpoint{l}, Rand: o.Minter.Rand, Now: o.Minter.Now, Who: o.Who}
+		if name == string(waggle.Lead) {
+			so.Own = l.ownWorker
+		}
+		s, err := transport.Listen(so)
 		if err != nil {
 			l.p.Log.Warn("no socket: messages come by the mailbox files alone", "err", err)
 			continue

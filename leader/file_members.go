@@ -7,12 +7,13 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/record"
 )
 
 // hearFile handles a message of a member that waggle does not run. The entry itself is its only
 // evidence. The caller holds mu.
-func (l *Leader) hearFile(ctx context.Context, in control.Incoming) error {
+func (l *Leader) hearFile(ctx context.Context, in message.Incoming) error {
 	now := l.p.Minter.Now()
 	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.SeeFile(in, now), nil })
 }

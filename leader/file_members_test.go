@@ -210,7 +210,7 @@ func TestFileMemberContested(t *testing.T) {
 }
 
 // TestFileMemberIsDecidedByAPerson: rules, a lead agent and auto answer a member that sends files
-// only where a rule allows that; what the team denies is denied.
+// only where a rule allows that; a call that the team's rules deny is denied.
 func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 	r := newFileRig(t)
 	rules := record.PolicySet{By: policy.RoleOperator, Policy: policy.Policy{Version: 2, Mode: policy.ModeBypassPermissions, Allow: []policy.Rule{{Tool: "Bash", Pattern: "ls:*"}}, Deny: []policy.Rule{{Tool: "Bash", Pattern: "rm:*"}}},

@@ -6,6 +6,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/message"
 	"waggle/poll"
 	"waggle/record"
 )
@@ -15,7 +16,7 @@ var _ poll.Sharing = (*Leader)(nil)
 // Mine implements poll.Sharing. The lead's mailbox has two readers: the worker of the lead's agent
 // takes words to the lead and orders for the agent; Mine reports the entries that remain for the
 // leader.
-func (l *Leader) Mine(in control.Incoming) bool {
+func (l *Leader) Mine(in message.Incoming) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.p.Fold.ForAgent(in)
@@ -24,7 +25,7 @@ func (l *Leader) Mine(in control.Incoming) bool {
 // spokenTo reports an idle notice of a member to whom the lead's agent has said
 // something since the member's last one: it is what the lead waits for. The caller holds
 // mu.
-func (l *Leader) spokenTo(in control.Incoming, from *control.Worker) bool {
+func (l *Leader) spokenTo(in message.Incoming, from *control.Worker) bool {
 	agent, ok := l.p.Fold.LeadAgent()
 	if !ok || from == nil || in.Decoded.Kind != waggle.KindIdleNotification {
 		return false
@@ -75,7 +76,7 @@ func (l *Leader) LeadSettled(ctx context.Context) (settled, busy bool, err error
 		if e.Err != nil || w.Owns(id) || l.p.Fold.Unsaid(id, l.p.Minter.Now()) != "" || w.Copy(id, l.p.Fold) {
 			continue
 		}
-		in := control.Incoming{Entry: id, Box: waggle.Lead, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+		in := message.Incoming{Entry: id, Box: waggle.Lead, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
 		if !in.IsControl() && l.p.Fold.ForAgent(in) {
 			return false, false, nil
 		}

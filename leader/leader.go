@@ -29,6 +29,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/poll"
 	"waggle/record"
@@ -64,6 +65,8 @@ type Parts struct {
 	// Agent answers the requests that the policy gives to the lead; nil: they wait for the
 	// operator.
 	Agent agent.Decider
+	// Leading does for the lead's agent what needs more than the journal; nil: nothing does.
+	Leading Leading
 	// Others lists names that may be of members that no journal here has: other
 	// programs run those, and they obey files. Nil: there are none.
 	Others func(context.Context) ([]waggle.MemberName, error)
@@ -272,7 +275,7 @@ func (l *Leader) Standing(entry string) poll.Standing {
 // Receive implements poll.Machine. A message of a member whose journal is broken, or cannot be read
 // now, waits until the journal can be read. The message of a member that has left has no evidence
 // then.
-func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
+func (l *Leader) Receive(ctx context.Context, in message.Incoming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var from *control.Worker
@@ -287,9 +290,27 @@ func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
 		case err == nil && w.Epoch > 0:
 			from = w
 		}
+		if from == nil || !from.Sent(in) {
+			from = l.before(ctx, m.Name, in, from)
+		}
 	}
 	spoken := l.spokenTo(in, from)
 	return l.append(ctx, func() ([]journal.Draft, error) { return told(l.p.Fold.See(in, from), spoken), nil })
+}
+
+// before returns the journal of the member that had a name before, when it holds an entry: words that
+// were written just before its end are read after the next member of that name has joined. Otherwise
+// it returns now. The caller holds mu.
+func (l *Leader) before(ctx context.Context, name waggle.MemberName, in message.Incoming, now *control.Worker) *control.Worker {
+	m, ok := l.p.Fold.Before(name)
+	if !ok || m.Left == nil || m.Trust == record.FileTrust || !in.IsControl() {
+		return now
+	}
+	w, err := l.peer(ctx, m.Instance)
+	if err != nil || w.Epoch == 0 || !w.Sent(in) {
+		return now
+	}
+	return w
 }
 
 // broken reports a break of a journal that may be undone.
@@ -390,7 +411,7 @@ func (l *Leader) settle(ctx context.Context, m *control.Member) error {
 
 // Deliver implements poll.Machine: chat stays unread until the operator reads it. When an agent
 // leads, its worker takes the chat (Mine).
-func (l *Leader) Deliver(context.Context, []control.Incoming) ([]mailbox.ID, error) { return nil, nil }
+func (l *Leader) Deliver(context.Context, []message.Incoming) ([]mailbox.ID, error) { return nil, nil }
 
 // Assign orders a member to do a task and sends the order.
 func (l *Leader) Assign(ctx context.Context, name waggle.MemberName, t record.Task) error {

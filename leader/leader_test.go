@@ -295,8 +295,9 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestGoneIsToldUntilItHears: the registry is told again until it could be
-// written, also by the next leader, and never of a name that has a new owner.
+// TestGoneIsToldUntilItHears: the leader repeats the update of the registry for a departed member
+// (Gone) until the registry could be written, the next leader does so too, and neither updates a
+// name that has a new owner.
 func TestGoneIsToldUntilItHears(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	r.parted = errors.New("config.json is locked")
@@ -528,5 +529,46 @@ func TestPassesBesideEachOther(t *testing.T) {
 		if diff := cmp.Diff(want, r.got(name)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestLastWords: a message that a member wrote just before its end is verified by that member's own
+// journal when it is read after the next member of that name has joined; a message that neither
+// journal has is unverified.
+func TestLastWords(t *testing.T) {
+	r := newRig(t, "ann")
+	r.assign("ann", "1")
+	r.pass()
+	r.take("ann")
+	first := r.member["ann"]
+	key := r.asks("ann", "make")
+	r.idle("ann", "1")
+	r.operate(func(*control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: first.inst, How: record.LeftDied}}}, nil
+	})
+	r.join("ann", "ann-2", 2)
+	r.tick(time.Second)
+	r.idle("ann", "")
+	r.pass()
+	fold := r.view()
+	if len(fold.Unverified) != 0 {
+		t.Fatalf("not believed: %+v", fold.Unverified)
+	}
+	for _, inst := range []record.Instance{first.inst, "ann-2"} {
+		if m, ok := fold.ByInstance(inst); !ok || m.LastIdle == nil {
+			t.Errorf("the idle notice of %s was not heard", inst)
+		}
+	}
+	if m, _ := fold.Member("ann"); m.Instance != "ann-2" || m.Left != nil {
+		t.Errorf("ann is %+v", m.Joined)
+	}
+	if _, ok := fold.Request(key); !ok || len(fold.Pending()) > 0 {
+		t.Errorf("the request of a member that has ended is open, or not on record (%v)", ok)
+	}
+
+	r.wrote("ann", `{"type":"idle_notification","from":"ann","timestamp":"2026-01-01T00:00:00Z","idleReason":"failed"}`)
+	r.pass()
+	if n := len(r.view().Unverified); n != 1 {
+		t.Errorf("%d entries are unverified, want the one that no journal has", n)
 	}
 }

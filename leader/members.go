@@ -145,7 +145,11 @@ func describe(e spawn.Exit) string {
 	case e.Signal != "":
 		return "ended by signal " + e.Signal
 	}
-	return fmt.Sprintf("exit status %d", e.Code)
+	text := fmt.Sprintf("exit status %d", e.Code)
+	if e.Code == record.ExitUnconfined {
+		text += ": it requires a sandbox and has none, its log says why"
+	}
+	return text
 }
 
 // let records that a member has ended. The caller holds mu.

@@ -50,6 +50,9 @@ type Options struct {
 	// Agent answers the requests that the policy gives to the lead; nil: they wait for the
 	// operator.
 	Agent agent.Decider
+	// Leading does for the lead's agent what needs more than the journal; nil: only the operator
+	// does that.
+	Leading Leading
 	// Observe gets every transition of the team's machines, once, from the process that leads; nil:
 	// no observer (package telemetry).
 	Observe machine.Observer
@@ -135,7 +138,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
 	tended := &book{o: o, log: p.Log}
 	p.Tend = tended.tend
-	p.Agent, p.Input, p.Rest = o.Agent, o.Input, o.Rest
+	p.Agent, p.Leading, p.Input, p.Rest = o.Agent, o.Leading, o.Input, o.Rest
 	if o.Observe != nil {
 		f, err := telemetry.NewFollower(telemetry.Options{Journals: o.State.Journals(), Cursor: o.State.ObserverCursor(), To: o.Observe})
 		if err != nil {

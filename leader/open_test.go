@@ -322,8 +322,8 @@ func TestTeamIsGone(t *testing.T) {
 	}
 }
 
-// TestStop: a member's processes are ended, those that left its group too, and
-// the record says that we did it.
+// TestStop: Stop ends a member's processes, those that left its group too, and the record says that
+// the member was stopped.
 func TestStop(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", nil)
@@ -388,7 +388,8 @@ func TestStopCutShort(t *testing.T) {
 	}
 }
 
-// TestStopOfOneThatNeverRan: there is no process to end, and the member is recorded as left.
+// TestStopOfOneThatNeverRan: Stop of a member that never ran ends no process, and the member is
+// recorded as left.
 func TestStopOfOneThatNeverRan(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", nil)

@@ -16,6 +16,7 @@ import (
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/poll"
 	"waggle/record"
@@ -190,7 +191,7 @@ func (r *rig) take(name waggle.MemberName) {
 		r.t.Fatal(err)
 	}
 	for _, e := range es {
-		in := control.Incoming{Entry: e.ID.String(), Box: name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+		in := message.Incoming{Entry: e.ID.String(), Box: name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
 		r.write(m, func() ([]journal.Draft, error) { return m.fold.Receive(in, r.view()), nil })
 	}
 	if t := m.fold.NextTask(); t != nil {

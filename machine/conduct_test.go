@@ -9,8 +9,8 @@ import (
 )
 
 // TestConducts: each kind has one row, and its row says what the table of kinds says: only a kind
-// with an effect may have one, an effect comes once, words are words whoever sends them, and what
-// no journal has never has an effect.
+// with an effect may have one, an effect comes once, words are words whoever sends them, and a
+// message that no journal has never has an effect.
 func TestConducts(t *testing.T) {
 	rows := map[waggle.Kind]machine.Conduct{}
 	for _, c := range machine.Conducts() {

@@ -14,7 +14,7 @@ type state = machine.State
 
 var (
 	// atWork are the states in which a worker has work.
-	atWork  = []state{machine.PlanProposed, machine.Executing, machine.BlockedPermission, machine.BlockedSandbox}
+	atWork  = []state{machine.PlanProposed, machine.Executing, machine.BlockedPermission, machine.BlockedSandbox, machine.BlockedQuestion}
 	working = append([]state{machine.Idle}, atWork...)
 	opened  = append([]state{machine.ShuttingDown, machine.Terminated}, working...)
 
@@ -32,7 +32,7 @@ func mayWork(from state, on machine.Event, to state) bool {
 	}
 	stays := from == to
 	over := from == machine.ShuttingDown || from == machine.Terminated // what is late changes nothing
-	blocked := from == machine.BlockedPermission || from == machine.BlockedSandbox
+	blocked := from == machine.BlockedPermission || from == machine.BlockedSandbox || from == machine.BlockedQuestion
 	switch on {
 	case machine.EvReady:
 		return from == machine.Booting && to == machine.Idle
@@ -55,12 +55,19 @@ func mayWork(from state, on machine.Event, to state) bool {
 			return stays
 		}
 		return is(atWork, from) && to == machine.BlockedSandbox
-	case machine.EvAnswered: // an answer may leave others open, never a tool's where only hosts were
+	case machine.EvAskedWords: // and both before a question in words
+		if from == machine.BlockedPermission || from == machine.BlockedSandbox {
+			return stays
+		}
+		return is(atWork, from) && to == machine.BlockedQuestion
+	case machine.EvAnswered: // an answer may leave others open, never one that goes before it
 		switch from {
 		case machine.BlockedPermission:
 			return is(atWork, to)
 		case machine.BlockedSandbox:
 			return is(atWork, to) && to != machine.BlockedPermission
+		case machine.BlockedQuestion:
+			return is(atWork, to) && to != machine.BlockedPermission && to != machine.BlockedSandbox
 		}
 		return (over || from == machine.PlanProposed) && stays
 	case machine.EvDenied:
@@ -78,7 +85,7 @@ func mayWork(from state, on machine.Event, to state) bool {
 }
 
 var workerEvents = []machine.Event{machine.EvReady, machine.EvReopened, machine.EvTaken, machine.EvTakenPlan, machine.EvPlanApproved, machine.EvPlanRejected,
-	machine.EvAskedTool, machine.EvAskedHost, machine.EvAskedPlan, machine.EvAnswered, machine.EvDenied, machine.EvTurnEnded, machine.EvTurnFailed,
+	machine.EvAskedTool, machine.EvAskedHost, machine.EvAskedWords, machine.EvAskedPlan, machine.EvAnswered, machine.EvDenied, machine.EvTurnEnded, machine.EvTurnFailed,
 	machine.EvShutdownAsked, machine.EvShutdownApproved, machine.EvShutdownRejected, machine.EvApplied, machine.EvUnverified}
 
 // mayMember is protocol §5.2 read once more: what a leader has on record of one member.
@@ -116,7 +123,7 @@ func mayMember(from state, on machine.Event, to state) bool {
 var leaderEvents = []machine.Event{machine.EvJoined, machine.EvProcess, machine.EvDied, machine.EvGone, machine.EvIdle, machine.EvWork, machine.EvAsked,
 	machine.EvDecided, machine.EvRequestDropped, machine.EvShutdownSent, machine.EvShutdownYes, machine.EvShutdownNo}
 
-// mayRequest: a request only moves forward; what is late leaves it where it is.
+// mayRequest: a request only moves forward; a late event leaves it where it is.
 func mayRequest(from state, on machine.Event, to state) bool {
 	order := func(s state) int { return slices.Index(requestStates, s) }
 	pending, given := from == machine.RequestPending, from == machine.RequestDecided || from == machine.RequestSent
@@ -195,7 +202,7 @@ func TestEveryMove(t *testing.T) {
 						continue
 					}
 					found++
-					if row.From != from || row.On != on || row.To != to || len(row.Row) < 2 || !strings.Contains("WL", row.Row[:1]) {
+					if row.From != from || row.On != on || row.To != to || len(row.Row) < 2 || !strings.Contains("WLQ", row.Row[:1]) {
 						t.Errorf("%s: %q to %q on %q is the row %+v", m.name, from, to, on, row)
 					}
 				}

@@ -19,6 +19,7 @@ const (
 	Executing         State = "executing"
 	BlockedPermission State = "blocked_on_permission"
 	BlockedSandbox    State = "blocked_on_sandbox"
+	BlockedQuestion   State = "blocked_on_question" // not in the protocol: no message asks a question
 	ShuttingDown      State = "shutting_down"
 	Terminated        State = "terminated"
 )
@@ -45,6 +46,7 @@ const (
 	EvAskedTool        Event = "tool asked"
 	EvAskedHost        Event = "host asked"
 	EvAskedPlan        Event = "plan asked"
+	EvAskedWords       Event = "question asked"
 	EvAnswered         Event = "answered"
 	EvDenied           Event = "tool denied"
 	EvTurnEnded        Event = "turn ended"
@@ -107,41 +109,60 @@ var WorkerTable = []Transition{
 	{"W2", Executing, EvAskedPlan, PlanProposed}, // not required; from here on it is a gate
 	{"W2", BlockedPermission, EvAskedPlan, BlockedPermission},
 	{"W2", BlockedSandbox, EvAskedPlan, BlockedSandbox},
+	{"W2", BlockedQuestion, EvAskedPlan, BlockedQuestion},
 	{"W3", Idle, EvTaken, Executing},
 	{"W4", PlanProposed, EvPlanApproved, Executing},
 	{"W4", BlockedPermission, EvPlanApproved, BlockedPermission},
 	{"W4", BlockedSandbox, EvPlanApproved, BlockedSandbox},
+	{"W4", BlockedQuestion, EvPlanApproved, BlockedQuestion},
 	{"W5", PlanProposed, EvPlanRejected, PlanProposed},
 	{"W5", BlockedPermission, EvPlanRejected, BlockedPermission},
 	{"W5", BlockedSandbox, EvPlanRejected, BlockedSandbox},
+	{"W5", BlockedQuestion, EvPlanRejected, BlockedQuestion},
 	{"W6", Executing, EvAskedTool, BlockedPermission},
 	{"W6", BlockedPermission, EvAskedTool, BlockedPermission},
 	{"W6", BlockedSandbox, EvAskedTool, BlockedPermission},
+	{"W6", BlockedQuestion, EvAskedTool, BlockedPermission},
 	{"W6", PlanProposed, EvAskedTool, BlockedPermission},
 	{"W7", BlockedPermission, EvAnswered, Executing},
 	{"W7", BlockedPermission, EvAnswered, BlockedPermission},
 	{"W7", BlockedPermission, EvAnswered, BlockedSandbox},
+	{"W7", BlockedPermission, EvAnswered, BlockedQuestion},
 	{"W7", BlockedPermission, EvAnswered, PlanProposed},
 	{"W8", BlockedPermission, EvDenied, Executing},
 	{"W8", BlockedPermission, EvDenied, BlockedPermission},
 	{"W8", BlockedPermission, EvDenied, BlockedSandbox},
+	{"W8", BlockedPermission, EvDenied, BlockedQuestion},
 	{"W8", BlockedPermission, EvDenied, PlanProposed},
 	{"W9", Executing, EvAskedHost, BlockedSandbox},
 	{"W9", BlockedSandbox, EvAskedHost, BlockedSandbox},
 	{"W9", BlockedPermission, EvAskedHost, BlockedPermission},
+	{"W9", BlockedQuestion, EvAskedHost, BlockedSandbox},
 	{"W9", PlanProposed, EvAskedHost, BlockedSandbox},
 	{"W10", BlockedSandbox, EvAnswered, Executing},
 	{"W10", BlockedSandbox, EvAnswered, BlockedSandbox},
+	{"W10", BlockedSandbox, EvAnswered, BlockedQuestion},
 	{"W10", BlockedSandbox, EvAnswered, PlanProposed},
+	// The rows Q are waggle's own.
+	{"Q1", Executing, EvAskedWords, BlockedQuestion},
+	{"Q1", PlanProposed, EvAskedWords, BlockedQuestion},
+	{"Q1", BlockedQuestion, EvAskedWords, BlockedQuestion},
+	{"Q1", BlockedPermission, EvAskedWords, BlockedPermission},
+	{"Q1", BlockedSandbox, EvAskedWords, BlockedSandbox},
+	{"Q2", BlockedQuestion, EvAnswered, Executing},
+	{"Q2", BlockedQuestion, EvAnswered, BlockedQuestion},
+	{"Q2", BlockedQuestion, EvAnswered, PlanProposed},
 	{"W11", Executing, EvTurnEnded, Idle},
 	{"W11", PlanProposed, EvTurnEnded, Idle},
 	{"W11", BlockedPermission, EvTurnEnded, Idle},
 	{"W11", BlockedSandbox, EvTurnEnded, Idle},
+	{"W11", BlockedQuestion, EvTurnEnded, Idle},
 	{"W12", Idle, EvShutdownAsked, ShuttingDown},
 	{"W12", PlanProposed, EvShutdownAsked, ShuttingDown},
 	{"W12", Executing, EvShutdownAsked, ShuttingDown},
 	{"W12", BlockedPermission, EvShutdownAsked, ShuttingDown},
 	{"W12", BlockedSandbox, EvShutdownAsked, ShuttingDown},
+	{"W12", BlockedQuestion, EvShutdownAsked, ShuttingDown},
 	// While it is shutting down the current turn may still end and get answers, and asks nothing
 	// new.
 	{"W12", ShuttingDown, EvTurnEnded, ShuttingDown},
@@ -156,6 +177,7 @@ var WorkerTable = []Transition{
 	{"W14", ShuttingDown, EvShutdownRejected, Executing},
 	{"W14", ShuttingDown, EvShutdownRejected, BlockedPermission},
 	{"W14", ShuttingDown, EvShutdownRejected, BlockedSandbox},
+	{"W14", ShuttingDown, EvShutdownRejected, BlockedQuestion},
 	// Terminated has no transition to another state; later messages are only recorded.
 	{"W15", Terminated, EvReopened, Terminated},
 	{"W15", Terminated, EvTurnEnded, Terminated},
@@ -170,6 +192,7 @@ var WorkerTable = []Transition{
 	{"W16", Executing, EvApplied, Executing},
 	{"W16", BlockedPermission, EvApplied, BlockedPermission},
 	{"W16", BlockedSandbox, EvApplied, BlockedSandbox},
+	{"W16", BlockedQuestion, EvApplied, BlockedQuestion},
 	{"W16", ShuttingDown, EvApplied, ShuttingDown},
 	// An unverified message changes no state; it is recorded.
 	{"W17", Idle, EvUnverified, Idle},
@@ -177,6 +200,7 @@ var WorkerTable = []Transition{
 	{"W17", Executing, EvUnverified, Executing},
 	{"W17", BlockedPermission, EvUnverified, BlockedPermission},
 	{"W17", BlockedSandbox, EvUnverified, BlockedSandbox},
+	{"W17", BlockedQuestion, EvUnverified, BlockedQuestion},
 	{"W17", ShuttingDown, EvUnverified, ShuttingDown},
 	{"W17", Terminated, EvUnverified, Terminated},
 	{"W18", Idle, EvReopened, Idle},
@@ -185,11 +209,13 @@ var WorkerTable = []Transition{
 	{"W18", Executing, EvReopened, Executing},
 	{"W18", BlockedPermission, EvReopened, BlockedPermission},
 	{"W18", BlockedSandbox, EvReopened, BlockedSandbox},
+	{"W18", BlockedQuestion, EvReopened, BlockedQuestion},
 	{"W18", ShuttingDown, EvReopened, ShuttingDown},
 	{"W19", Executing, EvTurnFailed, Idle},
 	{"W19", PlanProposed, EvTurnFailed, Idle},
 	{"W19", BlockedPermission, EvTurnFailed, Idle},
 	{"W19", BlockedSandbox, EvTurnFailed, Idle},
+	{"W19", BlockedQuestion, EvTurnFailed, Idle},
 }
 
 // LeaderTable is every move of the leader's record of one member.

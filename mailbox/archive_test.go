@@ -58,7 +58,7 @@ func TestArchiveKeep(t *testing.T) {
 			t.Errorf("after %v: %v in %v; want %v in %d files", step.keep, got, files, step.want, step.files)
 		}
 	}
-	// A broken file is an error with its name, and what can be read of all files comes with it.
+	// A broken file is an error with its name, and the readable entries of all files come with it.
 	second := filepath.Join(arch.Dir, "00000002.jsonl")
 	put(t, second, "no entry\n"+get(t, second))
 	all, err := arch.Entries()

@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/layout"
 )
 
 // Box is a mailbox in one file of a known layout. It caches the content that it read last, so that
@@ -22,10 +23,8 @@ type Box struct {
 	layout Layout
 	format format
 	o      Options
-	// For a mailbox that may move to another layout: the path of its file there, and a check under
-	// the lock that the mailbox is still in this layout. Empty and nil otherwise.
-	other string
-	still func() error
+	// where says in which layout the mailbox is now; nil for one that never moves.
+	where func() (layout.Found, error)
 
 	mu          sync.Mutex // guards the fields below; never held while waiting for the file's lock
 	last        *contents
@@ -59,6 +58,11 @@ func (b *Box) now() time.Time { return b.o.now() }
 // Errors: *LockedError, ErrTooLarge, *LimitError, fs.ErrNotExist when the team was deleted,
 // ErrNotRegular.
 func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
+	return b.append(ctx, entries, true)
+}
+
+// append is Append that makes the file only with create; without it a missing file is errAbsent.
+func (b *Box) append(ctx context.Context, entries []waggle.Envelope, create bool) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -67,6 +71,9 @@ func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 		return fmt.Errorf("append to %s: %w", b.path, err)
 	}
 	change := func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		if !create && !v.Exists() {
+			return nil, errAbsent
+		}
 		last, _ := b.cached(atomicfile.Identity{})
 		read, err := b.o.Limits.admit(b.format, v, last, entries, enc, b.now())
 		b.remember(read)
@@ -125,14 +132,20 @@ func (b *Box) Unread(ctx context.Context) ([]Entry, error) {
 // of the file. It ignores ids of entries that do not exist any more and, with Keep, of entries that
 // are not objects.
 func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
+	_, err := b.markRead(ctx, ids)
+	return err
+}
+
+// markRead is MarkRead that says whether there was a file.
+func (b *Box) markRead(ctx context.Context, ids []ID) (found bool, err error) {
 	if len(ids) == 0 {
-		return nil
+		return true, nil
 	}
 	if _, err := atomicfile.Identify(b.path); errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
-	err := b.edit(ctx, func(v atomicfile.View) ([]atomicfile.Splice, error) {
-		if !v.Exists() {
+	err = b.edit(ctx, func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		if found = v.Exists(); !found {
 			return nil, nil
 		}
 		last, known := b.cached(atomicfile.IdentityOf(v))
@@ -150,13 +163,13 @@ func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
 		return markSplices(b.format, parse(data, a, last, needIDs(last, ids)), ids, b.o.Retention), nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the mailbox was removed meanwhile
+		return false, nil // the mailbox was removed meanwhile
 	}
 	if err != nil {
-		return fmt.Errorf("mark read: %w", err)
+		return found, fmt.Errorf("mark read: %w", err)
 	}
 	b.rotate(ctx)
-	return nil
+	return found, nil
 }
 
 // remember caches the content that an append read, so that the next append reads only new bytes. It
@@ -208,7 +221,7 @@ func (b *Box) load(ctx context.Context, all bool) (*contents, error) {
 func (b *Box) unmended(why error) (*contents, error) {
 	data, _, err := atomicfile.ReadIdentified(b.path, b.file())
 	if errors.Is(err, fs.ErrNotExist) {
-		return &contents{}, nil
+		return &contents{absent: true}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -243,7 +256,7 @@ func (b *Box) probe(v atomicfile.View) ([]atomicfile.Splice, error) {
 func (b *Box) read(all bool) (*contents, error) {
 	id, err := atomicfile.Identify(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &contents{}, nil
+		return &contents{absent: true}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)
@@ -257,7 +270,7 @@ func (b *Box) read(all bool) (*contents, error) {
 	}
 	data, id, err := atomicfile.ReadIdentified(b.path, b.file())
 	if errors.Is(err, fs.ErrNotExist) {
-		return &contents{}, nil
+		return &contents{absent: true}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -51,8 +51,7 @@ func (b Boxes) Open(name waggle.MemberName, o Options) (*Located, error) {
 		if as == JSONL {
 			box.o.Retention = Prune
 		}
-		box.other = b.dirs().Path(as.Other(), string(name))
-		box.still = func() error { return l.still(as) }
+		box.where = func() (layout.Found, error) { return b.dirs().Of(string(name)) }
 		l.as[as] = box
 	}
 	return l, nil
@@ -173,17 +172,6 @@ func (l *Located) report(f layout.Found) {
 	}
 }
 
-// still returns errMoved when the mailbox is not in the given layout. It is called under the lock
-// of the file of that layout.
-func (l *Located) still(as Layout) error {
-	f, err := l.boxes.dirs().Of(string(l.name))
-	var cut *layout.UnfinishedError
-	if errors.As(err, &cut) || err == nil && f.Layout != as {
-		return errMoved
-	}
-	return err
-}
-
 // do runs one operation on the file that is the mailbox now.
 func (l *Located) do(ctx context.Context, op func(*Box) error) error {
 	again := follow{l: l}
@@ -201,38 +189,48 @@ func (l *Located) do(ctx context.Context, op func(*Box) error) error {
 	}
 }
 
-// read is do for an operation without a lock: it checks afterwards that the mailbox was in the file
-// that was read.
-func (l *Located) read(ctx context.Context, op func(*Box) error) error {
-	return l.do(ctx, func(box *Box) error {
-		if err := op(box); err != nil {
+// load is Box.load of the mailbox where it is. It takes no lock, so it checks afterwards that the
+// mailbox was in the file that was read.
+func (l *Located) load(ctx context.Context, all bool) (c *contents, err error) {
+	err = l.do(ctx, func(box *Box) error {
+		if c, err = box.load(ctx, all); err != nil {
 			return err
 		}
-		return l.still(box.layout)
+		return box.here(!c.absent)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Append is Box.Append.
 func (l *Located) Append(ctx context.Context, entries ...waggle.Envelope) error {
-	return l.do(ctx, func(box *Box) error { return box.Append(ctx, entries...) })
+	return l.do(ctx, func(box *Box) error {
+		err := box.append(ctx, entries, false)
+		if !errors.Is(err, errAbsent) {
+			return err
+		}
+		return l.boxes.making(ctx, l.o, func() error { return box.append(ctx, entries, true) })
+	})
 }
 
 // Entries is Box.Entries.
-func (l *Located) Entries(ctx context.Context) (list []Entry, err error) {
-	err = l.read(ctx, func(box *Box) error {
-		list, err = box.Entries(ctx)
-		return err
-	})
-	return list, err
+func (l *Located) Entries(ctx context.Context) ([]Entry, error) {
+	c, err := l.load(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(c.entries), nil
 }
 
 // Unread is Box.Unread.
-func (l *Located) Unread(ctx context.Context) (list []Entry, err error) {
-	err = l.read(ctx, func(box *Box) error {
-		list, err = box.Unread(ctx)
-		return err
-	})
-	return list, err
+func (l *Located) Unread(ctx context.Context) ([]Entry, error) {
+	c, err := l.load(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	return c.unreads(), nil
 }
 
 // MarkRead is Box.MarkRead.
@@ -241,10 +239,11 @@ func (l *Located) MarkRead(ctx context.Context, ids ...ID) error {
 		return nil
 	}
 	return l.do(ctx, func(box *Box) error {
-		if err := box.MarkRead(ctx, ids...); err != nil {
+		found, err := box.markRead(ctx, ids)
+		if err != nil {
 			return err
 		}
-		return l.still(box.layout)
+		return box.here(found)
 	})
 }
 
@@ -254,20 +253,49 @@ func (b Boxes) Create(ctx context.Context, name waggle.MemberName, o Options) (*
 	if err != nil {
 		return nil, err
 	}
-	return l, l.do(ctx, func(box *Box) error { return box.create(ctx) })
+	return l, l.do(ctx, func(box *Box) error {
+		if _, err := atomicfile.Identify(box.path); err == nil {
+			return nil
+		}
+		return b.making(ctx, o, func() error { return box.create(ctx) })
+	})
+}
+
+// errAbsent says that there is no file.
+var errAbsent = errors.New("the mailbox has no file")
+
+// making runs op, which may make a mailbox's file, while no migration starts: a file that is made
+// in the layout that its caller has just looked up is one that every migration finds.
+func (b Boxes) making(ctx context.Context, o Options, op func() error) error {
+	var made error
+	err := atomicfile.Edit(ctx, b.dirs().Intent(), b.intent(o), func(atomicfile.View) ([]atomicfile.Splice, error) {
+		made = op()
+		return nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("make mailbox: %w", err)
+	}
+	return made
+}
+
+// intent is how the intent file is locked and written.
+func (b Boxes) intent(o Options) atomicfile.Options {
+	file := o.file()
+	file.Rank, file.Sync = atomicfile.RankLayout, atomicfile.SyncFull
+	if b.Queue != "" {
+		file.Queue = b.Queue
+	}
+	return file
 }
 
 // create makes an empty file when there is none, and its directory when only that is missing.
 func (b *Box) create(ctx context.Context) error {
-	if _, err := atomicfile.Identify(b.path); err == nil {
-		return nil
-	}
 	create := func() error {
 		return atomicfile.Edit(ctx, b.path, b.file(), func(v atomicfile.View) ([]atomicfile.Splice, error) {
 			if v.Exists() {
 				return nil, nil
 			}
-			if err := b.here(); err != nil {
+			if err := b.here(false); err != nil {
 				return nil, err
 			}
 			return []atomicfile.Splice{{Insert: []byte(b.format.empty())}}, nil
@@ -283,19 +311,28 @@ func (b *Box) create(ctx context.Context) error {
 	return nil
 }
 
-// here returns errMoved when the mailbox is not in this file any more.
-func (b *Box) here() error {
-	if b.still == nil {
+// here returns errMoved when the mailbox is not in this file any more. found says whether the caller
+// found the file: one that was missing then and is there now was moved away and back meanwhile.
+func (b *Box) here(found bool) error {
+	if b.where == nil {
 		return nil
 	}
-	return b.still()
+	f, err := b.where()
+	var cut *layout.UnfinishedError
+	if errors.As(err, &cut) || err == nil && (f.Layout != b.layout || f.Present && !found) {
+		return errMoved
+	}
+	return err
 }
 
 // arrived checks that the file is at its path, or that a migration moved it on to the other layout.
 func (b *Box) arrived() error {
 	_, err := os.Lstat(b.path)
-	if errors.Is(err, fs.ErrNotExist) && b.other != "" {
-		_, err = os.Lstat(b.other)
+	if !errors.Is(err, fs.ErrNotExist) || b.where == nil {
+		return err
+	}
+	if f, e := b.where(); e != nil || f.Present {
+		return nil // a mailbox that is being moved, or that another fault keeps from being read, is there
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle"
+	"waggle/internal/testenv"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 )
@@ -258,6 +259,7 @@ func TestMigrateUnderWay(t *testing.T) {
 // An operation follows a mailbox that is migrated again and again until the deadline of its lock,
 // and then fails with an error that says so.
 func TestMovedAgainAndAgain(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	for moves, deadline := range map[int]time.Duration{30: 0, math.MaxInt: 300 * time.Millisecond} {
 		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "]", "mailbox/x": ""})
@@ -314,5 +316,86 @@ func TestMovedWhileWaiting(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(b.Team, "inboxes/bob.json")); !errors.Is(err, fs.ErrNotExist) || !moved {
 			t.Errorf("%s: a second mailbox: %v", op, err)
 		}
+	}
+}
+
+// An operation that finds no file, because the mailbox is in the other layout at that moment, works
+// on the mailbox although it is back when the operation looks again.
+func TestMovedThereAndBack(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"append", "mark", "withdraw"} {
+		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/x": ""})
+		b.Retention = mailbox.Prune
+		array, lines := filepath.Join(b.Team, "inboxes/bob.json"), filepath.Join(b.Team, "mailbox/bob.jsonl")
+		steps := []string{"flocked", "read"}
+		bob := openIn(t, b, "bob", mailbox.Options{Hook: func(step string) {
+			if len(steps) == 0 || step != steps[0] {
+				return
+			}
+			if steps = steps[1:]; step == "flocked" {
+				put(t, lines, e1+"\n"+e2+"\n")
+				must(t, os.Remove(array))
+			} else {
+				put(t, array, "["+e1+","+e2+"]")
+				must(t, os.Remove(lines))
+			}
+		}})
+		want := []string{"2"}
+		first := unreadOf(t, bob)[0].ID
+		switch op {
+		case "append":
+			must(t, bob.Append(t.Context(), text("3")))
+			want = []string{"1", "2", "3"}
+		case "mark":
+			must(t, bob.MarkRead(t.Context(), first))
+		case "withdraw":
+			gone, err := bob.Withdraw(t.Context(), first)
+			must(t, err)
+			if len(gone) != 1 {
+				t.Errorf("withdrawn: %v", gone)
+			}
+		}
+		wantTexts(t, entriesOf(t, bob), want...)
+		if len(steps) > 0 {
+			t.Errorf("%s: step %s did not come", op, steps[0])
+		}
+	}
+}
+
+// No migration starts while a mailbox's file is made: it would not find the file, and the member
+// would have two mailboxes.
+func TestMigrateWaitsForNew(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"append", "create"} {
+		b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
+		tried := false
+		o := mailbox.Options{Hook: func(step string) {
+			if _, err := os.Lstat(filepath.Join(b.Team, "inboxes/bob.json")); step != "temp-written" || tried || err == nil {
+				return
+			}
+			tried = true
+			said := make(chan error)
+			go func() {
+				_, err := b.Migrate(t.Context(), mailbox.JSONL, mailbox.Options{Deadline: 50 * time.Millisecond})
+				said <- err
+			}()
+			var held *mailbox.LockedError
+			if err := <-said; !errors.As(err, &held) {
+				t.Errorf("%s: a migration beside it: %v", op, err)
+			}
+		}}
+		want := []string{}
+		if op == "append" {
+			must(t, openIn(t, b, "bob", o).Append(t.Context(), text("1")))
+			want = append(want, "1")
+		} else {
+			_, err := b.Create(t.Context(), "bob", o)
+			must(t, err)
+		}
+		if !tried {
+			t.Errorf("%s: the step did not come", op)
+		}
+		migrate(t, b, mailbox.JSONL, mailbox.Options{})
+		wantTexts(t, entriesOf(t, openIn(t, b, "bob", mailbox.Options{})), want...)
 	}
 }

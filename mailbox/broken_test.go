@@ -11,6 +11,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/testenv"
 	"waggle/mailbox"
 )
 
@@ -202,6 +203,7 @@ func TestNoRepairWithoutQuarantine(t *testing.T) {
 }
 
 func TestBombs(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)
 	b, reports := boxWith(t, "["+deep+","+e1+","+strings.Repeat("[", 50_000)+strings.Repeat("]", 50_000)+"]", mailbox.Options{})

@@ -171,7 +171,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestNothingThere: what is asked of a mailbox without a file is done, and makes none.
+// TestNothingThere: the operations on a mailbox without a file succeed and create none.
 func TestNothingThere(t *testing.T) {
 	dir := t.TempDir()
 	b := openBox(t, dir, mailbox.Options{})

@@ -202,8 +202,8 @@ func TestIdentityAcrossForeignRewrites(t *testing.T) {
 	}
 }
 
-// Entries of equal content are counted as such however each is spelled, also by
-// who reads no more than the unread ones.
+// TestTwinsInDisguise: entries of equal content are counted as equal however each is spelled, also
+// by a reader that decodes only the unread entries.
 func TestTwinsInDisguise(t *testing.T) {
 	t.Parallel()
 	spellings := []string{

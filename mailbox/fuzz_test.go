@@ -176,7 +176,7 @@ func gaps(t *testing.T, data []byte) []byte {
 	return append(out, data[at:]...)
 }
 
-// Scanning on from what was scanned before finds what scanning all does.
+// FuzzRescan: a scan that continues from an earlier scan has the result of a scan of all bytes.
 func FuzzRescan(f *testing.F) {
 	f.Add([]byte("["+e1+"]"), []byte("["+e1+","+e2+"]"))
 	f.Add([]byte("[1]"), []byte("[12]"))

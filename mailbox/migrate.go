@@ -58,9 +58,12 @@ func (b Boxes) migrate(ctx context.Context, to Layout, o Options) error {
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	file := o.file()
-	file.Rank, file.Sync = 0, atomicfile.SyncFull
-	if err := atomicfile.WriteFile(b.dirs().Intent(), append(intent, '\n'), file); err != nil {
+	// Under the lock, so that a mailbox that is being made in the old layout is there before the old
+	// ones are listed.
+	err = atomicfile.Edit(ctx, b.dirs().Intent(), b.intent(o), func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		return []atomicfile.Splice{{Delete: v.Size(), Insert: append(intent, '\n')}}, nil
+	})
+	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	if err := os.Mkdir(b.dirs().Dir(to), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -10,8 +10,8 @@ import (
 	"waggle/mailbox"
 )
 
-// TestMigrateInterrupted: a migration whose caller gives up while it waits for a torn
-// mailbox says so, and what it did not move is there.
+// TestMigrateInterrupted: a migration whose context is cancelled while it waits for a torn mailbox
+// returns the error of the context, and the file that it did not move is there.
 func TestMigrateInterrupted(t *testing.T) {
 	t.Parallel()
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/zed.json": "[]"})

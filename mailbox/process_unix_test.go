@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", strconv.Itoa(soak(8, 500))); err != nil {
 		panic(err)
 	}
-	testenv.Overlap(1)
+	testenv.Overlap(3)
 	os.Exit(m.Run())
 }
 
@@ -66,7 +66,7 @@ func (c child) run() int {
 		done = true
 		_ = syscall.Kill(os.Getpid(), c.What)
 		if c.What == syscall.SIGKILL {
-			select {} // the signal comes at its leisure
+			select {} // wait for the signal
 		}
 		time.Sleep(50 * time.Millisecond) // real clock: another thread may take the signal
 	}
@@ -280,7 +280,7 @@ func killed(t *testing.T, dir, sender string, acked int) time.Duration {
 // its lock delays no other process.
 func TestKilledWriterLosesNothing(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
 			needTier(t, tier)
@@ -314,6 +314,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 
 // A writer is killed while others write: they lose no message either.
 func TestKilledAmongOthers(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
@@ -379,7 +380,7 @@ func TestKilledAmongOthers(t *testing.T) {
 // The same at every step there is.
 func TestKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	steps := []string{
 		"queued", "flocked", "announced", "lock-made", "locked", "read", "temp-created", "temp-written",
 		"synced", "checked", "published", "compared", "unlinked", "unlocking", "lock-removed", "unlocked",

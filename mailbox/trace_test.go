@@ -18,7 +18,8 @@ func said(id, text, at string, read bool) waggle.Envelope {
 	return waggle.Envelope{From: "a", Text: text, Timestamp: "2026-01-01T00:00:0" + at + ".000Z", MsgID: id, Read: read}
 }
 
-// TestTraceOf: what became of a message, by the entries that are there and the file's time.
+// TestTraceOf: TraceOf derives the trace of a message from the current entries and the time of the
+// mailbox file.
 func TestTraceOf(t *testing.T) {
 	of := func(envs ...waggle.Envelope) (es []mailbox.Entry) {
 		for _, e := range envs {
@@ -74,7 +75,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestFileTime: the time of a mailbox's file, and none where there is no file.
+// TestFileTime: FileTime is the time of a mailbox's file, and 0 where there is no file.
 func TestFileTime(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/bob.json": "[]"})
 	path := filepath.Join(b.Team, "inboxes", "bob.json")
@@ -96,8 +97,8 @@ func TestFileTime(t *testing.T) {
 	}
 }
 
-// TestMissing: what was sent and is not there, each as often as it is missing; read entries are
-// there.
+// TestMissing: Missing returns each sent envelope that is not in the mailbox, as often as it is
+// missing; a read entry is in the mailbox.
 func TestMissing(t *testing.T) {
 	m := mailbox.NewMemory(mailbox.Options{})
 	a, b, c := said("", "a", "1", false), said("", "b", "1", false), said("", "c", "1", false)

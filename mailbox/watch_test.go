@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"waggle/internal/atomicfile"
+	"waggle/internal/testenv"
 	"waggle/mailbox"
 )
 
@@ -21,6 +22,9 @@ func watch(t *testing.T, o mailbox.WatchOptions, dirs ...string) (nudges <-chan 
 	ctx, cancel := context.WithCancel(t.Context())
 	nudges, err := mailbox.Watch(ctx, o, dirs...)
 	must(t, err)
+	if cap(nudges) != 1 {
+		t.Errorf("%d values wait to be received", cap(nudges))
+	}
 	return nudges, func() {
 		t.Helper()
 		cancel()
@@ -58,6 +62,7 @@ func drain(nudges <-chan struct{}) {
 }
 
 func TestWatchEvents(t *testing.T) {
+	testenv.Whole(t)
 	defer goleak.VerifyNone(t)
 	one, two := t.TempDir(), t.TempDir()
 	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long}, one, two)
@@ -120,6 +125,7 @@ func TestWatchFilters(t *testing.T) {
 }
 
 func TestWatchClockAndLateDirectories(t *testing.T) {
+	testenv.Whole(t)
 	defer goleak.VerifyNone(t)
 	dir := filepath.Join(t.TempDir(), "late")
 	nudges, stop := watch(t, mailbox.WatchOptions{Interval: 5 * time.Millisecond}, dir)

@@ -26,12 +26,21 @@ var (
 
 // Withdraw implements Withdrawer.
 func (b *Box) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error) {
-	if _, err := atomicfile.Identify(b.path); errors.Is(err, fs.ErrNotExist) || len(ids) == 0 {
-		return nil, nil
+	gone, _, err = b.withdraw(ctx, ids)
+	return gone, err
+}
+
+// withdraw is Withdraw that says whether there was a file.
+func (b *Box) withdraw(ctx context.Context, ids []ID) (gone []ID, found bool, err error) {
+	if len(ids) == 0 {
+		return nil, true, nil
+	}
+	if _, err := atomicfile.Identify(b.path); errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
 	}
 	err = b.edit(ctx, func(v atomicfile.View) ([]atomicfile.Splice, error) {
 		gone = nil
-		if !v.Exists() {
+		if found = v.Exists(); !found {
 			return nil, nil
 		}
 		data, err := v.Bytes()
@@ -49,12 +58,12 @@ func (b *Box) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error) {
 		return b.format.without(c, remove, nil), nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("withdraw: %w", err)
+		return nil, found, fmt.Errorf("withdraw: %w", err)
 	}
-	return gone, nil
+	return gone, found, nil
 }
 
 // Withdraw implements Withdrawer.
@@ -91,12 +100,12 @@ func (c *contents) unreadOf(ids []ID) (remove []bool, found []ID) {
 // Withdraw is Box.Withdraw. It also finds an entry that a migration moved meanwhile.
 func (l *Located) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error) {
 	err = l.do(ctx, func(box *Box) error {
-		g, err := box.Withdraw(ctx, ids...)
+		g, found, err := box.withdraw(ctx, ids)
 		gone = append(gone, g...)
 		if err != nil {
 			return err
 		}
-		return l.still(box.layout)
+		return box.here(found)
 	})
 	return gone, err
 }

@@ -12,6 +12,7 @@ import (
 // and the outcome.
 type AuditEvent struct {
 	ID       string
+	Handle   string // what people type for it: of its request, or the beginning of its code (record.HandleCode)
 	Kind     string
 	Member   string
 	Instance string
@@ -19,17 +20,19 @@ type AuditEvent struct {
 	Task     string
 	Tool     string
 	Input    json.RawMessage // as the agent sent it and as it was shown
+	Asks     string          // the same in one line, for lists
 	Cwd      string
 	Reason   string
 	Digest   string
 	Risk     string
 	Asked    time.Time
-	Decision string // allow, deny; "": no decision yet
+	Decision string // allow, deny, answer; "": no decision yet
 	By       string // operator, leader, rules, system, worker (withdrawn)
 	Channel  string
 	Via      string // which face, or what caused it
 	Rule     string
-	Said     string // the reason that the decider gave
+	Said     string   // the reason that the decider gave
+	Answers  []string // to a question, one for each
 	Version  uint64
 	Decided  time.Time // zero: no decision is in the journal
 	// Runs is the changed input that ran instead of Input, under its own digest.

@@ -10,6 +10,9 @@ const (
 	BackendITerm2     = "iterm2"
 	// BackendInProcess is the leader's own process.
 	BackendInProcess = "in-process"
+	// BackendMCP is that of a member whose client connects by itself: nothing is started.
+	// It goes with the agent of that kind, and is none of the words of Backends.
+	BackendMCP = "mcp"
 )
 
 // Backends lists the backends that a team file may name.

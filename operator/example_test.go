@@ -11,7 +11,7 @@ import (
 	"waggle/poll"
 )
 
-// A command asks which team is meant, and ends with the code of what went wrong.
+// Pick returns the team that is meant, and KindOf the exit code of an error.
 func Example() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {

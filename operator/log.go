@@ -2,9 +2,11 @@ package operator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sort"
 
+	"waggle"
 	"waggle/journal"
 	"waggle/record"
 )
@@ -13,6 +15,10 @@ import (
 type LogRecord struct {
 	journal.Record
 	Name string // leader, or the member's name; operator: the operator's own journal beside another program's team
+	Team waggle.TeamName
+	// Member is the member that the record is about, Request the handle of the request that it is
+	// about: "" for none, and for a request that no leader has seen yet.
+	Member, Request string
 }
 
 // Log reads the journals of a team as they grow. It is used by one goroutine.
@@ -34,6 +40,16 @@ func (o Operator) OpenLog(ctx context.Context, of string) (*Log, error) {
 
 // Record returns the record of the team whose journals the log reads.
 func (l *Log) Record() *Record { return l.r }
+
+// Owners names the owners of the journals: leader, the members, and the present members whose journal
+// has not begun.
+func (l *Log) Owners() []string {
+	names := []string{string(l.r.JournalName)}
+	for _, m := range l.r.Lead.Members {
+		names = append(names, string(m.Name))
+	}
+	return names
+}
 
 // Dirs are the directories that change when a journal grows or a new one begins.
 func (l *Log) Dirs() []string {
@@ -71,10 +87,29 @@ func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 	recs := l.news
 	l.news = nil
 	for i := range recs {
-		recs[i].Name = l.r.Owner(recs[i].Journal)
+		l.about(&recs[i])
 	}
 	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
 	return recs, errors.Join(errs...)
+}
+
+// about adds whose record it is, and the member and the request that its body names.
+func (l *Log) about(r *LogRecord) {
+	r.Name, r.Team = l.r.Owner(r.Journal), l.r.Team
+	var k record.Key
+	if json.Unmarshal(r.Body, &k) != nil {
+		return
+	}
+	var closed record.Closed
+	if json.Unmarshal(r.Body, &closed) == nil && closed.Key != nil {
+		k = *closed.Key
+	}
+	if m, ok := l.r.Lead.ByInstance(k.Instance); ok {
+		r.Member = string(m.Name)
+	}
+	if req, ok := l.r.Lead.Request(k); ok && k.ID != "" {
+		r.Request = req.Handle
+	}
 }
 
 // read returns the new records of one journal.
@@ -93,7 +128,7 @@ func (l *Log) read(ctx context.Context, n journal.Name) error {
 func (s *State) Records() ([]LogRecord, error) {
 	var all []LogRecord
 	read := func(j journal.Name, name string) error {
-		_, err := s.Dir.Journals().Open(j, Recorder(func(r journal.Record) { all = append(all, LogRecord{r, name}) }), s.JournalOptions)
+		_, err := s.Dir.Journals().Open(j, Recorder(func(r journal.Record) { all = append(all, LogRecord{Record: r, Name: name}) }), s.JournalOptions)
 		return err
 	}
 	if err := read(s.JournalName, string(s.JournalName)); err != nil {

@@ -27,10 +27,12 @@ import (
 	"waggle/leader"
 	"waggle/machine"
 	"waggle/mailbox"
+	"waggle/policy"
 	"waggle/poll"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
+	"waggle/worker"
 )
 
 // Operator acts for a person on one wire tree. Several goroutines and processes may call its
@@ -47,6 +49,9 @@ type Operator struct {
 	// Worktrees is the directory below which members' worktrees are made, outside of
 	// STATE and of every repository; "": no member gets one.
 	Worktrees string
+	// WorkDir is the directory in which the command was given: Pick prefers the team whose
+	// accepted file is there or above; "": no team is preferred.
+	WorkDir string
 	// Edits caches results of git; nil: git runs each time.
 	Edits  *EditCache
 	Minter poll.Minter
@@ -74,11 +79,35 @@ type Operator struct {
 	// in the operator's name. nil skips the guard, for programs that are no command line.
 	Ancestors func(pid int) ([]spawn.Identity, error)
 
+	// Confine makes the sandboxes of members that run inside of this program; nil: it has none.
+	Confine worker.Confine
+
+	// Reads is the record of an ended team, which State opens read only (EndedTeam); nil: State opens
+	// present teams.
+	Reads *home.Known
+
+	// Leading is the process that leads, when it acts for the lead's agent; nil: the operator acts.
+	Leading *journal.Writer
+
 	Patience time.Duration // how long to wait for the lock of a leader's journal; 0: the journal's own limit
 }
 
-// Writer is the operator as a writer of a leader's journal.
-func (o Operator) Writer() journal.Writer { return journal.Writer{Operator: true, PID: o.PID} }
+// Writer is the operator as a writer of a leader's journal, or the process that leads when it acts
+// for the lead's agent.
+func (o Operator) Writer() journal.Writer {
+	if o.Leading != nil {
+		return *o.Leading
+	}
+	return journal.Writer{Operator: true, PID: o.PID}
+}
+
+// Role is in whose name Writer writes.
+func (o Operator) Role() policy.Role {
+	if o.Leading != nil {
+		return policy.RoleLeader
+	}
+	return policy.RoleOperator
+}
 
 // State is an open team as its journals have it.
 type State struct {
@@ -106,11 +135,35 @@ func (o Operator) State(ctx context.Context, name waggle.TeamName) (*State, erro
 	return o.state(name, control.NewLeader)
 }
 
+// briefEvery is how many records KeepBrief leaves to be read by StateBrief at most.
+const briefEvery = 50
+
+// StateBrief is State with what is open only (control.NewBrief), for reading it often. It takes no
+// lock and writes nothing: the snapshot that makes it quick is of KeepBrief.
+func (o Operator) StateBrief(name waggle.TeamName) (*State, error) {
+	return o.stateWith(name, control.NewBrief, journal.Options{ReadOnly: true})
+}
+
+// KeepBrief saves the snapshot that StateBrief reads, when it is more than briefEvery records old. The
+// process that leads the team calls it, and a command that leads for one pass. An error is not
+// reported: the snapshot is only a cache.
+func (o Operator) KeepBrief(name waggle.TeamName) {
+	_, _ = o.stateWith(name, control.NewBrief, journal.Options{SnapshotAfter: briefEvery})
+}
+
 // state is State with a given fold of the leader's journal.
 func (o Operator) state(name waggle.TeamName, fold func(machine.Observer) *control.Leader) (*State, error) {
+	return o.stateWith(name, fold, journal.Options{})
+}
+
+func (o Operator) stateWith(name waggle.TeamName, fold func(machine.Observer) *control.Leader, jo journal.Options) (*State, error) {
+	if o.Reads != nil && o.Reads.Team == name {
+		jo.ReadOnly = true
+		return o.openFold(o.Reads.Dir, name, journal.Leader, fold(nil), jo)
+	}
 	dirs, unknown := o.Home.Find(o.RootURL, name)
 	for i := len(dirs) - 1; i >= 0; i-- {
-		s, err := o.openFold(dirs[i], name, journal.Leader, fold(nil))
+		s, err := o.openFold(dirs[i], name, journal.Leader, fold(nil), jo)
 		if err != nil {
 			return nil, err
 		}
@@ -139,11 +192,12 @@ func (o Operator) OpenState(dir home.Dir, name waggle.TeamName) (*State, error) 
 
 // OpenJournal opens a team of a directory in STATE by another journal that a leader's fold reads.
 func (o Operator) OpenJournal(dir home.Dir, name waggle.TeamName, j journal.Name) (*State, error) {
-	return o.openFold(dir, name, j, control.NewLeader(nil))
+	return o.openFold(dir, name, j, control.NewLeader(nil), journal.Options{})
 }
 
-func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader) (*State, error) {
-	s := &State{Dir: dir, Team: name, Lead: fold, JournalName: j, JournalOptions: journal.Options{Now: o.Minter.Now, Deadline: o.Patience}}
+func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader, jo journal.Options) (*State, error) {
+	jo.Now, jo.Deadline = o.Minter.Now, o.Patience
+	s := &State{Dir: dir, Team: name, Lead: fold, JournalName: j, JournalOptions: jo}
 	opened, err := dir.Journals().Open(j, s.Lead, s.JournalOptions)
 	if err != nil {
 		return nil, err
@@ -199,8 +253,11 @@ func (o Operator) Pass(ctx context.Context, s *State) (led bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = l.Pass(ctx)
-	return false, errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
+	err = errors.Join(l.Pass(ctx), l.Close(), s.Journal.Refresh(ctx))
+	if err == nil {
+		o.KeepBrief(s.Team)
+	}
+	return false, err
 }
 
 // Preview serves commands that only read. When no process leads, it folds into s what a leader pass
@@ -214,7 +271,7 @@ func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
 	}
 	s.Found = nil
 	j, ok := s.Journal.(*journal.File)
-	if !ok || led || err != nil {
+	if !ok || led || err != nil || s.Lead.Ended != nil {
 		return led, err
 	}
 	p := j.Preview()
@@ -229,7 +286,12 @@ func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
 // (trust §8). It first moves a file that stands where STATE needs a directory to set-aside/,
 // because the command will write there. Guard stops accidents and injected text; it is no security
 // boundary.
+//
+// It takes the process that leads as it is: that one knows the lead's agent by the kernel's word.
 func (o Operator) Guard(ctx context.Context, s *State, what string) error {
+	if o.Leading != nil {
+		return nil
+	}
 	s.Dir.Mend(o.Minter.Now())
 	ms, err := o.Callers(s)
 	if len(ms) == 0 || err != nil {
@@ -272,39 +334,6 @@ func (o Operator) Guarded(ctx context.Context, name waggle.TeamName, what string
 		return nil, err
 	}
 	return s, o.Guard(ctx, s, what)
-}
-
-// Pick returns the named team, or the only one.
-func (o Operator) Pick(name string) (waggle.TeamName, error) {
-	names, err := o.Root.Names()
-	if err != nil {
-		return "", err
-	}
-	if name != "" {
-		t, err := waggle.ParseTeam(name)
-		if err != nil {
-			return "", &Error{Kind: Usage, Op: "team", Err: err}
-		}
-		_, err = team.Open(o.Root, t, team.Options{})
-		if err != nil { // the directory may be missing or unusable while the team runs
-			if s, serr := o.State(context.Background(), t); serr == nil && s != nil {
-				return t, nil
-			}
-		}
-		return t, err
-	}
-	names = append(names, o.unlisted(context.Background())...)
-	switch len(names) {
-	case 0:
-		return "", &Error{Kind: NotFound, Op: "team", Msg: "there is no team here", Next: NextDemoOrInit.With()}
-	case 1:
-		return names[0], nil
-	}
-	near := make([]string, len(names))
-	for i, n := range names {
-		near[i] = string(n)
-	}
-	return "", &Error{Kind: Usage, Op: "team", Msg: "there are several teams: name one with --team", Near: near}
 }
 
 // Self returns the path of the running binary.

@@ -17,9 +17,9 @@ import (
 	"waggle/task"
 )
 
-// TestPreview: while nobody leads, a preview has the question that lies in the lead's
-// mailbox; a decision that nobody has sent stays unsent; the next Refresh forgets all of it.
-// Beside who leads it is what is on record.
+// TestPreview: while nobody leads, Preview has the question that lies in the lead's mailbox; a
+// decision that nobody has sent stays unsent; the next Refresh drops all of it. While somebody leads,
+// Preview has only what is on record.
 func TestPreview(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
@@ -88,7 +88,7 @@ func TestPreview(t *testing.T) {
 	if r := s.Lead.Pending()[0]; r.Key != asked.Key || r.Digest != asked.Digest || r.Handle != asked.Handle {
 		t.Errorf("on record %+v, in the preview %+v", r, asked)
 	}
-	// Decided by a process that ended before it sent the answer.
+	// The decision of a process that ended before it sent the answer.
 	v := control.Answer{Key: asked.Key, Digest: asked.Digest, Allow: false, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: "deny"}
 	if _, err := leader.Decide(t.Context(), s.Journal, s.Lead, op.Writer(), op.Minter, v); err != nil {
 		t.Fatal(err)

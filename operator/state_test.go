@@ -117,7 +117,8 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// A team of another program, or of nobody, has no state; a broken one says so.
+// State returns nothing for a team of another program and for an unknown name. A broken team has an
+// error.
 func TestState(t *testing.T) {
 	op, rig := newTeam(t)
 	operatortest.Foreign(t, op, "theirs", nil, map[string]any{"name": "team-lead"})
@@ -154,8 +155,8 @@ func TestState(t *testing.T) {
 	}
 }
 
-// What ends no leader: a lock that somebody holds, and a leader's journal that may be put
-// back.
+// TestPassing: a held lock, and a leader's journal that is gone and may be put back, do not end a
+// leader.
 func TestPassing(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -183,7 +184,7 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// A pass takes in what lies in the lead's mailbox, unless somebody leads.
+// Pass takes in the mail of the lead's mailbox, unless a process leads.
 func TestPass(t *testing.T) {
 	op, rig := newTeam(t)
 	s := rig.State()
@@ -210,8 +211,9 @@ func TestPass(t *testing.T) {
 	}
 }
 
-// Who calls is the nearest process above that is a member's; those that share one cannot be
-// told apart, and what they say in the operator's name is refused and recorded.
+// Callers returns the member whose process is the nearest ancestor of the caller; members that share a
+// process cannot be told apart. Guard refuses a call in the operator's name from inside a member and
+// records it.
 func TestGuard(t *testing.T) {
 	op, rig := newTeam(t)
 	id := func(pid int) spawn.Identity { return spawn.Identity{PID: pid, Start: "s"} }
@@ -263,8 +265,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// The phone book is config.json and who is a member on record, whatever an edit of the
-// file says.
+// Registry lists the members of config.json and those on record, whatever an edit of the file says.
 func TestRegistry(t *testing.T) {
 	op, rig := newTeam(t)
 	rig.Joined("ann", record.Cooperative)
@@ -300,8 +301,8 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// A name is held by one at a time; the half of a team that nobody goes on making is taken
-// away, and no other is.
+// Only one process holds the Claim of a name. Strays removes the directory of a team that nobody goes
+// on making, and no other directory.
 func TestClaim(t *testing.T) {
 	op, rig := newTeam(t)
 	c, err := op.Claim("up", "web")
@@ -347,8 +348,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// A log gives each record of all journals once, in order of time, and tells of a break
-// once.
+// A Log returns each record of all journals once, in order of time, and reports a break once.
 func TestLog(t *testing.T) {
 	op, rig := newTeam(t)
 	rig.Asks("ann", operatortest.Bash("make"))
@@ -399,8 +399,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// The record of a team that was is found by its name or its id, the one that lives before
-// the others.
+// Past finds the record of an ended team by the team's name or by its id; of two teams with one name
+// it returns the living one first.
 func TestPast(t *testing.T) {
 	op := operatortest.New(t)
 	_, err := op.Past(t.Context(), "")
@@ -434,8 +434,8 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// What was done in another program's team is on record beside it, by the team's name or
-// the record's id.
+// Abroad finds the operator's own journal of another program's team by the team's name or the record's
+// id.
 func TestAbroad(t *testing.T) {
 	op := operatortest.New(t)
 	if k, err := op.Abroad(""); k != nil || err != nil {
@@ -492,7 +492,8 @@ func TestCalled(t *testing.T) {
 	}
 }
 
-// What git said of a worktree is remembered for a moment, by clocks that go forward.
+// EditCache keeps the answer of git about a worktree for less than five seconds of a clock that goes
+// forward.
 func TestEditCache(t *testing.T) {
 	var c operator.EditCache
 	tree, now := record.Worktree{Path: "/w"}, time.Unix(1000, 0)
@@ -560,7 +561,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Text is shown as it is, and what cannot be seen is written out.
+// Visible shows text as it is, and writes out the characters that cannot be seen.
 func TestVisible(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":                           "plain",

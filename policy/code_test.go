@@ -8,7 +8,7 @@ import (
 
 // TestCodeThatIsNotThere: an interpreter whose code is not in the words of its command, because it
 // comes from its input, from a device or from a word that is not known, may do what a deny rule
-// forbids; one that runs a file or a module is taken for what it says.
+// forbids; a command that runs a file or a module is judged by its words.
 func TestCodeThatIsNotThere(t *testing.T) {
 	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(rm:*)")}
 	for text, want := range map[string]policy.Decision{
@@ -44,8 +44,8 @@ func TestNamesPutTogether(t *testing.T) {
 	}
 }
 
-// TestVariableOfACommand: what is set for one command only may name any program, when its value is
-// not known before it runs.
+// TestVariableOfACommand: a variable that is set for one command only may name any program, when
+// its value is not known before the command runs.
 func TestVariableOfACommand(t *testing.T) {
 	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(rm:*)")}
 	for text, want := range map[string]policy.Decision{

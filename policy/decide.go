@@ -14,10 +14,12 @@ const (
 	GateTool    Gate = "tool"
 	GatePlan    Gate = "plan"
 	GateNetwork Gate = "network"
+	// GateQuestion is no gate of a call: an agent asks for words. Its answer opens nothing.
+	GateQuestion Gate = "question"
 )
 
 // Gates lists the gates.
-func Gates() []Gate { return []Gate{GateTool, GatePlan, GateNetwork} }
+func Gates() []Gate { return []Gate{GateTool, GatePlan, GateNetwork, GateQuestion} }
 
 // ParseGate refuses an unknown gate and lists the known ones.
 func ParseGate(s string) (Gate, error) {
@@ -42,6 +44,9 @@ const (
 
 // Deciders lists what a gate may be given to.
 func Deciders(g Gate) []Decider {
+	if g == GateQuestion {
+		return []Decider{DecideOperator, DecideLeader}
+	}
 	all := []Decider{DecideOperator, DecideRules, DecideLeader, DecideTwo}
 	if g == GatePlan {
 		all = append(all, DecideAuto)
@@ -82,15 +87,20 @@ type DecideRow struct {
 }
 
 var decideTable = []DecideRow{
-	{RoleOperator, Gates(), []Decider{DecideOperator, DecideRules, DecideLeader}, true, true},
-	{RoleOperator, Gates(), []Decider{DecideTwo}, false, true}, // an allow is a vote
+	{RoleOperator, Gates(), []Decider{DecideOperator, DecideLeader}, true, true},
+	{RoleOperator, acts, []Decider{DecideRules}, true, true},
+	{RoleOperator, acts, []Decider{DecideTwo}, false, true}, // an allow is a vote
 	{RoleOperator, []Gate{GatePlan}, []Decider{DecideAuto}, true, true},
 	{RoleRules, []Gate{GateTool, GateNetwork}, []Decider{DecideRules}, true, true},
-	{RoleLeader, []Gate{GateTool, GatePlan}, []Decider{DecideLeader}, true, true},
-	{RoleLeader, []Gate{GateNetwork}, []Decider{DecideLeader}, false, true},                             // its risk is high
-	{RoleSystem, Gates(), []Decider{DecideOperator, DecideRules, DecideLeader, DecideTwo}, false, true}, // expiry
+	{RoleLeader, []Gate{GateTool, GatePlan, GateQuestion}, []Decider{DecideLeader}, true, true},
+	{RoleLeader, []Gate{GateNetwork}, []Decider{DecideLeader}, false, true},     // its risk is high
+	{RoleSystem, Gates(), []Decider{DecideOperator, DecideLeader}, false, true}, // expiry
+	{RoleSystem, acts, []Decider{DecideRules, DecideTwo}, false, true},          // expiry
 	{RoleSystem, []Gate{GatePlan}, []Decider{DecideAuto}, true, true},
 }
+
+// acts are the gates of what a member would do; a question asks for words only.
+var acts = []Gate{GateTool, GatePlan, GateNetwork}
 
 // DecideTable is the table of who may decide; MayDecide reads it (trust §3, §9).
 func DecideTable() []DecideRow {
@@ -133,8 +143,8 @@ func mayNotDecide(g Gate, d Decider, by Role) string {
 		return fmt.Sprintf("%q is not a role that decides", by)
 	case by == RoleSystem:
 		return "the system only denies, by expiry"
-	case by == RoleRules && g == GatePlan:
-		return "rules say nothing of plans; the operator decides"
+	case by == RoleRules && (g == GatePlan || g == GateQuestion):
+		return fmt.Sprintf("rules say nothing of %ss; the operator decides", g)
 	case by == RoleRules:
 		return fmt.Sprintf("%s is decided by %s, not by rules", g, d)
 	case by == RoleOperator:

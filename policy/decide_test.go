@@ -29,6 +29,12 @@ var deciders = map[string]string{
 	"plan leader":   "y/y y/y n/n n/y n/n",
 	"plan two":      "n/y n/n n/n n/y n/n",
 	"plan auto":     "y/y n/n n/n y/y n/n",
+
+	"question operator": "y/y n/n n/n n/y n/n",
+	"question leader":   "y/y y/y n/n n/y n/n",
+	"question rules":    "y/y n/n n/n n/y n/n", // as operator
+	"question two":      "y/y n/n n/n n/y n/n",
+	"question auto":     "y/y n/n n/n n/y n/n",
 }
 
 func TestMayDecideEveryCell(t *testing.T) {
@@ -92,7 +98,7 @@ func TestDecideReasons(t *testing.T) {
 	}
 }
 
-// TestDecideTable: the table has each cell once, and MayDecide says what it says.
+// TestDecideTable: the table has each cell once, and MayDecide agrees with it.
 func TestDecideTable(t *testing.T) {
 	type cell struct {
 		g     policy.Gate
@@ -137,14 +143,23 @@ func TestDecideTable(t *testing.T) {
 
 func TestParseDecider(t *testing.T) {
 	for _, g := range policy.Gates() {
-		for _, d := range []string{"operator", "rules", "leader", "two"} {
+		of := []string{"operator", "rules", "leader", "two"}
+		if g == policy.GateQuestion {
+			of = []string{"operator", "leader"}
+			for _, d := range []string{"rules", "two", "auto"} {
+				if got, err := policy.ParseDecider(g, d); err == nil {
+					t.Errorf("%s %s: %v", g, d, got)
+				}
+			}
+		}
+		for _, d := range of {
 			if got, err := policy.ParseDecider(g, d); err != nil || string(got) != d {
 				t.Errorf("%s %s: %v, %v", g, d, got, err)
 			}
 		}
 		for _, bad := range []string{"", "Operator", "human", "lead", "operator "} {
 			_, err := policy.ParseDecider(g, bad)
-			if err == nil || !strings.Contains(err.Error(), "operator, rules, leader, two") {
+			if err == nil || !strings.Contains(err.Error(), strings.Join(of, ", ")) {
 				t.Errorf("%s %q: %v", g, bad, err)
 			}
 		}

@@ -10,7 +10,8 @@
 // # How a call is judged
 //
 // Deny rules are applied first, then what the mode forbids, then allow rules, then what the mode allows; a
-// call that none of them decides asks. Modes lists what each mode does with each area of work, and is the
+// call that none of them decides asks, unless it runs in a verified sandbox and the policy allows that
+// (Policy.Sandboxed). Modes lists what each mode does with each area of work, and is the
 // table that Judge itself reads.
 //
 // Nothing is allowed on a guess. A deny rule that might match, a path that cannot be resolved from the

@@ -12,7 +12,11 @@ import (
 // JudgeVersion is the version of Judge's answers: it rises with every change of an answer for the
 // same call and policy. A record of a verdict holds it, so that an audit knows which verdicts it
 // can compute again.
-const JudgeVersion = 2
+const JudgeVersion = 3
+
+// SameJudge reports whether Judge gives the answers of the judge of a version. Version 2 did not
+// know Policy.Sandboxed.
+func SameJudge(version int) bool { return version == JudgeVersion || version == 2 }
 
 // Call is a tool call to be judged. Input is the raw JSON object; for Bash its "command" is the
 // shell text, for file tools "file_path", "notebook_path" or "path" the path, for WebFetch "url"
@@ -39,14 +43,16 @@ type Call struct {
 	Guarded []string
 	Stdin   string
 	Env     []string
+	// Sandboxed: it runs wholly inside a sandbox of the member that passed its self-test.
+	Sandboxed bool
 }
 
 // Verdict is what policy says of a call.
 type Verdict struct {
 	Decision Decision
 	// Rule is the rule or mode that decided: "allow Bash(go test:*)" (more than one
-	// joined by ", "), "deny Bash(rm:*)", "mode plan", "no rule", or "input" when the
-	// call itself cannot be judged.
+	// joined by ", "), "deny Bash(rm:*)", "mode plan", RuleSandboxed, "no rule", or
+	// "input" when the call itself cannot be judged.
 	Rule string
 	Why  string // one sentence for a person
 }
@@ -114,7 +120,8 @@ func (d Decision) rank() int {
 }
 
 // Judge decides a call: deny rules first, then what the mode forbids, then allow rules, then what
-// the mode allows, else ask; a silent mode turns ask into deny. Modes is the table of modes.
+// the mode allows, then the sandbox (Policy.Sandboxed), else ask; a silent mode turns ask into
+// deny. Modes is the table of modes.
 //
 // Shell text is judged on its parsed grammar. It is allowed when a rule covers every command, when
 // an exact rule is this very text, or when it is plain commands of literal words joined by && || ;
@@ -159,6 +166,11 @@ func (p Policy) judge(mode ModeInfo, q *question) Verdict {
 	var used, doubts []string
 	if mode.rulesReach(q.area) {
 		used, doubts = q.allowed(p.Allow)
+	}
+	if len(used) == 0 && cell == Ask && found == cmdline.No {
+		if v, ok := p.bySandbox(mode, q); ok {
+			return v
+		}
 	}
 	switch {
 	case len(used) == 0 && cell == Deny:

@@ -70,7 +70,7 @@ func TestModeCells(t *testing.T) {
 	}
 }
 
-// The table says what Judge does.
+// TestModesTable: the table of modes has the decisions of Judge.
 func TestModesTable(t *testing.T) {
 	infos := policy.Modes()
 	if len(infos) != 8 {

@@ -26,9 +26,9 @@ func verdicts(m policy.Mode) string {
 	return all
 }
 
-// TestModesAreReached: for every cell of the table of modes, and for what a mode says of rules and
-// of asking, there is a call whose verdict it makes: with another value there, a verdict is another.
-// What changes no verdict does not belong into the table.
+// TestModesAreReached: for every cell of the table of modes, and for the fields Rules and Silent of
+// each mode, there is a call whose verdict depends on it: with another value there, a verdict is
+// another. A value that changes no verdict does not belong into the table.
 func TestModesAreReached(t *testing.T) {
 	for _, info := range policy.Modes() {
 		before := verdicts(info.Mode)

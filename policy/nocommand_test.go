@@ -7,8 +7,8 @@ import (
 	"waggle/policy"
 )
 
-// TestNoCommand: a text without a command is not allowed, and neither is a shell that is
-// given one; the verdict says that it is this that is missing.
+// TestNoCommand: a text without a command is not allowed, and neither is a shell that is given one;
+// the verdict says that there is no command.
 func TestNoCommand(t *testing.T) {
 	p := policy.Policy{Allow: policy.MustRules("Bash(ls:*)")}
 	for _, text := range []string{"", " ", "\n", "sh -c ''", "bash -c ' '", "ls && sh -c ''"} {

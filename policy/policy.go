@@ -17,6 +17,10 @@ type Policy struct {
 	Mode    Mode   `json:"mode"`
 	Allow   []Rule `json:"allow"` // as text in JSON
 	Deny    []Rule `json:"deny"`
+	// Sandboxed allows a Bash call that nothing else decides, where Call.Sandboxed says that it
+	// runs inside a verified sandbox. Deny rules, ModePlan, ModeSafe and ModeLockedDown hold, and
+	// a text that names something guarded asks. It is no part of the JSON form.
+	Sandboxed bool `json:"-"`
 }
 
 // MarshalJSON writes the rules as texts, and no rules as [].
@@ -88,10 +92,13 @@ func union[T comparable](a, b []T) []T {
 // in another way may be cut. An unknown mode on either side stays, and denies everything. The
 // version is p's.
 func (p Policy) Within(ceiling Policy) (Policy, []string) {
-	out := Policy{Version: p.Version, Mode: p.Mode.Meet(ceiling.Mode), Deny: union(p.Deny, ceiling.Deny)}
+	out := Policy{Version: p.Version, Mode: p.Mode.Meet(ceiling.Mode), Deny: union(p.Deny, ceiling.Deny), Sandboxed: p.Sandboxed && ceiling.Sandboxed}
 	var cut []string
 	if out.Mode != p.Mode && !(p.Mode == "" && out.Mode == ModeDefault) {
 		cut = append(cut, "mode "+clip(string(cmp.Or(p.Mode, ModeDefault))))
+	}
+	if p.Sandboxed && !ceiling.Sandboxed {
+		cut = append(cut, SandboxedAllow)
 	}
 	for _, r := range p.Allow {
 		if ceiling.covers(r) {

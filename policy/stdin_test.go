@@ -70,7 +70,7 @@ func rulesOf(s string) []policy.Rule {
 	return policy.MustRules(strings.Split(s, "; ")...)
 }
 
-// TestTwoStories: an input that says what is read, and a call that says something else.
+// TestTwoStories: Judge denies a call when the stdin in its input is not the call's Stdin.
 func TestTwoStories(t *testing.T) {
 	p := policy.Policy{Mode: policy.ModeBypassPermissions}
 	for in, stdin := range map[string]string{

@@ -6,8 +6,8 @@ import (
 	"waggle/policy"
 )
 
-// TestWithinUnreadable: a rule that cannot be read allows nothing, so it is under no
-// ceiling, and a ceiling's own gives nothing.
+// TestWithinUnreadable: a rule that cannot be read allows nothing, so no ceiling covers it, and
+// such a rule of a ceiling allows nothing.
 func TestWithinUnreadable(t *testing.T) {
 	bad := policy.Rule{Tool: "Edit", Pattern: "a\u202eb"}
 	for _, mode := range []policy.Mode{policy.ModeDefault, policy.ModeBypassPermissions} {

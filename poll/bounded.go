@@ -1,6 +1,6 @@
 package poll
 
-import "waggle/control"
+import "waggle/message"
 
 // Bounded is a Machine that takes a part of the chat at a time. Chat that it does not want stays
 // unread, for a later pass.
@@ -8,5 +8,5 @@ type Bounded interface {
 	Machine
 	// Wants reports whether chat is to be delivered, when so many bytes of text before it
 	// in the mailbox are. It is asked after Refresh, in file order.
-	Wants(in control.Incoming, before int) bool
+	Wants(in message.Incoming, before int) bool
 }

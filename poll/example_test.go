@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"waggle"
-	"waggle/control"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/poll"
 )
 
@@ -14,7 +14,7 @@ import (
 type reader struct{ taken map[string]bool }
 
 func (reader) Refresh(context.Context) error                   { return nil }
-func (reader) Receive(context.Context, control.Incoming) error { return nil }
+func (reader) Receive(context.Context, message.Incoming) error { return nil }
 func (reader) Apply(context.Context) error                     { return nil }
 
 func (r reader) Standing(entry string) poll.Standing {
@@ -24,7 +24,7 @@ func (r reader) Standing(entry string) poll.Standing {
 	return poll.New
 }
 
-func (r reader) Deliver(_ context.Context, chat []control.Incoming) (taken []mailbox.ID, err error) {
+func (r reader) Deliver(_ context.Context, chat []message.Incoming) (taken []mailbox.ID, err error) {
 	for _, in := range chat {
 		fmt.Printf("%s: %s\n", in.Envelope.From, in.Envelope.Text)
 		r.taken[in.Entry] = true

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/testenv"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/poll"
 	"waggle/transport"
 )
@@ -98,7 +98,7 @@ type waiter struct {
 }
 
 func (*waiter) Refresh(context.Context) error                   { return nil }
-func (*waiter) Receive(context.Context, control.Incoming) error { return nil }
+func (*waiter) Receive(context.Context, message.Incoming) error { return nil }
 func (*waiter) Apply(context.Context) error                     { return nil }
 
 func (w *waiter) Standing(entry string) poll.Standing {
@@ -110,7 +110,7 @@ func (w *waiter) Standing(entry string) poll.Standing {
 	return poll.New
 }
 
-func (w *waiter) Deliver(_ context.Context, chat []control.Incoming) (taken []mailbox.ID, err error) {
+func (w *waiter) Deliver(_ context.Context, chat []message.Incoming) (taken []mailbox.ID, err error) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()

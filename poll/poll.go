@@ -18,10 +18,10 @@ import (
 	"fmt"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
+	"waggle/message"
 )
 
 // Machine is a leader or a worker as the loop sees it. The loop calls it from
@@ -33,14 +33,14 @@ type Machine interface {
 	Standing(entry string) Standing
 	// Receive judges one control entry and journals what it means. After nil
 	// the journal owns the entry. ErrLater puts it off.
-	Receive(ctx context.Context, in control.Incoming) error
+	Receive(ctx context.Context, in message.Incoming) error
 	// Apply carries out what the journal calls for: mail to send, members to record as left. It is
 	// called once a pass, after every control entry and before any chat, also when there was no
 	// mail.
 	Apply(ctx context.Context) error
 	// Deliver is given the chat of a batch in file order and returns the ids of
 	// the entries that the session has taken; none when it is busy.
-	Deliver(ctx context.Context, chat []control.Incoming) (taken []mailbox.ID, err error)
+	Deliver(ctx context.Context, chat []message.Incoming) (taken []mailbox.ID, err error)
 }
 
 // ErrLater is what Receive returns, or wraps, when an entry cannot be judged now although others
@@ -152,7 +152,7 @@ func (p *Poller) mark(ctx context.Context, ids []mailbox.ID) error {
 }
 
 type item struct {
-	in   control.Incoming
+	in   message.Incoming
 	id   mailbox.ID
 	read bool
 }
@@ -161,7 +161,7 @@ type item struct {
 // shutdown before all (protocol §6.2). Entries that the journal owns but that are
 // still unread are returned for marking: a crash came between. The read flag is
 // output: it never makes an entry old (trust §1).
-func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incoming, done []mailbox.ID) {
+func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []message.Incoming, done []mailbox.ID) {
 	var rest []item
 	size := 0 // of the chat
 	begin := p.unchanged(entries)
@@ -185,7 +185,7 @@ func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incom
 			}
 			continue
 		}
-		in := control.Incoming{Entry: id, Box: p.Name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+		in := message.Incoming{Entry: id, Box: p.Name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
 		if s, ok := p.Machine.(Sharing); ok && !s.Mine(in) {
 			if e.Envelope.Read { // whose it is has done with it
 				p.settle(begin+i, e.ID, true)

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/poll"
 )
 
@@ -37,12 +37,12 @@ func (m *of) step(name string) error {
 func (m *of) Refresh(context.Context) error       { return m.step("refresh") }
 func (m *of) Apply(context.Context) error         { return m.step("apply") }
 func (m *of) Standing(entry string) poll.Standing { return m.standing[m.byID[entry]] }
-func (m *of) Receive(_ context.Context, in control.Incoming) error {
+func (m *of) Receive(_ context.Context, in message.Incoming) error {
 	m.did = append(m.did, "receive "+label(in.Envelope))
 	return m.refuse[label(in.Envelope)]
 }
 
-func (m *of) Deliver(_ context.Context, chat []control.Incoming) ([]mailbox.ID, error) {
+func (m *of) Deliver(_ context.Context, chat []message.Incoming) ([]mailbox.ID, error) {
 	var texts []string
 	var taken []mailbox.ID
 	for _, in := range chat {
@@ -246,7 +246,7 @@ func TestPassLater(t *testing.T) {
 		"mark down", "mark idle2", "mark chat1", "mark chat2")
 }
 
-// TestRunPace: a pass that fails is tried again at the next nudge and not before,
+// TestRunPace: a pass that fails is tried again at the next change of the mailbox and not before,
 // until the error is one that retry does not accept.
 func TestRunPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,29 +8,29 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
-	"waggle/control"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/poll"
 )
 
-// ledger is a machine that owns every entry that it was given, counts its calls, and treats some
+// owner is a machine that owns every entry that it was given, counts its calls, and treats some
 // entries as older than its member.
-type ledger struct {
+type owner struct {
 	owned, old map[string]bool
 	given      map[string]int
 	asked      int
 }
 
-func (*ledger) Refresh(context.Context) error { return nil }
-func (*ledger) Apply(context.Context) error   { return nil }
+func (*owner) Refresh(context.Context) error { return nil }
+func (*owner) Apply(context.Context) error   { return nil }
 
-func (l *ledger) Receive(_ context.Context, in control.Incoming) error {
+func (l *owner) Receive(_ context.Context, in message.Incoming) error {
 	l.owned[in.Entry] = true
 	l.given[in.Entry]++
 	return nil
 }
 
-func (l *ledger) Standing(entry string) poll.Standing {
+func (l *owner) Standing(entry string) poll.Standing {
 	l.asked++
 	switch {
 	case l.old[entry]:
@@ -41,7 +41,7 @@ func (l *ledger) Standing(entry string) poll.Standing {
 	return poll.New
 }
 
-func (l *ledger) Deliver(ctx context.Context, chat []control.Incoming) (taken []mailbox.ID, err error) {
+func (l *owner) Deliver(ctx context.Context, chat []message.Incoming) (taken []mailbox.ID, err error) {
 	for _, in := range chat {
 		if err := l.Receive(ctx, in); err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func (s *shelf) MarkRead(_ context.Context, ids ...mailbox.ID) (err error) {
 // every entry: each entry is given once, owned entries are marked, old ones are neither.
 func TestSettled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, l := &shelf{}, &ledger{owned: map[string]bool{}, old: map[string]bool{}, given: map[string]int{}}
+		s, l := &shelf{}, &owner{owned: map[string]bool{}, old: map[string]bool{}, given: map[string]int{}}
 		p := poll.Poller{Name: "ann", Box: s, Machine: l, Mark: true}
 		n := 0
 		entry := func(t *rapid.T) mailbox.Entry {

@@ -24,6 +24,17 @@ import (
 // taken away.
 const SumN = 2
 
+// SumQuestion is the N of questions: a program that does not know them must not read past one.
+const SumQuestion = 3
+
+// SumOf is the N with which requests of a kind are bound from now on.
+func SumOf(k waggle.Kind) int {
+	if k == KindQuestion {
+		return SumQuestion
+	}
+	return SumN
+}
+
 // Ask is the content of a request: a person is shown it, and the digest covers it.
 type Ask struct {
 	N     int    `json:"n,omitempty"` // whose sum binds it; 0, as in old records: 1
@@ -43,6 +54,11 @@ type Ask struct {
 	Revision int    `json:"revision,omitempty"`
 	// ToolUseID goes back in the answer; it is not in the digest.
 	ToolUseID string `json:"tool_use_id,omitempty"`
+
+	// Sandboxed: when it was asked, the call was to run wholly inside a sandbox of the member that
+	// had passed its self-test. The rules are asked with it, and the call starts only if that
+	// still is so. It is not in the digest.
+	Sandboxed bool `json:"sandboxed,omitempty"`
 
 	// Bound is what else of a tool call the sum of N = 2 covers.
 	Bound
@@ -86,8 +102,10 @@ func (a Ask) CheckSum(kind waggle.Kind) error {
 	switch {
 	case a.N < 0 || a.N == 1:
 		return fmt.Errorf("a request with the sum %d: 1 is written as none", a.N)
-	case a.N > SumN:
+	case a.N > SumQuestion:
 		return &journal.FutureError{What: fmt.Sprintf("request with the sum waggle/request/%d", a.N)}
+	case (a.N == SumQuestion) != (kind == KindQuestion):
+		return fmt.Errorf("a %s with the sum %d", kind, a.N)
 	case (a.N < 2 || kind != waggle.KindPermissionRequest) && !a.Bound.empty():
 		return errors.New("a request that holds what its sum does not cover")
 	}
@@ -124,7 +142,7 @@ func StdinOf(input string) string {
 // Call is the tool call as policy judges it: by where its paths led when it was asked,
 // and as text when that is not on record.
 func (a Ask) Call() policy.Call {
-	c := policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd, Stdin: a.Stdin, Env: a.Env}
+	c := policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd, Stdin: a.Stdin, Env: a.Env, Sandboxed: a.Sandboxed}
 	if a.Paths != nil {
 		c.Links = policy.Recorded(a.Paths)
 	}
@@ -140,13 +158,13 @@ func (a Ask) As(n int) Ask {
 	if head, ok := strings.CutSuffix(a.Input, `,"stdin":`+plain(a.Stdin)+"}"); ok && a.Stdin != "" {
 		a.Input = head + "}"
 	}
-	a.N, a.Bound = 0, Bound{}
+	a.N, a.Sandboxed, a.Bound = 0, false, Bound{}
 	return a
 }
 
 // Bare is what the agent asks for, without what was found of it.
 func (a Ask) Bare() Ask {
-	a.Bound = Bound{Stdin: a.Stdin}
+	a.Sandboxed, a.Bound = false, Bound{Stdin: a.Stdin}
 	return a
 }
 
@@ -166,7 +184,7 @@ func plain(s string) string {
 // digests mean equal bytes. It is "" for an N that is not known.
 func DigestOf(uid TeamUID, k Key, a Ask) Digest {
 	n := a.Sum()
-	if n > SumN {
+	if n > SumQuestion {
 		return ""
 	}
 	h := sha256.New()
@@ -184,6 +202,8 @@ func DigestOf(uid TeamUID, k Key, a Ask) Digest {
 		put(a.Host, a.Port)
 	case waggle.KindPlanApprovalRequest:
 		put(a.Plan)
+	case KindQuestion:
+		put(a.Input)
 	default:
 		put(a.Tool, a.Cwd, a.Input)
 		if n >= 2 {
@@ -233,6 +253,13 @@ func (a Ask) Check(kind waggle.Kind) error {
 	}
 	if strings.TrimSpace(a.Input) != a.Input {
 		return errors.New("ask: the input has white space around it")
+	}
+	if kind == KindQuestion {
+		qs, err := Questions(a.Input)
+		if err != nil {
+			return err
+		}
+		return CheckQuestions(qs)
 	}
 	return nil
 }

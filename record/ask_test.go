@@ -41,8 +41,16 @@ func TestSumIsOfTheRequest(t *testing.T) {
 			}
 		}
 		var future *journal.FutureError
-		if err := (record.Ask{N: record.SumN + 1}).CheckSum(kind); !errors.As(err, &future) || !strings.Contains(err.Error(), "waggle/request/3") {
+		if err := (record.Ask{N: record.SumQuestion}).CheckSum(kind); err == nil || errors.As(err, &future) {
+			t.Errorf("%s with the sum of a question: %v", kind, err)
+		}
+		if err := (record.Ask{N: record.SumQuestion + 1}).CheckSum(kind); !errors.As(err, &future) || !strings.Contains(err.Error(), "waggle/request/4") {
 			t.Errorf("%s with a later sum: %v", kind, err)
+		}
+	}
+	for n, ok := range map[int]bool{0: false, 2: false, record.SumQuestion: true, record.SumQuestion + 1: false} {
+		if err := (record.Ask{N: n}).CheckSum(record.KindQuestion); (err == nil) != ok {
+			t.Errorf("a question with N = %d: %v", n, err)
 		}
 	}
 	whole := reflect.ValueOf(bound().Bound)
@@ -131,9 +139,19 @@ func TestOlderForms(t *testing.T) {
 	if d := cmp.Diff(old, old.As(1)); d != "" {
 		t.Errorf("an old request: %s", d)
 	}
-	bare := bound().Bare()
-	if d := cmp.Diff(record.Bound{Stdin: "a<b"}, bare.Bound); d != "" || bare.Input != bound().Input {
-		t.Errorf("without what was found: %s", d)
+	question := record.Ask{N: record.SumQuestion, Input: "{}", Sandboxed: true}
+	if d := cmp.Diff(question, question.As(2)); d != "" {
+		t.Errorf("a question as of 2: %s", d)
+	}
+	a = bound()
+	for _, a.Sandboxed = range []bool{false, true} {
+		bare := a.Bare()
+		if d := cmp.Diff(record.Bound{Stdin: "a<b"}, bare.Bound); d != "" || bare.Input != a.Input || bare.Sandboxed {
+			t.Errorf("without what was found: %s, sandboxed %v", d, bare.Sandboxed)
+		}
+		if a.As(1).Sandboxed {
+			t.Error("an older program knew no sandbox")
+		}
 	}
 }
 
@@ -279,8 +297,8 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-// TestSmallBodies: the directory of a team that vanished is missing; what is seen without a channel
-// is in a journal.
+// TestSmallBodies: the directory of a team that vanished is missing; a seen record without a
+// channel has the channel journal.
 func TestSmallBodies(t *testing.T) {
 	var none *record.Noticed
 	for what, want := range map[string]bool{"vanished": true, "returned": false, "replaced": false, "": false} {

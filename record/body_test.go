@@ -76,6 +76,8 @@ var (
 	rawType  = reflect.TypeFor[json.RawMessage]()
 	ruleType = reflect.TypeFor[policy.Rule]()
 	modeType = reflect.TypeFor[policy.Mode]()
+
+	policyType = reflect.TypeFor[policy.Policy]()
 )
 
 // leaves calls visit for every field below x that is no struct, list, map or pointer; those on the
@@ -88,6 +90,9 @@ func leaves(x reflect.Value, path string, visit func(path string, leaf reflect.V
 	switch x.Kind() {
 	case reflect.Struct:
 		for i := range x.NumField() {
+			if x.Type() == policyType && x.Type().Field(i).Name == "Sandboxed" {
+				continue // PolicySet and Ceiling say it beside their policies
+			}
 			leaves(x.Field(i), path+"."+x.Type().Field(i).Name, visit)
 		}
 	case reflect.Pointer:
@@ -200,7 +205,7 @@ func TestEveryFieldIsWritten(t *testing.T) {
 	}
 }
 
-// TestZeroBodies: what a program of before left out is the zero value of its field.
+// TestZeroBodies: a field that an older program left out has its zero value.
 func TestZeroBodies(t *testing.T) {
 	for kind, body := range bodies {
 		if body == nil {

@@ -20,6 +20,9 @@ type Ceiling struct {
 	// Allow is the most that standing rules may allow; nil: anything, empty: nothing.
 	Allow []policy.Rule `json:"allow,omitzero"`
 	Deny  []policy.Rule `json:"deny,omitzero"` // hold always
+	// Sandboxed is policy.Policy.Sandboxed for a ceiling with Allow; without Allow there is no
+	// limit on it.
+	Sandboxed bool `json:"sandboxed,omitempty"`
 }
 
 // Bounds reports whether the ceiling sets any limit.
@@ -32,7 +35,7 @@ func (c *Ceiling) Same(o *Ceiling) bool {
 	if c == nil || o == nil {
 		return c == o
 	}
-	return c.File == o.File && c.SHA256 == o.SHA256 && c.Mode == o.Mode && (c.Allow == nil) == (o.Allow == nil) &&
+	return c.File == o.File && c.SHA256 == o.SHA256 && c.Mode == o.Mode && (c.Allow == nil) == (o.Allow == nil) && c.Sandboxed == o.Sandboxed &&
 		slices.Equal(c.Allow, o.Allow) && slices.Equal(c.Deny, o.Deny)
 }
 
@@ -68,7 +71,7 @@ func (c *Ceiling) Bound(p policy.Policy) policy.Policy {
 	p = p.Narrow(c.Deny...)
 	if c.Allow != nil {
 		p.Mode = policy.ModeLockedDown // rules are compared with rules: a member's mode may be narrower
-		p, _ = p.Within(policy.Policy{Mode: c.Widest(), Allow: c.Allow})
+		p, _ = p.Within(policy.Policy{Mode: c.Widest(), Allow: c.Allow, Sandboxed: c.Sandboxed})
 	}
 	p.Mode = mode
 	return p
@@ -76,7 +79,7 @@ func (c *Ceiling) Bound(p policy.Policy) policy.Policy {
 
 // Policy is what the ceiling itself allows and denies.
 func (c *Ceiling) Policy() policy.Policy {
-	return policy.Policy{Mode: c.Widest(), Allow: c.Allow, Deny: c.Deny}
+	return policy.Policy{Mode: c.Widest(), Allow: c.Allow, Deny: c.Deny, Sandboxed: c.Sandboxed}
 }
 
 // hold is a verdict on a call under the ceiling. Bound compares rules with rules, as
@@ -110,6 +113,9 @@ func (c *Ceiling) Beyond(p policy.Policy) []string {
 			over = append(over, "allow "+r.String())
 		}
 	}
+	if p.Sandboxed && c != nil && c.Allow != nil && !c.Sandboxed {
+		over = append(over, policy.SandboxedAllow)
+	}
 	return over
 }
 
@@ -128,6 +134,7 @@ func (c *Ceiling) covers(r policy.Rule) bool {
 // asks is everything that a set of rules asks for, whomever it is for.
 func (p PolicySet) asks() policy.Policy {
 	all := p.Policy
+	all.Sandboxed = p.Sandboxed
 	all.Allow = slices.Clone(all.Allow)
 	for _, s := range p.Rules {
 		if !s.Deny {

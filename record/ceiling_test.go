@@ -47,10 +47,12 @@ func TestCeilingBounds(t *testing.T) {
 		for _, r := range someRules(t, "learned") {
 			open.Rules = append(open.Rules, record.Scoped{Rule: r, Instance: "i"})
 		}
+		open.Sandboxed, c.Sandboxed = rapid.Bool().Draw(t, "sandboxed"), rapid.Bool().Draw(t, "ceiling's sandboxed")
 		bound := open
 		bound.Ceiling = c
 		call, mode := rapid.SampledFrom(ceilingCalls).Draw(t, "call"), someMode(t, "own mode")
-		ask := record.Ask{Tool: call.Tool, Input: string(call.Input), Cwd: call.Cwd}
+		ask := record.Ask{Tool: call.Tool, Input: string(call.Input), Cwd: call.Cwd, Sandboxed: rapid.Bool().Draw(t, "in a sandbox")}
+		call.Sandboxed = ask.Sandboxed
 		got := bound.Judge("i", mode, waggle.KindPermissionRequest, ask, start)
 		if was := open.Judge("i", mode, waggle.KindPermissionRequest, ask, start); !got.Decision.NotFreerThan(was.Decision) {
 			t.Fatalf("%+v, and without a ceiling %+v", got, was)
@@ -60,7 +62,7 @@ func TestCeilingBounds(t *testing.T) {
 			t.Fatalf("%+v, and the ceiling's deny rules say %+v", got, v)
 		}
 		if c.Allow != nil {
-			if v := (policy.Policy{Mode: c.Widest(), Allow: c.Allow, Deny: c.Deny}).Judge(call); !got.Decision.NotFreerThan(v.Decision) {
+			if v := (policy.Policy{Mode: c.Widest(), Allow: c.Allow, Deny: c.Deny, Sandboxed: c.Sandboxed}).Judge(call); !got.Decision.NotFreerThan(v.Decision) {
 				t.Fatalf("%+v, and the ceiling says %+v", got, v)
 			}
 		}
@@ -71,13 +73,16 @@ func TestCeilingBounds(t *testing.T) {
 					t.Fatalf("%s is gone, and nothing says so", r)
 				}
 			}
+			if p.Sandboxed != q.Sandboxed {
+				t.Fatal("sandboxed: allow is gone, and nothing says so")
+			}
 		}
 		raw, err := json.Marshal(bound)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var again record.PolicySet
-		if err := json.Unmarshal(raw, &again); err != nil || !again.Ceiling.Same(c) {
+		if err := json.Unmarshal(raw, &again); err != nil || !again.Ceiling.Same(c) || again.Sandboxed != bound.Sandboxed {
 			t.Fatalf("%v: %+v of %s", err, again.Ceiling, raw)
 		}
 	})

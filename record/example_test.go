@@ -7,7 +7,7 @@ import (
 	"waggle/record"
 )
 
-// An answer names the digest of what was asked. What differs in a byte has another one.
+// An answer names the digest of its request. A request that differs in a byte has another digest.
 func ExampleDigestOf() {
 	key := record.Key{Instance: "ada-1", Kind: waggle.KindPermissionRequest, ID: "perm-1"}
 	asked := record.Ask{N: record.SumN, Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}

@@ -25,6 +25,21 @@ type Key struct {
 	ID       waggle.RequestID `json:"id"`
 }
 
+// Decides reports whether a decision is one of those that a kind of request takes: allow or deny, and
+// for a question answer or deny.
+func Decides(k waggle.Kind, decision string) bool {
+	return decision == DecisionDeny || decision == Positive(k)
+}
+
+// Positive is the decision on a kind of request that is no denial. That on a question allows
+// nothing.
+func Positive(k waggle.Kind) string {
+	if k == KindQuestion {
+		return DecisionAnswer
+	}
+	return DecisionAllow
+}
+
 // Updates reports whether the change that an answer makes to a request is one: an
 // allow of a tool call, and with the digest of what runs instead.
 func Updates(uid TeamUID, k Key, changed Ask, decision, input string, digest Digest) bool {
@@ -37,15 +52,18 @@ func Updates(uid TeamUID, k Key, changed Ask, decision, input string, digest Dig
 // IsRequest reports whether a kind asks for an answer.
 func IsRequest(k waggle.Kind) bool {
 	switch k {
-	case waggle.KindPermissionRequest, waggle.KindSandboxPermissionRequest, waggle.KindPlanApprovalRequest:
+	case waggle.KindPermissionRequest, waggle.KindSandboxPermissionRequest, waggle.KindPlanApprovalRequest, KindQuestion:
 		return true
 	}
 	return false
 }
 
-// AnswerKind is the kind of the message that answers a request.
+// AnswerKind is the kind of the message that answers a request; "" for a question, which no message
+// answers.
 func AnswerKind(k waggle.Kind) waggle.Kind {
 	switch k {
+	case KindQuestion:
+		return ""
 	case waggle.KindPlanApprovalRequest:
 		return waggle.KindPlanApprovalResponse
 	case waggle.KindSandboxPermissionRequest:
@@ -68,6 +86,8 @@ func GateOf(k waggle.Kind) policy.Gate {
 		return policy.GatePlan
 	case waggle.KindSandboxPermissionRequest:
 		return policy.GateNetwork
+	case KindQuestion:
+		return policy.GateQuestion
 	}
 	return policy.GateTool
 }

@@ -43,7 +43,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestComposeRefuses: what its receiver could not decode is not composed, and the error names the kind.
+// TestComposeRefuses: Compose refuses a payload that its receiver could not decode, and the error names
+// the kind.
 func TestComposeRefuses(t *testing.T) {
 	for _, p := range []waggle.Payload{waggle.ShutdownRequest{}, waggle.PermissionRequest{}} {
 		mail, err := record.Compose("team-lead", "", "ada", p, mint)
@@ -114,5 +115,14 @@ func TestNth(t *testing.T) {
 	}
 	if len(digits) != 36 {
 		t.Errorf("nonces have %d digits", len(digits))
+	}
+	// A second reading, in another language: the sum's first 16 bytes, and a digit for each of the
+	// seven after them.
+	want := []record.Mint{{MsgID: "3d210a63-75cf-4d5d-8778-a532ab3751ab", Nonce: "p3rhpcf"}, {MsgID: "bebe039f-062a-4b68-8155-57c02a8ebe60", Nonce: "gu967gd"},
+		{MsgID: "aab6b40e-22f0-4353-ade7-de09bed22a7a", Nonce: "vpq011w"}, {MsgID: "806b7b6e-81a1-4d0b-9c5f-342871018730", Nonce: "4we3r86"}}
+	for n, want := range want {
+		if got := (record.Mint{MsgID: "m", Nonce: "n"}).Nth(n); got != want {
+			t.Errorf("%d: %+v, want %+v", n, got, want)
+		}
 	}
 }

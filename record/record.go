@@ -51,6 +51,14 @@ const (
 	KindReady    = "ready"    // Ready
 )
 
+// Kinds lists the kinds of records that journals have.
+func Kinds() []string {
+	return []string{KindOpened, KindPolicy, KindJoined, KindProcess, KindLeft, KindSeen, KindVoted, KindDecided, KindCommanded, KindSent, KindClosed, KindUnverified,
+		KindNoticed, KindLeading, KindDied, KindStopping, KindEnding, KindDetached, KindCheckpoint, KindDiverged, KindAcknowledged, KindDone, KindEnded,
+		KindAsked, KindSaid, KindAnswered, KindStarted, KindFinished, KindUnknown, KindApplied, KindTaken, KindReady,
+		KindBudget, KindSpent, KindPaused, KindLimited, KindConnected, KindConversation, KindUsed, KindSteps, KindPane, KindHeard, journal.KindRepaired}
+}
+
 // Level says what keeps a member from acting in another's name (trust §8).
 type Level string
 
@@ -101,10 +109,16 @@ type PolicySet struct {
 	// Lead is the policy of the lead agent, which limits what it may allow under DecideLeader. Nil:
 	// the team's.
 	Lead *policy.Policy `json:"lead,omitempty"`
+	// Sandboxed is policy.Policy.Sandboxed, of every member and the lead. An older program does
+	// not know it and asks.
+	Sandboxed bool `json:"sandboxed,omitempty"`
 	// Rules hold beside the policy's own, and Hosts are standing answers about
 	// hosts: for one member, for a time, or both. See For and HostsFor.
 	Rules []Scoped    `json:"rules,omitempty"`
 	Hosts []HostGrant `json:"hosts,omitempty"`
+	// Spent are requests for hosts whose answer opens nothing by itself: it stands in Hosts, or was
+	// taken back.
+	Spent []Key       `json:"spent,omitempty"`
 	By    policy.Role `json:"by"`
 	File  string      `json:"file_sha256,omitempty"` // the team file that was accepted
 	Path  string      `json:"file_path,omitempty"`   // the path of that file, whatever its name: edits of it ask
@@ -133,6 +147,12 @@ type Joined struct {
 	Channel  string      `json:"channel,omitempty"`  // by what it joined, when it was not the operator who made it: token and the hash of one
 	Baseline []string    `json:"baseline,omitempty"` // mailbox entries that were there before
 	Worktree *Worktree   `json:"worktree,omitempty"` // in which Cwd is; nil: it has none of its own
+	// Prepare is nil in records of before: the accepted team file says it.
+	Prepare *Preparation `json:"prepare,omitempty"`
+	Sandbox *Sandbox     `json:"sandbox,omitempty"` // nil: its commands are not confined
+	// Provenance is empty in records of before: Origin says it.
+	Provenance Provenance  `json:"provenance,omitempty"`
+	Definition *Definition `json:"definition,omitempty"` // nil: none
 }
 
 // Worktree is the git worktree that was made for a member. Paths are absolute and
@@ -143,7 +163,33 @@ type Worktree struct {
 	Base   string `json:"base"`           // the commit that it began at
 	From   string `json:"from,omitempty"` // the branch that the checkout was on; "" when it was on none
 	Repo   string `json:"repo"`           // top level of the checkout that it was made from
-	Common string `json:"common"`         // the git directory that both share
+	Common string `json:"common"`         // the git directory of Repo, which they share unless there is a Mirror
+	// Mirror is the bare repository by which waggle reads a checkout that has a git directory of its
+	// own, for a confined member; "": it is a linked worktree.
+	Mirror string `json:"mirror,omitempty"`
+}
+
+// Preparation is what a member's worktree gets before the member starts for the first time, as the
+// operator accepted it.
+type Preparation struct {
+	Copy  []string `json:"copy,omitempty"`  // paths in the checkout that git ignores, which are copied
+	Link  []string `json:"link,omitempty"`  // likewise, to which symbolic links are made
+	Setup []string `json:"setup,omitempty"` // shell texts that run in the worktree, once
+	// Check is the shell text that must succeed before the member's work is merged; "": that of the
+	// accepted file of the team.
+	Check string `json:"check,omitempty"`
+	// Path and File are the team file that was shown for it, and its SHA-256; "": the accepted one of
+	// the team, or none.
+	Path string `json:"path,omitempty"`
+	File string `json:"file,omitempty"`
+}
+
+// Equal reports the same content, whatever file it is from.
+func (p *Preparation) Equal(q *Preparation) bool {
+	if p == nil || q == nil {
+		return p == q
+	}
+	return slices.Equal(p.Copy, q.Copy) && slices.Equal(p.Link, q.Link) && slices.Equal(p.Setup, q.Setup)
 }
 
 // Process is one start of an instance, appended by that process.
@@ -215,6 +261,7 @@ type Ready struct {
 	// a worktree.
 	Top     string `json:"worktree,omitempty"`
 	Backend string `json:"backend,omitempty"`
+	Sandbox *Held  `json:"sandbox,omitempty"` // nil: none was asked for
 }
 
 // Values of Left.How.
@@ -261,6 +308,8 @@ type Seen struct {
 const (
 	DecisionAllow = "allow"
 	DecisionDeny  = "deny"
+	// DecisionAnswer is the decision on a question: words, no permission.
+	DecisionAnswer = "answer"
 	// DecisionEscalate decides nothing: it gives the request to the operator. Only a voted record
 	// holds it.
 	DecisionEscalate = "escalate"
@@ -278,11 +327,13 @@ type Decided struct {
 	Rule     string         `json:"rule,omitempty"`
 	Reason   string         `json:"reason,omitempty"`
 	// UpdatedInput is what runs instead of what was asked, under its own digest.
-	UpdatedInput  string     `json:"updated_input,omitempty"`
-	UpdatedDigest Digest     `json:"updated_digest,omitempty"`
-	UseBy         *time.Time `json:"use_by,omitempty"`
-	Trust         Level      `json:"trust"`
-	Mail          *Mail      `json:"mail,omitempty"`
+	UpdatedInput  string `json:"updated_input,omitempty"`
+	UpdatedDigest Digest `json:"updated_digest,omitempty"`
+	// Answers are those to a question, one for each.
+	Answers []Reply    `json:"answers,omitempty"`
+	UseBy   *time.Time `json:"use_by,omitempty"`
+	Trust   Level      `json:"trust"`
+	Mail    *Mail      `json:"mail,omitempty"`
 	Judged
 }
 
@@ -446,6 +497,7 @@ type Answered struct {
 	Revoked       bool       `json:"revoked,omitempty"`
 	UpdatedInput  string     `json:"updated_input,omitempty"`
 	UpdatedDigest Digest     `json:"updated_digest,omitempty"`
+	Answers       []Reply    `json:"answers,omitempty"`
 	UseBy         *time.Time `json:"use_by,omitempty"`
 	// Ask is set when the rules decided and no Asked record holds it.
 	Ask *Ask `json:"ask,omitempty"`

@@ -30,7 +30,17 @@ type HostGrant struct {
 	Instance Instance   `json:"instance,omitempty"`   // "": every member
 	Until    *time.Time `json:"expires_at,omitempty"` // nil: as long as the member
 	From     *Key       `json:"from,omitempty"`
+	By       Grantor    `json:"by,omitempty"`
 }
+
+// Grantor is who gave an answer that stands.
+type Grantor string
+
+// The grantors. A record without one was written before there was this field.
+const (
+	ByOperator Grantor = "operator"
+	ByTeamFile Grantor = "team file" // sandbox.network, which the operator accepted
+)
 
 // String is the grant as a rule is shown: "net db.internal:5432".
 func (g HostGrant) String() string {
@@ -50,6 +60,7 @@ func concerns(of, i Instance) bool { return of == "" || of == i }
 // rules of every member. Worker.Effective adds a member's own mode.
 func (p PolicySet) For(i Instance, now time.Time) policy.Policy {
 	out := p.Policy
+	out.Sandboxed = p.Sandboxed
 	out.Allow, out.Deny = slices.Clip(out.Allow), slices.Clip(out.Deny)
 	for _, s := range p.Rules {
 		switch {

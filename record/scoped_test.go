@@ -92,7 +92,8 @@ func TestHostsFor(t *testing.T) {
 	}
 }
 
-// TestOwn: what a member's own rules allow is named as an answer names it.
+// TestOwn: Own lists the rules and hosts that are allowed to this member alone, spelled as an
+// answer spells them.
 func TestOwn(t *testing.T) {
 	set := scopes()
 	for who, want := range map[record.Instance]string{
@@ -129,7 +130,7 @@ func TestDeciderOf(t *testing.T) {
 }
 
 // TestJudgeHost: a denial is first, no mode opens the network, a grant holds for its port and its
-// member, and what is no plain host is asked.
+// member, and a text that is no plain host is asked about.
 func TestJudgeHost(t *testing.T) {
 	set := scopes()
 	set.Hosts = append(set.Hosts,
@@ -209,6 +210,58 @@ func TestCeilingOfLinks(t *testing.T) {
 	}
 }
 
+// TestRulesAreNotShared: For, Cut and Judge do not change the list of rules that the policy was made
+// from, also behind its end.
+func TestRulesAreNotShared(t *testing.T) {
+	allow, deny := policy.MustRules("Read", "Write"), policy.MustRules("Bash(rm:*)", "Bash(dd:*)")
+	set := record.PolicySet{Policy: policy.Policy{Allow: allow[:1], Deny: deny[:1]}, Rules: scopes().Rules, Ceiling: &record.Ceiling{Allow: policy.MustRules("Bash")}}
+	set.For("ada", start)
+	set.Cut()
+	set.Judge("ada", "", host, record.Ask{Host: "a.test"}, start)
+	if allow[1].String() != "Write" || deny[1].String() != "Bash(dd:*)" {
+		t.Errorf("%s, %s", allow, deny)
+	}
+}
+
+// TestBound: under a ceiling every deny rule of both holds, an allow rule holds where the other side
+// covers it, in whatever mode, and the mode is the narrower one.
+func TestBound(t *testing.T) {
+	p := policy.Policy{Version: 4, Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Bash(go test:*)", "Read"), Deny: policy.MustRules("Bash(rm:*)"), Sandboxed: true}
+	for what, c := range map[string]struct {
+		ceiling     *record.Ceiling
+		mode        policy.Mode
+		allow, deny string
+		sandboxed   bool
+	}{
+		"none":      {nil, policy.ModeAcceptEdits, "Bash(go test:*) Read", "Bash(rm:*)", true},
+		"empty":     {&record.Ceiling{File: "f"}, policy.ModeAcceptEdits, "Bash(go test:*) Read", "Bash(rm:*)", true},
+		"deny":      {&record.Ceiling{Deny: policy.MustRules("Write")}, policy.ModeAcceptEdits, "Bash(go test:*) Read", "Bash(rm:*) Write", true},
+		"mode":      {&record.Ceiling{Mode: policy.ModePlan}, policy.ModePlan, "Bash(go test:*) Read", "Bash(rm:*)", true},
+		"rules":     {&record.Ceiling{Allow: policy.MustRules("Bash(go:*)")}, policy.ModeDefault, "Bash(go test:*)", "Bash(rm:*)", false},
+		"sandboxed": {&record.Ceiling{Mode: policy.ModeBypassPermissions, Allow: policy.MustRules("Bash(go test ./...)"), Sandboxed: true}, policy.ModeAcceptEdits, "Bash(go test:*) Read Bash(go test ./...)", "Bash(rm:*)", true},
+		"nothing":   {&record.Ceiling{Mode: policy.ModeSafe, Allow: []policy.Rule{}}, policy.ModeSafe, "", "Bash(rm:*)", false},
+	} {
+		got := c.ceiling.Bound(p)
+		if allow, deny := strings.Join(texts(got.Allow), " "), strings.Join(texts(got.Deny), " "); allow != c.allow || deny != c.deny || got.Mode != c.mode || got.Sandboxed != c.sandboxed || got.Version != 4 {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+	for _, sandboxed := range []bool{false, true} {
+		set := record.PolicySet{Policy: policy.Policy{Sandboxed: !sandboxed}, Sandboxed: sandboxed}
+		if got := set.For("i", start); got.Sandboxed != sandboxed {
+			t.Errorf("sandboxed: %v, and the set says %v", got.Sandboxed, sandboxed)
+		}
+		set.Ceiling = &record.Ceiling{Allow: []policy.Rule{}}
+		if got := strings.Join(set.Cut(), ", "); got != map[bool]string{true: policy.SandboxedAllow}[sandboxed] {
+			t.Errorf("sandboxed %v: %q is cut", sandboxed, got)
+		}
+		set.Ceiling.Sandboxed = true
+		if got := set.Cut(); got != nil {
+			t.Errorf("sandboxed %v under sandboxed: %q is cut", sandboxed, got)
+		}
+	}
+}
+
 // TestCheckCeiling: a version may not ask for more than its ceiling allows, but for what the
 // version before it asked for already.
 func TestCheckCeiling(t *testing.T) {
@@ -255,7 +308,8 @@ func TestCheckCeiling(t *testing.T) {
 	}
 }
 
-// TestCeilings: what limits, which mode is the widest, and which two are the same.
+// TestCeilings checks whether a ceiling limits anything (Bounds), which mode is its widest
+// (Widest), a mode under it (Meet), and which two ceilings are the same (Same).
 func TestCeilings(t *testing.T) {
 	rules := policy.MustRules("Bash")
 	for _, c := range []struct {

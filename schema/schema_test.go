@@ -58,7 +58,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestEnvelopeHasEveryField: what an envelope writes is what its schema names.
+// TestEnvelopeHasEveryField: the schema of an envelope names the keys that an envelope writes.
 func TestEnvelopeHasEveryField(t *testing.T) {
 	s, err := schema.Envelope()
 	if err != nil {
@@ -218,7 +218,8 @@ func without(t *testing.T, text, key, value string) string {
 	return string(out)
 }
 
-// TestInvalid: what a reader of the canonical form would trip over.
+// TestInvalid: the schemas refuse texts that a reader of the canonical form would misread or
+// refuse.
 func TestInvalid(t *testing.T) {
 	for _, tc := range []struct{ kind, text string }{
 		{"permission_request", `{"type":"permission_request","request_id":"r","agent_id":"w1@ours","tool_name":"Bash","tool_use_id":"u","description":"d","input":{},"permission_suggestions":[]}`},

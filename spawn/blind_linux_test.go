@@ -27,7 +27,8 @@ func TestUninspectable(t *testing.T) {
 	}
 }
 
-// blind is a scenario: it inspects its parent, which runs, without a free file descriptor.
+// blind is a scenario, the process that cannot inspect others: it inspects its parent, which runs,
+// without a free file descriptor.
 func blind() error {
 	id, err := spawn.Identify(os.Getppid())
 	if err != nil {

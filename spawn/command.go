@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"time"
 )
@@ -27,6 +28,11 @@ type Command struct {
 	// when Run returns; nil drops it. An *os.File is given to the command
 	// itself. When a Write fails the command gets SIGPIPE and Run the error.
 	Output io.Writer
+	// Errors gets stderr apart from stdout; nil: Output gets both.
+	Errors *os.File
+	// Terminal is all three of them instead, and the controlling terminal of a session that the
+	// command leads; nil: none. It needs Unix, and goes without Stdin, Output and Errors.
+	Terminal *os.File
 	// Grace has the time limits of the steps by which the group is ended.
 	Grace Grace
 	// Linger is how long the group may run, or its output stay open, after the first process has
@@ -96,13 +102,21 @@ func (c Command) start() (*run, error) {
 		return nil, err
 	}
 	cmd := &exec.Cmd{Path: path, Args: c.Argv, Dir: c.Dir, Env: exactly(c.Env), SysProcAttr: ownGroup()}
+	if c.Terminal != nil {
+		if cmd.SysProcAttr, err = ownTerminal(); err != nil {
+			return nil, err
+		}
+	}
 	r := &run{Command: c, exited: make(chan struct{})}
 	if c.Reap {
 		r.mark = newMark()
 		cmd.Env = withMark(cmd.Env, r.mark)
 	}
-	if err := r.pipes.connect(cmd, c.Stdin, c.Output); err != nil {
+	if err := r.pipes.connect(cmd, c.Stdin, c.Output, c.Errors); err != nil {
 		return nil, err
+	}
+	if c.Terminal != nil {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Terminal, c.Terminal, c.Terminal
 	}
 	r.id, err = launch(cmd)
 	r.pipes.handedOver()

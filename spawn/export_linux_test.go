@@ -1,4 +1,4 @@
 package spawn
 
-// HeldPids is for tests: what it reads cannot be seen from outside.
+// HeldPids gives tests the result of heldPids, which no exported function shows.
 var HeldPids = heldPids

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,17 +15,31 @@ import (
 // ownGroup makes the child the leader of a new process group before it runs.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// OpenLog opens the log for appending. It refuses a link to another file and a FIFO that blocks,
-// which an agent may have put there, without touching them.
+// ownTerminal makes the child the leader of a new session, whose terminal its standard input is.
+func ownTerminal() (*syscall.SysProcAttr, error) {
+	return &syscall.SysProcAttr{Setsid: true, Setctty: true}, nil
+}
+
+// OpenLog opens the log for appending. It refuses a link to another file or directory and a FIFO
+// that blocks, which an agent may have put there, without touching them.
 func OpenLog(path string) (*os.File, error) {
-	const flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	f, err := os.OpenFile(path, flags, 0o600)
-	if errors.Is(err, unix.ELOOP) {
-		return nil, fmt.Errorf("%s is a symbolic link", path)
+	dir, err := os.OpenFile(filepath.Dir(path), os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+		return nil, fmt.Errorf("%s is not a directory of its own", filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, err
 	}
+	defer dir.Close()
+	const flags = unix.O_WRONLY | unix.O_APPEND | unix.O_CREAT | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+	fd, err := unix.Openat(int(dir.Fd()), filepath.Base(path), flags, 0o600)
+	switch {
+	case errors.Is(err, unix.ELOOP):
+		return nil, fmt.Errorf("%s is a symbolic link", path)
+	case err != nil:
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
 	if err := checkLog(f); err != nil {
 		f.Close()
 		return nil, err

@@ -1,6 +1,7 @@
 package spawn
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -12,6 +13,9 @@ import (
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
+
+// ownTerminal fails: a console is no file that a process can be given.
+func ownTerminal() (*syscall.SysProcAttr, error) { return nil, errors.ErrUnsupported }
 
 // OpenLog opens the log for appending. The directory's permissions decide who may read it.
 func OpenLog(path string) (*os.File, error) {

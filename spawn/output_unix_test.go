@@ -4,11 +4,14 @@ package spawn_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"waggle/internal/testenv"
 	"waggle/spawn"
 )
 
@@ -24,6 +27,7 @@ func (w *slowWriter) Write(b []byte) (int, error) {
 // TestRunWaitsForOutput: Run returns when the output was written, not when its command
 // has ended.
 func TestRunWaitsForOutput(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	for _, linger := range []time.Duration{0, time.Millisecond} { // for ever; over before the output is
 		var w slowWriter
@@ -42,5 +46,21 @@ func TestRunInNoDirectory(t *testing.T) {
 		if err == nil || exit.Code != -1 || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %+v, %v", dir, exit, err)
 		}
+	}
+}
+
+// TestRunErrors: stderr goes to a file of its own, and stays out of the output.
+func TestRunErrors(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "errors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out strings.Builder
+	if _, err := (spawn.Command{Argv: []string{"/bin/sh", "-c", "echo a; echo b >&2"}, Output: &out, Errors: f}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if errs, err := os.ReadFile(f.Name()); err != nil || string(errs) != "b\n" || out.String() != "a\n" {
+		t.Errorf("output %q, errors %q, %v", out.String(), errs, err)
 	}
 }

@@ -25,7 +25,7 @@ type pipes struct {
 }
 
 // connect gives the command its ends.
-func (p *pipes) connect(cmd *exec.Cmd, stdin io.Reader, output io.Writer) error {
+func (p *pipes) connect(cmd *exec.Cmd, stdin io.Reader, output io.Writer, errs *os.File) error {
 	p.fed, p.drained = make(chan struct{}), make(chan struct{})
 	if _, isFile := stdin.(*os.File); !isFile && stdin != nil {
 		r, w, err := os.Pipe()
@@ -44,6 +44,9 @@ func (p *pipes) connect(cmd *exec.Cmd, stdin io.Reader, output io.Writer) error 
 		p.out, p.theirs, output = r, append(p.theirs, w), w
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, output, output
+	if errs != nil {
+		cmd.Stderr = errs
+	}
 	return nil
 }
 

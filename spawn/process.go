@@ -2,6 +2,7 @@ package spawn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -169,13 +170,19 @@ func startProcess(ctx context.Context, spec Spec) (*Process, error) {
 	}), nil
 }
 
-// launch starts cmd and identifies the child. Until it is waited for, the child keeps its pid even
+// ErrNeverRan means that a new process was killed before it ran its program: nothing has been done.
+var ErrNeverRan = errors.New("killed before it ran its program")
+
+// launch starts cmd in a group of its own and identifies the child. Until it is waited for, the child keeps its pid even
 // after its end, so that the identity is certainly its own.
 func launch(cmd *exec.Cmd) (Identity, error) {
 	if err := cmd.Start(); err != nil {
 		return Identity{}, err
 	}
 	s, err := readStat(cmd.Process.Pid)
+	if err == nil && s.pgid != s.pid {
+		err = ErrNeverRan // it leads its group before it runs its program
+	}
 	if err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -49,7 +50,7 @@ func scenario(t *testing.T, name string) (cmd *exec.Cmd, in io.WriteCloser, out 
 		t.Fatal(err)
 	}
 	cmd = exec.Command(exe)
-	cmd.Env = []string{scenarioEnv + "=" + name}
+	cmd.Env = append(testenv.Race(), scenarioEnv+"="+name)
 	cmd.Stderr = os.Stderr
 	if in, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

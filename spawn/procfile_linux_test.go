@@ -12,7 +12,8 @@ import (
 	"waggle/internal/testenv"
 )
 
-// A file of /proc of any length is read whole, and one that is not there is said to be so.
+// TestReadProc: readProc reads a file of /proc of any length whole, and reports a missing one as
+// fs.ErrNotExist.
 func TestReadProc(t *testing.T) {
 	for _, n := range []int{1, 1000, 5000, 70_000} {
 		cmd := exec.Command("cat")

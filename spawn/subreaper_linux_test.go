@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -133,6 +134,7 @@ func TestReapOrphansCost(t *testing.T) {
 
 // No command loses its status while orphans are reaped all the time.
 func TestReapOrphansBesideCommands(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	if !isolated(t) {
 		return
@@ -169,6 +171,7 @@ func TestReapOrphansBesideCommands(t *testing.T) {
 // Reap ends the daemons of its own command and reaps them: not those of another
 // command that runs at the same time, nor orphans of other origin.
 func TestRunReap(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	if !isolated(t) {
 		return

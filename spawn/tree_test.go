@@ -58,7 +58,8 @@ func TestAncestors(t *testing.T) {
 	}
 }
 
-// TestNobodySeen: the ancestors that could be seen are enough.
+// TestNobodySeen: nobodySeen is an error only for a walk that saw no ancestor and failed for
+// another reason than ErrGone.
 func TestNobodySeen(t *testing.T) {
 	t.Parallel()
 	other := errors.New("other")

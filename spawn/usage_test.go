@@ -61,7 +61,7 @@ func TestUsageTime(t *testing.T) {
 	}
 }
 
-// TestUsageCost: one look serves all members of a status.
+// TestUsageCost: one call of UsageOf serves all members of a status.
 func TestUsageCost(t *testing.T) {
 	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A look at a group and at what runs below it reads the process table once, whether the
-// recorded process leads its group or not.
+// TestOnePicture: a check of a group and of the processes below it reads the process table once,
+// whether the recorded process leads its group or not.
 func TestOnePicture(t *testing.T) {
 	id, err := Identify(os.Getpid())
 	if err != nil {

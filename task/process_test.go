@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	roles := map[string]func(arg string) error{"claim": helperClaim, "next": helperNext, "log": helperLog, "create": helperCreate, "die": helperDie}
 	role := os.Getenv(envRole)
 	if role == "" {
-		testenv.Overlap(1)
+		testenv.Overlap(3)
 		os.Exit(m.Run())
 	}
 	if err := roles[role](os.Getenv(envArg)); err != nil {
@@ -308,7 +308,7 @@ func helperDie(arg string) error {
 // unless there is time for all: every file stays whole, ids go on, and the next
 // create works at once.
 func TestKilledWhileCreating(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	stride := testenv.Scale(2, 1)
 	steps := int(testenv.Seed(t) % uint64(stride))
 	for ; ; steps += stride {

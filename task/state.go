@@ -13,6 +13,7 @@ import (
 	"waggle"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
+	"waggle/internal/logfile"
 )
 
 // The states of a member (seed 002).
@@ -56,7 +57,7 @@ var stateFields = []jsonobj.Field[State]{
 }
 
 // WriteState replaces dir/task-status.json (0600), and makes dir (0700) when it
-// is not there; the directory above must be. A reader sees the old file or the
+// is not there; the directory above must be. It follows no link to dir or the file. A reader sees the old file or the
 // new one. The caller is the file's only writer.
 func WriteState(dir string, s State) error {
 	object := &jsonobj.Object{}
@@ -78,10 +79,12 @@ func WriteState(dir string, s State) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("task: state: %w", err)
 	}
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("task: state: %s is not a directory (%w)", dir, errors.Join(err, fs.ErrInvalid))
+	root, err := logfile.OpenDir(dir)
+	if err != nil {
+		return fmt.Errorf("task: state: %w", err)
 	}
-	if err := atomicfile.WriteFile(filepath.Join(dir, stateName), object.Append(nil, 0), atomicfile.Options{Perm: 0o600}); err != nil {
+	defer root.Close()
+	if err := atomicfile.WriteWithin(root, stateName, object.Append(nil, 0), atomicfile.Options{Perm: 0o600}); err != nil {
 		return fmt.Errorf("task: state: %w", err)
 	}
 	return nil

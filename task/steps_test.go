@@ -244,6 +244,16 @@ func TestState(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "task-status.json")); err != nil {
 		t.Fatal(err)
 	}
+	secret := filepath.Join(dir, "secret")
+	write(t, secret, "secret")
+	if err := os.Link(secret, filepath.Join(dir, "task-status.json")); err == nil {
+		if err := task.WriteState(dir, want); err != nil || read(t, secret) != "secret" {
+			t.Errorf("a second name of another file: %v, %q", err, read(t, secret))
+		}
+		if err := os.Remove(filepath.Join(dir, "task-status.json")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "task-status.json")); err == nil {
 		if err := task.WriteState(dir, want); !errors.Is(err, task.ErrNotRegular) {
 			t.Errorf("a link: %v", err)

@@ -262,8 +262,8 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// FuzzParse: never a panic; an unchanged rewrite is the input in the layout of
-// JSON.stringify; every key that was not edited survives an edit.
+// FuzzParse: Parse never panics; an unchanged rewrite is the input in the layout of JSON.stringify;
+// every key that was not edited survives an edit.
 func FuzzParse(f *testing.F) {
 	for _, data := range asWritten {
 		f.Add([]byte(data))

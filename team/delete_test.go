@@ -72,8 +72,8 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// TestMoveToTakesWhatWasLeft: a process was killed between hiding a team and
-// copying it to another file system.
+// TestMoveToTakesWhatWasLeft: MoveTo also takes the team that a process left which was killed
+// between hiding the team and copying it to another file system.
 func TestMoveToTakesWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	r, tm := deletable(t)
@@ -111,7 +111,7 @@ func helperDispose(role string) error {
 // process finishes it, keeps all files that the move keeps, and touches no other file.
 func TestKilledWhileDisposing(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	for _, role := range []string{"delete", "move"} {
 		steps := 0
 		for step := 0; ; step++ {

@@ -18,8 +18,8 @@ import (
 	"waggle/team"
 )
 
-// FuzzParseConfig: never a panic; an unchanged rewrite is the input in the
-// layout of JSON.stringify; every key that was not edited survives an edit.
+// FuzzParseConfig: ParseConfig never panics; an unchanged rewrite is the input in the layout of
+// JSON.stringify; every key that was not edited survives an edit.
 func FuzzParseConfig(f *testing.F) {
 	for _, data := range fixtures(f) {
 		f.Add(data)

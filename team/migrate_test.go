@@ -110,7 +110,8 @@ func TestMigrateRefuses(t *testing.T) {
 	}
 }
 
-// TestMigrateBetweenVersions: a version between two of ours gets what comes after.
+// TestMigrateBetweenVersions: a registry whose version is between two of ours gets the steps of the
+// later versions.
 func TestMigrateBetweenVersions(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -178,7 +179,7 @@ func helperMigrate() error {
 // TestKilledWhileMigrating: the next migration comes to the same end.
 func TestKilledWhileMigrating(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	frozen := []string{"002", "005"}
 	for _, dir := range frozen {
 		kills := 0

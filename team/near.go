@@ -30,6 +30,7 @@ func near(query string, names []string, aliases map[string]string) []string {
 	slices.SortFunc(hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.name, b.name))
 	})
+	hits = slices.Compact(hits) // several teams may have a member of the name
 	var best []string
 	for _, h := range hits[:min(3, len(hits))] {
 		best = append(best, h.name)

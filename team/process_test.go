@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	var err error
 	switch os.Getenv(envRole) {
 	case "":
-		testenv.Overlap(1)
+		testenv.Overlap(3)
 		os.Exit(m.Run())
 	case "add":
 		err = helperAdd()
@@ -168,7 +168,7 @@ func dieAt(n int) func(string) {
 // old or new, the next add works, and no mail is lost.
 func TestKilledWhileAdding(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	const mail = `[{"from":"x","text":"keep me","timestamp":"2026-01-01T00:00:00.000Z"}]`
 	steps := 0
 	for step := 0; ; step++ {

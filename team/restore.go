@@ -92,18 +92,40 @@ func (u *Unpacked) tasksThere(dir string) (bool, error) {
 	if !exists(dir) {
 		return false, nil
 	}
-	have, err := readTree(dir)
-	if err != nil {
-		return false, err
-	}
-	if len(have) == 0 {
+	empty, err := u.tasksFit(dir)
+	if empty && err == nil {
 		return false, os.RemoveAll(dir)
+	}
+	return err == nil, err
+}
+
+// tasksFit reports by its error a task list that is neither empty nor the one of the backup.
+func (u *Unpacked) tasksFit(dir string) (empty bool, err error) {
+	have, err := readTree(dir)
+	if err != nil || len(have) == 0 {
+		return err == nil, err
 	}
 	want, err := readTree(u.part("tasks"))
 	if err == nil && !maps.Equal(have, want) {
 		err = fmt.Errorf("%w: its task list %s, and it is not that of the backup", ErrExists, dir)
 	}
-	return true, err
+	return false, err
+}
+
+// Fits reports by its error, ErrExists, that Restore would fail in a tree because of what is there. It changes
+// nothing.
+func (u *Unpacked) Fits(r Root, as waggle.TeamName) error {
+	if err := newTeam(r, as, Options{}).free(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("team: restore %s: %w", as, err)
+	}
+	tasks := r.TasksDir(as)
+	if !exists(tasks) {
+		return nil
+	}
+	if _, err := u.tasksFit(tasks); err != nil {
+		return fmt.Errorf("team: restore %s: %w", as, err)
+	}
+	return nil
 }
 
 // readTree returns the sums of the files below dir, by name, but those of locks.

@@ -37,6 +37,16 @@ type Root struct {
 	Locks string
 	// Led says which teams waggle leads; nil: all but those of a session.
 	Led Led
+	// Kept are the directories of one team that are outside of the tree, as an archive has them. The
+	// zero value: every team is in the tree.
+	Kept Kept
+}
+
+// Kept are the directories of a team outside of the tree.
+type Kept struct {
+	Team  waggle.TeamName
+	Dir   string // in place of teams/<team>
+	Tasks string // in place of tasks/<team>
 }
 
 // Led reports which teams waggle leads.
@@ -51,8 +61,13 @@ func (r Root) Queue(t waggle.TeamName) string {
 	return ""
 }
 
-// TeamDir is teams/<team>.
-func (r Root) TeamDir(t waggle.TeamName) string { return filepath.Join(r.teams(), string(t)) }
+// TeamDir is teams/<team>, or the directory of Kept.
+func (r Root) TeamDir(t waggle.TeamName) string {
+	if r.Kept.Dir != "" && t == r.Kept.Team {
+		return r.Kept.Dir
+	}
+	return filepath.Join(r.teams(), string(t))
+}
 
 // InboxesDir is teams/<team>/inboxes. Team.InboxesDir finds the one that is in
 // use, which for teams of 2.1.150 can be another.
@@ -64,8 +79,13 @@ func (r Root) MailboxDir(t waggle.TeamName) string { return filepath.Join(r.Team
 // ConfigPath is teams/<team>/config.json.
 func (r Root) ConfigPath(t waggle.TeamName) string { return filepath.Join(r.TeamDir(t), configName) }
 
-// TasksDir is tasks/<team>.
-func (r Root) TasksDir(t waggle.TeamName) string { return filepath.Join(r.tasks(), string(t)) }
+// TasksDir is tasks/<team>, or the directory of Kept.
+func (r Root) TasksDir(t waggle.TeamName) string {
+	if r.Kept.Tasks != "" && t == r.Kept.Team {
+		return r.Kept.Tasks
+	}
+	return filepath.Join(r.tasks(), string(t))
+}
 
 // MemberDir is tasks/<team>/<member>: output.log, task-status.json, artifacts/.
 func (r Root) MemberDir(t waggle.TeamName, m waggle.MemberName) string {

@@ -188,7 +188,10 @@ func (c *Client) hand(rep reply) {
 }
 
 // ask sends a request and waits for its answer.
-func (c *Client) ask(ctx context.Context, req request) (reply, error) {
+func (c *Client) ask(ctx context.Context, req request) (reply, error) { return c.askAs(ctx, &req) }
+
+// askAs is ask, which leaves the id in req.
+func (c *Client) askAs(ctx context.Context, req *request) (reply, error) {
 	ch := make(chan reply, 1)
 	c.mu.Lock()
 	if c.err != nil {
@@ -204,20 +207,8 @@ func (c *Client) ask(ctx context.Context, req request) (reply, error) {
 		defer c.mu.Unlock()
 		delete(c.waiting, req.id)
 	}()
-	b, err := appendRequest(req)
-	if err != nil {
+	if err := c.write(*req); err != nil {
 		return reply{}, err
-	}
-	if len(b) > maxFrame {
-		return reply{}, &RefusedError{To: c.addr, Why: fmt.Sprintf("the message must have at most %d bytes", maxFrame)}
-	}
-	c.writing.Lock()
-	c.c.SetWriteDeadline(time.Now().Add(writeTimeout))
-	_, err = c.c.Write(b)
-	c.writing.Unlock()
-	if err != nil {
-		c.c.Close() // half a line may have been written
-		return reply{}, fmt.Errorf("%s: %w", c.addr, err)
 	}
 	select {
 	case rep, ok := <-ch:
@@ -233,6 +224,36 @@ func (c *Client) ask(ctx context.Context, req request) (reply, error) {
 	case <-ctx.Done():
 		return reply{}, ctx.Err()
 	}
+}
+
+// write writes one request.
+func (c *Client) write(req request) error {
+	b, err := appendRequest(req)
+	if err != nil {
+		return err
+	}
+	if len(b) > maxFrame {
+		return &RefusedError{To: c.addr, Why: fmt.Sprintf("the message must have at most %d bytes", maxFrame)}
+	}
+	c.writing.Lock()
+	c.c.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err = c.c.Write(b)
+	c.writing.Unlock()
+	if err != nil {
+		c.c.Close() // half a line may have been written
+		return fmt.Errorf("%s: %w", c.addr, err)
+	}
+	return nil
+}
+
+// post writes a request and waits for no answer. A connection that has ended needs none.
+func (c *Client) post(req request) {
+	c.mu.Lock()
+	c.next++
+	req.id = c.next
+	c.waiting[req.id] = make(chan reply, 1)
+	c.mu.Unlock()
+	_ = c.write(req)
 }
 
 // Send sends an envelope, at the operator's socket to the member that to names; at

@@ -95,7 +95,9 @@ type request struct {
 	op      string
 	token   string
 	to      string
+	of      uint64 // opCancel: the id of the call
 	env     json.RawMessage
+	body    json.RawMessage // of a call
 }
 
 func parseRequest(line []byte) (request, error) {
@@ -103,8 +105,8 @@ func parseRequest(line []byte) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
-	r := request{env: f["envelope"]}
-	return r, errors.Join(f.get("waggle", &r.version), f.get("id", &r.id), f.get("op", &r.op), f.get("token", &r.token), f.get("to", &r.to))
+	r := request{env: f["envelope"], body: f["body"]}
+	return r, errors.Join(f.get("waggle", &r.version), f.get("id", &r.id), f.get("op", &r.op), f.get("token", &r.token), f.get("to", &r.to), f.get("of", &r.of))
 }
 
 // appendRequest writes what parseRequest reads.
@@ -115,8 +117,10 @@ func appendRequest(r request) ([]byte, error) {
 		Op       string          `json:"op"`
 		Token    string          `json:"token,omitempty"`
 		To       string          `json:"to,omitempty"`
+		Of       uint64          `json:"of,omitempty"`
 		Envelope json.RawMessage `json:"envelope,omitempty"`
-	}{r.version, r.id, r.op, r.token, r.to, r.env})
+		Body     json.RawMessage `json:"body,omitempty"`
+	}{r.version, r.id, r.op, r.token, r.to, r.of, r.env, r.body})
 }
 
 // The operations of a client and what a server says.
@@ -125,6 +129,8 @@ const (
 	opSend  = "send"
 	opWatch = "watch"
 	opPing  = "ping"
+	// opCancel takes a call back; the operations of calls are those of the Callee.
+	opCancel = "cancel"
 
 	opOK      = "ok"
 	opError   = "error"
@@ -134,16 +140,17 @@ const (
 // reply is what a server sends: an answer with the request's id, or a push
 // without one.
 type reply struct {
-	Waggle  int    `json:"waggle,omitempty"`
-	ID      uint64 `json:"id,omitempty"`
-	Op      string `json:"op"`
-	Team    string `json:"team,omitempty"`
-	Name    string `json:"name,omitempty"`
-	MsgID   string `json:"msg_id,omitempty"`
-	State   State  `json:"state,omitempty"`
-	Ahead   *int   `json:"ahead,omitempty"`
-	Code    Code   `json:"code,omitempty"`
-	Message string `json:"message,omitempty"`
+	Waggle  int             `json:"waggle,omitempty"`
+	ID      uint64          `json:"id,omitempty"`
+	Op      string          `json:"op"`
+	Team    string          `json:"team,omitempty"`
+	Name    string          `json:"name,omitempty"`
+	MsgID   string          `json:"msg_id,omitempty"`
+	State   State           `json:"state,omitempty"`
+	Ahead   *int            `json:"ahead,omitempty"`
+	Code    Code            `json:"code,omitempty"`
+	Message string          `json:"message,omitempty"`
+	Body    json.RawMessage `json:"body,omitempty"`
 }
 
 func parseReply(line []byte) (reply, error) {
@@ -151,7 +158,7 @@ func parseReply(line []byte) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var r reply
+	r := reply{Body: f["body"]}
 	return r, errors.Join(f.get("waggle", &r.Waggle), f.get("id", &r.ID), f.get("op", &r.Op), f.get("team", &r.Team), f.get("name", &r.Name),
 		f.get("msg_id", &r.MsgID), f.get("state", &r.State), f.get("ahead", &r.Ahead), f.get("code", &r.Code), f.get("message", &r.Message))
 }

@@ -91,7 +91,10 @@ func codeOf(err error) Code {
 	var full *mailbox.LimitError
 	var bad *invalidError
 	var large *tooLargeError
+	var call *CallError
 	switch {
+	case errors.As(err, &call):
+		return call.Code
 	case errors.As(err, &bad):
 		return CodeInvalid
 	case errors.As(err, &locked):

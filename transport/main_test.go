@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	testenv.Overlap(1)
+	testenv.Overlap(3)
 	goleak.VerifyTestMain(m)
 }
 
@@ -126,7 +126,12 @@ func options(p transport.SocketDirs, name string, h transport.Host) transport.So
 // serve serves a socket until the test ends.
 func serve(t testing.TB, p transport.SocketDirs, name string, h transport.Host) *transport.Socket {
 	t.Helper()
-	s, err := transport.Listen(options(p, name, h))
+	return serveWith(t, options(p, name, h))
+}
+
+func serveWith(t testing.TB, o transport.SocketOptions) *transport.Socket {
+	t.Helper()
+	s, err := transport.Listen(o)
 	if err != nil {
 		t.Fatal(err)
 	}

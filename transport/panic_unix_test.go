@@ -12,15 +12,14 @@ import (
 	"waggle/transport"
 )
 
-// tripping is a host that a message throws.
+// tripping is a host that panics over a message.
 type tripping struct{ *host }
 
 func (tripping) Take(context.Context, transport.Peer, waggle.Address, waggle.Envelope) (transport.Receipt, error) {
 	panic("tripped")
 }
 
-// TestSocketPanics: a panic over what came in ends the serving, with the reason, and
-// not the program.
+// TestSocketPanics: a panic over a message ends the serving, with the reason, and not the program.
 func TestSocketPanics(t *testing.T) {
 	t.Parallel()
 	p := newDirs(t)

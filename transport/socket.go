@@ -31,6 +31,11 @@ type SocketOptions struct {
 	// Who names the session to which a process belongs, from the peer's credentials, for words in
 	// another client's frames; nil, or "": it is unverified.
 	Who func(Peer) string
+	// Spawn is the token of the member's own processes, for calls to a Callee. "": none are taken.
+	Spawn string
+	// Own reports a peer, by the kernel's word for it, whose calls to a Callee need the token for
+	// messages only; nil: there is none.
+	Own func(Peer) bool
 }
 
 // Socket is a served Unix socket: one member's, or the operator's.
@@ -280,6 +285,8 @@ type session struct {
 	changed chan struct{} // not nil when it watches; with s.mu
 	number  uint64        // in the order of arrival; with s.mu
 	greeted bool          // it has said hello; with s.mu
+	own     bool          // it may make calls: it has the spawn token, or is known (SocketOptions.Own)
+	calls   calls
 
 	writing sync.Mutex
 }
@@ -290,10 +297,11 @@ func (ss *session) run(ctx context.Context) {
 	}
 	var pushing sync.WaitGroup
 	defer pushing.Wait()
+	defer ss.calls.running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for {
-		if ss.watching() {
+		if ss.watching() || ss.own {
 			ss.c.SetReadDeadline(time.Time{})
 		} else {
 			ss.c.SetReadDeadline(time.Now().Add(idleTimeout))
@@ -313,6 +321,10 @@ func (ss *session) run(ctx context.Context) {
 		if req.op == opWatch && !ss.watching() {
 			ss.watch(req.id)
 			pushing.Go(func() { ss.s.guard(func() { ss.push(ctx) }) })
+			continue
+		}
+		if ss.own && req.op != opPing && req.op != opWatch {
+			ss.call(ctx, req)
 			continue
 		}
 		ss.answer(ctx, req)
@@ -360,9 +372,13 @@ func (ss *session) hello(ctx context.Context) bool {
 	case req.token == "":
 		ss.turnAway(ctx, "it had no token")
 		return false
+	case ss.s.o.Spawn != "" && sameToken(req.token, ss.s.o.Spawn):
+		ss.own = true
 	case !sameToken(req.token, ss.s.token):
 		ss.turnAway(ctx, "its token is not this socket's")
 		return false
+	default:
+		ss.own = ss.s.o.Own != nil && ss.s.o.Own(ss.peer)
 	}
 	ss.s.mu.Lock()
 	ss.greeted = true // before it is told: from then on it is not put out

@@ -175,7 +175,7 @@ func TestWebRefusals(t *testing.T) {
 	}
 }
 
-// TestServeWeb: the end waits for what is being answered.
+// TestServeWeb: ServeWeb ends after the requests that are being answered.
 func TestServeWeb(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

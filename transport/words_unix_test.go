@@ -20,6 +20,7 @@ import (
 
 	"waggle"
 	"waggle/internal/protocoltest"
+	"waggle/internal/testenv"
 	"waggle/transport"
 )
 
@@ -329,7 +330,7 @@ func TestSay(t *testing.T) {
 	if d := cmp.Diff([][]string{want}, f.lines); d != "" {
 		t.Error(d)
 	}
-	// Without a token and a place for answers neither is claimed.
+	// Without a token Say sends no auth line, and without a place for answers its frame names none.
 	s := f.socket()
 	s.Token = ""
 	if _, err := s.Say(t.Context(), transport.Speaker{Name: "operator"}, "id-2", "x"); err != nil {
@@ -344,6 +345,7 @@ func TestSay(t *testing.T) {
 // TestSayMany: 60 messages to an idle and to a busy session, none lost or doubled, and
 // 60 the other way.
 func TestSayMany(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	const n = 60
 	for _, busy := range []bool{false, true} {

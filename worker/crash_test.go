@@ -56,7 +56,7 @@ func points(counts map[string]int) (ps []point) {
 // just after it writes a record, sends, marks, runs or reads, or that operation fails and may or
 // may not have had its effect. With every fault the team reaches the same end.
 func TestEveryPoint(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	var counts map[string]int
 	synctest.Test(t, func(t *testing.T) {
 		s := newStory(t)
@@ -88,7 +88,7 @@ func TestEveryPoint(t *testing.T) {
 
 // TestRandomFaults plays the story with many faults at once.
 func TestRandomFaults(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	seed := testenv.Seed(t)
 	lives := testenv.Scale(10, 4000)
 	hit, processes := 0, 0
@@ -118,8 +118,8 @@ func TestRandomFaults(t *testing.T) {
 	testenv.Measured(t, "many faults in the life of a team: %d lives, %d faults, %d processes, the same end each time", lives, hit, processes)
 }
 
-// TestPointsReachEverything keeps the matrix honest: the story does everything
-// that can fail.
+// TestPointsReachEverything: the story does every operation of the table kinds, and the table has
+// every operation of the story but bob's.
 func TestPointsReachEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStory(t)

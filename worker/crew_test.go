@@ -131,14 +131,26 @@ func (c *crew) finished(name waggle.MemberName, id string) func() bool {
 // answer decides the only open question.
 func (c *crew) answer(allow bool, reason string) {
 	c.t.Helper()
+	c.decide(control.Answer{Allow: allow, Reason: reason})
+}
+
+// decide answers the only open question in the operator's name.
+func (c *crew) decide(v control.Answer) {
+	c.t.Helper()
+	open := c.leaderFold().Pending()
+	if len(open) != 1 {
+		c.t.Fatalf("%d questions are open, want one", len(open))
+	}
+	c.decideOn(open[0], v)
+}
+
+// decideOn answers a request in the operator's name.
+func (c *crew) decideOn(r *control.Request, v control.Answer) {
+	c.t.Helper()
 	fold := control.NewLeader(nil)
 	j := c.lead.Open(fold)
-	if err := j.Refresh(c.ctx); err != nil || len(fold.Pending()) != 1 {
-		c.t.Fatalf("%d questions are open (%v), want one", len(fold.Pending()), err)
-	}
-	r := fold.Pending()[0]
-	out, err := leader.Decide(c.ctx, j, fold, journal.Writer{Operator: true, PID: 1}, c.minter, control.Answer{Key: r.Key, Digest: r.Digest,
-		Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: reason})
+	v.Key, v.Digest, v.By, v.Channel = r.Key, r.Digest, policy.RoleOperator, policy.ChannelOperator
+	out, err := leader.Decide(c.ctx, j, fold, journal.Writer{Operator: true, PID: 1}, c.minter, v)
 	if err != nil || out.Refusal != nil {
 		c.t.Fatal(err, out.Refusal)
 	}

@@ -41,11 +41,28 @@ func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
 	e.w.trouble.Note("refusal", err, "a refused connection is not on record", "from", r.Peer.String())
 }
 
+// leadAgentSocket is the name of the socket of the lead's agent, which only its own processes use:
+// messages to the lead go to the leader's socket. It is no member's name.
+const leadAgentSocket = string(waggle.Lead) + ".agent"
+
+// ownEndpoint is the host of that socket: it takes no messages.
+type ownEndpoint struct{ endpoint }
+
+// Take implements transport.Host.
+func (ownEndpoint) Take(_ context.Context, _ transport.Peer, to waggle.Address, _ waggle.Envelope) (transport.Receipt, error) {
+	return transport.Receipt{}, &transport.RefusedError{To: to, Why: "this socket takes calls of the lead's agent only"}
+}
+
 // listen opens the member's socket. The socket only makes messages faster, so a worker without one
 // uses its mailbox file alone.
 func (w *Worker) listen(o Options) {
 	if o.Sockets == (transport.SocketDirs{}) {
 		return
+	}
+	name, at := string(w.p.Fold.Name), transport.Host(endpoint{w})
+	if w.leads {
+		name, at = leadAgentSocket, ownEndpoint{endpoint{w}}
+		w.leading = o.Sockets
 	}
 	post, err := boxes.Of(o.Root, o.Team).Open(w.p.Fold.Name, mailbox.Options{Limits: mailbox.DefaultLimits})
 	if err != nil {
@@ -53,12 +70,17 @@ func (w *Worker) listen(o Options) {
 		return
 	}
 	w.post = post
-	s, err := transport.Listen(transport.SocketOptions{Dirs: o.Sockets, Name: string(w.p.Fold.Name), Team: o.Team, Host: endpoint{w},
-		Rand: o.Minter.Rand, Now: o.Minter.Now, Who: o.Who})
+	spawn, err := transport.NewToken(o.Minter.Rand)
 	if err != nil {
 		w.p.Log.Warn("no socket: messages come by the mailbox file alone", "err", fmt.Errorf("worker: %w", err))
 		return
 	}
-	w.socket = s
+	s, err := transport.Listen(transport.SocketOptions{Dirs: o.Sockets, Name: name, Team: o.Team, Host: at,
+		Rand: o.Minter.Rand, Now: o.Minter.Now, Who: o.Who, Spawn: spawn})
+	if err != nil {
+		w.p.Log.Warn("no socket: messages come by the mailbox file alone", "err", fmt.Errorf("worker: %w", err))
+		return
+	}
+	w.socket, w.spawn = s, spawn
 	w.close = append(w.close, s.Close)
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/logfile"
 	"waggle/team"
 )
 
@@ -21,25 +24,53 @@ import (
 // gives, and returns its absolute path. The same plan is the same file.
 func keepPlan(dir, plan string) (string, error) {
 	sum := sha256.Sum256([]byte(plan))
-	path, err := filepath.Abs(filepath.Join(dir, "plans", hex.EncodeToString(sum[:4])+".md"))
+	name := hex.EncodeToString(sum[:4]) + ".md"
+	path, err := filepath.Abs(filepath.Join(dir, "plans", name))
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	plans, err := ownDirectory(dir, "plans")
+	if err != nil {
 		return "", err
 	}
-	have, err := atomicfile.ReadFile(path, atomicfile.Options{})
-	if err == nil && string(have) == plan {
-		return path, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	defer plans.Close()
+	f, err := logfile.OpenPlain(plans, name, os.O_RDONLY)
+	switch {
+	case err == nil:
+		have, err := io.ReadAll(io.LimitReader(f, int64(len(plan))+1))
+		if err := errors.Join(err, f.Close()); err != nil {
+			return "", err
+		}
+		if string(have) == plan {
+			return path, nil
+		}
+	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
 	}
-	return path, atomicfile.WriteFile(path, []byte(plan), atomicfile.Options{Perm: 0o600})
+	return path, atomicfile.WriteWithin(plans, name, []byte(plan), atomicfile.Options{Perm: 0o600})
 }
 
-// shownAt is where the registry says that this member is shown; empty when the registry cannot be
-// read.
+// ownDirectory opens a directory in the member's own, and makes both. A link at either of them may be
+// of the member's commands: it is refused.
+func ownDirectory(dir, name string) (*os.Root, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := logfile.OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if info, err := root.Lstat(name); err != nil || !info.IsDir() {
+		return nil, errors.Join(fmt.Errorf("%s is not a directory of its own: remove it", filepath.Join(dir, name)), err)
+	}
+	return root.OpenRoot(name)
+}
+
+// shownAt returns the pane of this member in the registry; empty when the registry cannot be read.
 func shownAt(ctx context.Context, o Options, name waggle.MemberName) control.Shown {
 	reg, err := team.Open(o.Root, o.Team, team.Options{})
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"
 )
 
-// host is what the worker gives its agent for one turn. After the turn it only
-// returns errors.
+// host implements agent.Host for one turn. After the turn its methods only return errors.
 type host struct {
 	w *Worker
 	t *turn
@@ -29,11 +29,19 @@ type host struct {
 
 var _ agent.Host = host{}
 
-// errTurnOver: the agent went on after its turn.
+// errTurnOver means that the agent called its host after its turn.
 var errTurnOver = errors.New("the turn is over")
 
 func (h host) Output() io.Writer { return h.w.p.Output }
 func (h host) Environ() []string { return h.w.p.Environ }
+
+// Caller implements agent.Host.
+func (h host) Caller() []string {
+	if h.w.socket == nil || h.w.spawn == "" {
+		return nil
+	}
+	return []string{agent.EnvSocket + "=" + h.w.socket.Path(), agent.EnvSpawn + "=" + h.w.spawn}
+}
 
 func (h host) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
 	ctx, leave := h.within(ctx)
@@ -64,43 +72,65 @@ func (h host) appendNow(ctx context.Context, propose func() ([]journal.Draft, er
 func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, json.RawMessage) agent.Ran) (agent.Outcome, error) {
 	ctx, leave := h.within(ctx)
 	defer leave()
+	if err := h.outside(c); err != nil {
+		return agent.Outcome{Answer: agent.Answer{Reason: err.Error(), By: "system"}}, nil
+	}
+	call, err := h.claim(ctx, c, false)
+	switch {
+	case errors.Is(err, errUnconfirmed):
+		run = func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{Failed: true, Err: err.Error()} }
+	case err != nil:
+		return agent.Outcome{}, err
+	case !call.started:
+		return agent.Outcome{Answer: call.Answer, Ran: call.ran}, nil
+	}
+	ran, err := h.runOnce(ctx, call.key, call.input, run)
+	if err != nil {
+		return agent.Outcome{}, err
+	}
+	return agent.Outcome{Answer: call.Answer, Ran: &ran}, nil
+}
+
+// claim delivers the lead's next-tool words, asks for a call, waits, and claims the grant. When the
+// call is started, its start is on record and its input may run. With errUnconfirmed the start may
+// be on record, and nothing runs. held says that the agent runs it and will say how it ended.
+func (h host) claim(ctx context.Context, c agent.Call, held bool) (call answered, err error) {
+	no, ok, err := h.afford(ctx)
+	if !ok {
+		return answered{Answer: no}, err
+	}
 	h.hear(ctx)
 	found := h.look(c)
 	for {
-		call, err := h.ask(ctx, waggle.KindPermissionRequest, found.ask(h.w.p.Added), found.whole || len(c.Argv) == 0)
+		call, err = h.ask(ctx, waggle.KindPermissionRequest, found.ask(h.w.p.Added), found.whole || len(c.Argv) == 0)
 		if errors.Is(err, errLookAgain) {
 			found = h.again(found)
 			continue
 		}
 		if no, ok := denied(err); ok {
-			return agent.Outcome{Answer: no}, nil
+			call.Answer = no
+			return call, nil
 		}
 		if err != nil || !call.Allowed || call.ran != nil {
-			return agent.Outcome{Answer: call.Answer, Ran: call.ran}, err
+			return call, err
 		}
-		input, err := h.start(ctx, call.key, found)
+		call.input, err = h.start(ctx, call.key, found, held)
 		var refused *control.GrantError
 		var changed *changedError
 		switch {
 		case errors.Is(err, errTaken):
 			continue // a call beside this one asked for the same and used the grant
 		case errors.As(err, &changed):
-			return agent.Outcome{Answer: agent.Answer{Reason: changed.Error(), By: "system"}}, nil
+			call.Answer, err = agent.Answer{Reason: changed.Error(), By: "system"}, nil
 		case errors.As(err, &refused):
-			return agent.Outcome{Answer: agent.Answer{Reason: refused.Why, By: "rules"}}, nil
-		case errors.Is(err, errUnconfirmed):
-			run = func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{Failed: true, Err: err.Error()} }
+			call.Answer, err = agent.Answer{Reason: refused.Why, By: "rules"}, nil
 		case ill(err) != nil:
-			no, _ := denied(err)
-			return agent.Outcome{Answer: no}, nil
-		case err != nil:
-			return agent.Outcome{}, err
+			call.Answer, _ = denied(err)
+			err = nil
+		default:
+			call.started = err == nil
 		}
-		ran, err := h.runOnce(ctx, call.key, input, run)
-		if err != nil {
-			return agent.Outcome{}, err
-		}
-		return agent.Outcome{Answer: call.Answer, Ran: &ran}, nil
+		return call, err
 	}
 }
 
@@ -109,10 +139,10 @@ func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, 
 func (h host) runOnce(ctx context.Context, k record.Key, input string, run func(context.Context, json.RawMessage) agent.Ran) (ran agent.Ran, err error) {
 	ran = agent.Ran{Failed: true, Err: "the agent gave up while it ran"}
 	defer func() {
-		f := record.Finished{Key: k, ExitCode: ran.ExitCode, Failed: ran.Failed, Tail: tidyTail(ran.Tail), Error: tidy(ran.Err)}
-		err = h.w.record(h.w.ctx, func() ([]journal.Draft, error) { return h.w.p.Fold.Finish(f), nil })
+		err = h.w.record(h.w.ctx, func() ([]journal.Draft, error) { return h.w.p.Fold.Finish(finished(k, ran)), nil })
 	}()
 	ran = run(ctx, json.RawMessage(input))
+	h.w.account(context.WithoutCancel(ctx))
 	return ran, nil
 }
 
@@ -144,6 +174,12 @@ func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answe
 	if err != nil {
 		return agent.Answer{Reason: err.Error(), By: "system"}, nil
 	}
+	inner, leave := h.within(ctx)
+	no, ok, err := h.afford(inner)
+	leave()
+	if !ok {
+		return no, err
+	}
 	a := record.Ask{Host: name, Port: port, Reason: reason}
 	ans, err := h.question(ctx, waggle.KindSandboxPermissionRequest, a)
 	if err != nil || !ans.Allowed {
@@ -162,50 +198,59 @@ func (h host) question(ctx context.Context, kind waggle.Kind, a record.Ask) (age
 	if no, ok := denied(err); ok {
 		return no, nil
 	}
-	if err != nil && kind == waggle.KindPlanApprovalRequest && ctx.Err() != nil && h.t.ctx.Err() == nil {
-		if werr := h.withdraw(call.key); werr != nil {
-			return call.Answer, errors.Join(err, werr)
-		}
-		err = fmt.Errorf("%w: %w", agent.ErrWithdrawn, err)
+	if kind == waggle.KindPlanApprovalRequest {
+		err = h.takeBack(ctx, call.key, err)
 	}
 	return call.Answer, err
 }
 
-// withdraw takes back a plan that the agent gave up while its turn continues: its request is not
-// asked any more.
-func (h host) withdraw(k record.Key) error {
-	return h.reopen(h.t.ctx, func() ([]journal.Draft, error) {
-		return h.w.p.Fold.Withdraw(k, "the agent gave it up"), nil
-	})
+// takeBack withdraws a request that its agent gave up by ending ctx while its turn continues: it is
+// not asked any more. err is what waiting for the answer came to.
+func (h host) takeBack(ctx context.Context, k record.Key, err error) error {
+	if err == nil || ctx.Err() == nil || h.t.ctx.Err() != nil {
+		return err
+	}
+	why := "the agent gave it up"
+	if e := (*agent.ElsewhereError)(nil); errors.As(context.Cause(ctx), &e) {
+		why = e.Error()
+	}
+	werr := h.reopen(h.t.ctx, func() ([]journal.Draft, error) { return h.w.p.Fold.Withdraw(k, why), nil })
+	if werr != nil {
+		return errors.Join(err, werr)
+	}
+	return fmt.Errorf("%w: %w", agent.ErrWithdrawn, err)
 }
 
 type answered struct {
 	agent.Answer
-	key record.Key
-	ran *agent.Ran // it ran already, before a crash
+	key     record.Key
+	ran     *agent.Ran // it ran already, before a crash
+	replies []record.Reply
+	started bool   // its grant is claimed
+	input   string // and this runs
 }
 
-// errLookAgain: the rules do not answer the call, so somebody is asked, who must be shown the
-// contents too.
+// errLookAgain means that no rule answers the call, so that its request must contain the contents
+// too.
 var errLookAgain = errors.New("the rules do not answer it any more")
 
-// ask answers a question from the record of the turn that was taken up, or puts
-// it on record, sends it when the rules do not answer it, and waits. Only what is whole
-// is sent.
+// ask answers a request from the records of a resumed turn. Otherwise it records the request, sends
+// it when no rule answers it, and waits. It sends a request only with the contents of scripts
+// (whole).
 func (h host) ask(ctx context.Context, kind waggle.Kind, a record.Ask, whole bool) (answered, error) {
 	w := h.w
 	mint, err := w.p.Minter.Mint()
 	if err != nil {
 		return answered{}, err
 	}
-	if kind == waggle.KindPermissionRequest {
+	if kind == waggle.KindPermissionRequest && a.ToolUseID == "" {
 		a.ToolUseID = "toolu_waggle_" + mint.Nonce
 	}
 	var key record.Key
 	tried := false
 	var past *control.Call
 	err = h.reopen(ctx, func() ([]journal.Draft, error) {
-		if past = w.p.Fold.Replay(kind, a, h.t.past); past != nil {
+		if past = h.before(kind, a); past != nil {
 			return nil, nil
 		}
 		if err := w.p.Leader.Refresh(ctx); err != nil {
@@ -229,16 +274,31 @@ func (h host) ask(ctx context.Context, kind waggle.Kind, a record.Ask, whole boo
 	}
 	w.flush(ctx)
 	ans, err := h.await(ctx, key)
-	return answered{Answer: ans, key: key}, err
+	if ans == nil {
+		return answered{key: key}, err
+	}
+	return answered{Answer: answerOf(ans), key: key, replies: ans.Answers}, err
 }
 
-// replay answers a call of a turn that was taken up from the record: a call that an earlier process
-// ran is never run again, and one that it started without a recorded end has an unknown end.
+// before returns the call in the records of a resumed turn. A conversation that continues with its
+// history knows the recorded ends, so that the same call is a new one. The caller holds mu.
+func (h host) before(kind waggle.Kind, a record.Ask) *control.Call {
+	for {
+		c := h.w.p.Fold.Replay(kind, a, h.t.past)
+		if c == nil || !h.t.resumed || c.Finished == nil {
+			return c
+		}
+		h.t.past[c.Key] = true
+	}
+}
+
+// replay answers a call of a resumed turn from the records: a call that an earlier process ran is
+// never run again, and one that it started without a recorded end has an unknown end.
 func (h host) replay(c *control.Call) answered {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
 	h.t.past[c.Key] = true
-	out := answered{Answer: answerOf(c.Answer), key: c.Key}
+	out := answered{Answer: answerOf(c.Answer), key: c.Key, replies: c.Answer.Answers}
 	if !c.Started {
 		return out
 	}
@@ -285,7 +345,7 @@ func (h host) reopen(ctx context.Context, propose func() ([]journal.Draft, error
 
 // await waits until the question is answered, or patience ends: then the agent
 // is told to retry and the question stays open.
-func (h host) await(ctx context.Context, k record.Key) (agent.Answer, error) {
+func (h host) await(ctx context.Context, k record.Key) (*record.Answered, error) {
 	w := h.w
 	var patience <-chan time.Time
 	if w.p.GateWait > 0 {
@@ -299,14 +359,14 @@ func (h host) await(ctx context.Context, k record.Key) (agent.Answer, error) {
 		changed := w.changed
 		w.mu.Unlock()
 		if ans != nil {
-			return answerOf(ans), nil
+			return ans, nil
 		}
 		select {
 		case <-changed:
 		case <-patience:
 			return h.stopWaiting(ctx, k)
 		case <-ctx.Done():
-			return agent.Answer{}, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -322,12 +382,15 @@ func (w *Worker) answerTo(k record.Key) *record.Answered {
 }
 
 // stopWaiting ends the agent's patience, unless the answer came just then.
-func (h host) stopWaiting(ctx context.Context, k record.Key) (agent.Answer, error) {
+func (h host) stopWaiting(ctx context.Context, k record.Key) (*record.Answered, error) {
 	reason := fmt.Sprintf("nobody has answered within %s; retry when %s is approved", h.w.p.GateWait, k.ID)
-	ans := agent.Answer{Reason: reason, By: "system"}
+	if k.Kind == record.KindQuestion {
+		reason = fmt.Sprintf("%s: nobody has within %s, and the question stays open; ask it again to wait on", record.NoAnswer, h.w.p.GateWait)
+	}
+	ans := &record.Answered{Key: k, Decision: record.DecisionDeny, Reason: reason, By: policy.RoleSystem}
 	err := h.reopen(ctx, func() ([]journal.Draft, error) {
 		if a := h.w.answerTo(k); a != nil {
-			ans = answerOf(a)
+			ans = a
 			return nil, nil
 		}
 		return h.w.p.Fold.StopWaiting(k, reason), nil
@@ -342,10 +405,10 @@ var (
 	errUnconfirmed = errors.New("its start could not be put on record for sure, so it was not run")
 )
 
-// start claims the grant in this worker's journal, looking at the leader's once
-// more under the lock, and returns the input that may run. A grant of what is not there
-// any more is taken back.
-func (h host) start(ctx context.Context, k record.Key, l looked) (input string, err error) {
+// start claims the grant in this worker's journal, looking at the leader's once more under the
+// lock, and returns the input that may run. It withdraws a grant when a file of the call does not
+// exist any more.
+func (h host) start(ctx context.Context, k record.Key, l looked, held bool) (input string, err error) {
 	w, me := h.w, new(int)
 	if changed := h.unchanged(k, l); changed != nil {
 		err := h.reopen(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Revoke(k, changed.Error()), nil })
@@ -368,6 +431,7 @@ func (h host) start(ctx context.Context, k record.Key, l looked) (input string, 
 		c, _ := w.p.Fold.Call(k)
 		input = c.Input()
 		h.t.claimed[k], tried = me, true
+		h.t.held[k] = held
 		return ds, nil
 	})
 	return input, err
@@ -426,13 +490,13 @@ func wordsOf(m *record.Mail) (words, bool) {
 	return words{}, false
 }
 
-// saidBefore counts the messages that an earlier process sent in the current turn: all since the
-// notice that ended the turn before. The caller holds mu.
+// saidBefore counts the messages that an earlier process, or this one before a usage limit, sent in
+// the current turn: all since the notice that ended the turn before. The caller holds mu.
 func (w *Worker) saidBefore() map[words]int {
 	said := map[words]int{}
 	out := w.p.Fold.Outbox
 	for i := len(out) - 1; i >= 0 && out[i].Mail.Kind != waggle.KindIdleNotification; i-- {
-		if s, ok := wordsOf(out[i].Mail); ok && out[i].Seq <= w.earlier {
+		if s, ok := wordsOf(out[i].Mail); ok && out[i].Seq <= max(w.earlier, w.cut) {
 			said[s]++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"waggle"
@@ -13,6 +14,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/poll"
 	"waggle/team"
 )
@@ -21,10 +23,10 @@ import (
 // the lead's mailbox to write to, and its own entry in the registry, where isActive says whether a
 // turn runs. Its own files are in STATE.
 
-// Guest says what a guest is.
+// Guest has the settings of a guest.
 type Guest struct {
-	Journal journal.Name // in which its membership is on record
-	Agent   string       // what thinks in it
+	Journal journal.Name // the journal with its membership
+	Agent   string       // the kind of its agent
 	Spec    []byte       // the agent's settings
 	Cwd     string
 }
@@ -37,8 +39,7 @@ type Abroad interface {
 	Active(ctx context.Context, active bool) error
 }
 
-// activeWait is how long a try for the lock of another program's registry may take. A
-// hint is not worth more of its time.
+// activeWait is the time limit for the lock of another program's registry. isActive is only a hint.
 const activeWait = 50 * time.Millisecond
 
 // unlistedGrace is how long a guest's entry may be missing: another program's rewrite can
@@ -70,8 +71,6 @@ func (r registry) Listed(ctx context.Context) (bool, error) {
 }
 
 func (r registry) Active(ctx context.Context, active bool) error {
-	ctx, cancel := context.WithTimeout(ctx, activeWait)
-	defer cancel()
 	t, err := team.Open(r.root, r.team, team.Options{Deadline: activeWait})
 	if err != nil {
 		return err
@@ -79,21 +78,45 @@ func (r registry) Active(ctx context.Context, active bool) error {
 	return t.SetActive(ctx, r.name, active)
 }
 
+// activity is what the registry of another program's team says of a guest's turns.
+type activity struct {
+	sync.Mutex       // held while it is written
+	due        *bool // isActive that is still to be written; nil: what is there is current
+}
+
 // active writes into the registry of another program's team whether a turn runs. It tries once and
-// does not wait.
+// does not wait: what could not be written is tried again in each pass.
 func (w *Worker) active(active bool) {
 	if w.p.Abroad == nil {
 		return
 	}
-	err := w.p.Abroad.Active(context.WithoutCancel(w.ctx), active)
-	w.trouble.Note("isActive", err, "isActive in the registry is not current")
+	w.activity.Lock()
+	defer w.activity.Unlock()
+	w.activity.due = &active
+	w.writeActive()
 }
 
-// abroad ends a guest whom the registry of its team does not show any more.
+// writeActive writes what is due. activity is held.
+func (w *Worker) writeActive() {
+	if w.activity.due == nil {
+		return
+	}
+	err := w.p.Abroad.Active(context.WithoutCancel(w.ctx), *w.activity.due)
+	w.trouble.Note("isActive", err, "isActive in the registry is not current, will retry")
+	if err == nil {
+		w.activity.due = nil
+	}
+}
+
+// abroad keeps isActive of a guest current, and ends a guest whose entry the registry of its team has
+// lost.
 func (w *Worker) abroad(ctx context.Context) error {
 	if w.p.Abroad == nil {
 		return nil
 	}
+	w.activity.Lock()
+	w.writeActive()
+	w.activity.Unlock()
 	listed, err := w.p.Abroad.Listed(ctx)
 	w.trouble.Note("registry", err, "the registry of the team cannot be read, will retry")
 	now := w.p.Minter.Now()
@@ -110,7 +133,7 @@ func (w *Worker) abroad(ctx context.Context) error {
 	return nil
 }
 
-// kept is what an earlier process was given and removed from the mailbox.
+// kept returns the messages that an earlier process took and removed from the mailbox.
 func (w *Worker) kept() []mailbox.Entry {
 	if w.p.Kept == nil {
 		return nil
@@ -123,12 +146,12 @@ func (w *Worker) kept() []mailbox.Entry {
 var _ poll.Reader = (*Worker)(nil)
 
 // Words implements poll.Reader.
-func (w *Worker) Words(in control.Incoming) bool { return w.p.Fold.Guest && in.IsWords() }
+func (w *Worker) Words(in message.Incoming) bool { return w.p.Fold.Guest && in.IsWords() }
 
 // errNotLead refuses messages of a guest to other members.
 var errNotLead = errors.New("a guest writes only to the lead: send it to team-lead")
 
-// guestFiles opens what a guest uses of the wire tree and starts watching it.
+// guestFiles opens the files of the wire tree that a guest uses and starts watching them.
 func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error) {
 	mail := boxes.Of(o.Root, o.Team)
 	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.LogReports(o.Log)})
@@ -146,7 +169,7 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second}); err != nil {
 		return nil, err
 	}
-	p.LeadPrunes = true // it writes no journal
+	p.LeadPrunes = true // the other program writes no journal
 	p.Peer = func(waggle.MemberName) (mailbox.Store, error) { return nil, errNotLead }
 	p.Abroad = registry{o.Root, o.Team, m.Name}
 	if p.Agent = o.Agent; p.Agent == nil {
@@ -157,7 +180,7 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 	p.Agent = onWords{p.Agent}
 	p.Cwd = o.Guest.Cwd
 	shut := p.place(o, filepath.Join(o.State.Path, "guests", string(m.Name)))
-	p.Shown = nil // it has no pane that is the lead's
+	p.Shown = nil // a guest has no pane of the lead
 	nudges, err := p.watch(append(mail.Dirs(), o.Root.TeamDir(o.Team), o.State.JournalOf(string(o.Guest.Journal)))...)
 	if err != nil {
 		shut()
@@ -166,8 +189,8 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 	return func() { nudges(); shut() }, nil
 }
 
-// keeping is a guest's mailbox, from which its dialect may have what was read removed: a
-// copy goes into the archive first.
+// keeping is a guest's mailbox. In a dialect that removes read messages, it first copies them into
+// the archive.
 type keeping struct {
 	mailbox.Store
 	archive mailbox.Archive

@@ -15,7 +15,7 @@ func ill(err error) *journal.BrokenError {
 	return b
 }
 
-// impatient reports a break that has lasted for longer than the agent is to wait.
+// impatient reports whether a journal has been broken for longer than the agent waits.
 func (h host) impatient(err error, began int64) bool {
 	return ill(err) != nil && h.w.p.GateWait > 0 && h.w.p.Minter.Now().UnixNano()-began >= int64(h.w.p.GateWait)
 }

@@ -58,8 +58,12 @@ func (o Options) Argv(program string) []string {
 	if o.Sockets.Dir != "" {
 		run = filepath.Dir(o.Sockets.Dir)
 	}
-	return []string{program, command, "--root", (&url.URL{Scheme: "file", Path: o.Root.Path}).String(), "--dir", o.State.Path, "--uid", string(o.State.UID),
+	argv := []string{program, command, "--root", (&url.URL{Scheme: "file", Path: o.Root.Path}).String(), "--dir", o.State.Path, "--uid", string(o.State.UID),
 		"--team", string(o.Team), "--instance", string(o.Instance), "--run", run}
+	if o.Pane != "" {
+		argv = append(argv, "--pane", o.Pane)
+	}
+	return argv
 }
 
 // Invoked reads what Argv wrote, from os.Args for one. ok: this process was started to run
@@ -77,6 +81,7 @@ func Invoked(argv []string) (o Options, ok bool, err error) {
 	f.StringVar(&name, "team", "", "")
 	f.StringVar(&instance, "instance", "", "")
 	f.StringVar(&run, "run", "", "")
+	f.StringVar(&o.Pane, "pane", "", "")
 	if err = f.Parse(argv[2:]); err == nil && f.NArg() > 0 {
 		err = fmt.Errorf("%q is not expected", f.Arg(0))
 	}

@@ -1,14 +1,20 @@
 package worker
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/control"
+	"waggle/message"
 	"waggle/poll"
+	"waggle/transport"
 )
 
 // The agent behind the lead runs in a worker whose mailbox is the lead's. The worker takes plain
@@ -19,7 +25,7 @@ import (
 var _ poll.Sharing = (*Worker)(nil)
 
 // Mine implements poll.Sharing.
-func (w *Worker) Mine(in control.Incoming) bool {
+func (w *Worker) Mine(in message.Incoming) bool {
 	if !w.leads {
 		return true
 	}
@@ -32,7 +38,7 @@ func (w *Worker) Mine(in control.Incoming) bool {
 // arrive together are one turn of the lead. Mail does not wait, and events go with it.
 const gather = 500 * time.Millisecond
 
-// news are the events that the lead's agent has to be given now. The caller holds mu.
+// news returns the events that the lead's agent must get now. The caller holds mu.
 func (w *Worker) news() []control.News {
 	if !w.leads || w.p.Lead.Closing != nil {
 		return nil
@@ -50,7 +56,7 @@ func (w *Worker) newsDue() bool {
 	return age < 0 || age >= gather // a clock that was set back delays nothing
 }
 
-// newsAgain is what the session before was told in the turn that is taken up.
+// newsAgain returns the events that the earlier session got in the resumed turn.
 func (w *Worker) newsAgain() []waggle.Mail {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,6 +64,54 @@ func (w *Worker) newsAgain() []waggle.Mail {
 		return []waggle.Mail{newsMail(news)}
 	}
 	return nil
+}
+
+// asks returns the requests that wait for the lead's agent and that it was not told of: those of an
+// agent that decides by calls of its own processes. The caller holds mu.
+func (w *Worker) asks() []*control.Request {
+	if _, decides := w.p.Agent.(agent.Decider); !w.leads || decides || w.p.Lead.Closing != nil {
+		return nil
+	}
+	return slices.DeleteFunc(w.p.Lead.PendingForLead(), func(r *control.Request) bool { return w.told[r.Key] })
+}
+
+// asksMail tells the lead's agent which requests it is to answer. It decides by a call, never by
+// words.
+func asksMail(asks []*control.Request) waggle.Mail {
+	var lines []string
+	for _, r := range asks {
+		lines = append(lines, fmt.Sprintf("request %s (%s) waits for your answer: list_requests shows it, answer_request answers", r.Handle, r.Gate()))
+	}
+	return waggle.Mail{From: "system", Summary: "requests for the lead", Text: strings.Join(lines, "\n")}
+}
+
+// leadCalls are the calls that the leader answers to the lead's agent.
+var leadCalls = map[string]bool{"requests": true, "answer": true, "stop": true, "spawn": true, "assign": true, "board": true}
+
+var noLeader = &transport.CallError{Code: transport.CodeRefused, Why: "no process leads this team now: try again later"}
+
+// lead passes a call on to the process that leads, which knows this process by the record of its
+// start. It decides within the policy, whatever this process says.
+func (h host) lead(ctx context.Context, op string, a args) (any, error) {
+	ctx, leave := h.within(ctx)
+	defer leave()
+	path := h.w.leading.Path(string(waggle.Lead))
+	token, ok := transport.Token([]string{h.w.leading.Keys}, path)
+	if !ok {
+		return nil, noLeader
+	}
+	c, err := transport.Dial(ctx, path, token)
+	if err != nil {
+		return nil, noLeader
+	}
+	if a.fields == nil { // the body was null
+		a.fields = map[string]json.RawMessage{}
+	}
+	got, err := c.Call(ctx, op, a.fields)
+	if cerr := c.Close(); err == nil {
+		err = cerr
+	}
+	return got, err
 }
 
 // errToItself refuses messages of the lead's agent to the lead.

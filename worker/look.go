@@ -17,20 +17,22 @@ type looked struct {
 	at    program.Call
 	found program.Found
 	whole bool              // with the content of scripts
-	paths []record.RealPath // where what it is judged by leads
+	paths []record.RealPath // the targets of the paths by which it is judged
+	// confined: it would run in the member's sandbox.
+	confined bool
 }
 
-// changedError refuses a call that was allowed: what it would run differs from what was shown.
+// changedError refuses an allowed call whose files differ from those that were shown.
 type changedError struct{ what string }
 
 func (e *changedError) Error() string {
 	return "changed since it was allowed, ask again: " + e.what
 }
 
-// look finds what the text of a call names. It hashes the contents of scripts only when somebody
-// will be asked; for calls that the rules answer it records the paths.
+// look finds the files and programs that the text of a call names. It hashes the contents of
+// scripts only for a request; for calls that the rules answer it records the paths.
 func (h host) look(c agent.Call) looked {
-	l := looked{call: c, paths: h.realPaths(c)}
+	l := looked{call: c, paths: h.realPaths(c), confined: h.confined(c)}
 	if len(c.Argv) == 0 {
 		return l
 	}
@@ -46,9 +48,12 @@ func (h host) look(c agent.Call) looked {
 	return l
 }
 
-// again is look for the same call once more, with contents, because somebody is asked.
+// confined reports whether a call would run in the member's sandbox now.
+func (h host) confined(c agent.Call) bool { return h.w.p.Confined != nil && h.w.p.Confined(c) }
+
+// again repeats look for the same call, with contents, for a request.
 func (h host) again(l looked) looked {
-	l.whole, l.paths = true, h.realPaths(l.call)
+	l.whole, l.paths, l.confined = true, h.realPaths(l.call), h.confined(l.call)
 	l.found = h.w.finder.Look(l.at, true)
 	return l
 }
@@ -57,8 +62,8 @@ func (h host) again(l looked) looked {
 // command.
 func (l looked) ask(added []string) record.Ask {
 	c := l.call
-	a := record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason}
-	a.Stdin, a.Paths, a.Held = c.Stdin, l.paths, len(c.Files) > 0
+	a := record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason, ToolUseID: c.UseID}
+	a.Stdin, a.Paths, a.Held, a.Sandboxed = c.Stdin, l.paths, len(c.Files) > 0, l.confined
 	if len(c.Argv) == 0 {
 		return a
 	}
@@ -84,6 +89,9 @@ func (h host) unchanged(k record.Key, l looked) error {
 		paths = c.Ask.Paths
 	}
 	h.w.mu.Unlock()
+	if ok && c.Ask.Sandboxed && !h.confined(l.call) {
+		return &changedError{"the sandbox that it was to run in does not hold any more"}
+	}
 	if what := h.moved(paths); what != "" {
 		return &changedError{what}
 	}

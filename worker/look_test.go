@@ -34,8 +34,8 @@ func (l *links) set(path, to string) {
 	l.to[path] = to
 }
 
-// TestPathThatMoved: where a path leads is in the question and its digest, and is looked
-// at again when the allow is claimed.
+// TestPathThatMoved: the question and its digest hold the resolved target of a path, and the target
+// is resolved again when the allow is claimed.
 func TestPathThatMoved(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {

@@ -18,15 +18,14 @@ type unheard struct {
 	kind waggle.Kind
 	env  waggle.Envelope
 	id   string
-	look time.Time     // when it is looked for next
-	wait time.Duration // how long after that
+	look time.Time     // time of the next check
+	wait time.Duration // time between the checks after that
 }
 
-// lastWait is the longest time between two looks.
+// lastWait is the longest time between two checks.
 const lastWait = time.Minute
 
-// keepEye remembers a message to the lead that was put into its mailbox. The
-// caller holds sending.
+// keepEye remembers a message to the lead, so that resend checks it. The caller holds sending.
 func (w *Worker) keepEye(s control.Sending, env waggle.Envelope) {
 	if s.Mail.To != waggle.Lead || w.p.LeadPrunes {
 		return
@@ -36,8 +35,8 @@ func (w *Worker) keepEye(s control.Sending, env waggle.Envelope) {
 		w.p.Minter.Now().Add(wait), wait})
 }
 
-// resend puts messages into the lead's mailbox again that are there no more and
-// that the lead has not read, and says so.
+// resend sends messages again that have disappeared from the lead's mailbox and that the lead has
+// not read, and logs it.
 func (w *Worker) resend(ctx context.Context) {
 	w.sending.Lock()
 	defer w.sending.Unlock()
@@ -79,7 +78,7 @@ func (w *Worker) resend(ctx context.Context) {
 	w.trouble.Note("resend", err, "cannot check whether the lead's mailbox still has the sent messages, will retry")
 }
 
-// forget drops what the lead has read. The caller holds sending.
+// forget drops the messages that the lead has read. The caller holds sending.
 func (w *Worker) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

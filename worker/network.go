@@ -8,9 +8,9 @@ import (
 	"waggle/control"
 )
 
-// Enforcer opens the network for this member's tools. It is given all grants that are valid now,
-// not the changes, and may be given the same again; it closes everything else. One goroutine at a
-// time calls it.
+// Enforcer opens the network for this member's tools. Each call passes all valid grants, not the
+// changes, and may repeat them; Enforcer closes every other connection. One goroutine at a time
+// calls it.
 type Enforcer interface {
 	Enforce(ctx context.Context, grants []control.Grant) error
 }

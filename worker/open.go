@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
+	"strings"
 	"time"
 
 	"waggle"
@@ -18,6 +18,7 @@ import (
 	"waggle/boxes"
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/commands"
 	"waggle/internal/realpath"
 	"waggle/journal"
 	"waggle/machine"
@@ -55,15 +56,25 @@ type Options struct {
 	GateWait time.Duration
 	Log      *slog.Logger
 	Observe  machine.Observer
-	// Dir is where this process works; "": not in a directory of the member's, as one
-	// inside of another process.
+	// Dir is the working directory of this process; "": the member shares the process with others
+	// and has no directory in it.
 	Dir string
 	// Guest: another program leads the team; nil: waggle does.
 	Guest *Guest
-	// Agent thinks inside of the member; nil: one of the kind that its membership names.
+	// Agent is the agent of the member; nil: a new one of the kind that its membership names.
 	Agent agent.Agent
-	// Begun is called by Join when the member is this process's, before it runs; may be nil.
+	// Display is the pane of this process, for an agent whose program is shown there (agent.Displayed);
+	// nil: there is none.
+	Display agent.Display
+	// Pane is the log of a member whose program has the pane of its process for itself: Argv passes
+	// it on; "": the pane shows what the process writes.
+	Pane string
+	// Join calls Begun after it has taken the lease, before the member runs; may be nil.
 	Begun func(waggle.MemberName)
+
+	// Confine makes the sandbox of a member; nil: this program has no sandboxes, and a member that
+	// requires one does not run.
+	Confine Confine
 
 	alone bool // this process belongs to the member alone (Invoked)
 }
@@ -80,15 +91,17 @@ func (o Options) record() journal.Name {
 const (
 	ExitFailed  = 1
 	ExitRunning = 8 // ErrRunning: the starter waits for the process that runs
+	// ExitUnconfined: ErrUnconfined, which another start does not change.
+	ExitUnconfined = record.ExitUnconfined
 )
 
-// ErrRunning: another process runs this instance. There is never a second one.
+// ErrRunning means that another process runs this instance. An instance has at most one process.
 var ErrRunning = errors.New("another process runs this member")
 
 // Open takes the instance's lease and its next epoch, and opens its journal.
 func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	o.State.Mend(o.Minter.Now())
-	release, held, err := o.State.TryLease(o.State.ProcessLease(o.Instance))
+	release, held, err := o.State.TakeProcess(ctx, o.Instance)
 	if err != nil {
 		return nil, fmt.Errorf("worker: lease: %w", err)
 	}
@@ -114,11 +127,21 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var w *Worker
+	box, err := confine(ctx, o, lead, func() *Worker { return w })
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, box.close())
+		}
+	}()
 	m, epoch, err := takeEpoch(ctx, o, leader, lead, fold.Epoch)
 	if err != nil {
 		return nil, err
 	}
-	// Written beside the record, for ending this process when the record cannot be read.
+	// A copy of the record, by which this process can be ended when the journal cannot be read.
 	if err := o.State.NoteStarted(home.Started{Team: o.Team, Root: lead.Root, Instance: o.Instance, Name: m.Name, ID: m.Process.ID}); err != nil {
 		return nil, err
 	}
@@ -128,8 +151,12 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: o.Environ, Links: realpath.Disk{}, Cwd: m.Cwd, Worktree: m.Worktree,
-		Exec: commands{o.State, o.Instance, o.Log, new(atomic.Uint64)}, Backend: o.Backend, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
+	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: uncalled(o.Environ), Links: realpath.Disk{}, Cwd: m.Cwd, Worktree: m.Worktree,
+		Held: box.held, Network: box.network, Writable: box.files, Backend: o.Backend, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
+	run := commands.New(o.State, o.Instance, o.Log, box.exec)
+	p.Exec = commands.Within(run, m.Joined.Sandbox, o.Root.MemberDir(o.Team, m.Name))
+	p.Place, p.Confined = box.place(run, m.Joined.Sandbox), box.holds
+	p.Bring = bringer(o, m.Worktree)
 	p.Where = func(context.Context) (Location, error) {
 		cwd, err := resolved(cmp.Or(o.Dir, m.Cwd))
 		return Location{Cwd: cwd, Top: top}, err
@@ -142,12 +169,20 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w := New(p)
-	w.close = []func() error{release, func() error { watch(); return nil }}
-	if !w.leads && o.Guest == nil {
-		w.listen(o) // the lead's socket is the leader's
+	w = New(p)
+	w.close = []func() error{release, func() error { watch(); return nil }, box.close}
+	if o.Guest == nil {
+		w.listen(o)
 	}
 	return w, nil
+}
+
+// uncalled removes the variables by which a process calls a worker: they belong to a worker above
+// this process.
+func uncalled(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		return strings.HasPrefix(kv, agent.EnvSocket+"=") || strings.HasPrefix(kv, agent.EnvSpawn+"=")
+	})
 }
 
 // takeEpoch numbers this start by compare-and-set in the leader's journal, above
@@ -175,7 +210,7 @@ func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *con
 	return m, epoch, err
 }
 
-// identify is what is recorded of the process.
+// identify returns the identity of the process for its record.
 func identify(inside bool) (spawn.Identity, error) {
 	if inside {
 		return spawn.Inside()
@@ -217,6 +252,9 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 			return nil, err
 		}
 	}
+	if d, ok := p.Agent.(agent.Displayed); ok && o.Display != nil {
+		d.Display(o.Display)
+	}
 	shut := p.place(o, o.Root.MemberDir(o.Team, m.Name))
 	p.Shown = func(ctx context.Context) control.Shown { return shownAt(ctx, o, m.Name) }
 	unwatch, err := p.watch(append(mail.Dirs(), o.State.LeaderJournal(), o.Root.TasksDir(o.Team))...)
@@ -230,7 +268,7 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 // watch makes the nudges: when one of the directories changes, and every second.
 func (p *Parts) watch(dirs ...string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	fell := make(chan error, 1) // one watch, which falls once
+	fell := make(chan error, 1) // one watcher, which fails at most once
 	p.Fell = fell
 	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second, Fell: func(err error) { fell <- err }}, dirs...)
 	if err != nil {
@@ -244,16 +282,18 @@ func (p *Parts) watch(dirs ...string) (stop func(), err error) {
 	}, nil
 }
 
-// place opens the member's directory: its log, its status, its artifacts. They
-// are for people, so without them the member works all the same.
+// place opens the member's directory: its log, its status, its artifacts. They are for people, so
+// that the member also works without them.
 func (p *Parts) place(o Options, dir string) (shut func()) {
 	log := o.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	made := filepath.Join(dir, task.ArtifactsName)
-	if err := os.MkdirAll(made, 0o700); err != nil {
+	if root, err := ownDirectory(dir, task.ArtifactsName); err != nil {
 		log.Warn("no directory for artifacts", "err", err)
+	} else {
+		root.Close()
 	}
 	p.Added = []string{"WAGGLE_ARTIFACTS=" + made}
 	p.Environ = append(slices.Clone(p.Environ), p.Added...)

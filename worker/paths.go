@@ -17,14 +17,14 @@ func (h host) realPaths(c agent.Call) []record.RealPath {
 		return nil
 	}
 	w.mu.Lock()
-	set, judges := w.p.Lead.Policy, w.p.Fold.Judges(w.p.Lead, w.p.Minter.Now())
+	set, judges := w.p.Lead.Policy, w.p.Lead.Policy.Judges(w.p.Fold.Instance, w.p.Minter.Now())
 	w.mu.Unlock()
 	call := set.Call(record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Bound: record.Bound{Stdin: c.Stdin, Env: c.Env}})
 	call.Links, call.Home = policy.Recorded(c.Files).Or(w.p.Links), homeIn(w.p.Environ)
 	return policy.RealPaths(call, judges...)
 }
 
-// homeIn is the home directory that an environment names.
+// homeIn returns the home directory of an environment.
 func homeIn(environ []string) string {
 	for i := len(environ) - 1; i >= 0; i-- {
 		if home, ok := strings.CutPrefix(environ[i], "HOME="); ok {
@@ -42,7 +42,7 @@ func (h host) moved(paths []record.RealPath) string {
 	}
 	for _, p := range paths {
 		if p.Spelled == "~" {
-			continue // the home that the call was judged by; no path
+			continue // the home directory of the judgement is no path of the call
 		}
 		now, err := h.w.p.Links.Real(p.Spelled)
 		if err != nil {

@@ -508,3 +508,49 @@ func TestStoppedAndOvertaken(t *testing.T) {
 		}
 	})
 }
+
+// TestLeaseOfAKilled: a process that starts while a killed one still holds the lease, as its threads
+// end one after the other, waits for it; beside a process that runs it does not.
+func TestLeaseOfAKilled(t *testing.T) {
+	t.Parallel()
+	f := newFiles(t)
+	o := f.at.options()
+	dead := exec.Command("true")
+	if err := dead.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id, err := spawn.Identify(dead.Process.Pid)
+	if err := errors.Join(err, dead.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	own, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, held, err := o.State.TryLease(o.State.ProcessLease(o.Instance))
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	for _, by := range []spawn.Identity{own, id} {
+		if err := o.State.NoteStarted(home.Started{Team: o.Team, Instance: o.Instance, ID: by}); err != nil {
+			t.Fatal(err)
+		}
+		if by == id {
+			time.AfterFunc(50*time.Millisecond, func() { _ = release() }) // real clock: the threads end
+		}
+		began := time.Now()
+		w, err := worker.Open(t.Context(), o)
+		if by == own {
+			if !errors.Is(err, worker.ErrRunning) || time.Since(began) > time.Second {
+				t.Errorf("beside a process that runs: %v, after %s", err, time.Since(began))
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("after one that was killed: %v", err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -11,8 +11,8 @@ import (
 	"waggle/record"
 )
 
-// ready records, once, the properties that this process found; from then on it takes work. It waits
-// until the modes and policies that it was given are applied.
+// ready records, once, the properties of this process; from then on it takes work. It waits until
+// its modes and policies are applied.
 func (w *Worker) ready(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -24,7 +24,7 @@ func (w *Worker) ready(ctx context.Context) error {
 			return nil
 		}
 	}
-	r := record.Ready{Epoch: w.p.Writer.Epoch, Mode: w.p.Lead.ModeOf(w.p.Fold.Instance), Policy: w.p.Lead.Policy.Policy.Version, Cwd: w.p.Cwd, Backend: w.p.Backend}
+	r := record.Ready{Epoch: w.p.Writer.Epoch, Mode: w.p.Lead.ModeOf(w.p.Fold.Instance), Policy: w.p.Lead.Policy.Policy.Version, Cwd: w.p.Cwd, Backend: w.p.Backend, Sandbox: w.p.Held}
 	if m, ok := w.p.Lead.ByInstance(w.p.Fold.Instance); ok {
 		r.Agent = m.Agent
 	}
@@ -43,10 +43,10 @@ func (w *Worker) ready(ctx context.Context) error {
 	})
 }
 
-// Location is where a worker really runs.
+// Location is the directory in which a worker runs, without links.
 type Location struct {
 	Cwd string // working directory, links resolved
-	Top string // of the git worktree that is the member's own; "" when it has none
+	Top string // top level of the member's git worktree; "" when it has none
 }
 
 // resolved is a directory without links in its path.

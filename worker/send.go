@@ -123,8 +123,8 @@ type shown struct {
 	failed bool
 }
 
-// show brings the board up to date with turns whose end is on record: a task is
-// completed, or pending again when it failed.
+// show updates the board for turns whose end is recorded: a task is completed, or pending again
+// when it failed.
 func (w *Worker) show(ctx context.Context) {
 	w.mu.Lock()
 	ends := slices.DeleteFunc(w.unshown, func(s shown) bool { return s.failed && !w.newest(s) })
@@ -134,7 +134,7 @@ func (w *Worker) show(ctx context.Context) {
 		err := w.showOne(ctx, s)
 		w.trouble.Note("board "+string(s.id), err, "the board does not show how the task's turn ended", "task", s.id)
 		var state *task.StateError
-		if err != nil && !errors.As(err, &state) { // a board that says otherwise is left so
+		if err != nil && !errors.As(err, &state) { // a task that has another state stays
 			w.mu.Lock()
 			w.unshown = append(w.unshown, s)
 			w.mu.Unlock()
@@ -184,7 +184,7 @@ func (w *Worker) fetch(ctx context.Context) {
 	w.trouble.Note("fetch", err, "an overdue order could not be fetched, will retry")
 }
 
-// overdue lists the orders that should have had their effect here by now.
+// overdue lists the orders whose time limit for an effect has passed.
 func (w *Worker) overdue() (os []*control.Order) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,9 +192,9 @@ func (w *Worker) overdue() (os []*control.Order) {
 	for _, o := range w.p.Lead.Unclosed(w.p.Fold.Instance) {
 		wait := w.p.Overdue
 		if o.Sent {
-			wait *= 3 // it was delivered, and lost since
+			wait *= 3 // it was delivered, and is missing now
 		}
-		if !w.fetched[uint64(o.Seq)] && now.Sub(o.At) >= wait && w.p.Fold.Wants(o) && w.p.Lead.Unsaid(o.Hash, now) == "" {
+		if o.Mail != nil && !w.fetched[uint64(o.Seq)] && now.Sub(o.At) >= wait && w.p.Fold.Wants(o) && w.p.Lead.Unsaid(o.Hash, now) == "" {
 			os = append(os, o)
 		}
 	}

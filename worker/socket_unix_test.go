@@ -5,12 +5,15 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/mailbox"
 	"waggle/transport"
 	"waggle/worker"
@@ -70,5 +73,60 @@ func TestSocket(t *testing.T) {
 	var missing *transport.NotFoundError
 	if _, err := sender.Send(t.Context(), to, env); !errors.As(err, &missing) {
 		t.Errorf("send afterwards: %v", err)
+	}
+}
+
+// callingAgent calls its worker from its turn, as a process that it starts would.
+type callingAgent struct{ got chan string }
+
+func (a callingAgent) Turn(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+	at := map[string]string{}
+	for _, kv := range h.Caller() {
+		k, v, _ := strings.Cut(kv, "=")
+		at[k] = v
+	}
+	c, err := transport.Dial(ctx, at[agent.EnvSocket], at[agent.EnvSpawn])
+	if err != nil {
+		a.got <- err.Error()
+		return agent.Result{}, err
+	}
+	defer c.Close()
+	raw, err := c.Call(ctx, "brief", nil)
+	_, denied := c.Call(ctx, "approve", nil)
+	a.got <- fmt.Sprintf("%s, %v, %v", raw, err, denied)
+	return agent.Result{}, nil
+}
+
+// TestSocketCalls: a process that has what Host.Caller gives calls its own member's worker.
+func TestSocketCalls(t *testing.T) {
+	f := newFiles(t)
+	run, err := os.MkdirTemp("", "wr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(run) })
+	o := f.at.options()
+	o.Sockets = o.State.Sockets(run)
+	a := callingAgent{make(chan string, 4)}
+	o.Agent = a
+	var w *worker.Worker
+	f.elsewhere(func() { w, err = worker.Open(t.Context(), o) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(w.Run(ctx), w.Close()) }()
+	env := waggle.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}
+	if _, err := (transport.Sockets{Keys: []string{o.Sockets.Keys}}).Send(t.Context(), waggle.Address{Scheme: waggle.SchemeUDS, Target: o.Sockets.Path("ann")}, env); err != nil {
+		t.Fatal(err)
+	}
+	got := <-a.got
+	if !strings.HasPrefix(got, `{"team":"sim","name":"ann"`) || !strings.Contains(got, `the operation "approve" is not known`) {
+		t.Errorf("the process got %s", got)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended: %v", err)
 	}
 }

@@ -15,18 +15,19 @@ import (
 	"waggle/task"
 )
 
-// beatEvery is how often a running turn shows that it is alive.
+// beatEvery is the interval of the heartbeat of a running turn.
 const beatEvery = 10 * time.Second
 
-// bulletin keeps task-status.json current. The file is for people; this package does not read it.
+// bulletin writes task-status.json at each change. The file is for people; this package does not
+// read it.
 type bulletin struct {
 	write func(task.State) error // nil: no status file
 
 	mu    sync.Mutex
 	s     task.State
 	turns int           // turns that have ended in this process
-	took  time.Duration // all of them together
-	began time.Time     // of the turn that runs
+	took  time.Duration // their total time
+	began time.Time     // start of the present turn
 	wrote time.Time
 }
 
@@ -41,7 +42,7 @@ func newBulletin(p Parts) *bulletin {
 	return b
 }
 
-// set shows a new status; note says what went wrong last.
+// set writes a new status; note is the last error.
 func (b *bulletin) set(now time.Time, status, note string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +61,7 @@ func (b *bulletin) set(now time.Time, status, note string) error {
 	return b.put(now)
 }
 
-// beat shows that a running turn is alive, when it is time to.
+// beat writes the heartbeat of a running turn when it is due.
 func (b *bulletin) beat(now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,7 +95,7 @@ func (w *Worker) beat() {
 	w.trouble.Note("status", w.bulletin.beat(w.p.Minter.Now()), "task-status.json is not current")
 }
 
-// ended shows how this process ended, unless another one has the file by now.
+// ended writes how this process ended, unless a later process has the file.
 func (w *Worker) ended(err error) {
 	var stale *journal.StaleError
 	switch {
@@ -106,10 +107,10 @@ func (w *Worker) ended(err error) {
 	}
 }
 
-// most is how many files of a turn its task_completed names.
+// most is the most files of a turn that its task_completed names.
 const most = 50
 
-// files is what the member's directory holds, by path.
+// files returns the files of the member's directory by path.
 func (w *Worker) files() map[string]task.Artifact {
 	if w.p.Files == nil {
 		return nil

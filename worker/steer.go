@@ -11,14 +11,15 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/poll"
 	"waggle/record"
 )
 
 // steered reports whether the waiting chat has words with which the lead stops the current turn.
 // Only the leader's journal decides that, never the text of a file. The caller holds mu.
-func (w *Worker) steered(chat []control.Incoming) bool {
-	return slices.ContainsFunc(chat, func(in control.Incoming) bool { return w.priority(in.Entry) == record.PriorityInterrupt })
+func (w *Worker) steered(chat []message.Incoming) bool {
+	return slices.ContainsFunc(chat, func(in message.Incoming) bool { return w.priority(in.Entry) == record.PriorityInterrupt })
 }
 
 // priority is the priority that the leader's journal has for the words of an entry. The caller
@@ -46,19 +47,24 @@ func (h host) hear(ctx context.Context) {
 
 func (h host) listen(ctx context.Context, l agent.Listener) error {
 	w := h.w
-	mails, ids, err := h.catch(ctx)
+	mails, ids, err := h.catch(ctx, false)
 	if err != nil || len(mails) == 0 {
 		return err
 	}
-	if _, err := fmt.Fprintln(w.p.Output, waggle.TextForm(mails...)); err != nil {
-		w.p.Log.Warn("output.log", "err", err)
-	}
+	h.log(mails)
 	return errors.Join(l.Hear(ctx, mails), w.p.Box.MarkRead(ctx, ids...))
 }
 
-// catch finds the words for the next tool call and records them as given. Concurrent calls of one
-// turn catch one after another.
-func (h host) catch(ctx context.Context) (mails []waggle.Mail, ids []mailbox.ID, err error) {
+// log writes words that the session is given to the member's output.
+func (h host) log(mails []waggle.Mail) {
+	if _, err := fmt.Fprintln(h.w.p.Output, waggle.TextForm(mails...)); err != nil {
+		h.w.p.Log.Warn("output.log", "err", err)
+	}
+}
+
+// catch finds the words for the next tool call, or with chat all words but those that stop the turn,
+// and records them as given. Concurrent calls of one turn catch one after another.
+func (h host) catch(ctx context.Context, chat bool) (mails []waggle.Mail, ids []mailbox.ID, err error) {
 	h.t.catching.Lock()
 	defer h.t.catching.Unlock()
 	w := h.w
@@ -68,7 +74,7 @@ func (h host) catch(ctx context.Context) (mails []waggle.Mail, ids []mailbox.ID,
 		return o.Words != nil && o.Words.Priority == record.PriorityNextTool && w.p.Fold.Wants(o)
 	})
 	w.mu.Unlock()
-	if err != nil || !waiting {
+	if err != nil || !waiting && !chat {
 		return nil, nil, err
 	}
 	entries, err := w.p.Box.Entries(ctx)
@@ -76,10 +82,10 @@ func (h host) catch(ctx context.Context) (mails []waggle.Mail, ids []mailbox.ID,
 		return nil, nil, err
 	}
 	var fresh []string
-	shown := map[string]bool{} // by hash: said once, however many copies there are
+	shown := map[string]bool{} // by hash: one message, with any number of copies
 	for _, e := range entries {
 		id := e.ID.String()
-		if e.Err != nil || w.Standing(id) != poll.New || !h.nextTool(id) {
+		if e.Err != nil || w.Standing(id) != poll.New || !h.given(e, chat) {
 			continue
 		}
 		ids, fresh = append(ids, e.ID), append(fresh, id)
@@ -104,8 +110,8 @@ func (h host) catch(ctx context.Context) (mails []waggle.Mail, ids []mailbox.ID,
 	return mails, ids, err
 }
 
-// heardBefore are the words that an earlier process gave its session in the turn that is taken up:
-// the new session has not got them. They are in the leader's journal, whatever happened to the
+// heardBefore returns the messages that an earlier process gave its session in the resumed turn:
+// the new session does not have them. They are in the leader's journal, whatever happened to the
 // mailbox. The caller holds mu.
 func (w *Worker) heardBefore() []waggle.Mail {
 	var mails []waggle.Mail
@@ -121,8 +127,14 @@ func (w *Worker) heardBefore() []waggle.Mail {
 	return mails
 }
 
-func (h host) nextTool(entry string) bool {
+// given reports words that may be given in the middle of a turn.
+func (h host) given(e mailbox.Entry, chat bool) bool {
+	id := e.ID.String()
 	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	return h.w.priority(entry) == record.PriorityNextTool
+	p := h.w.priority(id)
+	h.w.mu.Unlock()
+	if !chat || p != record.PriorityNormal {
+		return p == record.PriorityNextTool
+	}
+	return !message.Incoming{Entry: id, Box: h.w.p.Fold.Name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}.IsControl()
 }

@@ -194,8 +194,8 @@ func TestWordsHaveNoAuthority(t *testing.T) {
 	}, "ann", "bob")
 }
 
-// TestNextTool: such words reach the session before its next tool call, once, and not again as
-// chat; a session that follows after a crash gets them again.
+// TestNextTool: words with PriorityNextTool reach the session before its next tool call, once, and
+// not again as chat; a session that follows after a crash gets them again.
 func TestNextTool(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()

@@ -12,8 +12,8 @@ import (
 	"waggle/record"
 )
 
-// TestSupersededAppendsNothing: a process that has not yet noticed that a newer one opened
-// its journal is told so by the first thing that it says, of which nothing is recorded.
+// TestSupersededAppendsNothing: when a newer process has opened its journal and a process has not
+// noticed that yet, its first Say fails with ErrSuperseded and appends no record.
 func TestSupersededAppendsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		gate, said := make(chan struct{}), make(chan error, 1)

@@ -15,6 +15,7 @@ import (
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/poll"
 	"waggle/record"
 	"waggle/task"
@@ -24,19 +25,22 @@ import (
 type turn struct {
 	ctx      context.Context
 	work     record.Taken
-	task     *control.TaskState  // nil: chat
-	past     map[record.Key]bool // calls that were answered from the record
-	claimed  map[record.Key]*int // calls that were started here, and by which of those that asked
+	task     *control.TaskState               // nil: chat
+	past     map[record.Key]bool              // calls that were answered from the record
+	claimed  map[record.Key]*int              // calls that were started here, and by which of those that asked
+	held     map[record.Key]bool              // calls that the agent runs itself, and has not ended
+	claims   map[waggle.RequestID]agent.Claim // those of them that were asked at the member's socket
 	stop     context.CancelCauseFunc
 	catching sync.Mutex               // held while words for the turn are caught
 	heard    []waggle.Mail            // words that an earlier process gave its session in this turn
 	said     map[words]int            // what an earlier process said in it, and this one has not said again
-	over     bool                     // its host has no say any more
+	resumed  bool                     // the agent's conversation has the history of the process before
+	over     bool                     // its host returns only errors
 	before   map[string]task.Artifact // artifacts when it began
 	made     []string                 // those that it made or changed
 }
 
-// turnEnd is how a turn came out.
+// turnEnd is the outcome of a turn.
 type turnEnd struct {
 	res         agent.Result
 	err         error
@@ -45,20 +49,24 @@ type turnEnd struct {
 }
 
 var (
-	// errInterrupted ends a turn that cannot go on.
+	// errInterrupted ends a turn that cannot continue.
 	errInterrupted = errors.New("interrupted")
 	// errSteered ends a turn because the lead's record says so.
 	errSteered = errors.New("interrupted by words of the lead")
 )
 
 // Deliver implements poll.Machine. An idle session takes the chat of the batch as one turn, with the events of the
-// members for the agent behind the lead; without chat it takes its next task whose blockers are done. A busy session
-// takes nothing. A turn that an earlier process left is taken up first.
-func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbox.ID, error) {
+// members for the agent behind the lead; without chat it takes its next task whose blockers are done, and without one
+// begins a turn that the agent wants. A busy session takes nothing. A turn that an earlier process left, or that a usage
+// limit has cut short, is taken up first, when the limit is over. While a budget is used up nothing is taken but a turn
+// that the agent wants, whose calls wait.
+func (w *Worker) Deliver(ctx context.Context, chat []message.Incoming) ([]mailbox.ID, error) {
 	w.trouble.Note("pass", nil, "")
 	next := w.unblocked(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	close(w.passed)
+	w.passed = make(chan struct{})
 	stop := w.steered(chat)
 	if w.turn != nil {
 		if stop {
@@ -67,17 +75,24 @@ func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbo
 		return nil, nil
 	}
 	if t := w.p.Fold.Turn(); t != nil {
-		w.takeUp(*t, stop)
+		if stop || !w.waitsForLimit() && !w.paused(ctx) {
+			w.takeUp(*t, stop)
+		}
 		return nil, nil
 	}
 	if w.p.Fold.State() != machine.Idle {
 		return nil, nil
 	}
-	if len(chat) > 0 || w.newsDue() {
+	todo := next != nil && !next.Taken && !next.Ended
+	words := len(chat) > 0 || w.newsDue() || len(w.asks()) > 0
+	if (words || todo) && w.paused(ctx) {
+		return nil, w.takeOwn(ctx)
+	}
+	if words {
 		return w.takeChat(ctx, chat)
 	}
-	if next == nil || next.Taken || next.Ended {
-		return nil, nil
+	if !todo {
+		return nil, w.takeOwn(ctx)
 	}
 	if err := w.take(ctx, record.Taken{Task: next.ID}); err != nil {
 		return nil, err
@@ -91,7 +106,7 @@ func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbo
 const maxChat = 2 << 20
 
 // Wants implements poll.Bounded. Interrupts of the lead are always wanted.
-func (w *Worker) Wants(in control.Incoming, before int) bool {
+func (w *Worker) Wants(in message.Incoming, before int) bool {
 	if before < maxChat {
 		return true
 	}
@@ -131,7 +146,7 @@ func (w *Worker) take(ctx context.Context, t record.Taken) error {
 }
 
 // takeChat begins a turn with the chat of a batch. The caller holds mu.
-func (w *Worker) takeChat(ctx context.Context, chat []control.Incoming) (ids []mailbox.ID, err error) {
+func (w *Worker) takeChat(ctx context.Context, chat []message.Incoming) (ids []mailbox.ID, err error) {
 	var taken record.Taken
 	var mails []waggle.Mail
 	shown := map[*control.Order]bool{}
@@ -142,7 +157,7 @@ func (w *Worker) takeChat(ctx context.Context, chat []control.Incoming) (ids []m
 		}
 		ids = append(ids, id)
 		taken.Entries = append(taken.Entries, in.Entry)
-		if o := w.p.Lead.Spoken(in.Entry); o == nil || !shown[o] { // said once, however many copies there are
+		if o := w.p.Lead.Spoken(in.Entry); o == nil || !shown[o] { // one message, with any number of copies
 			shown[o] = o != nil
 			mails = append(mails, mailOf(in.Envelope))
 		}
@@ -150,16 +165,38 @@ func (w *Worker) takeChat(ctx context.Context, chat []control.Incoming) (ids []m
 	if news := w.news(); len(news) > 0 {
 		taken.News, mails = uint64(w.p.Lead.Head()), append(mails, newsMail(news))
 	}
+	asks := w.asks()
+	if len(asks) > 0 {
+		mails = append(mails, asksMail(asks))
+	}
 	err = w.take(ctx, taken)
 	if errors.Is(err, control.ErrUnsaid) {
-		w.wake() // the next pass sees them as they are
+		w.wake() // the next pass reads them again
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	for _, r := range asks {
+		w.told[r.Key] = true
+	}
 	w.launch(&turn{work: taken}, func(t *turn) (agent.Result, error) { return w.readChat(t, mails) })
 	return ids, nil
+}
+
+// takeOwn begins a turn that the agent asked for. It is not resumed after a crash, because the
+// agent that asked has ended. The caller holds mu.
+func (w *Worker) takeOwn(ctx context.Context) error {
+	if !w.wanted {
+		return nil
+	}
+	if err := w.take(ctx, record.Taken{}); err != nil {
+		return err
+	}
+	w.launch(&turn{work: *w.p.Fold.Turn()}, func(t *turn) (agent.Result, error) {
+		return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Cwd: w.p.Cwd})
+	})
+	return nil
 }
 
 func mailOf(e waggle.Envelope) waggle.Mail {
@@ -170,6 +207,7 @@ func mailOf(e waggle.Envelope) waggle.Mail {
 // unless the lead has stopped it meanwhile. The caller holds mu.
 func (w *Worker) takeUp(work record.Taken, stop bool) {
 	t := &turn{work: work, said: w.saidBefore(), heard: w.heardBefore()}
+	w.goesOn(t)
 	for _, ts := range w.p.Fold.Tasks {
 		if ts.ID == work.Task && ts.Taken && !ts.Ended {
 			t.task = ts
@@ -191,11 +229,12 @@ func (w *Worker) takeUp(work record.Taken, stop bool) {
 func (w *Worker) launch(t *turn, do func(*turn) (agent.Result, error)) {
 	ctx, stop := context.WithCancelCause(w.ctx)
 	t.stop, t.ctx, t.past, t.claimed = stop, ctx, map[record.Key]bool{}, map[record.Key]*int{}
-	w.turn = t
+	t.held, t.claims = map[record.Key]bool{}, map[waggle.RequestID]agent.Claim{}
+	w.turn, w.wanted = t, false
 	w.turns.Go(func() { w.guard(func() { w.play(t, do) }) })
 }
 
-// play runs a turn and sees to its end.
+// play runs a turn and records its end.
 func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 	end := turnEnd{err: errors.New("the agent ended its goroutine")}
 	// Deferred, so that it also runs when the agent ends its goroutine.
@@ -204,12 +243,30 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 		end.interrupted = ctx.Err() != nil && (end.err != nil || end.res.Failed) || errors.Is(end.err, errInterrupted) || errors.Is(end.err, errSteered)
 		end.steered = errors.Is(end.err, errSteered) || errors.Is(context.Cause(ctx), errSteered)
 		t.stop(nil)
+		if l := limitOf(end); l != nil && !end.interrupted && w.suspend(t, l) {
+			w.active(false)
+			w.status(task.MemberIdle, l.Error())
+			return
+		}
 		w.end(t, end)
 	}()
 	w.status(task.MemberRunning, "")
 	w.active(true)
-	t.before = w.files()
+	w.tellMode(t.ctx)
+	if t.before == nil {
+		t.before = w.files()
+	}
 	end.res, end.err = w.guarded(t, do)
+	w.bring()
+}
+
+// bring fetches the member's branch into the repository. After an error it tries again after the
+// next turn, and when the worktree is removed or kept.
+func (w *Worker) bring() {
+	if w.p.Bring == nil {
+		return
+	}
+	w.trouble.Note("branch", w.p.Bring(context.WithoutCancel(w.ctx)), "the member's branch is not in the repository yet, will retry after the next turn")
 }
 
 // guarded turns an agent's panic into a failed turn.
@@ -229,7 +286,7 @@ func (w *Worker) readChat(t *turn, mails []waggle.Mail) (agent.Result, error) {
 	if _, err := fmt.Fprintln(w.p.Output, waggle.TextForm(mails...)); err != nil {
 		w.p.Log.Warn("output.log", "err", err)
 	}
-	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Mail: mails, Cwd: w.p.Cwd})
+	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Mail: mails, Cwd: w.p.Cwd, Conversation: w.conversation()})
 }
 
 // readAgain gives the chat of an interrupted turn to the new session, which has seen nothing of it.
@@ -304,7 +361,7 @@ func (w *Worker) doTask(t *turn) (agent.Result, error) {
 	plan := w.p.Fold.Planning()
 	w.mu.Unlock()
 	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Task: &agent.Task{ID: t.task.ID, Subject: t.task.Subject,
-		Instructions: t.task.Instructions, Cwd: cwd, PlanRequired: plan, Timeout: time.Duration(t.task.TimeoutMS) * time.Millisecond}, Mail: t.heard})
+		Instructions: t.task.Instructions, Cwd: cwd, PlanRequired: plan, Timeout: time.Duration(t.task.TimeoutMS) * time.Millisecond}, Mail: t.heard, Conversation: w.conversation()})
 }
 
 // errTampered refuses a task whose board entry is not what was assigned.
@@ -406,18 +463,20 @@ func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said record.Said,
 		if w.turn != t || w.p.Fold.Turn() == nil {
 			return nil, nil
 		}
+		ds = w.unended(t)
 		if t.task != nil && idle.IdleReason != interrupted {
 			errs, note := []string{}, tidy(res.Summary)
 			if said.Failed {
 				errs, note = append(errs, said.Note), said.Note
 			}
-			ds, err = w.say(func(now string) waggle.Payload {
+			done, err := w.say(func(now string) waggle.Payload {
 				return waggle.TaskCompleted{From: string(w.p.Fold.Name), TaskID: t.task.ID, TaskSubject: t.task.Subject, Timestamp: now,
 					Result: &waggle.TaskResult{Summary: tidy(res.Summary), Artifacts: t.made, Errors: errs}}
 			}, record.Said{Task: t.task.ID, Failed: said.Failed, Note: note})
 			if err != nil {
 				return refuse(nil, err)
 			}
+			ds = append(ds, done...)
 		}
 		more, err := w.say(func(now string) waggle.Payload { idle.Timestamp = now; return idle }, said)
 		return refuse(append(ds, more...), err)
@@ -455,7 +514,7 @@ func clip(s string, n int) string {
 	return s
 }
 
-// idle is what a worker says when a turn has ended.
+// idle makes the report of a worker at the end of a turn.
 func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, record.Said) {
 	idle := waggle.IdleNotification{From: string(w.p.Fold.Name), IdleReason: "available", Summary: w.toPeer(), Result: tidy(end.res.Summary)}
 	said := record.Said{Failed: end.res.Failed || end.err != nil, Note: tidy(end.res.Reason)}
@@ -489,7 +548,7 @@ func (w *Worker) say(payload func(now string) waggle.Payload, s record.Said) ([]
 	return w.p.Fold.Say(payload(waggle.FormatTime(mint.Now)), s, w.p.Lead, mint)
 }
 
-// longest is how much of what an agent says of its turn goes into a message.
+// longest is the most text of an agent about its turn that a message has.
 const longest = agent.TailSize
 
 // tidy makes an agent's text valid for a message.

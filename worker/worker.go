@@ -30,10 +30,12 @@ import (
 	"waggle/boxes"
 	"waggle/control"
 	"waggle/internal/caught"
+	"waggle/internal/commands"
 	"waggle/internal/program"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/poll"
 	"waggle/record"
@@ -67,13 +69,23 @@ type Parts struct {
 	// read. Then a message that is missing there does not count as lost.
 	LeadPrunes bool
 	// Peer opens another member's mailbox. It may read Lead, and must not wait.
-	Peer    func(waggle.MemberName) (mailbox.Store, error)
-	Board   Board
-	Agent   agent.Agent
-	Exec    agent.Exec
-	Network Enforcer  // nil: network grants are not enforced
-	Output  io.Writer // output.log; nil: discard
-	Environ []string
+	Peer  func(waggle.MemberName) (mailbox.Store, error)
+	Board Board
+	Agent agent.Agent
+	Exec  agent.Exec
+	// Place is where the program of a resident agent runs.
+	Place agent.Place
+	// Confined reports whether a call that started now would run wholly inside a sandbox of the
+	// member that has passed its self-test; nil: none would.
+	Confined func(agent.Call) bool
+	Network  Enforcer // nil: network grants are not enforced
+	// Held is the level of the member's sandbox; nil: the membership asks for none.
+	Held *record.Held
+	// Writable returns why waggle must not write a file for the member; nil: it may write every
+	// file.
+	Writable func(path string) error
+	Output   io.Writer // output.log; nil: discard
+	Environ  []string
 	// Added are those of Environ that the member adds for every command: they are part
 	// of what is asked.
 	Added []string
@@ -82,7 +94,10 @@ type Parts struct {
 	Links policy.Links
 	// Worktree is the member's own checkout, in which Cwd is; nil: it has none.
 	Worktree *record.Worktree
-	Backend  string // how this process was started
+	// Bring brings the branch of a checkout with its own git directory into the repository, after
+	// each turn; nil: they share one.
+	Bring   func(context.Context) error
+	Backend string // how this process was started
 	// Where reports where this process runs; nil: in Cwd.
 	Where  func(context.Context) (Location, error)
 	Minter poll.Minter
@@ -90,8 +105,8 @@ type Parts struct {
 	// Nudges say that something may have changed, at least at every tick of the clock: failed
 	// operations are retried then.
 	Nudges <-chan struct{}
-	// Fell gets the error of a panic in what nudges, which then ends the worker; nil:
-	// that has no goroutine of its own.
+	// Fell gets the error of a panic in the watcher, which then ends the worker; nil: there is no
+	// watcher goroutine.
 	Fell <-chan error
 	// CheckDirectory reports what happened to the team's directory since the last call; nil: it is not
 	// checked.
@@ -129,7 +144,7 @@ type Worker struct {
 	nudge    chan struct{} // something here has changed
 	turns    sync.WaitGroup
 	baseline map[string]bool // entries from before the member joined
-	leads    bool            // it is the agent behind the lead
+	leads    bool            // it runs the lead's agent
 
 	// mu guards the journals, their folds and what follows. It is held while this process
 	// appends to its journal, and so while it waits for the journal's flock, which is a leaf;
@@ -137,30 +152,44 @@ type Worker struct {
 	mu      sync.Mutex
 	ctx     context.Context // of turns; set by Run
 	changed chan struct{}   // closed at every append
+	passed  chan struct{}   // closed when a pass has read the mailbox
 	turn    *turn           // the turn that runs here, until its end is on record
 	fetched map[uint64]bool // orders that were fetched
 	unshown []shown         // turns of tasks whose end the board does not show yet
 	older   bool            // an older program's questions or grants may be left
+	wanted  bool            // the agent wants a turn of its own
+	limited *turn           // the turn that a usage limit has cut short in this process; nil: none is open
+	cut     journal.Seq     // messages up to here were sent before it was
 	finder  program.Finder
+
+	telling sync.Mutex  // held while the agent's conversation is told its mode; guards what follows
+	mode    policy.Mode // the last mode that it has accepted; "": none yet
 
 	enforcing sync.Mutex      // held while the enforcer is told; guards what follows
 	grants    []control.Grant // the grants that it was given last
-	enforced  bool            // and holds
+	enforced  bool            // they are in force
 
 	sending sync.Mutex           // held while mail goes out; guards what follows
-	flushed int                  // so many messages of the outbox are in their mailboxes
-	sent    map[journal.Seq]bool // and these
-	tried   map[journal.Seq]bool // an attempt failed: they may be there all the same
+	flushed int                  // the first messages of the outbox, which are in their mailboxes
+	sent    map[journal.Seq]bool // further messages that are in their mailboxes
+	tried   map[journal.Seq]bool // messages after a failed attempt: they may be in their mailboxes
 	earlier journal.Seq          // messages up to here are of earlier processes
 	unheard []unheard            // in the lead's mailbox, not in its journal
 
 	stop     context.CancelFunc           // ends what runs; set by Run
+	activity activity                     // of a guest
 	unlisted time.Time                    // since when the registry has no entry of a guest; zero: it has one
 	fell     atomic.Pointer[caught.Error] // the first panic in a goroutine of this worker
 
 	socket *transport.Socket // nil: none
+	spawn  string            // the token of the member's own processes; "": they cannot call
 	post   mailbox.Store     // the mailbox for messages from the socket: this member's own, with the limits for strangers
-	close  []func() error
+	// leading has the sockets of the team, by one of which the lead's agent reaches the leader.
+	leading transport.SocketDirs
+	told    map[record.Key]bool // requests that the lead's agent was told of; with mu
+	close   []func() error
+
+	connections commands.Connections
 }
 
 // PanicError is a panic of a goroutine of a worker, with its stack.
@@ -185,8 +214,8 @@ func New(p Parts) *Worker {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Worker{p: p, trouble: poll.Troubles{Log: p.Log}, bulletin: newBulletin(p), nudge: make(chan struct{}, 1),
-		baseline: map[string]bool{}, changed: make(chan struct{}), fetched: map[uint64]bool{},
-		sent: map[journal.Seq]bool{}, tried: map[journal.Seq]bool{}}
+		baseline: map[string]bool{}, changed: make(chan struct{}), passed: make(chan struct{}), fetched: map[uint64]bool{},
+		sent: map[journal.Seq]bool{}, tried: map[journal.Seq]bool{}, told: map[record.Key]bool{}}
 	if m, ok := p.Lead.ByInstance(p.Fold.Instance); ok {
 		for _, e := range m.Baseline {
 			w.baseline[e] = true
@@ -197,6 +226,7 @@ func New(p Parts) *Worker {
 		w.earlier = p.Fold.Outbox[n-1].Seq
 	}
 	w.post = p.Box
+	w.settle()
 	w.poller = poll.Poller{Name: p.Fold.Name, Box: p.Box, Machine: w, Mark: true}
 	return w
 }
@@ -227,13 +257,14 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 			err = fmt.Errorf("worker %s: %w", w.p.Fold.Name, p)
 		}
 	}()
+	defer w.hangUp()
 	defer w.turns.Wait()
 	defer stop()
 	w.guard(func() { err = w.loop(turns, nudges) })
 	return err
 }
 
-// loop polls until that has an end.
+// loop polls until poll ends.
 func (w *Worker) loop(ctx context.Context, nudges <-chan struct{}) error {
 	if err := w.begin(ctx); err != nil {
 		return fmt.Errorf("worker %s: %w", w.p.Fold.Name, err)
@@ -308,8 +339,8 @@ func (w *Worker) retry(err error) bool {
 	return true
 }
 
-// final reports an error after which this process has no say any more. A journal that is
-// broken is none: it may be put back.
+// final reports an error after which this process must stop. A broken journal is none, because it
+// may be restored.
 func final(err error) bool {
 	if b := ill(err); b != nil && !b.Gone {
 		return errors.Is(err, control.ErrSuperseded) || errors.Is(err, ErrLeft)
@@ -322,12 +353,20 @@ func final(err error) bool {
 func (w *Worker) merge(ctx context.Context) (<-chan struct{}, *sync.WaitGroup) {
 	out := make(chan struct{}, 1)
 	var wg sync.WaitGroup
+	var starts <-chan struct{} // nil: the agent has no turns of its own
+	if a, ok := w.p.Agent.(agent.Starter); ok {
+		starts = a.Starts()
+	}
 	wg.Go(func() {
 		outside := w.p.Nudges
 		for {
 			select {
 			case <-ctx.Done():
 				return
+			case <-starts:
+				w.mu.Lock()
+				w.wanted = true
+				w.mu.Unlock()
 			case err := <-w.p.Fell:
 				w.fall(caught.Of(err))
 				return
@@ -408,14 +447,14 @@ func (w *Worker) record(ctx context.Context, propose func() ([]journal.Draft, er
 	}
 }
 
-// appendNow is append for who does not hold mu.
+// appendNow is append for a caller that does not hold mu.
 func (w *Worker) appendNow(ctx context.Context, propose func() ([]journal.Draft, error)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.append(ctx, propose)
 }
 
-// backoff paces what is tried again.
+// backoff is the time between retries.
 type backoff struct{ next time.Duration }
 
 func newBackoff() *backoff { return &backoff{50 * time.Millisecond} }
@@ -443,7 +482,7 @@ func (w *Worker) Refresh(ctx context.Context) error {
 	return w.standing()
 }
 
-// standing looks whether this process is still the member's. The caller holds mu.
+// standing checks that this process is still the member's. The caller holds mu.
 func (w *Worker) standing() error {
 	m, ok := w.p.Lead.ByInstance(w.p.Fold.Instance)
 	switch {
@@ -480,7 +519,7 @@ func (w *Worker) Standing(entry string) poll.Standing {
 }
 
 // Receive implements poll.Machine.
-func (w *Worker) Receive(ctx context.Context, in control.Incoming) error {
+func (w *Worker) Receive(ctx context.Context, in message.Incoming) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.append(ctx, func() ([]journal.Draft, error) {
@@ -502,6 +541,9 @@ func (w *Worker) Apply(ctx context.Context) error {
 	if err := w.abroad(ctx); err != nil {
 		return err
 	}
+	if err := w.takeAnswers(ctx); err != nil {
+		return err
+	}
 	told := w.flush(ctx)
 	w.resend(ctx)
 	w.mu.Lock()
@@ -521,14 +563,16 @@ func (w *Worker) Apply(ctx context.Context) error {
 		return err
 	}
 	w.beat()
-	_ = w.enforce(ctx) // said, and tried again by the next pass
+	_ = w.enforce(ctx) // logged, and retried by the next pass
+	w.tellMode(ctx)
+	w.account(ctx)
 	w.show(ctx)
 	w.fetch(ctx)
 	return ctx.Err()
 }
 
-// answerShutdown says yes when no turn runs, and no with the reason when one
-// does: the leader may ask again, or end the process.
+// answerShutdown says yes when no turn runs, or the one that is open waits for the end of a usage
+// limit, and no with the reason when one does: the leader may ask again, or end the process.
 func (w *Worker) answerShutdown(ctx context.Context) error {
 	w.mu.Lock()
 	leaving := w.p.Fold.State() == machine.ShuttingDown
@@ -547,11 +591,11 @@ func (w *Worker) answerShutdown(ctx context.Context) error {
 		return err
 	}
 	return w.append(ctx, func() ([]journal.Draft, error) {
-		return w.p.Fold.AnswerShutdown(w.p.Fold.Turn() == nil, w.busyWith(), at, w.p.Lead, mint)
+		return w.p.Fold.AnswerShutdown(w.p.Fold.Turn() == nil || w.turn == nil && w.waitsForLimit(), w.busyWith(), at, w.p.Lead, mint)
 	})
 }
 
-// busyWith says what keeps this worker from ending. The caller holds mu.
+// busyWith returns the reason why this worker cannot end now. The caller holds mu.
 func (w *Worker) busyWith() string {
 	t := w.p.Fold.Turn()
 	if t == nil {

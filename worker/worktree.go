@@ -10,21 +10,22 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/worktree"
+	"waggle/record"
 	"waggle/task"
 )
 
-// ErrNotIsolated: a member that was given a worktree does not run in it. It takes no work then.
+// ErrNotIsolated means that a member with a worktree does not run in it. It takes no work then.
 var ErrNotIsolated = errors.New("this member has a worktree of its own and is not in it")
 
-// isolated looks from inside of this process whether a member that was given a
-// worktree works in it, before anything is taken: where the process is, where its
-// tasks will run, and where git goes with the environment that they get. begun says
-// that it has worked before. A failure is shown in task-status.json, for the process
-// ends. top is the worktree's top level, "" when the member has none.
+// isolated checks from inside this process that a member with a worktree works in it, before it
+// takes work: the directory of the process, the directories of its tasks, and the repository that
+// git finds with their environment. begun is true when it has worked before. task-status.json shows
+// a failure, because the process ends. top is the worktree's top level, "" when the member has
+// none.
 func isolated(ctx context.Context, o Options, lead *control.Leader, begun bool) (top string, err error) {
 	m, ok := lead.ByInstance(o.Instance)
 	if !ok || m.Worktree == nil || m.Left != nil || lead.Ended != nil {
-		return "", nil // takeEpoch tells
+		return "", nil // takeEpoch returns the error
 	}
 	dirs := []string{m.Cwd}
 	if o.Dir != "" {
@@ -41,6 +42,22 @@ func isolated(ctx context.Context, o Options, lead *control.Leader, begun bool) 
 		top = e.Top
 	}
 	return top, nil
+}
+
+// bringer fetches a member's branch into the repository, for a checkout with a git directory of its
+// own.
+func bringer(o Options, t *record.Worktree) func(context.Context) error {
+	if t == nil || t.Mirror == "" {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		g, err := worktree.Find(o.Environ)
+		if err != nil {
+			return err
+		}
+		_, err = g.Fetch(ctx, worktree.Tree(*t))
+		return err
+	}
 }
 
 // taskDir is the directory of a task. With a worktree, one in the checkout that it was
@@ -69,7 +86,7 @@ func (w *Worker) taskDir(dir string) (string, error) {
 	return cwd, nil
 }
 
-// below is path as it is named below dir.
+// below returns path relative to dir.
 func below(path, dir string) (rel string, ok bool) {
 	rel, err := filepath.Rel(dir, path)
 	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

@@ -548,7 +548,7 @@ func (w *world) openWorker(p *process) (worker.Parts, error) {
 	return parts, nil
 }
 
-// desk is what members leave in their directories.
+// desk keeps the statuses and artifacts that members leave in their directories.
 type desk struct {
 	mu     sync.Mutex
 	states map[waggle.MemberName][]task.State

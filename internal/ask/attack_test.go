@@ -76,8 +76,8 @@ func TestHeldKeyOverQuestions(t *testing.T) {
 	}
 }
 
-// TestHandlePastedSlowly: a handle that a program types, each character in a read of its
-// own, is no answer; Enter has to come by itself.
+// TestHandlePastedSlowly: a handle that a program types, each character in a read of its own, is no
+// answer; Enter must come in a read of its own.
 func TestHandlePastedSlowly(t *testing.T) {
 	t.Parallel()
 	p := ask.NewPlay()
@@ -93,8 +93,8 @@ func TestHandlePastedSlowly(t *testing.T) {
 	}
 }
 
-// TestSequences: what keyboards and terminals send as one is one key, and what it holds
-// is no answer, however it is spread over reads.
+// TestSequences: a sequence that a keyboard or a terminal sends is one key, and the characters in it
+// are no answer, however the sequence is spread over reads.
 func TestSequences(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
@@ -131,8 +131,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestPasteWithoutEnd: what follows the beginning of a paste is part of it, however long
-// it is and wherever it pauses; afterwards the question stands anew.
+// TestPasteWithoutEnd: all input after the beginning of a paste is part of it, however long it is and
+// wherever it pauses; afterwards the question's time begins again.
 func TestPasteWithoutEnd(t *testing.T) {
 	t.Parallel()
 	p := ask.NewPlay()
@@ -166,7 +166,8 @@ func TestPasteWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestLongSequence: an unfinished sequence takes no memory without end, and its end ends it.
+// TestLongSequence: the memory for an unfinished sequence is bounded, and the sequence's last byte
+// ends it.
 func TestLongSequence(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"\x1b]", "\x1bP", "\x1b[", "\x1b[200~"} {
@@ -187,7 +188,8 @@ func TestLongSequence(t *testing.T) {
 	}
 }
 
-// TestHostileText: a question, and why it is gone, cannot move the cursor or hide a line.
+// TestHostileText: the text of a question, and the reason of its withdrawal, cannot move the cursor or
+// hide a line.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	p := ask.NewPlay()
@@ -207,7 +209,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestFlood: what is held for a person does not grow without end.
+// TestFlood: the text that is kept for a person is bounded.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	p := ask.NewPlay()
@@ -228,7 +230,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestStorm: nothing answers while the size changes, and afterwards it stands anew.
+// TestStorm: while the size of the terminal changes no key answers; afterwards the question's time begins again.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	p := ask.NewPlay()
@@ -255,8 +257,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// TestAdvance: a handle that is typed before its question is none, also when its end, or
-// only Enter, comes afterwards.
+// TestAdvance: a handle that is typed before its question is no answer, also when its last character,
+// or only Enter, comes afterwards.
 func TestAdvance(t *testing.T) {
 	t.Parallel()
 	for cut := range len("bx2p\r") + 1 {
@@ -272,7 +274,7 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// TestBytes: no single byte but a and A allows, and none at all what is of high risk.
+// TestBytes: no single byte but a and A allows a request, and no single byte allows one of high risk.
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	for b := range 256 {

@@ -10,3 +10,6 @@ func isTerminal(*os.File) bool { return false }
 
 // Repair has nothing to repair where nothing is asked.
 func Repair(_, _ *os.File) error { return nil }
+
+// Drain has nothing to wait for where nothing is asked.
+func Drain(*os.File) {}

@@ -309,3 +309,6 @@ func (d *unixDevice) close() {
 	_, _ = unix.Close(d.r), unix.Close(d.w)
 	d.w = -1
 }
+
+// Drain waits until what was written to a terminal has left this machine's buffers.
+func Drain(f *os.File) { drain(int(f.Fd())) }

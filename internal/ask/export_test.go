@@ -50,7 +50,7 @@ func (p *Play) Ask(q Question) (answer func() (Answer, bool), withdraw func(why 
 		}
 }
 
-// round is what the loop does after each event.
+// round runs the part of the loop that follows each event.
 func (p *Play) round() {
 	was := p.m.painted
 	if p.m.windowOver(p.now) {
@@ -94,7 +94,7 @@ func (p *Play) Pass(d time.Duration) {
 	}
 }
 
-// Say is what somebody else writes to the terminal.
+// Say is the output of another program on the terminal.
 func (p *Play) Say(s string) {
 	p.m.say(&p.Out, []byte(s))
 	p.round()
@@ -136,7 +136,7 @@ func Split(reads ...[]byte) (keys []string) {
 	return keys
 }
 
-// Held is how many bytes wait for the question to go.
+// Held is the number of output bytes that wait until the question goes.
 func (p *Play) Held() (n int) {
 	for _, h := range p.m.held {
 		n += len(h.b)

@@ -43,7 +43,8 @@ type machine struct {
 	early  bool      // something was typed before keys counted
 	stale  time.Time // when something was dropped last, which may be a key that is held
 	line   []rune    // of a handle or a reason
-	reason bool      // line is a reason
+	reason bool      // line is a reason, or the line of choice
+	choice *Choice   // nil: none was begun
 	pend   *pend     // an answer that has to stay alone for a moment
 	nagged string    // what was said last of a key without a meaning
 	nagAt  time.Time // and when
@@ -100,7 +101,7 @@ func (m *machine) remove(q *asked, why error) {
 
 // hide forgets what is shown and what was begun.
 func (m *machine) hide() {
-	m.shown, m.armed, m.line, m.reason, m.pend = nil, false, nil, false, nil
+	m.shown, m.armed, m.line, m.reason, m.choice, m.pend = nil, false, nil, false, nil, nil
 	m.keys.early = true // of a sequence that has begun
 }
 
@@ -279,12 +280,24 @@ func height(s string, cols int) int {
 func (m *machine) hintText(before string) string {
 	q, s := m.shown, ""
 	switch {
+	case m.choice != nil:
+		s = safeLine(m.choice.Line)
 	case m.reason:
 		s = "deny, because (Enter sends it, also empty): "
 	case q.Confirm != "":
 		s = safeLine(q.Confirm) + " [y/N] "
+		for i, c := range q.Choices {
+			if i > 0 {
+				s = strings.TrimSuffix(s, " ") + ", "
+			}
+			s += fmt.Sprintf("%c = %s ", c.Key, safeLine(c.Does))
+		}
 	case q.Typed:
-		s = fmt.Sprintf("allow it? type %s and Enter = allow once, d = deny: ", q.name())
+		deny := "d"
+		if strings.EqualFold(q.Handle[:1], "d") {
+			deny = "d and Enter" // see handleKey
+		}
+		s = fmt.Sprintf("allow it? type %s and Enter = allow once, %s = deny: ", q.name(), deny)
 	default:
 		s = "allow it? a = allow once, d = deny: "
 	}
@@ -421,7 +434,21 @@ func (m *machine) confirmKey(k key, now time.Time) {
 	case k.is('n'), k.what == keyEnter:
 		m.settle(k, Answer{}, now)
 	default:
+		m.choose(k, now)
+	}
+}
+
+// choose begins the line of a choice, or answers by it at once.
+func (m *machine) choose(k key, now time.Time) {
+	i := slices.IndexFunc(m.shown.Choices, func(c Choice) bool { return k.is(c.Key) })
+	switch {
+	case i < 0:
 		m.nag("")
+	case m.shown.Choices[i].Line == "":
+		m.settle(k, Answer{Choice: m.shown.Choices[i].Key}, now)
+	default:
+		m.choice, m.reason, m.line = &m.shown.Choices[i], true, nil
+		m.hint("")
 	}
 }
 
@@ -463,7 +490,12 @@ func (m *machine) handleKey(k key) {
 func (m *machine) reasonKey(k key) {
 	if k.what == keyEnter && k.alone {
 		m.screen.paint("\n")
-		m.finish(Answer{Reason: strings.TrimSpace(string(m.line))})
+		text := strings.TrimSpace(string(m.line))
+		if m.choice != nil {
+			m.finish(Answer{Choice: m.choice.Key, Line: text})
+			return
+		}
+		m.finish(Answer{Reason: text})
 		return
 	}
 	m.edit(k)
@@ -486,7 +518,7 @@ func (m *machine) edit(k key) {
 		m.line = nil
 		m.hint("")
 	case keyEscape:
-		m.line, m.reason = nil, false
+		m.line, m.reason, m.choice = nil, false, nil
 		m.hint("")
 	case keyRune:
 		m.insert(string(k.r))
@@ -527,18 +559,22 @@ func (m *machine) finish(a Answer) {
 		return // its withdrawal is on its way
 	}
 	m.open = slices.DeleteFunc(m.open, func(o *asked) bool { return o == q })
-	word := "denied"
+	word := "denied\n"
 	switch {
+	case a.Choice != 0 && m.choice != nil:
+		word = "" // its line stands
+	case a.Choice != 0:
+		word = string(a.Choice) + "\n"
 	case q.Confirm != "" && a.Allow:
-		word = "yes"
+		word = "yes\n"
 	case q.Confirm != "":
-		word = "no"
+		word = "no\n"
 	case a.Allow:
-		word = "allowed once"
+		word = "allowed once\n"
 	}
 	m.hide()
 	m.screen.drop()
-	m.screen.paint(word + "\n")
+	m.screen.paint(word)
 	q.done <- result{answer: a}
 }
 

@@ -12,6 +12,8 @@ import (
 var low = ask.Question{Handle: "KQ7M", Text: "it asks for Bash", Risk: 1, Reason: true}
 var high = ask.Question{Handle: "BX2P", Text: "it asks for rm -rf", Risk: 2, Typed: true, Reason: true}
 
+var choosing = ask.Question{Text: "t", Confirm: "merge it?", Choices: []ask.Choice{{Key: 'c', Does: "comment", Line: "line: "}, {Key: 's', Does: "send"}}}
+
 // TestStand: a key counts when the question has stood for Stand, and not a moment before.
 func TestStand(t *testing.T) {
 	t.Parallel()
@@ -40,7 +42,7 @@ func TestStand(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: what never answers, however long the question has stood.
+// TestNoAnswer: the inputs that never answer, however long the question has stood.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -71,6 +73,10 @@ func TestNoAnswer(t *testing.T) {
 		{"handle pasted", high, func(p *ask.Play) { p.Type("\x1b[200~bx2p\x1b[201~"); p.Pass(time.Second); p.Keys("\r") }},
 		{"handle, resize, Enter", high, func(p *ask.Play) { p.Keys("bx2p"); p.Resize(60, 20); p.Pass(time.Second); p.Keys("\r") }},
 		{"y where a is asked for", low, func(p *ask.Play) { p.Keys("y") }},
+		{"c and s without choices", ask.Question{Text: "t", Confirm: "run it?"}, func(p *ask.Play) { p.Keys("cs") }},
+		{"a line that Escape ends", choosing, func(p *ask.Play) { p.Keys("c1"); p.Type("\x1b"); p.Pass(time.Second) }},
+		{"a choice and more in one read", choosing, func(p *ask.Play) { p.Type("s\r") }},
+		{"a line in one read", choosing, func(p *ask.Play) { p.Type("c12 x\r") }},
 		{"line for yes", ask.Question{Text: "t", Confirm: "run it?"}, func(p *ask.Play) { p.Type("y\r") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,7 +92,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestAnswers: what answers, and how.
+// TestAnswers: the inputs that answer, and the answer of each.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	confirm := ask.Question{Text: "t", Confirm: "run it?"}
@@ -114,6 +120,10 @@ func TestAnswers(t *testing.T) {
 		{"y", "y", confirm, ask.Answer{Allow: true}},
 		{"n", "n", confirm, ask.Answer{}},
 		{"Enter is no", "\r", confirm, ask.Answer{}},
+		{"a choice", "S", choosing, ask.Answer{Choice: 's'}},
+		{"a choice with a line", "c12 say y\r", choosing, ask.Answer{Choice: 'c', Line: "12 say y"}},
+		{"an empty line", "c\r", choosing, ask.Answer{Choice: 'c'}},
+		{"y beside choices", "y", choosing, ask.Answer{Allow: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := ask.NewPlay()
@@ -163,8 +173,8 @@ func TestFirstByte(t *testing.T) {
 	}
 }
 
-// TestOrder: the riskiest is shown, then the oldest; a riskier one waits for an answer
-// that was begun.
+// TestOrder: the question of the highest risk is shown first, then the oldest; a question of higher
+// risk waits for an answer that was begun.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	p := ask.NewPlay()
@@ -207,7 +217,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestAnew: what paints a question anew, and makes it stand anew.
+// TestAnew: the events that paint a question anew and begin its time again.
 func TestAnew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -287,7 +297,8 @@ func TestOutputWaits(t *testing.T) {
 	}
 }
 
-// TestWithdraw: it is said why, what was typed is dropped, and the next stands anew.
+// TestWithdraw: a withdrawal shows its reason and drops the typed text, and the next question's time
+// begins anew.
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	p := ask.NewPlay()
@@ -313,7 +324,8 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// TestTall: what does not fit is painted whole, and what matters is said again below.
+// TestTall: a question that does not fit the screen is painted whole, and its important lines are
+// repeated below.
 func TestTall(t *testing.T) {
 	t.Parallel()
 	p := ask.NewPlay()

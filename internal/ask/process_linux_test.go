@@ -93,8 +93,8 @@ func (r *rig) waits(text string, n int) {
 	}
 }
 
-// allows presses a until the question is answered: a busy machine may count keys from
-// later than the test does.
+// allows presses a until the question is answered: on a busy machine the keys may count later than the
+// test expects.
 func (r *rig) allows() {
 	r.t.Helper()
 	was := strings.Count(r.text(), "allowed once")
@@ -116,9 +116,10 @@ func (r *rig) allows() {
 	r.t.Fatalf("the key never answered: %q", r.text())
 }
 
-// TestTwoProcesses: of two processes on one terminal one asks, and the other waits for its
-// end: a key typed for one cannot reach the other. Repair leaves the one that lives alone.
+// TestTwoProcesses: of two processes on one terminal one asks, and the other waits until the first has
+// ended: a key typed for one cannot reach the other. Repair does not disturb the process that lives.
 func TestTwoProcesses(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	r := newRig(t)
 	before := *r.modes()
@@ -168,9 +169,10 @@ func stopped(t *testing.T, pid int) {
 	}
 }
 
-// TestTypedWhileStopped: what is typed while a process is stopped by SIGSTOP, where no
-// shell takes the terminal back, is dropped, also when it is one key; it is asked anew.
+// TestTypedWhileStopped: input that is typed while a process is stopped by SIGSTOP, where no shell
+// takes the terminal back, is dropped, also one key; the question is asked anew.
 func TestTypedWhileStopped(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	for _, wait := range []time.Duration{0, ask.Stand * 2} {
 		t.Run(wait.String(), func(t *testing.T) {
@@ -200,8 +202,8 @@ func TestTypedWhileStopped(t *testing.T) {
 	}
 }
 
-// TestNobodyToContinue: Ctrl-Z does not stop a process that leads the terminal's session,
-// because nobody could have it go on. It asks anew.
+// TestNobodyToContinue: Ctrl-Z does not stop a process that leads the terminal's session, because no
+// shell could continue it. The process asks anew.
 func TestNobodyToContinue(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -215,7 +217,7 @@ func TestNobodyToContinue(t *testing.T) {
 	}
 }
 
-// TestHangup: a terminal that goes away answers nothing, and takes no time.
+// TestHangup: a terminal that goes away gives no answer, and the process uses no processor time.
 func TestHangup(t *testing.T) {
 	r := newRig(t)
 	x := r.open()
@@ -253,7 +255,7 @@ func used(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestTwoTerminals: who reads one terminal and writes to another does not ask.
+// TestTwoTerminals: a process that reads one terminal and writes to another does not ask.
 func TestTwoTerminals(t *testing.T) {
 	t.Parallel()
 	a, b := newRig(t), newRig(t)

@@ -46,12 +46,24 @@ type Question struct {
 	Reason bool
 	// Confirm makes it a question with the answers y and n: the words before [y/N].
 	Confirm string
+	// Choices are further answers of such a question.
+	Choices []Choice
+}
+
+// Choice is an answer of its own key beside y and n.
+type Choice struct {
+	Key  rune   // a small letter; typed in any case
+	Does string // a few words
+	// Line asks for a line of text after the key; "": the key is the answer.
+	Line string
 }
 
 // Answer is what was typed.
 type Answer struct {
 	Allow  bool
 	Reason string // of a denial, "" when none was given
+	Choice rune   // the key of a Choice; 0: none
+	Line   string // of that choice
 }
 
 // asked is a Question that waits for its answer.

@@ -141,7 +141,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestPanic: a panic of who owns the Terminal leaves the modes as they were.
+// TestPanic: a panic of the Terminal's owner leaves the modes as they were.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -169,7 +169,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// killed leaves a terminal as a process does that is killed while it asks.
+// killed leaves a terminal in the state that a process leaves when it is killed while it asks.
 func killed(t *testing.T, r *rig) (before unix.Termios) {
 	before = *r.modes()
 	x := r.open()

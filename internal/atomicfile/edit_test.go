@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -535,5 +536,57 @@ func TestEditHonoursContext(t *testing.T) {
 	err = atomicfile.Edit(ctx, p, atomicfile.Options{}, func(atomicfile.View) ([]atomicfile.Splice, error) { return nil, nil })
 	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &locked) {
 		t.Errorf("timed out: %v", err)
+	}
+}
+
+// A program that adds lines without the lock, to the file that an edit displaces and to the new one,
+// loses none: the edit is undone, and the lines that were added to the new file meanwhile are added to
+// the file. If the edit's content does not end with a line, the new file is kept beside it.
+func TestAddedBesideAnExchange(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux says who has a file open")
+	}
+	for _, c := range []struct {
+		base string
+		edit func(size int64) atomicfile.Splice
+		want string
+		kept string
+	}{
+		{"base\n", func(size int64) atomicfile.Splice { return atomicfile.Splice{Offset: size, Insert: []byte("ours\n")} }, "base\ndisplaced\nnew\nours\n", ""},
+		{"", func(size int64) atomicfile.Splice { return atomicfile.Splice{Offset: size, Insert: []byte("ours\n")} }, "displaced\nnew\nours\n", ""},
+		{"taken\nbase\n", func(int64) atomicfile.Splice { return atomicfile.Splice{Delete: 6} }, "base\ndisplaced\nnew\n", ""},
+		{"[]", func(int64) atomicfile.Splice { return atomicfile.Splice{Offset: 1, Insert: []byte("ours")} }, "[ours]displaced\n", "[ours]new\n"},
+	} {
+		p := newFile(t, c.base)
+		kept := ""
+		var late *os.File
+		add := func(f *os.File, text string) {
+			_, err := f.WriteString(text)
+			must(t, errors.Join(err, f.Close()))
+		}
+		open := func() *os.File {
+			f, err := os.OpenFile(p, os.O_WRONLY|os.O_APPEND, 0)
+			must(t, err)
+			return f
+		}
+		seen := map[string]bool{}
+		o := atomicfile.Options{Tier: atomicfile.TierExchange, Kept: func(p string) { kept += content(t, p) }, Hook: func(step string) {
+			switch {
+			case seen[step]:
+			case step == "checked":
+				late = open()
+			case step == "published":
+				add(late, "displaced\n")
+				add(open(), "new\n")
+			}
+			seen[step] = true
+		}}
+		must(t, atomicfile.Edit(t.Context(), p, o, func(v atomicfile.View) ([]atomicfile.Splice, error) {
+			return []atomicfile.Splice{c.edit(v.Size())}, nil
+		}))
+		if got := content(t, p); got != c.want || kept != c.kept {
+			t.Errorf("%q became %q, want %q; kept %q, want %q", c.base, got, c.want, kept, c.kept)
+		}
 	}
 }

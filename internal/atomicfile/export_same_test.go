@@ -1,4 +1,5 @@
 package atomicfile
 
-// Same is for tests: what it compares is seen from outside only on a coarse clock.
+// Same is same, for tests: only on a coarse clock does its comparison have an effect outside of the
+// package.
 var Same = same

@@ -11,8 +11,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// TestFailOps: each operation that a test makes fail says so with its path, and changes nothing,
-// but for a write, of which half is done; without a test it is the operation.
+// TestFailOps: each operation that a test makes fail returns an error with its path, and changes
+// nothing, except a write, of which half is done. Without a test it is the plain operation.
 func TestFailOps(t *testing.T) {
 	no := errors.New("no")
 	dir := t.TempDir()
@@ -94,7 +94,7 @@ func TestFailOps(t *testing.T) {
 	}
 }
 
-// TestStatDir: what is not there is an error with its path, and a file is no directory.
+// TestStatDir: a missing path is an error with its path, and a file is no directory.
 func TestStatDir(t *testing.T) {
 	dir := t.TempDir()
 	none := filepath.Join(dir, "none")
@@ -115,8 +115,8 @@ func TestStatDir(t *testing.T) {
 	}
 }
 
-// TestSameDir: a lock directory is known again by its inode and the time of its birth; where one of
-// the two births is unknown, by the time of its last change.
+// TestSameDir: a lock directory is recognised by its inode and time of birth; if one of the two births
+// is unknown, by the time of its last change.
 func TestSameDir(t *testing.T) {
 	for _, c := range []struct {
 		a, b [3]int64

@@ -88,9 +88,28 @@ func tryFlockAside(path string, o Options) (*flock.Flock, error) {
 	return tryFlock(path)
 }
 
-// tryFlock returns nil when another process holds the lock. It tries again when the file was
-// removed or replaced during the call: a lock on that file excludes nobody.
+// How often and how long tryFlock waits for processes that look whether a lock is held (Flocked).
+const (
+	mostLooks = 50
+	lookPause = 5 * time.Millisecond
+)
+
+// onlyLooked reports whether no process holds the lock of path alone: those that share it look whether
+// somebody does.
+func onlyLooked(path string) bool {
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY|openFlags))
+	shared, err := l.TryRLock()
+	if shared {
+		err = l.Unlock()
+	}
+	return shared && err == nil
+}
+
+// tryFlock returns nil when another process holds the lock. One that only looks at it is waited for.
+// It tries again when the file was removed or replaced during the call: a lock on that file excludes
+// nobody.
 func tryFlock(path string) (*flock.Flock, error) {
+	looks := mostLooks
 	for range 100 {
 		if fi, err := os.Lstat(path); err == nil {
 			if err := regular(path, fi.Mode()); err != nil {
@@ -102,6 +121,11 @@ func tryFlock(path string) (*flock.Flock, error) {
 			return nil, err
 		}
 		ok, err := l.TryLock()
+		if err == nil && !ok && looks > 0 && onlyLooked(path) {
+			looks--
+			time.Sleep(lookPause)
+			continue
+		}
 		if err != nil || !ok {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // Flocked reports whether a process holds the flock of path (Flock, TryFlock). It makes and changes
-// no file. During the call a TryFlock of another process fails.
+// no file. A TryFlock of another process waits for the call.
 func Flocked(path string) (bool, error) {
 	path, err := canonical(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,9 +10,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// TestGiveUpKeepsTheRecord: who gives up behind the lock of another program leaves the
-// record of a writer that was killed as one that was not cleared up, and a record that was
-// clean as clean.
+// TestGiveUpKeepsTheRecord: a writer that gives up behind the lock of another program leaves the
+// record of a killed writer as one that was not cleared up, and a clean record clean.
 func TestGiveUpKeepsTheRecord(t *testing.T) {
 	t.Parallel()
 	p := newFile(t, "old\n")

@@ -130,7 +130,7 @@ func TestLongHoldIsRenewed(t *testing.T) {
 	clean(t, p)
 }
 
-// A lock that others took over because its holder slept is theirs.
+// A lock that another process took over, because its holder slept, belongs to that process.
 func TestLostLockIsReportedAndLeftAlone(t *testing.T) {
 	t.Parallel()
 	p := newFile(t, "")

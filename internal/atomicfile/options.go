@@ -65,6 +65,7 @@ const (
 	RankTasks                   // tasks/<team>/.lock
 	RankTask                    // tasks/<team>/<n>.json, ascending n
 	RankConfig                  // teams/<team>/config.json
+	RankLayout                  // teams/<team>/.layout: making mailboxes, and the start of a migration
 	RankInbox                   // one inbox
 	RankJournal                 // a leaf
 )
@@ -79,6 +80,8 @@ func (r Rank) String() string {
 		return "task"
 	case RankConfig:
 		return "config"
+	case RankLayout:
+		return "layout"
 	case RankInbox:
 		return "inbox"
 	case RankJournal:

@@ -23,12 +23,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv("WAGGLE_ATOMICFILE_CHILD") != "" {
 		os.Exit(child(os.Args[len(os.Args)-5:]))
 	}
-	testenv.Overlap(1)
+	testenv.Overlap(3)
 	os.Exit(m.Run())
 }
 
-// child edits path until it is told otherwise: args are what to do at which step
-// in which round, the path and the tier.
+// child edits path again and again: args are an action, the step and the round of its time, the path
+// and the tier.
 func child(args []string) int {
 	what, step, path := args[0], args[1], args[3]
 	round, _ := strconv.Atoi(args[2])
@@ -125,7 +125,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	})
 }
 
-// The record of a dead holder never makes us break another program's lock.
+// The record of a dead holder never makes this package break another program's lock.
 func TestForeignLockAfterOurCrashIsRespected(t *testing.T) {
 	t.Parallel()
 	p := newFile(t, "")
@@ -182,6 +182,7 @@ func TestKilledAroundAForeignChange(t *testing.T) {
 // A process that is stopped at any step for longer than the stale time loses no change of another
 // program and none of its own.
 func TestStoppedAtEveryStep(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	if !canExchange(t) {
 		t.Skip("only the exchange tier sees this")
@@ -196,7 +197,7 @@ func TestStoppedAtEveryStep(t *testing.T) {
 			must(t, cmd.Start())
 			waitStopped(t, cmd)
 			must(t, foreignAppend(p, "foreign", stopStale))
-			// One of our processes writes too: the stopped process must not block it.
+			// A second process of this package writes too: the stopped process must not block it.
 			must(t, appendLine(p, "neighbour", atomicfile.Options{Stale: stopStale}))
 			must(t, cmd.Process.Signal(syscall.SIGCONT))
 			line, _ := bufio.NewReader(out).ReadString('\n')

@@ -14,12 +14,15 @@ import (
 
 // publication is a new content on its way to the file's name.
 type publication struct {
-	l    *lock
-	v    *view // the content that the edit has read
-	tmp  *os.File
-	size int64
-	same int64 // so many bytes at the start are those of v
+	l       *lock
+	v       *view // the content that the edit has read
+	tmp     *os.File
+	size    int64
+	splices []Splice
 }
+
+// same is so many bytes at the start that are those of v.
+func (p *publication) same() int64 { return p.splices[0].Offset }
 
 // writerPatience is how long a foreign writer that has the file open is waited
 // for. It may only be a program that never closes it.
@@ -57,7 +60,7 @@ func (l *lock) prepare(v *view, splices []Splice, size int64) (*publication, err
 		return nil, err
 	}
 	l.o.hook("synced")
-	return &publication{l, v, tmp, size, splices[0].Offset}, nil
+	return &publication{l, v, tmp, size, splices}, nil
 }
 
 // publish gives the new content the file's name. Not done and no error: another
@@ -162,11 +165,13 @@ func (p *publication) exchange(next Identity) (bool, error) {
 // displacedAsRead reports whether the displaced file is the one that this edit read, and no process
 // has it open for writing.
 func (p *publication) displacedAsRead(tmp string) bool {
-	id, err := Identify(tmp)
-	if err != nil || !id.sameContent(p.v.id) || p.sameBytes() != nil {
+	// First the writers: what one wrote that has closed the file by now is in what is compared then,
+	// and nobody opens the file by its new name.
+	if p.hasWriter() && !p.l.out(p.l.patience) {
 		return false
 	}
-	return !p.hasWriter() || p.l.out(p.l.patience)
+	id, err := Identify(tmp)
+	return err == nil && id.sameContent(p.v.id) && p.sameBytes() == nil
 }
 
 // undo swaps back. Should yet another program have replaced our content in these
@@ -181,9 +186,58 @@ func (p *publication) undo(next Identity) error {
 		if err := exchange(tmp, l.path); err == nil {
 			l.keep(tmp)
 		}
+	} else if err == nil {
+		p.keepForeign(tmp, next)
 	}
 	l.rec.tmp = ""
 	return nil
+}
+
+// keepForeign keeps what other programs wrote into our content while it had the file's name: lines that
+// were added at its end are added to the file, anything else is kept beside it.
+func (p *publication) keepForeign(tmp string, next Identity) {
+	f, err := os.Open(tmp)
+	if err != nil {
+		p.l.keep(tmp)
+		return
+	}
+	defer f.Close()
+	p.tmp.Close() // it would count as a writer
+	for began := time.Now(); dirOf(tmp).asksForWriters() && hasWriter(f) && time.Since(began) < writerPatience; {
+		time.Sleep(time.Millisecond) // real clock: another program closes the file
+	}
+	fi, err := f.Stat()
+	if err == nil && identityOf(fi).sameContent(next) {
+		return
+	}
+	if added, ok := p.added(f); !ok || addTo(p.l.path, added) != nil {
+		p.l.keep(tmp)
+	}
+}
+
+// added is what f has behind our content; not ok where it does not begin with that, or where that does
+// not end with a whole line.
+func (p *publication) added(f *os.File) (added []byte, ok bool) {
+	old, err := p.v.Bytes()
+	if err != nil || int64(len(old)) < p.v.Size() {
+		return nil, false
+	}
+	ours := applySplices(old, p.splices, p.size)
+	all, err := io.ReadAll(io.LimitReader(f, p.l.o.maxSize()+1))
+	if err != nil || int64(len(all)) > p.l.o.maxSize() || !bytes.HasPrefix(all, ours) || !bytes.HasSuffix(ours, []byte("\n")) && len(ours) > 0 {
+		return nil, false
+	}
+	return all[len(ours):], true
+}
+
+// addTo adds data at the end of a file in one write, as a program does that takes no lock.
+func addTo(path string, data []byte) error {
+	f, err := OpenFile(path, os.O_WRONLY|os.O_APPEND|openFlags, 0)
+	if err != nil {
+		return err
+	}
+	_, err = Write(f, data)
+	return errors.Join(err, f.Close())
 }
 
 // changed reports whether the name leads to something else than what was read.

@@ -10,8 +10,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// TestRemove: a file goes when it is still what was identified; what is another by now,
-// cannot be identified or cannot be removed stays, and the last two are errors.
+// TestRemove: Remove removes a file that is still the identified one. Another file, one that cannot be
+// identified and one that cannot be removed stay, and the last two are errors.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,8 +8,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// TestSame: a file that is as long and holds the same bytes is the same; a shorter, a
-// longer and another one are not, pieces and all.
+// TestSame: a file of the same length and bytes is the same; a shorter, a longer and another one are
+// not, also beyond one piece.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789abcdef", 9<<10) // more than two pieces

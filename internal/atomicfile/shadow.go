@@ -55,7 +55,7 @@ func (l *lock) reuse(v *view, splices []Splice, size int64) (*publication, error
 		return nil, err
 	}
 	l.o.hook("synced")
-	return &publication{l, v, f, size, splices[0].Offset}, nil
+	return &publication{l, v, f, size, splices}, nil
 }
 
 // rewriteFrom makes f, which holds the first keep bytes of the new content, hold
@@ -63,6 +63,9 @@ func (l *lock) reuse(v *view, splices []Splice, size int64) (*publication, error
 func rewriteFrom(f *os.File, v *view, splices []Splice, keep, size int64) error {
 	tail := make([]byte, 0, size-keep)
 	old := func(from, to int64) error {
+		if from == to { // at the end of a view, nothing is no end of it
+			return nil
+		}
 		n := len(tail)
 		tail = tail[:n+int(to-from)]
 		if _, err := v.ReadAt(tail[n:], from); err != nil {
@@ -106,7 +109,7 @@ func (p *publication) retire(tmp string) {
 		}
 	}
 	if id, err := Identify(shadow); err == nil {
-		l.rec.shadow, l.rec.same = id, p.same
+		l.rec.shadow, l.rec.same = id, p.same()
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"waggle/internal/testenv"
 )
 
-// large is more than is copied whole.
+// large is longer than the content that an edit copies whole.
 var large = strings.Repeat("a line that was there before\n", 4000)
 
 func shadowOf(path string) string {
@@ -27,7 +27,7 @@ func flockOf(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".flk")
 }
 
-// needShadow skips where displaced files are not used again.
+// needShadow skips a test where displaced files are not used again.
 func needShadow(t testing.TB) {
 	t.Helper()
 	p := newFile(t, large)
@@ -192,7 +192,7 @@ func TestShadowIsNobodysFile(t *testing.T) {
 // content that was not published.
 func TestShadowReadersSeeWholeFiles(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	needShadow(t)
 	p := newFile(t, large)
 	stop := make(chan struct{})
@@ -264,6 +264,7 @@ func wholeLines(data []byte) bool {
 // A process that is killed at any step of the edit of a large file loses nothing; one that is
 // stopped there loses nothing of its own or of other programs.
 func TestShadowKilledAndStopped(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	needShadow(t)
 	for _, step := range atomicfile.Steps(atomicfile.TierExchange) {

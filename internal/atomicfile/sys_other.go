@@ -49,6 +49,12 @@ func replace(from, to string) error {
 	return err
 }
 
+// patiently calls op until nothing is busy.
+func patiently(op func() error) error {
+	_, err := retry(func() (struct{}, error) { return struct{}{}, op() })
+	return err
+}
+
 // retry repeats what a sharing violation or a pending deletion refused: both
 // look like a missing permission, and both pass.
 func retry[T any](op func() (T, error)) (T, error) {

@@ -61,6 +61,9 @@ func syncDir(dir string) error {
 
 func replace(from, to string) error { return Rename(from, to) }
 
+// patiently calls op: nothing is busy for a moment here.
+func patiently(op func() error) error { return op() }
+
 // linkNoReplace gives from's content the name to unless there is one.
 func linkNoReplace(from, to string) error {
 	if err := os.Link(from, to); err != nil {

@@ -77,7 +77,7 @@ type Mail interface {
 // View is a team at one moment.
 type View struct {
 	At      time.Time
-	Pending []decide.Question
+	Pending []decide.Request
 	Status  inspect.Status
 	Inboxes []mail.Inbox
 }

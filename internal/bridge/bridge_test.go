@@ -3,6 +3,7 @@ package bridge_test
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -118,7 +119,8 @@ func TestMail(t *testing.T) {
 	if f := e.next("message"); f["entry"].(map[string]any)["text"] != "first" {
 		t.Errorf("%v", f)
 	}
-	// It was not confirmed: another connection of the id gets it again, and the first one ends.
+	// The editor did not confirm the message: another connection of the id gets it again, and the
+	// first connection ends.
 	again := r.connect("ed")
 	if f := again.next("message"); f["entry"].(map[string]any)["id"] != "one" {
 		t.Errorf("%v", f)
@@ -140,8 +142,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// The editor sees questions when they come and go, and each message of the team
-// once.
+// The editor gets the questions when they come and go, and each message of the team once.
 func TestViews(t *testing.T) {
 	r := newRig(t)
 	e := r.connect("ed")
@@ -152,7 +153,7 @@ func TestViews(t *testing.T) {
 	asked := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	r.desk.set(func(v *bridge.View) {
 		v.At = asked.Add(time.Second)
-		v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: asked, Input: []byte(`{"n":9007199254740993}`)}}}
+		v.Pending = []decide.Request{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: asked, Input: []byte(`{"n":9007199254740993}`)}}}
 		v.Inboxes = []mail.Inbox{{Member: "ann", Entries: []mail.InboxEntry{{ID: "a"}, {ID: "b"}}}}
 	})
 	r.bridge.Nudge()
@@ -165,7 +166,7 @@ func TestViews(t *testing.T) {
 	// A request in which only the age has changed is not pushed; a real change is.
 	r.desk.set(func(v *bridge.View) {
 		v.At = asked.Add(2 * time.Second)
-		v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: asked, Input: []byte(`{"n":9007199254740993}`)}}}
+		v.Pending = []decide.Request{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: asked, Input: []byte(`{"n":9007199254740993}`)}}}
 		v.Inboxes = []mail.Inbox{{Member: "ann", Entries: []mail.InboxEntry{{ID: "a"}, {ID: "b"}, {ID: "c"}}}}
 	})
 	r.bridge.Nudge()
@@ -187,7 +188,7 @@ func TestViews(t *testing.T) {
 // An answer needs the id and the digest; any other decides nothing.
 func TestDecide(t *testing.T) {
 	r := newRig(t)
-	r.desk.set(func(v *bridge.View) { v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1"}}} })
+	r.desk.set(func(v *bridge.View) { v.Pending = []decide.Request{{PendingItem: decide.PendingItem{ID: "r1"}}} })
 	e := r.connect("ed")
 	digest := strings.Repeat("a", 64)
 	for _, bad := range []string{
@@ -213,7 +214,7 @@ func TestDecide(t *testing.T) {
 	if f["ref"] != "7" || f["decided"].(map[string]any)["decision"] != "deny" {
 		t.Errorf("%v", f)
 	}
-	if want := (decide.Answer{ID: "r1", Digest: digest, Reason: "no", Via: "bridge"}); len(r.desk.answers) != 1 || r.desk.answers[0] != want {
+	if want := (decide.Answer{ID: "r1", Digest: digest, Reason: "no", Via: "bridge"}); len(r.desk.answers) != 1 || !reflect.DeepEqual(r.desk.answers[0], want) {
 		t.Errorf("%+v", r.desk.answers)
 	}
 	for e.last["pending"] == nil || len(e.last["pending"]["pending"].([]any)) != 0 { // it may have come before the result

@@ -10,6 +10,7 @@ import (
 
 	"waggle/internal/jsonobj"
 	"waggle/internal/view"
+	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
@@ -159,7 +160,7 @@ func (c *conn) decide(ctx context.Context, f frame) error {
 	if err != nil {
 		return err
 	}
-	doc := view.Decided(d)
+	doc := policyview.Decided(d)
 	return c.write(ctx, push{Op: opResult, Ref: f.ref, Decided: &doc})
 }
 
@@ -267,7 +268,7 @@ func (c *conn) changed(ctx context.Context, last *string, shows any, p push) err
 
 // waiting is what an editor is shown of questions, and what makes one list another
 // than the last: not their age, which the editor counts itself.
-func waiting(qs []decide.Question, now time.Time) (shown, same []question) {
+func waiting(qs []decide.Request, now time.Time) (shown, same []question) {
 	shown, same = make([]question, len(qs)), make([]question, len(qs))
 	for i, q := range qs {
 		shown[i] = question{view.Question(q, now), string(q.Input)}

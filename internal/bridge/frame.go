@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"waggle/internal/view"
+	"waggle/internal/view/policyview"
 )
 
 // Frames from an editor.
@@ -79,21 +80,21 @@ func parseFrame(data []byte) (frame, error) {
 
 // push is what an editor is sent; only the fields of its op are there.
 type push struct {
-	Op      string                `json:"op"`
-	V       int                   `json:"v,omitempty"`
-	Team    string                `json:"team,omitempty"`
-	ID      string                `json:"id,omitempty"`
-	Member  string                `json:"member,omitempty"`
-	Entry   *view.EntryDocument   `json:"entry,omitempty"`
-	Entries []view.EntryDocument  `json:"entries,omitempty"`
-	Pending *[]question           `json:"pending,omitempty"`
-	Status  *view.StatusDocument  `json:"status,omitempty"`
-	Ref     string                `json:"ref,omitempty"`
-	Decided *view.DecidedDocument `json:"decided,omitempty"`
-	Sent    *[]view.SentDocument  `json:"sent,omitempty"`
-	Code    int                   `json:"code,omitempty"`
-	Error   string                `json:"error,omitempty"`
-	Hint    string                `json:"hint,omitempty"`
+	Op      string                      `json:"op"`
+	V       int                         `json:"v,omitempty"`
+	Team    string                      `json:"team,omitempty"`
+	ID      string                      `json:"id,omitempty"`
+	Member  string                      `json:"member,omitempty"`
+	Entry   *view.EntryDocument         `json:"entry,omitempty"`
+	Entries []view.EntryDocument        `json:"entries,omitempty"`
+	Pending *[]question                 `json:"pending,omitempty"`
+	Status  *view.StatusDocument        `json:"status,omitempty"`
+	Ref     string                      `json:"ref,omitempty"`
+	Decided *policyview.DecidedDocument `json:"decided,omitempty"`
+	Sent    *[]view.SentDocument        `json:"sent,omitempty"`
+	Code    int                         `json:"code,omitempty"`
+	Error   string                      `json:"error,omitempty"`
+	Hint    string                      `json:"hint,omitempty"`
 }
 
 // question is a request with its input as text besides: a program that parses JSON

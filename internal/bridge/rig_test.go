@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "correct horse"
 
-// wait is far longer than anything here takes.
+// wait is far longer than any step of these tests takes.
 const wait = 30 * time.Second
 
 // desk is a team in memory.
@@ -67,7 +67,7 @@ func (d *desk) Decide(_ context.Context, a decide.Answer) (decide.Decided, error
 		return decide.Decided{}, d.refuse
 	}
 	d.answers = append(d.answers, a)
-	d.view.Pending = []decide.Question{}
+	d.view.Pending = []decide.Request{}
 	return decide.Decided{ID: a.ID, Decision: map[bool]string{true: "allow", false: "deny"}[a.Allow], Changed: true}, nil
 }
 
@@ -122,7 +122,7 @@ func newRig(t *testing.T, origins ...string) *rig {
 }
 
 func newRigWith(t *testing.T, o bridge.Options) *rig {
-	r := &rig{t: t, desk: &desk{view: bridge.View{Pending: []decide.Question{}}}}
+	r := &rig{t: t, desk: &desk{view: bridge.View{Pending: []decide.Request{}}}}
 	o.Desk, o.Explain = r.desk, explain
 	r.bridge = bridge.New(o)
 	s := httptest.NewServer(r.bridge)

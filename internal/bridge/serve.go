@@ -50,9 +50,6 @@ type ServeOptions struct {
 // closeWait is how long Serve waits for answers that are being given.
 const closeWait = 2 * time.Second
 
-// lookWait is longer than a call of Find holds the lease.
-const lookWait = 200 * time.Millisecond
-
 // Serve serves a team's editors until ctx ends. There is one bridge for a team at
 // a time: a second is a *atomicfile.LockedError.
 func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o ServeOptions) (err error) {
@@ -60,9 +57,9 @@ func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o Se
 	if err != nil {
 		return err
 	}
-	release, held, err := lease(ctx, dir)
+	release, held, err := atomicfile.TryFlock(dir.BridgeLease(), atomicfile.Options{Rank: atomicfile.RankLease})
 	if err != nil {
-		return err
+		return fmt.Errorf("bridge: %w", err)
 	}
 	if !held {
 		return &operator.Error{Kind: operator.Locked, Op: "bridge", Msg: "a bridge of team " + string(team) + " runs already", Next: operator.NextBridgeWhere.With()}
@@ -87,26 +84,6 @@ func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o Se
 			o.Ready(e)
 		}
 	})
-}
-
-// lease makes this process the team's bridge. A call of Find holds the lease for a moment, so lease
-// tries twice.
-func lease(ctx context.Context, dir home.Dir) (release func() error, held bool, err error) {
-	for range 2 {
-		release, held, err = atomicfile.TryFlock(dir.BridgeLease(), atomicfile.Options{Rank: atomicfile.RankLease})
-		if err != nil {
-			return nil, false, fmt.Errorf("bridge: %w", err)
-		}
-		if held {
-			return release, true, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, false, ctx.Err()
-		case <-time.After(lookWait):
-		}
-	}
-	return nil, false, nil
 }
 
 // serve serves the listener, reads the team again whenever one of the directories changes, and
@@ -160,12 +137,12 @@ func Find(ctx context.Context, op operator.Operator, team waggle.TeamName) (Endp
 	if err != nil {
 		return Endpoint{}, err
 	}
-	release, free, err := atomicfile.TryFlock(dir.BridgeLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+	runs, err := atomicfile.Flocked(dir.BridgeLease())
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("bridge: %w", err)
 	}
-	if free { // the file of a killed bridge is no endpoint
-		return Endpoint{}, errors.Join(none, release())
+	if !runs { // the file of a killed bridge is no endpoint
+		return Endpoint{}, none
 	}
 	data, err := os.ReadFile(dir.BridgeEndpoint())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,7 +16,7 @@ import (
 	"waggle/internal/testenv"
 )
 
-// fake lays out what /proc says of this process.
+// fake writes the files of /proc for this process.
 func fake(t *testing.T, own, mounts string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "self")
@@ -49,8 +49,8 @@ func TestHere(t *testing.T) {
 	}
 }
 
-// TestSpared: a group with one of those who end it in it is left alone, and so is one
-// that is another by now.
+// TestSpared: a group that contains a process which ends groups is left alone, and so is one that was
+// replaced by another group.
 func TestSpared(t *testing.T) {
 	parent := t.TempDir()
 	g, err := cgroup.Make(parent, "a")
@@ -99,14 +99,14 @@ func real(t *testing.T) string {
 	return g.Path
 }
 
-// TestEnd: what has no environment, session or parent of ours any more is ended with
-// its group.
+// TestEnd: a process that has no environment, session or parent of ours any more is ended with its
+// group.
 func TestEnd(t *testing.T) {
 	g, err := cgroup.Make(real(t), "member")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It enters the group, and its child leaves everything else and its parent.
+	// The process enters the group, and its child leaves its environment, session and parent.
 	cmd := exec.Command("sh", "-c", `echo $$ >"$1/cgroup.procs" || exit 1; env -i setsid sleep 600 </dev/null >/dev/null 2>&1 &`, "sh", g.Path)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("a process cannot enter: %v %s", err, out)
@@ -134,8 +134,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestStartsApart: two starts of one member have a group each, so that the end of the
-// one that has died does not meet the one that has come up meanwhile.
+// TestStartsApart: two starts of one member have a group each, so that ending the group of the dead
+// start does not end the new one.
 func TestStartsApart(t *testing.T) {
 	parent, state := real(t), t.TempDir()
 	t.Cleanup(func() { // after those in them have ended
@@ -190,8 +190,8 @@ func TestStartsApart(t *testing.T) {
 	}
 }
 
-// TestVanishing: a group that is removed while it is listed has no processes, and is no
-// error for who lists the one above it.
+// TestVanishing: a group that is removed while it is listed has no processes, and listing the group
+// above it is no error.
 func TestVanishing(t *testing.T) {
 	parent := real(t)
 	above, err := cgroup.Make(parent, "above")

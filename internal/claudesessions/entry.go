@@ -42,14 +42,40 @@ func File(dir string, pid int) string { return filepath.Join(dir, strconv.Itoa(p
 // Read reads the entry of one process, which may have ended (Alive).
 func Read(dir string, pid int) (Entry, error) { return readEntry(File(dir, pid), pid) }
 
-func readEntry(path string, pid int) (Entry, error) {
+// The client writes an entry in place: a reader may find an empty file, or half of one. A file that
+// is no JSON object and was modified less than beingWritten ago is read again, looks times, after pauses
+// that grow by lookAgain: a second in all, as a client on a busy machine may be stopped between two writes.
+const (
+	beingWritten = time.Second
+	lookAgain    = time.Millisecond
+	looks        = 44
+)
+
+func readEntry(path string, pid int) (e Entry, err error) {
+	for i := range looks + 1 {
+		e, err = parseEntry(path, pid)
+		var bad *entryError
+		if i == looks || !errors.As(err, &bad) || time.Now().UnixNano()-modified(path) > int64(beingWritten) {
+			break
+		}
+		time.Sleep(time.Duration(i+1) * lookAgain)
+	}
+	return e, err
+}
+
+// entryError says that a file is no JSON object.
+type entryError struct{ error }
+
+func (e *entryError) Unwrap() error { return e.error }
+
+func parseEntry(path string, pid int) (Entry, error) {
 	b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxFile})
 	if err != nil {
 		return Entry{}, err
 	}
 	o, err := jsonobj.Parse(b)
 	if err != nil {
-		return Entry{}, fmt.Errorf("read %s: %w", path, err)
+		return Entry{}, &entryError{fmt.Errorf("read %s: %w", path, err)}
 	}
 	text := func(key string) string {
 		raw, _ := o.Get(key)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,5 +127,71 @@ func TestListIgnoresOtherFiles(t *testing.T) {
 	}
 	if got, problems := claudesessions.List(filepath.Join(dir, "none")); len(got)+len(problems) > 0 {
 		t.Errorf("without a directory: got %v, problems %v", got, problems)
+	}
+}
+
+// The client writes an entry in place. A reader at that moment gets the entry all the same.
+func TestReadWhileItIsWritten(t *testing.T) {
+	dir, pid := t.TempDir(), os.Getpid()
+	session(t, dir, pid, whole)
+	path := claudesessions.File(dir, pid)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond): // a client does so at most a few times a second
+			}
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, part := range [][]byte{text[:20], text[20:]} {
+				if _, err := f.Write(part); err != nil {
+					t.Error(err)
+				}
+			}
+			f.Close()
+		}
+	})
+	for range 2000 {
+		if e, err := claudesessions.Read(dir, pid); err != nil || e.Name != "n" {
+			t.Errorf("%+v, %v", e, err)
+			break
+		}
+	}
+	for range 200 {
+		if got, problems := claudesessions.List(dir); len(got) != 1 || len(problems) > 0 {
+			t.Errorf("got %v, problems %v", got, problems)
+			break
+		}
+	}
+	close(stop)
+	writing.Wait()
+}
+
+// TestReadOfOldNoEntry: a file that is no entry, and is old, is reported without a second read.
+func TestReadOfOldNoEntry(t *testing.T) {
+	dir, pid := t.TempDir(), os.Getpid()
+	session(t, dir, pid, `{"pid":`)
+	then := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(claudesessions.File(dir, pid), then, then); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	for range 100 {
+		if _, err := claudesessions.Read(dir, pid); err == nil {
+			t.Error("half an entry was read")
+		}
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("100 reads of a file that nobody writes took %v", took)
 	}
 }

@@ -200,7 +200,7 @@ func TestUninstallAfterEdits(t *testing.T) {
 	}
 }
 
-// Only commands of the exact form are ours.
+// Only commands of the exact form belong to waggle.
 func TestForeignCommandsStay(t *testing.T) {
 	for command, ours := range map[string]bool{
 		"/usr/bin/waggle hook claude Stop":                true,

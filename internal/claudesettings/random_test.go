@@ -95,7 +95,7 @@ func (a *author) hooks() {
 	})
 }
 
-// settings draws a file and what of it must stay, in order.
+// settings draws a file, and its parts that must stay, in order.
 func settings(t *rapid.T) (string, []string) {
 	a := &author{t: t, trailing: rapid.Bool().Draw(t, "trailing")}
 	a.WriteString(a.pick("bom", "", "", "\xef\xbb\xbf"))
@@ -120,8 +120,8 @@ func settings(t *rapid.T) (string, []string) {
 	return a.String(), a.pieces
 }
 
-// Any settings file: an install keeps all that is there, in order; two are one; and an
-// uninstall gives back every byte.
+// For any settings file an install keeps all of its content, in order; a second install changes
+// nothing; and an uninstall gives back every byte.
 func TestRandomSettings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, pieces := settings(t)

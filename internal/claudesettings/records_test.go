@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestInstalls: the files with the hooks of one program are named, until they are taken
-// out; those of another program are not.
+// TestInstalls: Installs names the files with the hooks of one program until they are uninstalled, and
+// not those with hooks of another program.
 func TestInstalls(t *testing.T) {
 	w := newWorld(t)
 	if got, err := w.store.Installs(waggle); err != nil || len(got) > 0 {

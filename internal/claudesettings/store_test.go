@@ -180,7 +180,7 @@ func TestStoreFileChangedSinceTheInstall(t *testing.T) {
 	}
 	w.noRecords()
 
-	// One entry was lost, and an install put it back: then the edits are the original.
+	// One entry was lost, and an install put it back: then the edited file is the original.
 	w.install()
 	lost := strings.Replace(string(read(t, w.path)), "hook claude Stop", "hook gone", 1)
 	w.write(w.path, lost, 0o600)
@@ -296,7 +296,7 @@ func TestStoreRefusals(t *testing.T) {
 	}
 }
 
-// A file that a person made read-only after an install is not restored behind their back.
+// A file that a person made read-only after an install is not restored.
 func TestUninstallRefusesAReadOnlyFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes are others there")

@@ -14,7 +14,7 @@ import (
 	"waggle/internal/claudetest"
 )
 
-// asked is what a PermissionRequest hook is given.
+// asked is the input of a PermissionRequest hook.
 type asked struct {
 	Event   string         `json:"hook_event_name"`
 	Session string         `json:"session_id"`
@@ -54,9 +54,9 @@ func result(m *claudetest.Model, turn int) claudetest.Block {
 	}).Results()[0]
 }
 
-// An agent that the session's model starts runs in the session's process and has a
-// script of its own. Its calls run the session's hook; what the hook leaves open is a
-// dialog in the session's terminal.
+// An agent that the session's model starts runs in the session's process and has a script of its own.
+// Its calls run the session's hook; a call that the hook leaves open has a dialog in the session's
+// terminal.
 func TestAgent(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
 		m := claudetest.NewModel(t, claudetest.ByMarker(map[string]claudetest.Next{
@@ -118,12 +118,12 @@ func TestDialogs(t *testing.T) {
 		// A key decides although the hook still runs.
 		s.WaitScreen(`(?s)touch key.*Do you want to proceed\?`)
 		first := given(t, gate, 0, "Bash")
-		if r, ok := h.Registry(s.PID); !ok || r.SessionID != first.Session || r.Version != version || r.Cwd != h.Work {
-			t.Errorf("registry: %+v, %t, want session %s", r, ok, first.Session)
-		}
-		s.Registered("waits for a permission", func(r claudetest.Registered) bool {
+		r := s.Registered("waits for a permission", func(r claudetest.Registered) bool {
 			return r.Status == "waiting" && r.WaitingFor == "permission prompt"
 		})
+		if r.SessionID != first.Session || r.Version != version || r.Cwd != h.Work {
+			t.Errorf("registry: %+v, want session %s", r, first.Session)
+		}
 		s.Choose(`(?s)touch key.*Do you want to proceed\?`, "1")
 		if r := result(m, 0); r.IsError {
 			t.Errorf("the key 1 allowed, and then: %s", r.Text)

@@ -4,6 +4,7 @@ package claudetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,9 +21,23 @@ func Versions() []string {
 	return []string{Explicit, Implicit, Newest}
 }
 
-// Each runs a test for every version, side by side.
+// Each runs a test for the newest version and for one of the others, which the seed draws, side by side;
+// for every version where every test runs (testenv.All).
 func Each(t *testing.T, test func(t *testing.T, version string)) {
-	for _, version := range Versions() {
+	t.Helper()
+	versions := Versions()
+	if older := len(versions) - 1; older > 1 && !testenv.All() {
+		one := rand.New(rand.NewPCG(testenv.Seed(t), uint64(older))).IntN(older)
+		versions = []string{versions[one], versions[older]}
+	}
+	side(t, versions, test)
+}
+
+// Every runs a test for every version, side by side.
+func Every(t *testing.T, test func(t *testing.T, version string)) { side(t, Versions(), test) }
+
+func side(t *testing.T, versions []string, test func(t *testing.T, version string)) {
+	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			test(t, version)

@@ -13,7 +13,8 @@
 //
 // WAGGLE_CLAUDE_DIR holds a directory for each version, made with .ci/claude VERSION.
 // Without it these tests are skipped, or fail if WAGGLE_REQUIRE names claude. Each runs
-// a test for every version; WAGGLE_CLAUDE_VERSIONS, a comma list, replaces these.
+// a test for the newest version and one of the others, Every for all; WAGGLE_CLAUDE_VERSIONS,
+// a comma list, replaces these.
 // WAGGLE_CLAUDE_KEEP=1 keeps the files of a failed test.
 package claudetest
 

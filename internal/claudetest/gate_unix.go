@@ -8,8 +8,7 @@ import (
 	"strconv"
 )
 
-// Gate is a hook's command that keeps what the client gave it and answers when the
-// test does.
+// Gate is a hook's command that keeps the input of the client and answers when the test does.
 type Gate struct {
 	// Command goes into the settings.
 	Command string
@@ -42,7 +41,7 @@ func (g *Gate) path(call int, file string) string {
 	return filepath.Join(g.dir, "call."+strconv.Itoa(call), file)
 }
 
-// Given waits for a call and returns what the client wrote to the hook.
+// Given waits for a call and returns the input that the client wrote to the hook.
 func (g *Gate) Given(call int) string {
 	g.h.t.Helper()
 	return g.h.WaitFile(g.path(call, "given"))

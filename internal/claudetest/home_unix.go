@@ -60,8 +60,8 @@ func NewHome(t testing.TB, version string, m *Model) *Home {
 	return newHome(t, version, m, uid)
 }
 
-// NewOwnHome is NewHome with clients of the test's own user even when that is root:
-// for a test that itself does what the client's user does.
+// NewOwnHome is NewHome with clients of the test's own user even when that is root: for a test that
+// itself acts as the client's user.
 func NewOwnHome(t testing.TB, version string, m *Model) *Home {
 	t.Helper()
 	return newHome(t, version, m, -1)
@@ -71,7 +71,8 @@ func newHome(t testing.TB, version string, m *Model, uid int) *Home {
 	t.Helper()
 	claude := Client(t, version)
 	testenv.Require(t, "git")
-	root, err := os.MkdirTemp("", "wc") // short: sockets lie in it
+	// Short, as sockets lie in it; and on the disk, where an installation can be linked.
+	root, err := os.MkdirTemp(testenv.Usual(), "wc")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func newHome(t testing.TB, version string, m *Model, uid int) *Home {
 		"projects":              map[string]any{},
 	})
 	h.Repo("work")
-	// A hard link is for whoever may not enter the directory of the installation.
+	// A hard link works also for a user who may not enter the directory of the installation.
 	if err := os.Link(claude, h.Claude); err != nil {
 		if err := os.Symlink(claude, h.Claude); err != nil {
 			t.Fatal(err)
@@ -191,7 +192,7 @@ func (h *Home) WriteJSON(path string, v any) {
 	h.WriteFile(path, string(data), 0o600)
 }
 
-// WriteFile writes a file that belongs to the client's user. Nobody sees half of it.
+// WriteFile writes a file that belongs to the client's user. No process sees half of it.
 func (h *Home) WriteFile(path, content string, mode fs.FileMode) {
 	h.t.Helper()
 	temp := path + ".new"
@@ -209,7 +210,7 @@ func (h *Home) WriteFile(path, content string, mode fs.FileMode) {
 	}
 }
 
-// WaitFile waits until the file is there and not empty, and returns what is in it.
+// WaitFile waits until the file is there and not empty, and returns its content.
 func (h *Home) WaitFile(path string) string {
 	h.t.Helper()
 	var data []byte

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// until polls what another program shows and never announces.
+// until polls for an event of another program that no message announces.
 func until(t testing.TB, never func() string, cond func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(Patience); !cond(); time.Sleep(50 * time.Millisecond) {
@@ -22,7 +22,7 @@ func until(t testing.TB, never func() string, cond func() bool) {
 	}
 }
 
-// Kill ends the tmux server, so its panes, and then whatever is left.
+// Kill ends the tmux server, so its panes, and then the processes that are left.
 func (h *Home) Kill() {
 	h.t.Helper()
 	groups := h.paneGroups()
@@ -32,12 +32,12 @@ func (h *Home) Kill() {
 	for _, pgid := range groups {
 		_ = syscall.Kill(-pgid, syscall.SIGKILL)
 	}
-	// Hooks, commands and servers may have left their groups. What is killed may
-	// have started another process meanwhile, so look again until there is none.
+	// Hooks, commands and servers may have left their groups. A process may have started another one
+	// before it was killed, so look again until there is none.
 	deadline := time.Now().Add(Patience)
 	for pids := h.Processes(); len(pids) > 0; pids = h.Processes() {
 		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+			h.kill(pid)
 		}
 		if time.Now().After(deadline) {
 			h.t.Errorf("processes %d of the client stay", pids)
@@ -47,21 +47,34 @@ func (h *Home) Kill() {
 	}
 }
 
-// Processes lists the processes that were started in this home. Only Linux can tell;
-// elsewhere the groups of the panes must do.
+// kill ends a process of this home. It is held while it is looked at again: its number may be
+// another's by now.
+func (h *Home) kill(pid int) {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return
+	}
+	defer p.Release()
+	if h.started(pid) {
+		_ = p.Kill()
+	}
+}
+
+// started reports whether a process was started in this home.
+func (h *Home) started(pid int) bool {
+	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ")) // empty for a zombie
+	mark := []byte(markName + "=" + h.Root + "\x00")
+	return err == nil && (bytes.HasPrefix(env, mark) || bytes.Contains(env, append([]byte{0}, mark...)))
+}
+
+// Processes lists the processes that were started in this home. Only Linux lists them; elsewhere the
+// groups of the panes must do.
 func (h *Home) Processes() []int {
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	var pids []int
 	for _, file := range environs {
-		env, err := os.ReadFile(file) // empty for a zombie
-		if err != nil {
-			continue
-		}
-		mark := []byte(markName + "=" + h.Root + "\x00")
-		if !bytes.HasPrefix(env, mark) && !bytes.Contains(env, append([]byte{0}, mark...)) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && pid != os.Getpid() {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err == nil && pid != os.Getpid() && h.started(pid) {
 			pids = append(pids, pid)
 		}
 	}

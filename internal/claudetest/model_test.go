@@ -88,7 +88,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// What a request holds, and which turn it gets.
+// The content of a request, and the turn that it gets.
 func TestRequest(t *testing.T) {
 	m := claudetest.NewModel(t, claudetest.Script(claudetest.Bash("ls"), claudetest.Say("second")))
 	_, answer := post(t, m, false, tools, two)
@@ -139,7 +139,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Continuous integration installs what the tests want.
+// Continuous integration installs the versions that the tests use.
 func TestVersions(t *testing.T) {
 	script, err := os.ReadFile("../../.ci/run")
 	if err != nil {

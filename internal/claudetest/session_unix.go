@@ -35,7 +35,7 @@ func (h *Home) StartIn(dir string, env []string, args ...string) *Session {
 	h.began++
 	tmux := []string{"new-session", "-d", "-P", "-F", "#{pane_id} #{pane_pid}", "-s", fmt.Sprintf("s%d", h.began), "-x", "120", "-y", "50", "-c", dir}
 	if h.began == 1 {
-		// What a client says at its end stays to be read.
+		// The last output of a client stays on the screen.
 		tmux = append([]string{"set-option", "-g", "remain-on-exit", "on", ";"}, tmux...)
 		tmux = append([]string{"start-server", ";"}, tmux...)
 	}
@@ -74,7 +74,7 @@ func (h *Home) paneGroups() []int {
 	return list
 }
 
-// Screen is what the terminal shows.
+// Screen is the text on the terminal.
 func (s *Session) Screen() string {
 	s.h.t.Helper()
 	return s.h.tmux("capture-pane", "-p", "-t", s.pane)
@@ -154,8 +154,7 @@ func (s *Session) press(key string, again time.Duration, never string, ok func(s
 	})
 }
 
-// Ask types a prompt into the idle session and sends it. What stood in the prompt is
-// removed.
+// Ask types a prompt into the idle session and sends it. Text that stood in the prompt is removed.
 func (s *Session) Ask(prompt string) {
 	s.h.t.Helper()
 	s.WaitScreen(`(?m)^❯`)
@@ -198,8 +197,8 @@ func (s *Session) WaitEnded() int {
 	return status
 }
 
-// Kill kills the client and its process group with SIGKILL, as a crash does. What has
-// left the group stays until the end of the test or Home.Kill.
+// Kill kills the client and its process group with SIGKILL, as a crash does. Processes that have left
+// the group stay until the end of the test or Home.Kill.
 func (s *Session) Kill() {
 	s.h.t.Helper()
 	_ = syscall.Kill(-s.PID, syscall.SIGKILL)

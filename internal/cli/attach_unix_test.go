@@ -15,7 +15,7 @@ import (
 // TestAttach: a member's terminal is shown on this one, its past included; Ctrl-]
 // leaves it, and the member goes on.
 func TestAttach(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	dir := t.TempDir()
 	go1 := filepath.Join(dir, "go")
 	file := "team: look\nsandbox: {mode: off}\npolicy: {mode: bypassPermissions}\nmembers: [{name: alice, agent: exec}]\n" +
@@ -27,7 +27,10 @@ func TestAttach(t *testing.T) {
 	run := onTerminal(t, dir, append([]string{"run", "w.yaml"}, where...)...)
 	run.wait(`task 1 "s"`)
 	one := onTerminal(t, dir, append([]string{"attach", "alice"}, where...)...)
+	one.wait("your keys do not reach it")
 	one.wait("first")
+	one.press("\x03")
+	one.wait("Ctrl-] leaves alice, which goes on; waggle stop alice ends it")
 	one.press("\x1d")
 	one.wait("left alice, which goes on")
 	if code := one.exit(); code != 0 {
@@ -51,7 +54,7 @@ func TestAttach(t *testing.T) {
 // TestPanes: a run with backend tmux outside tmux has a server of its own, which is
 // gone when the run has ended; the members' panes were in it.
 func TestPanes(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	testenv.Require(t, "tmux")
 	dir, err := os.MkdirTemp("", "wp") // short: sockets lie in it
 	if err != nil {

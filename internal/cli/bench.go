@@ -24,15 +24,17 @@ func benchCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare mailboxes with programs that read, parse and rewrite the whole file",
-		Long: `bench measures what a message costs in an inbox of 10, 1,000, 10,000 and 100,000
-entries: to append one, to look when there is nothing new, to read one new message
-and to mark it read. It takes turns with the algorithm of other programs on the
-same files: lock, read all, parse, change, write all, rename. The times are
-medians, the ratio says how many times faster waggle is. Every file is checked
-afterwards.
+		Long: `Measure the cost of a message in an inbox of 10, 1,000, 10,000 and 100,000 entries: to
+append one, to check for new ones when there are none, to read one new message, and to
+mark it read. Each operation alternates with the algorithm of other programs on the same
+files: lock, read all, parse, change, write all, rename. The command prints the median
+times and their ratio, and checks every file afterwards.
 
-It takes a minute or two, nearly all of it for the largest inbox; --entries 10,1000
-takes seconds. Nothing but a scratch directory is touched.`,
+It takes one to two minutes, most of it for the largest inbox; with --entries 10,1000 it
+takes seconds. It writes to a scratch directory only.
+
+--json: {"os","arch","cpus","scratch","rows":[{"op","entries","waggle_us","peers_us",
+"ratio","samples"}]}.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, n := range entries {

@@ -10,8 +10,9 @@ import (
 	"waggle/internal/testenv"
 )
 
-// TestUpBesideStatus: who looks at a team that comes up is in nobody's way.
+// TestUpBesideStatus: up succeeds while other processes run status on the same team again and again.
 func TestUpBesideStatus(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("api")

@@ -14,13 +14,13 @@ func bridgeCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bridge",
 		Short: "Serve editors: messages and questions in your editor, answers from it",
-		Long: `bridge serves editors on this machine's loopback until it is interrupted. An
-editor's extension connects over a WebSocket, registers an id, and is shown the
-team's messages and the questions that wait for you, which it can answer. Words
-for bridge:ID wait there until that editor took them.
+		Long: `Serve editors on this machine's loopback until the command is interrupted. An editor's
+extension connects over a WebSocket and registers an id. It gets the team's messages and
+the open requests, which it can answer. Messages to bridge:ID wait until that editor has
+taken them.
 
-Who can read the token is the operator; it lies in a private file, and --where
-prints it. No web page is let in unless --allow-origin names its origin.`,
+A program that has the token acts as the operator. The token is in a private file, and
+--where prints it. A web page can connect only if --allow-origin names its origin.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			op, name, err := a.Team()
@@ -49,8 +49,8 @@ prints it. No web page is let in unless --allow-origin names its origin.`,
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "loopback address and port (default a free port of 127.0.0.1)")
-	cmd.Flags().StringArrayVar(&origins, "allow-origin", nil, "let web pages of this origin connect; may be repeated")
-	cmd.Flags().BoolVar(&where, "where", false, "only print where a running bridge is, and its token")
+	cmd.Flags().StringArrayVar(&origins, "allow-origin", nil, "allow web pages of this origin to connect; may be repeated")
+	cmd.Flags().BoolVar(&where, "where", false, "only print the URL and the token of the running bridge")
 	return cmd
 }
 

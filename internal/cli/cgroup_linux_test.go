@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"waggle/internal/cgroup"
+	"waggle/internal/testenv"
 	"waggle/spawn"
 )
 
-// TestClearedEnvironment: what cleared its environment and left its process group is
-// found after a kill -9 of its worker, and ended by gc, stop and down, and before its
-// member starts again.
+// TestClearedEnvironment: after a kill -9 of a worker, gc, stop and down find and end a
+// process that cleared its environment and left the worker's process group. The process is
+// also ended before the member starts again.
 func TestClearedEnvironment(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	dir, err := cgroup.Here("/proc")
 	if err == nil {
@@ -79,10 +81,10 @@ func TestClearedEnvironment(t *testing.T) {
 				t.Fatal("it died with its worker, and proves nothing")
 			}
 			if name != "restart" {
-				h.waggle(append(end, "--team", team)...) // what it leaves is looked at
+				h.waggle(append(end, "--team", team)...) // the processes that it leaves are checked below
 			}
 			wait("what was left behind ends", func() bool { return !left.Alive() })
-			if name == "restart" { // the next one is in its group before it is ended
+			if name == "restart" { // the next worker is in its control group before it is ended
 				wait("the member is back", func() bool {
 					pid := h.status(team).Members[0].PID
 					procs, _ := filepath.Glob(filepath.Join(groups, "cgroup.procs"))

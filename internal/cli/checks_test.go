@@ -13,12 +13,13 @@ import (
 
 	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
-	"waggle/internal/view"
+	"waggle/internal/view/reportview"
 )
 
 // TestChecks runs examples/checks on a scratch module: as it is, and with each
 // kind of fault planted.
 func TestChecks(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	example, err := os.ReadFile("../../examples/checks/waggle.yaml")
 	if err != nil {
@@ -39,9 +40,9 @@ func TestChecks(t *testing.T) {
 	}
 	for _, c := range testenv.Rows(t, []fault{
 		{name: "clean", exit: 0},
-		{name: "unformatted", path: "b.go", text: "package scratch\n\nfunc  bad() {}\n", exit: app.ExitIncomplete, worker: "formatter"},
-		{name: "vet", path: "b.go", text: "package scratch\n\nimport \"fmt\"\n\nfunc bad() { fmt.Printf(\"%d\\n\", \"x\") }\n", exit: app.ExitIncomplete, worker: "vetter"},
-		{name: "test", path: "b_test.go", text: "package scratch\n\nimport \"testing\"\n\nfunc TestBad(t *testing.T) { t.Fatal(\"planted\") }\n", exit: app.ExitIncomplete, worker: "tester"},
+		{name: "unformatted", path: "b.go", text: "package scratch\n\nfunc  bad() {}\n", exit: app.ExitFailed, worker: "formatter"},
+		{name: "vet", path: "b.go", text: "package scratch\n\nimport \"fmt\"\n\nfunc bad() { fmt.Printf(\"%d\\n\", \"x\") }\n", exit: app.ExitFailed, worker: "vetter"},
+		{name: "test", path: "b_test.go", text: "package scratch\n\nimport \"testing\"\n\nfunc TestBad(t *testing.T) { t.Fatal(\"planted\") }\n", exit: app.ExitFailed, worker: "tester"},
 		{name: "not allowed", edit: func(s string) string {
 			return strings.Replace(s, `instructions: "go vet ./..."`, `instructions: "touch planted-by-vetter"`, 1)
 		}, exit: app.ExitQuestion, worker: "vetter"},
@@ -93,7 +94,7 @@ func TestChecks(t *testing.T) {
 }
 
 // runFile runs a team file headless and returns the exit code and the report.
-func runFile(t *testing.T, dir, file string) (int, view.ReportDocument) {
+func runFile(t *testing.T, dir, file string) (int, reportview.Document) {
 	t.Helper()
 	out := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), binary(t), "run", file, "--headless", "--report", out,
@@ -110,7 +111,7 @@ func runFile(t *testing.T, dir, file string) (int, view.ReportDocument) {
 	if rerr != nil {
 		t.Fatalf("%v\n%s", rerr, log.String())
 	}
-	var rep view.ReportDocument
+	var rep reportview.Document
 	if err := json.Unmarshal(b, &rep); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
@@ -49,9 +50,10 @@ func (r *rig) unled() {
 	r.lead = nil
 }
 
-// TestDeleteLive: a team that runs is refused; --force says what it ends and ends
-// exactly that; the task list stays unless it is asked for.
+// TestDeleteLive: Delete refuses a team that runs. With Force it reports the processes
+// before it ends them, and ends exactly those. The task list is kept.
 func TestDeleteLive(t *testing.T) {
+	testenv.Drawn(t)
 	r := newRig(t, twoIdle)
 	ctx := t.Context()
 	if _, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{}); operator.KindOf(err) != operator.Locked {
@@ -101,8 +103,8 @@ func alive(pid int) bool {
 	return err == nil && id.Alive()
 }
 
-// TestDeleteWasStopped: whoever ended a team was killed before its files were
-// away. It can only be finished, and whoever wants the name does so.
+// TestDeleteWasStopped: the process that ended a team was killed before it moved the
+// team's files away. Delete and Create finish that; Register refuses the team.
 func TestDeleteWasStopped(t *testing.T) {
 	for _, how := range []string{"delete", "create", "join"} {
 		op := newOperator(t)
@@ -144,9 +146,10 @@ func TestDeleteWasStopped(t *testing.T) {
 	}
 }
 
-// TestDeleteForeign: the team of another program whose lead runs is refused; with
-// force its files go and it is left alone.
+// TestDeleteForeign: Delete refuses the team of another program whose lead runs. With
+// Force it removes the team's files and leaves the lead's process alone.
 func TestDeleteForeign(t *testing.T) {
+	testenv.Drawn(t)
 	op := newOperator(t)
 	ctx := context.Background()
 	self, err := spawn.Identify(os.Getpid())

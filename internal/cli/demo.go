@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,22 +16,76 @@ import (
 	"waggle/operator/decide"
 )
 
+// demoFlags are the flags of the demo.
+type demoFlags struct{ yes, keep, verbose bool }
+
 func demoCmd(a *app.App) *cobra.Command {
-	var yes bool
+	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a scripted team in a scratch tree: every flow, no key, under a minute",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a, yes) },
+		Long: `Run a scripted team in eight acts: real processes, real mailbox files, no key, no network.
+On a terminal it goes at the pace of a reader and stops once, for as long as you need, for
+your answer to a call. The scratch tree is removed at the end; with --keep it stays, and
+the command says where.
+
+--json: {"dir","kept","lines":[{"act","who","text","source"}],"journals","files","pids"}.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a, f) },
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not stop to ask")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask, and do not pause")
+	cmd.Flags().BoolVar(&f.keep, "keep", false, "keep the scratch tree")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name the journal or mailbox line behind each line")
 	return cmd
 }
 
-// askFor is how long the demo waits for a key.
-const askFor = 10 * time.Second
+// Pauses of the demo on a terminal.
+const (
+	linePause = 250 * time.Millisecond
+	actPause  = 700 * time.Millisecond
+)
 
-func runDemo(ctx context.Context, a *app.App, yes bool) error {
+// stage shows the lines of the demo.
+type stage struct {
+	a       *app.App
+	ctx     context.Context
+	paced   bool
+	sources bool
+	lines   []demo.Line
+	act     demo.Act
+}
+
+// tell shows a line, below the heading of its act.
+func (s *stage) tell(l demo.Line) {
+	s.lines = append(s.lines, l)
+	if s.a.Flags.JSON {
+		return
+	}
+	if l.Act > s.act {
+		s.act = l.Act
+		s.pause(actPause)
+		s.a.Say("\n%s", app.Bold(fmt.Sprintf("%d  %s", l.Act, l.Act.Heading())))
+	}
+	s.pause(linePause)
+	source := ""
+	if s.sources {
+		source = "  " + app.Faint("["+l.Source+"]")
+	}
+	s.a.Say("   %s %s%s", app.Bold(fmt.Sprintf("%-9s", operator.Visible(l.Who))), operator.Visible(l.Text), source)
+}
+
+// pause waits so that a reader follows.
+func (s *stage) pause(d time.Duration) {
+	if !s.paced {
+		return
+	}
+	select {
+	case <-s.ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
 	dir, err := os.MkdirTemp("", "waggle-demo-")
 	if err != nil {
 		return err
@@ -45,54 +99,43 @@ func runDemo(ctx context.Context, a *app.App, yes bool) error {
 	if err != nil {
 		return err
 	}
-	var lines []demo.Line
-	o := demo.Options{Dir: dir, AskFor: askFor, Tell: func(l demo.Line) {
-		lines = append(lines, l)
-		if !a.Flags.JSON {
-			a.Say("%s %s  %s", app.Bold(fmt.Sprintf("%-9s", operator.Visible(l.Who))), operator.Visible(l.Text), app.Faint("["+l.Source+"]"))
+	person := !f.yes && !a.Flags.JSON && app.Tty(a.Out) && a.CanAsk()
+	s := &stage{a: a, ctx: ctx, paced: person, sources: f.verbose}
+	o := demo.Options{Dir: dir, Tell: s.tell}
+	if person {
+		o.Ask = func(ctx context.Context, q decide.Request) (decide.Answer, error) {
+			return a.Request(ctx, q, "\n\nYour turn. The demo waits for you.", false)
 		}
-	}}
-	if !yes && app.Tty(a.Out) && a.CanAsk() {
-		o.Ask = func(ctx context.Context, q decide.Question) (decide.Answer, error) { return turn(ctx, a, q) }
 	}
 	res, err := demo.Play(ctx, op, o)
 	if err != nil {
-		return err
+		return errors.Join(err, fmt.Errorf("what it made is in %s", dir))
 	}
-	return demoEnd(a, res, lines, dir)
+	if !f.keep {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("the scratch tree stays in %s: %w", dir, err)
+		}
+	}
+	return demoEnd(a, res, s.lines, dir, f.keep)
 }
 
-func demoEnd(a *app.App, res *demo.Result, lines []demo.Line, dir string) error {
+func demoEnd(a *app.App, res *demo.Result, lines []demo.Line, dir string, kept bool) error {
 	if a.Flags.JSON {
-		return a.Document(map[string]any{"dir": dir, "lines": demoLines(lines), "journals": res.Journals, "files": res.Files, "pids": res.PIDs})
+		return a.Document(map[string]any{"dir": dir, "kept": kept, "lines": demoLines(lines), "journals": res.Journals, "files": res.Files, "pids": res.PIDs})
 	}
-	a.Say("\n%s", app.Bold("The files it made"))
-	var names []string
-	for n := range res.Journals {
-		names = append(names, n)
+	if kept {
+		a.Say("\nIts files are in %s; look at them with --root %s --state %s", dir, a.Flags.Root, a.Flags.State)
+	} else {
+		a.Say("\nIts processes have ended, and its files are removed.")
 	}
-	sort.Strings(names)
-	for _, n := range names {
-		a.Say("  %-8s journal  %s", n, filepath.Join(res.Journals[n], "00000001.jsonl"))
-	}
-	a.Say("  mailboxes         %s", filepath.Join(a.Flags.Root, "teams", string(res.Team), "inboxes"))
-	a.Say("\n%s", app.Bold("Look around"))
-	for _, c := range []string{"status", "inbox bob", "log --kind decided", "pending --all", "team show"} {
-		a.Say("  waggle %s --root %s --state %s", c, a.Flags.Root, a.Flags.State)
-	}
-	a.Say("\nThen in a project of your own: waggle init")
+	a.Say(`Now in a project of your own: waggle new "TASK"`)
 	return nil
 }
 
-func demoLines(lines []demo.Line) []map[string]string {
-	out := []map[string]string{}
+func demoLines(lines []demo.Line) []map[string]any {
+	out := []map[string]any{}
 	for _, l := range lines {
-		out = append(out, map[string]string{"who": l.Who, "text": l.Text, "source": l.Source})
+		out = append(out, map[string]any{"act": int(l.Act), "who": l.Who, "text": l.Text, "source": l.Source})
 	}
 	return out
-}
-
-// turn asks the person for the answer of the demo. Without an answer it denies.
-func turn(ctx context.Context, a *app.App, q decide.Question) (decide.Answer, error) {
-	return a.Request(ctx, q, fmt.Sprintf("\n\nYour turn. Without an answer in %s it is denied.", askFor), false)
 }

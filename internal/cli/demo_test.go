@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,9 +22,9 @@ import (
 // TestDemo folds the journals that the demo left and finds every flow that it
 // claims, done by processes that are not the leader's.
 func TestDemo(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), binary(t), "demo", "--json")
+	cmd := exec.CommandContext(t.Context(), binary(t), "demo", "--json", "--keep")
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "WAGGLE_ROOT=/nonexistent", "WAGGLE_STATE=/nonexistent")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -32,8 +33,11 @@ func TestDemo(t *testing.T) {
 	}
 	var doc struct {
 		Dir   string
-		Lines []struct{ Who, Text, Source string }
-		PIDs  map[string]int
+		Lines []struct {
+			Act               int
+			Who, Text, Source string
+		}
+		PIDs map[string]int
 	}
 	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
 		t.Fatal(err)
@@ -67,17 +71,52 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	checkFlows(t, lead, folds)
-	// Every line names a source, and what it names is there.
-	for _, l := range doc.Lines {
+	// Every line names a source that exists.
+	acts := map[int]int{}
+	for i, l := range doc.Lines {
+		acts[l.Act]++
+		if i > 0 && l.Act < doc.Lines[i-1].Act {
+			t.Errorf("act %d after act %d: %s %s", l.Act, doc.Lines[i-1].Act, l.Who, l.Text)
+		}
+		if regexp.MustCompile(`(perm|plan_approval|sandbox)-\d`).MatchString(l.Text) {
+			t.Errorf("a line with a long id: %s", l.Text)
+		}
 		if !strings.Contains(l.Source, "journal, line ") && !strings.HasPrefix(l.Source, "inboxes/") {
 			t.Errorf("line %q has source %q", l.Text, l.Source)
 		}
+	}
+	if acts[0] > 0 || len(acts) != 8 {
+		t.Errorf("lines by act: %v", acts)
 	}
 	if len(doc.Lines) < 25 {
 		t.Errorf("only %d lines", len(doc.Lines))
 	}
 	if _, err := os.Stat(filepath.Join(doc.Dir, "root", "teams", "demo", "inboxes", "bob.json")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDemoRemovesItsTree: without --keep the demo leaves no file, and without -v its lines name no source.
+func TestDemoRemovesItsTree(t *testing.T) {
+	testenv.Drawn(t)
+	t.Parallel()
+	tmp := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), binary(t), "demo", "--yes")
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	for _, want := range []string{"\n1  Three agents start", "\n8  The team ends", "its files are removed", `waggle new "TASK"`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if strings.Contains(string(out), "journal, line") {
+		t.Errorf("sources without -v:\n%s", out)
 	}
 }
 

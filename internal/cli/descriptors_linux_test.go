@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"waggle/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -26,9 +28,10 @@ func limit(t *testing.T, pid int, most uint64) (before uint64) {
 
 // TestFewDescriptors: the leader of a team of processes may have 28 descriptors, then none
 // beyond those that it has, while tasks and words come and a member's process is killed.
-// It goes on, and when it may have more all is done that was taken, once, the member is
-// there again, and no start that failed for that counts.
+// The leader goes on. When it may have more descriptors, each task that was taken is done
+// once, the member runs again, and a start that failed for lack of descriptors does not count.
 func TestFewDescriptors(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.must("up", h.write("few.yaml", "team: few\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec, restart: {most: 1, backoff: 100ms}}]\n"), "--detach", "--quiet")

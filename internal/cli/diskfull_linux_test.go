@@ -63,9 +63,11 @@ func fill(t *testing.T, dir string, pages int) (empty func()) {
 }
 
 // TestDiskFull: the disk of STATE and of the wire tree is full, up to a few pages, while
-// tasks, words and answers are given. Nobody ends for it, whatever a command said was
-// done is done once, and the rest goes on when there is room, without a command.
+// tasks, words and answers are given. No process of the team ends for that. Each task and
+// word that a command has taken is done once. When there is room again the team goes on
+// without a command.
 func TestDiskFull(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	full := filepath.Join(h.dir, "full")

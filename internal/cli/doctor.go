@@ -13,17 +13,21 @@ import (
 )
 
 func doctorCmd(a *app.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine this machine: what works, and what to do about problems",
-		Long:  "Report versions, the wire tree, locks, tmux, bubblewrap, Claude Code sessions without the hooks of waggle, and problems, each with the next command to type. Changes nothing. Exits 1 when there is a problem.",
-		Args:  cobra.NoArgs,
+		Long: `Examine this machine: versions, the wire tree, locks, tmux, bubblewrap, and the Claude
+Code sessions without the hooks of waggle. The command prints a line for each finding, a
+problem with the next command, and changes nothing. Exit 1 when there is a problem.
+
+--json: {"findings":[{"what","status","detail","next"}]}.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			op, err := a.Op()
 			if err != nil {
 				return err
 			}
-			o := doctor.Options{Env: a.Env}
+			o := doctor.Options{Env: a.Env, Relay: op.Self}
 			if o.ClaudeDir, err = decidecmd.ClaudePath(a); err != nil {
 				return err
 			}
@@ -43,4 +47,6 @@ func doctorCmd(a *app.App) *cobra.Command {
 			return nil
 		},
 	}
+	cmd.AddCommand(doctorAgentCmd(a))
+	return cmd
 }

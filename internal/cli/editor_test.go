@@ -134,10 +134,11 @@ func shows(tree, text string) func(map[string]any) bool {
 	}
 }
 
-// TestEditor: a person in VS Code sees what waits, allows and denies it, and is
-// sent words; the journal has the answers, and what was approved is what ran.
+// TestEditor: a person in VS Code sees the open requests, allows one and denies one, and
+// gets and sends words; the leader's journal has the answers, given through the bridge.
 func TestEditor(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	testenv.Require(t, "node")
 	r := newRig(t, editorTeam)
 	r.assign()
@@ -205,7 +206,7 @@ func TestEditor(t *testing.T) {
 	})
 }
 
-// pending is what waits for the operator.
+// pending returns the requests that wait for the operator.
 func (r *rig) pending() []*control.Request {
 	r.t.Helper()
 	var qs []*control.Request

@@ -40,7 +40,7 @@ func TestGroupIsWhatWasShown(t *testing.T) {
 	if n := len(c.s.Lead.Pending()); n != 2 {
 		t.Fatalf("%d wait, want both", n)
 	}
-	for _, pattern := range []string{"Bash(go test:*)", "Bash", qs[0].ID} { // what was not shown under an id is not answered
+	for _, pattern := range []string{"Bash(go test:*)", "Bash", qs[0].ID} { // DecideGroup takes no pattern and no request's id
 		if _, err = decide.Of(c.op).DecideGroup(ctx, "crowd", pattern, answer); operator.KindOf(err) != operator.Usage {
 			t.Errorf("%s: %v", pattern, err)
 		}
@@ -132,8 +132,8 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// One answer serves every request of a member for a host and port, each by its own
-// id, and nobody else's.
+// One answer decides every request of a member for a host and port, each by its own
+// id. It decides no request of another member.
 func TestOneAnswerPerHost(t *testing.T) {
 	c := newCrowd(t, 3)
 	ctx := t.Context()
@@ -168,13 +168,13 @@ func TestOneAnswerPerHost(t *testing.T) {
 	if open := c.s.Lead.Pending(); len(out.Results) != 2 || len(open) != 1 || open[0].Ask.Port != "22" {
 		t.Errorf("%d answered, %d wait", len(out.Results), len(open))
 	}
-	// The denial also took back what stood for worker1.
+	// The denial also removed worker1's answer from Policy.Hosts.
 	if n := len(c.s.Lead.Policy.Hosts); n != 0 {
 		t.Errorf("%d answers stand", n)
 	}
 }
 
-// An end that was cut off behind whole lines is found by comparing the journals.
+// Verify compares the journals and finds that the last whole line of one is missing.
 func TestVerifyFindsMissingEnd(t *testing.T) {
 	c := newCrowd(t, 1)
 	ctx := t.Context()
@@ -199,8 +199,8 @@ func TestVerifyFindsMissingEnd(t *testing.T) {
 	}
 }
 
-// A leader's journal that was put back is noticed by what members took; then
-// nothing is decided until the operator has looked.
+// The journal of a member shows that the leader's journal was put back to an earlier
+// state. Then Decide refuses every answer until the operator acknowledges the divergence.
 func TestAcknowledge(t *testing.T) {
 	c := newCrowd(t, 1)
 	ctx := t.Context()
@@ -247,8 +247,8 @@ func TestAcknowledge(t *testing.T) {
 	}
 }
 
-// Where two must allow it, the operator's allow is one vote, however often it is
-// given; a deny is whole.
+// If two must allow a request, the operator's allow is one vote, also when it is given
+// twice. One deny decides a request.
 func TestOneOfTwo(t *testing.T) {
 	lead := policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}
 	c := newCrowdUnder(t, 1, record.PolicySet{Lead: &lead, Decide: record.Deciders{policy.GateTool: policy.DecideTwo}})

@@ -28,8 +28,8 @@ import (
 	"waggle/spawn"
 )
 
-// damage is one thing that can happen to a path. It returns what ends it, where that is
-// more than putting back what was there.
+// damage is one way to damage a path. do returns a function that ends the damage, if the end
+// takes more than putting the file back.
 type damage struct {
 	name string
 	do   func(t *testing.T, path string) (undo func())
@@ -106,10 +106,10 @@ func private(path string) bool { return strings.Contains(path, "/state/") }
 func fakeLock(t *testing.T, path string) func() {
 	t.Helper()
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil // nothing that is locked
+		return nil // only a regular file is locked
 	}
 	release, held, err := atomicfile.TryFlock(path, atomicfile.Options{})
-	if err == nil && !held { // by one of the team: another file has the name now
+	if err == nil && !held { // a process of the team holds the lock: put another file in its place
 		drop(t, path)
 		release, held, err = atomicfile.TryFlock(path, atomicfile.Options{})
 	}
@@ -124,17 +124,17 @@ func fakeLock(t *testing.T, path string) func() {
 type faultFile struct {
 	name string
 	wire bool // in the wire tree: anybody may write it
-	// journal: what it says is authority, and nothing goes on without it.
+	// journal: its records are the authority, and nothing goes on without the file.
 	journal bool
 	path    func(f *faulty) string
 	// except are the exit codes of commands that differ from what a whole team gives.
 	except map[string][]int
 }
 
-// broken is what commands may end with that need a journal that cannot be used.
+// broken has the exit codes of commands that need a journal that cannot be used.
 var broken = map[string][]int{"status": {0, 1}, "pending": {0, 1}, "approve": {0, 1, 6, 8, 9}, "send": {0, 1, 6, 8}, "stop": {0, 1, 4, 5, 8}, "resume": {0, 1, 5, 6, 8}}
 
-// locked is what commands may end with that need the lock of the leader's journal, which
+// locked has the exit codes of commands that need the lock of the leader's journal, which
 // another program may hold.
 var locked = map[string][]int{"approve": {0, 8}, "send": {0, 8}, "stop": {0, 4, 6, 8}}
 
@@ -224,7 +224,7 @@ func (f *faulty) snapshot(prefix string) string {
 	return filepath.Join(f.dir.LeaderJournal(), "snapshot-leader")
 }
 
-// usual is what each command ends with in a team that nothing is wrong with.
+// usual has the exit codes of each command in a team without damage.
 var usual = map[string][]int{"status": {0}, "pending": {0}, "approve": {0}, "send": {0}, "stop": {0, 4, 6}, "resume": {0, 8}}
 
 // faulty is one team of the table.
@@ -253,7 +253,11 @@ func fault(t *testing.T, err error) {
 // drop takes away what is at a path at once: the program may be writing there.
 func drop(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Rename(path, filepath.Join(t.TempDir(), "dropped")); !errors.Is(err, fs.ErrNotExist) {
+	err := os.Rename(path, filepath.Join(t.TempDir(), "dropped"))
+	if errors.Is(err, syscall.EXDEV) { // the files of tests may be in memory, and sockets are not
+		err = os.Rename(path, filepath.Join(testenv.DiskDir(t), "dropped"))
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
 		fault(t, err)
 	}
 }
@@ -279,6 +283,7 @@ func put(t *testing.T, path string, data []byte) {
 // the file back and lets the team work on; then damages it again and ends the team. Each
 // cell says with which code and how fast a command ends.
 func TestFaultTable(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it starts teams")
 	}
@@ -387,7 +392,7 @@ func (f *faulty) wrong(format string, args ...any) {
 // faultLimit is how long a command may take.
 const faultLimit = 10 * time.Second
 
-// give gives a command that may end with these codes, and what it tells to give next.
+// give runs a command that may end with these codes, and follows the hints of its error.
 func (f *faulty) give(codes []int, args ...string) string {
 	code, out, took := f.waggle(args...)
 	f.n++
@@ -402,7 +407,7 @@ func (f *faulty) give(codes []int, args ...string) string {
 	return out
 }
 
-// until repeats a look.
+// until calls ok every 50 ms until it is true or the limit is over.
 func (f *faulty) until(limit time.Duration, what string, ok func() bool) bool {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -452,7 +457,7 @@ func (f *faulty) questions() (ids []string) {
 	return ids
 }
 
-// run is one pair.
+// run runs one pair of a file and a damage.
 func (f *faulty) run(file faultFile, d damage) {
 	path := file.path(f)
 	want := func(command string) []int {
@@ -507,7 +512,7 @@ func (f *faulty) run(file faultFile, d damage) {
 	more = d.do(f.t, path)
 	ends := []int{0}
 	if file.wire && d.name == "held lock" {
-		ends = append(ends, app.ExitLocked) // its members have ended; its files wait for who holds them
+		ends = append(ends, app.ExitLocked) // the members have ended; the files wait until the lock is released
 	}
 	f.give(ends, "down", "api", "--force")
 	if more != nil {
@@ -594,7 +599,7 @@ func (f *faulty) killAll() {
 	}
 }
 
-// tailOf is what matters of what a command said.
+// tailOf is the output of a command from its error on, 600 bytes at most.
 func tailOf(out string) string {
 	out = strings.TrimSpace(out)
 	if at := strings.Index(out, "error:"); at >= 0 {

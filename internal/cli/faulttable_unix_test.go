@@ -18,7 +18,7 @@ type outcome struct {
 	took time.Duration
 }
 
-// faultTable is what all pairs gave.
+// faultTable has the outcomes of all pairs of a file and a damage.
 type faultTable struct {
 	mu            sync.Mutex
 	rows          map[string]map[string][]outcome // by file, by command
@@ -40,7 +40,7 @@ func (ft *faultTable) add(file string, f *faulty) {
 	ft.cells, ft.failed, ft.slowest = ft.cells+f.n, ft.failed+len(f.bad), max(ft.slowest, f.slow)
 }
 
-// tableCommands are the columns as they are written down.
+// tableCommands are the columns of the table in docs/measured.md.
 var tableCommands = []string{"status", "pending", "approve", "send", "stop", "resume", "down"}
 
 // String is the table as docs/measured.md has it: of each file, over all damages, the
@@ -68,17 +68,17 @@ func (ft *faultTable) String() string {
 	return b.String()
 }
 
-// hints are the commands that were given because another told so: what each ended with.
+// hints has the commands that were run because the hint of an error names them.
 type hints map[string]bool
 
 var hinted = regexp.MustCompile(`waggle ((?:[a-z]+ ?)(?:(?:--[a-z]+|api|ann|bob|verify|list|show|add|delete|NAME|ID)(?: |\b))*)`)
 
-// ending are the commands that end or begin what others of the pair need: down is given
-// last anyway.
+// ending are the commands that end or begin what other commands of a pair need. A hint
+// that names one of them is not followed: down is run last anyway.
 var ending = []string{"down", "stop", "up", "run", "init", "demo", "attach"}
 
-// follow gives what an error tells to give, and so on: each command is there, is none
-// that was given on the way to it, and works, or is the one that ends the pair.
+// follow runs the commands that the hint of an error names, and those that their errors
+// name. Each command exists, was not run on the way to it, and works, or is one of ending.
 func (f *faulty) follow(out string, way ...[]string) {
 	for line := range strings.Lines(out) {
 		_, hint, ok := strings.Cut(line, "hint:")
@@ -112,7 +112,7 @@ func (f *faulty) hinted(args []string, line string, way [][]string) {
 	}
 	code, out, took := f.waggle(args...)
 	f.n++
-	// What looks into something broken says so by 1.
+	// A command that reads something broken may end with exit code 1.
 	looks := slices.Contains([]string{"audit", "doctor", "gc", "status", "why", "log"}, args[0])
 	switch {
 	case took > faultLimit, code == 2, code != 0 && !(looks && code == 1) && !strings.Contains(out, "hint:"):
@@ -129,7 +129,7 @@ func sameCommand(given, told []string) bool {
 	}
 	for _, w := range told {
 		if !slices.Contains(given, w) {
-			return false // it says more
+			return false // the hint has a word that the given command lacks
 		}
 	}
 	for _, w := range given {

@@ -15,11 +15,12 @@ import (
 	"waggle/spawn"
 )
 
-// TestDownKeepsForeign: a mark in the environment is not ownership. The user's own
-// window, in a tmux server whose environment somebody has given a member's mark, and
-// what a shell of theirs runs with it, outlive stop, down and gc, which say so; what
-// the member itself has left behind is ended, and pid and program are said.
+// TestDownKeepsForeign: a member's mark in the environment of a process does not make the
+// process the member's. The user's own window, in a tmux server whose environment has the
+// mark, and a process that the user's shell runs with it, outlive stop, down and gc, which
+// report pid and program. A process that the member itself has left behind is ended.
 func TestDownKeepsForeign(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	tmux := testenv.Require(t, "tmux")
 	h := newHome(t, "waggle")
@@ -119,8 +120,8 @@ members: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, b
 	}
 }
 
-// TestSweepSays: what a killed worker left in another session is ended by down, which
-// says its pid and what it ran, or the process that leads has said so in its log.
+// TestSweepSays: down ends a process that a killed worker left in another session. down
+// reports the pid and command of the process, or the leader's log has them.
 func TestSweepSays(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "waggle")

@@ -52,10 +52,11 @@ func thaw(t *testing.T, of, to string) {
 }
 
 // TestFrozen resumes a team that an older program left, whose requests are bound by an
-// older sum, verifies it and ends it (trust §2). Nothing that was allowed then runs now
-// without being asked again; what was denied stays denied.
+// older sum, verifies it and ends it (trust §2). No call that was allowed then runs now
+// without being asked again; a denied call stays denied.
 func TestFrozen(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	op := newOperator(t)
 	base := filepath.Dir(op.Root.Path)
 	thaw(t, filepath.Join("testdata", "frozen", "001"), base)
@@ -194,7 +195,7 @@ func TestFrozen(t *testing.T) {
 	}
 	verified("resumed")
 
-	// What is allowed now runs, once.
+	// A call that is allowed now runs once.
 	ds, err := decide.Of(op).Decide(ctx, "frozen", []decide.Answer{{ID: string(again["granted"].ID), Digest: string(again["granted"].Digest), Allow: true, Via: "approve"}})
 	if err != nil || len(ds) != 1 || ds[0].Err() != nil {
 		t.Fatalf("%+v, %v", ds, err)

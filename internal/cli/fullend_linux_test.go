@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 // TestEndsOnAFullDisk: no byte of STATE and of the wire tree can be written, and members
 // and whole teams are ended all the same, by their process records, in their time.
 func TestEndsOnAFullDisk(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	full := filepath.Join(h.dir, "full")
@@ -27,7 +29,7 @@ func TestEndsOnAFullDisk(t *testing.T) {
 		name string
 		args []string
 		who  []int // members that are gone then
-		also bool  // and who leads
+		also bool  // the process that leads is gone too
 	}
 	for _, c := range testenv.Rows(t, []way{
 		{"stop", []string{"stop", "ann", "--grace", "1s", "--team", "end"}, []int{0}, false},
@@ -61,9 +63,9 @@ func TestEndsOnAFullDisk(t *testing.T) {
 			if !c.also {
 				await(t, "the record follows", func() bool { return h.status("end").Members[0].State == "dead" || len(h.status("end").Members) == 1 })
 			}
-			h.waggle("down", "--force", "end") // what is left
-			if _, _, code := h.waggle("status", "end"); code != 9 {
-				t.Errorf("status of what has ended: exit %d", code)
+			h.waggle("down", "--force", "end") // ends the members that are left
+			if out, _, code := h.waggle("status", "end", "--json"); code != 0 || !strings.Contains(out, `"state": "ended"`) {
+				t.Errorf("status of what has ended: exit %d: %s", code, out)
 			}
 		})
 	}

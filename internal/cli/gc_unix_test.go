@@ -27,7 +27,7 @@ import (
 	"waggle/spawn"
 )
 
-// leavings is a team whose members' processes the test plays.
+// leavings is a team whose members' processes the test starts and records.
 type leavings struct {
 	t  *testing.T
 	op operator.Operator
@@ -44,7 +44,7 @@ func newLeavings(t *testing.T) *leavings {
 	return l
 }
 
-// process starts something that runs until it is ended.
+// process starts a process that runs until it is ended.
 func (l *leavings) process() spawn.Identity {
 	l.t.Helper()
 	sleep, err := exec.LookPath("sleep")
@@ -72,7 +72,7 @@ func (l *leavings) append(ds ...journal.Draft) {
 	}
 }
 
-// member is one whose process that is; left says that it has left.
+// member adds a member and records id as its process; left says that the member has left.
 func (l *leavings) member(name string, id spawn.Identity, left bool) {
 	l.t.Helper()
 	_, i, err := teams.Of(l.op).Join(l.t.Context(), l.s, teamfile.FileMember{Name: waggle.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/"}, false)
@@ -90,7 +90,7 @@ func (l *leavings) member(name string, id spawn.Identity, left bool) {
 	}
 }
 
-// gc runs it and says what it found: kind, member and pid of each.
+// gc runs GC on the team and returns what it found: kind, member and pid of each.
 func (l *leavings) gc(act bool) (*process.Collected, []string) {
 	l.t.Helper()
 	c, err := process.Of(l.op).GC(l.t.Context(), "gone", act)
@@ -114,9 +114,9 @@ func older(id spawn.Identity) spawn.Identity {
 	return id
 }
 
-// TestGCOnlyOurs: what is recorded of a member that has left is ended. A process that
-// has its pid by now, one of a member that has not left, one that somebody else
-// started and the one that a member lived in are not.
+// TestGCOnlyOurs: GC ends the recorded process of a member that has left. It does not end
+// a process that has such a pid by now, one of a member that has not left, one that
+// somebody else started, or the one that a member lived in.
 func TestGCOnlyOurs(t *testing.T) {
 	l := newLeavings(t)
 	left, stays, recycled, theirs := l.process(), l.process(), l.process(), l.process()
@@ -153,15 +153,15 @@ func TestGCOnlyOurs(t *testing.T) {
 	if _, found := l.gc(true); len(found) > 0 {
 		t.Errorf("again: %q", found)
 	}
-	// With the team all is over but what is not ours.
+	// After the team's end GC also ends the process of a member that has not left.
 	l.append(journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "test"}})
 	if _, found := l.gc(true); !slices.Equal(found, []string{fmt.Sprintf("process stays %d", stays.PID)}) || !recycled.Alive() || !theirs.Alive() {
 		t.Errorf("after the end: %q", found)
 	}
 }
 
-// TestGCRecycledPane: the pane that has the number of one of ours is left alone; what
-// was on record of ours goes.
+// TestGCRecycledPane: GC removes the records of panes that are gone, and leaves alone the
+// pane that has the id of a recorded one by now.
 func TestGCRecycledPane(t *testing.T) {
 	program := testenv.Require(t, "tmux")
 	socket := filepath.Join(t.TempDir(), "s")
@@ -210,10 +210,10 @@ func TestGCRecycledPane(t *testing.T) {
 	}
 }
 
-// TestGCOrphans: what the commands of a killed leader's members have left behind, in
-// sessions of its own, is all ended, and the team can still be brought back.
+// TestGCOrphans: GC ends all processes that the commands of a killed leader's members left
+// behind in sessions of their own, and the team can still be brought back.
 func TestGCOrphans(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("what leaves its session is recognised by its environment, and sleep's is hidden on other systems")
 	}

@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"waggle/internal/cgroup"
+	"waggle/internal/testenv"
 )
 
-// delegated is where control groups of this process's children come to lie, or skips.
+// delegated returns the directory for control groups of this process's children. It skips the
+// test if none can be made there.
 func delegated(t *testing.T) string {
 	t.Helper()
 	dir, err := cgroup.Here("/proc")
@@ -30,6 +32,7 @@ func delegated(t *testing.T) string {
 // TestGroupsOfThoseWhoLeft: the control group of a member that has ended goes with it, by
 // handshake or by force, while its team goes on.
 func TestGroupsOfThoseWhoLeft(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	dir := delegated(t)
 	h := newHome(t, "waggle")
@@ -63,6 +66,7 @@ func TestGroupsOfThoseWhoLeft(t *testing.T) {
 // TestDownOfANewerRegistry: a team whose registry a newer program has written is ended,
 // and the registry stays as it is, byte for byte, to the archive.
 func TestDownOfANewerRegistry(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	for _, args := range [][]string{{"down", "newer"}, {"down", "--force", "newer"}} {
 		t.Run(args[1], func(t *testing.T) {

@@ -15,7 +15,7 @@ func percent() int {
 	return now
 }
 
-// TestCollectLater: the first collection is put off, and no other; what GOGC says stays.
+// TestCollectLater: collectLater puts off the first collection and no other, and keeps a GOGC that is set.
 func TestCollectLater(t *testing.T) {
 	was := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(was)

@@ -15,7 +15,7 @@ import (
 )
 
 // TestSteps: every step that the packages below name has a text, each text is of a step, the
-// commands in it are there, and what it is about stands in it.
+// commands in it exist, and each of its placeholders is filled in.
 func TestSteps(t *testing.T) {
 	a := &app.App{}
 	root := Root(a)
@@ -46,7 +46,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestStepText: what a step is about is put in as it is, and only once.
+// TestStepText: StepText puts team, member and id into the text as they are, and only once.
 func TestStepText(t *testing.T) {
 	n := operator.Next{Step: operator.NextAssignTask, ID: "{member}", Member: "ann"}
 	if got := app.StepText(n); got != "waggle task assign {member} ann" {

@@ -16,6 +16,7 @@ import (
 	"waggle/internal/view"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
@@ -48,7 +49,7 @@ func newCrowd(t *testing.T, n int) *crowd {
 func newCrowdUnder(t *testing.T, n int, set record.PolicySet) *crowd {
 	t.Helper()
 	c := &crowd{t: t, op: newOperator(t)}
-	// Nobody takes note of a policy here: a clock that runs ahead ends the wait.
+	// No worker takes note of a policy here: a clock that runs ahead ends the wait for that.
 	began, ticks := time.Now(), atomic.Int64{}
 	c.op.Minter.Now = func() time.Time { return began.Add(time.Duration(ticks.Add(1)) * 500 * time.Millisecond) }
 	ctx := t.Context()
@@ -57,7 +58,7 @@ func newCrowdUnder(t *testing.T, n int, set record.PolicySet) *crowd {
 	c.must(err)
 	c.box, err = c.op.Boxes("crowd").Open(waggle.Lead, mailbox.Options{})
 	c.must(err)
-	// A process that lives as long as the test stands for the members'.
+	// A process that lives as long as the test is recorded as the process of each member.
 	sleep := exec.Command("sleep", "600")
 	c.must(sleep.Start())
 	t.Cleanup(func() { sleep.Process.Kill(); sleep.Wait() })
@@ -157,7 +158,7 @@ var (
 // A hundred mixed requests of eight workers are cleared with at most twenty
 // commands, none of high risk by a group.
 func TestHundredRequestsTwentyCommands(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	const workers, requests, most = 8, 100, 20
 	c := newCrowd(t, workers)
@@ -228,7 +229,7 @@ func (c *crowd) take(a *asker) {
 	c.must(err)
 	for _, e := range entries {
 		_, err := a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
-			return a.w.Receive(control.Incoming{Entry: e.ID.String(), Box: a.w.Name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}, c.s.Lead), nil
+			return a.w.Receive(message.Incoming{Entry: e.ID.String(), Box: a.w.Name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}, c.s.Lead), nil
 		})
 		c.must(err)
 	}

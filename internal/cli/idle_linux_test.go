@@ -9,7 +9,7 @@ import (
 	"waggle/spawn"
 )
 
-// TestIdleTeam measures what a team of processes costs that has nothing to do.
+// TestIdleTeam measures the CPU time and memory of a team of processes that has nothing to do.
 func TestIdleTeam(t *testing.T) {
 	if !testenv.Soak() {
 		t.Skip("it only measures: make soak runs it")
@@ -26,7 +26,7 @@ func TestIdleTeam(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id.Inside = true // it alone, without what runs below it
+		id.Inside = true // the worker alone, without the processes below it
 		workers = append(workers, id)
 	}
 	leader, err := spawn.Identify(st.Leader.PID)
@@ -43,7 +43,7 @@ func TestIdleTeam(t *testing.T) {
 		return used
 	}
 	rest := func(d time.Duration) { <-time.After(d) }
-	rest(3 * time.Second) // what the start has left to do
+	rest(3 * time.Second) // until the work of the start is over
 	before := use()
 	rest(seconds * time.Second)
 	var cpu time.Duration

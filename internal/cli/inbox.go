@@ -9,6 +9,7 @@ import (
 
 	"waggle"
 	"waggle/internal/cli/app"
+	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -17,10 +18,19 @@ import (
 )
 
 func inboxCmd(a *app.App) *cobra.Command {
-	var unread, mark, follow, news, archive, address, prompt bool
+	var unread, mark, follow, news, archive, address, prompt, raw bool
 	cmd := &cobra.Command{
-		Use:               "inbox [NAME]",
-		Short:             "Show a member's messages, by default the lead's; marks nothing",
+		Use:   "inbox [NAME]",
+		Short: "Show a member's messages, by default the lead's; marks nothing",
+		Long: `Show the messages in a member's mailbox, by default in the lead's, oldest first, a
+sentence each; --raw shows their text as it is. NAME is found in all teams. Only
+--mark-read marks them as read. Without NAME, where there are several teams and none of
+them is that of this directory, it shows the messages for the lead of each. With --news
+and no leader, the command first records the reports that have arrived.
+
+--json: {"team","member","entries":[{"index","from","timestamp","read","kind","text",
+"payload","summary","color","msg_id","warnings","id","archive"}]}, with --news also
+"news"; with --follow one entry a line. Of several teams: {"inboxes":[…]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,11 +40,20 @@ func inboxCmd(a *app.App) *cobra.Command {
 				if err != nil || to.Scheme != waggle.SchemeMember {
 					return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: args[0] + " is not a member's name", Err: err}
 				}
-				member = to.Member
+				if member = to.Member; to.Team != "" && a.Flags.Team == a.Env("WAGGLE_TEAM") {
+					a.Flags.Team = string(to.Team)
+				}
 			}
-			op, name, err := a.Team()
+			op, name, err := teamWith(cmd.Context(), a, args, member)
+			if len(args) == 0 && operator.KindOf(err) == operator.Usage && !mark && !follow && !news && !archive && !prompt && !address {
+				return allInboxes(cmd.Context(), a, op, inboxView{a: a, op: op, member: member, unread: unread, raw: raw})
+			}
 			if err != nil {
 				return err
+			}
+			if op.Reads != nil && (mark || follow || news || address) {
+				return &operator.Error{Kind: operator.Refused, Op: "inbox", Msg: "team " + string(name) + " has ended: nothing arrives there, and what is kept of it stays as it is",
+					Advice: "waggle inbox " + string(member) + " --team " + string(name) + " shows what is kept"}
 			}
 			if address {
 				return sayAddress(cmd.Context(), a, op, name, member)
@@ -42,7 +61,7 @@ func inboxCmd(a *app.App) *cobra.Command {
 			if news && member != waggle.Lead {
 				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--news is for the lead's mailbox: members report their status to the lead only"}
 			}
-			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, news: news, archive: archive, seen: map[string]bool{}}
+			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, news: news, archive: archive, raw: raw, seen: map[string]bool{}}
 			if archive && (follow || mark) {
 				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--archive shows what is over: nothing arrives there, and nothing is unread"}
 			}
@@ -59,14 +78,60 @@ func inboxCmd(a *app.App) *cobra.Command {
 			return b.once(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&unread, "unread", false, "only what is unread")
-	cmd.Flags().BoolVar(&mark, "mark-read", false, "mark what is shown as read")
-	cmd.Flags().BoolVar(&archive, "archive", false, "show what is kept of the member's mail outside its mailbox")
-	cmd.Flags().BoolVar(&prompt, "as-prompt", false, "give what is unread as one message for an agent, a teammate-message block each; nothing\nwhen nothing is unread (with --json a list of {\"type\",\"message\",\"isMeta\"})")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on and show what arrives (with --json one entry a line)")
-	cmd.Flags().BoolVar(&address, "address", false, "show the address, uds:PATH, at which other sessions' words to NAME are taken now\n(the lead's: the operator's socket)")
-	cmd.Flags().BoolVar(&news, "news", false, "of the members' status only what is worth a turn: a result, a failure,\nthe first idle after work, and when all are idle; takes in what they said when nobody leads")
+	cmd.Flags().BoolVar(&unread, "unread", false, "only unread messages")
+	cmd.Flags().BoolVar(&mark, "mark-read", false, "mark the shown messages as read")
+	cmd.Flags().BoolVar(&archive, "archive", false, "show the archived messages of the member")
+	cmd.Flags().BoolVar(&raw, "raw", false, "show the text of messages as it is, JSON where it is that")
+	cmd.Flags().BoolVar(&prompt, "as-prompt", false, "print the unread messages as one message for an agent, a teammate-message block each,\nor nothing when none is unread (with --json a list of {\"type\",\"message\",\"isMeta\"})")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue, and show the messages that arrive (with --json one entry a line)")
+	cmd.Flags().BoolVar(&address, "address", false, "show the address, uds:PATH, at which NAME takes messages of other sessions now\n(the lead's: the operator's socket)")
+	cmd.Flags().BoolVar(&news, "news", false, "show of the members' reports only results, failures, the first idle after work,\nand when all are idle; without a leader, record what the members reported first")
 	return cmd
+}
+
+// allInboxes shows the lead's messages in every team. A team that cannot be read is left out with a
+// note.
+func allInboxes(ctx context.Context, a *app.App, op operator.Operator, b inboxView) error {
+	names, err := op.Names()
+	if err != nil {
+		return err
+	}
+	doc, found := view.InboxList{Inboxes: []view.InboxDocument{}}, 0
+	for _, b.team = range names {
+		in, err := b.read(ctx)
+		if err != nil {
+			decidecmd.SaySkipped(a, b.team, err)
+			continue
+		}
+		doc.Inboxes = append(doc.Inboxes, view.Inbox(in))
+		found += len(in.Entries)
+		if !a.Flags.JSON {
+			a.ShowPage(view.TeamInboxPage(in, b.raw, a.Clock()), b.team, nil)
+		}
+	}
+	if a.Flags.JSON {
+		return a.Document(doc)
+	}
+	if found == 0 {
+		a.Talk("no messages for you in %d teams", len(names))
+	}
+	return nil
+}
+
+// teamWith picks the team in which a member's mailbox is read: with a NAME the team that has it, and
+// without one the usual one.
+func teamWith(ctx context.Context, a *app.App, args []string, member waggle.MemberName) (operator.Operator, waggle.TeamName, error) {
+	if len(args) == 0 {
+		return a.TeamRead(ctx)
+	}
+	op, of, err := a.TeamWith(ctx, string(member))
+	if err != nil {
+		return op, "", err
+	}
+	if of != "" {
+		a.Flags.Team = of
+	}
+	return a.TeamRead(ctx)
 }
 
 // sayAddress shows the address at which a member takes messages.
@@ -90,7 +155,7 @@ type inboxView struct {
 	unread, mark bool
 	news         bool
 	told         journal.Seq // news up to this seq were shown
-	archive      bool
+	archive, raw bool
 	seen         map[string]bool
 }
 
@@ -118,7 +183,7 @@ func (b *inboxView) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	page := view.InboxPage(in)
+	page := view.InboxPage(in, b.raw, b.a.Clock())
 	if len(page) == 0 && !b.a.Flags.JSON {
 		b.a.Talk("no messages for %s in team %s", in.Member, in.Team)
 	}
@@ -176,13 +241,13 @@ func (b *inboxView) follow(ctx context.Context) error {
 			}
 			b.seen[e.ID] = true
 			if !b.a.Flags.JSON {
-				b.a.ShowPage(view.EntryPage(e), b.team, nil)
+				b.a.ShowPage(view.EntryPage(e, b.raw, b.a.Clock()), b.team, nil)
 			} else if err := b.a.Line(view.Entry(e)); err != nil {
 				return err
 			}
 		}
 		if !b.a.Flags.JSON {
-			b.a.ShowPage(view.NewsPage(in.News), b.team, nil)
+			b.a.ShowPage(view.NewsPage(in.News, b.a.Clock()), b.team, nil)
 		} else if len(in.News) > 0 { // one line for each wake-up of the lead's session
 			if err := b.a.Line(view.NewsDocument{News: in.News}); err != nil {
 				return err

@@ -19,9 +19,10 @@ import (
 // TestEndKeepsItsTime: stop and down end members within the grace and ten seconds,
 // although these refuse and have children in other sessions that ignore SIGTERM,
 // although another program holds the locks of mailboxes, registry and task list, and
-// with no more than 28 descriptors. Only what needs such a lock may stay undone, and
-// is said.
+// with no more than 28 descriptors. Only a step that needs such a lock may stay undone, and
+// the command reports it.
 func TestEndKeepsItsTime(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	const child = `for i in 1 2; do setsid sh -c 'trap "" TERM HUP; echo $$ >> left; while :; do sleep 0.2; done' </dev/null >/dev/null 2>&1 & done; wait`
 	testenv.Require(t, "setsid")
@@ -125,8 +126,13 @@ func hold(t *testing.T, locks ...string) (release func()) {
 	}
 }
 
-// zombie reports a process that has ended and that nobody has waited for.
+// zombie reports a process that has ended, with all its threads, and that nobody has waited for: until then
+// it holds its locks.
 func zombie(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err != nil || strings.Contains(string(b), ") Z ")
+	if err != nil {
+		return true
+	}
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return err != nil || strings.Contains(string(b), ") Z ") && len(threads) == 1
 }

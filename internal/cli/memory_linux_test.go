@@ -60,6 +60,7 @@ func peak(t *testing.T, pid int) (mb int) {
 // TestWorkerMemory: megabytes of unread mail cost a worker a small multiple of that,
 // whether it reads them or is busy.
 func TestWorkerMemory(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	if testenv.Slow > 1 {
 		t.Skip("the race detector takes memory of its own")
@@ -69,7 +70,7 @@ func TestWorkerMemory(t *testing.T) {
 		bytes, each, bound int
 	}
 	sizes := []size{{"1 kB each", 7_000_000, 1000, 90}}
-	if testenv.Soak() { // what takes the square of the mail in time, and many small ones
+	if testenv.Soak() { // sizes that show quadratic time, and many small messages
 		sizes = []size{{"1 kB each", 19_000_000, 1000, 160}, {"100 bytes each", 19_000_000, 100, 200}}
 	}
 	for _, c := range sizes {

@@ -9,43 +9,47 @@ import (
 
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator/mail"
 )
 
 func msgCmd(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "msg", Short: "Messages that were sent, and what became of them", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "msg", Short: "The messages that were sent, and their delivery states", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(msgShowCmd(a), msgListCmd(a), msgWithdrawCmd(a))
 	return cmd
 }
 
 const states = `
-queued        on record with its sender, not in the mailbox yet
+queued        in its sender's journal, not in the mailbox yet
 written       in the recipient's mailbox
-held          there, and the recipient cannot take it now
-delivered     the recipient's session was given it
-acknowledged  it had its effect: that turn has ended, the order was obeyed, the
-              question was answered
+held          in the mailbox, and the recipient cannot take it now
+delivered     in the recipient's session
+acknowledged  it had its effect: that turn has ended, the order was applied, the
+              request was answered
 refused       the recipient's journal says that it has no effect
-expired       nobody took or answered it in time
-withdrawn     its sender took it back
-superseded    a newer one took its place
-dead-letter   nobody will take it: its recipient has ended, or it was erased
-erased        another program took it out of the mailbox before its reader had it
-failed        it could not be put into the mailbox`
+expired       it was not taken or answered in time
+withdrawn     its sender withdrew it
+superseded    a newer message replaced it
+dead-letter   it will not be taken: its recipient has ended, or it was erased
+erased        another program removed it from the mailbox before its reader had it
+failed        it could not be written to the mailbox`
 
 func msgShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a message whole, with its delivery states",
-		Long: `Show a message whole, by its msg_id, or by the beginning of one or of its id, with its
-delivery states: each with its time, and the record or the mailbox that shows it. A
-message that another program erased is shown from the journal. The record of a message
-to a session, which is in no team, has the state and a hash of the text.
+		Long: `Show a message whole, by its msg_id or its id, which may be shortened, with its delivery
+states: each with its time, and the record or the mailbox that shows it. A message that
+another program erased is shown from the journal. The record of a message to a session,
+which is in no team, has the state and a hash of the text.
+
+--json: {"messages":[{"to","from","msg_id","state","since","ahead","priority","entry",
+"raw","states":[{"state","at","evidence","detail"}]}]}; of a message to a session "said".
 ` + states,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TeamPast()
+			op, name, err := a.TeamPast(cmd.Context())
 			var msgs []mail.StoredMessage
 			if err == nil {
 				msgs, err = mail.Of(op).Message(cmd.Context(), name, args[0])
@@ -55,11 +59,11 @@ to a session, which is in no team, has the state and a hash of the text.
 				if len(said) == 0 {
 					return errors.Join(err, serr)
 				}
-				return a.Give(view.Said(said), view.SaidPage(said))
+				return a.Give(view.Said(said), view.SaidPage(said, a.Clock()))
 			}
-			var p view.Page
+			var p page.Page
 			for _, m := range msgs {
-				p = append(p, view.MessagePage(m)...)
+				p = append(p, view.MessagePage(m, a.Clock())...)
 			}
 			return a.Give(view.Messages(msgs), p)
 		},
@@ -70,23 +74,24 @@ func msgListCmd(a *app.App) *cobra.Command {
 	var all bool
 	var state string
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the messages that were sent, with their states",
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the messages that were sent, with their states",
 		Long: `List the messages that their senders recorded, oldest first, with the state of each.
---all adds the control messages.
+--all adds the control messages. --json is as for msg show.
 ` + states,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return msgList(cmd.Context(), a, all, mail.Delivery(state))
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "control messages too")
+	cmd.Flags().BoolVar(&all, "all", false, "also control messages")
 	cmd.Flags().StringVar(&state, "state", "", "only messages in this state")
 	return cmd
 }
 
 func msgList(ctx context.Context, a *app.App, all bool, state mail.Delivery) error {
-	op, name, err := a.TeamPast()
+	op, name, err := a.TeamPast(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,15 +104,16 @@ func msgList(ctx context.Context, a *app.App, all bool, state mail.Delivery) err
 		a.Talk("no such messages in team %s", name)
 		return nil
 	}
-	return a.Give(view.Messages(msgs), view.MessagesPage(msgs))
+	return a.Give(view.Messages(msgs), view.MessagesPage(msgs, a.Clock()))
 }
 
 func msgWithdrawCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "withdraw ID",
-		Short: "Withdraw a message that was not taken yet",
-		Long: `Withdraw a message, by the msg_id that send printed or its beginning. A message that the
-member has taken already is an error (6); else the member never takes it.`,
+		Use:     "withdraw ID",
+		Aliases: []string{"rm"},
+		Short:   "Withdraw a message that was not taken yet",
+		Long: `Withdraw a message, by the msg_id that send printed, which may be shortened. The member
+never takes it then. Exit 6 when the member has taken the message already.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, err := a.Team()

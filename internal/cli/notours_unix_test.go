@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -19,11 +20,11 @@ import (
 	"waggle/spawn"
 )
 
-// TestStopLeavesOthersAlone: what is on record as a member's process and is none that
-// may be ended is not signalled, by stop and by down: a recycled pid, a process that
-// somebody else started, the program that a member lives in, one of our ancestors, and
-// ourselves.
+// TestStopLeavesOthersAlone: stop and down do not signal a process that is on record as a
+// member's and may not be ended: a recycled pid, a process that somebody else started, the
+// program that a member lives in, an ancestor of this process, and this process.
 func TestStopLeavesOthersAlone(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

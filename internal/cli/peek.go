@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli/app"
-	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -19,12 +18,12 @@ func peekCmd(a *app.App) *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "peek NAME",
-		Short: "The last output of a member, without disturbing it",
-		Long: `The last output of a member, from its log and the log's older parts; the member does
-not notice. Escape sequences are taken out, so that nothing reaches your terminal but
-text. Of a program that fills its screen, the screen is shown as it looks now. A member
-that died or left is found too, and one of a team that has ended: then its files are in
-the archive, and the path says where.
+		Short: "Show the last output of a member",
+		Long: `Show the last output of a member, from its log and the log's older parts. The command
+reads files only and sends the member nothing. It removes escape sequences, so that only
+text reaches your terminal. For a program that fills its screen, it shows the present
+screen. It finds NAME in all teams, also a member that died or left, and one of a team
+that has ended, whose files are in the archive.
 
 --json: {"team","name","state","since","why","log","at","age_s","shown","where","lines",
 "earlier"}; age_s is -1 when there is no output; shown is lines or screen, where is team
@@ -35,7 +34,7 @@ or archive. With --follow, one {"line"} a line after it.`,
 			if lines < 1 {
 				return &operator.Error{Kind: operator.Usage, Op: "peek", Msg: fmt.Sprintf("-n %d is no number of lines", lines), Advice: "-n 1 shows the last line"}
 			}
-			op, of, err := decidecmd.Past(a, nil)
+			op, of, err := a.TeamWith(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -49,8 +48,8 @@ or archive. With --follow, one {"line"} a line after it.`,
 			return followOutput(cmd.Context(), a, op, p, p.Follow())
 		},
 	}
-	cmd.Flags().IntVarP(&lines, "lines", "n", 20, "how many lines")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on and show what it writes, until it ends")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 20, "number of lines")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue, and show new output until the member ends")
 	return cmd
 }
 

@@ -27,6 +27,14 @@ var confirms = []struct {
 		}
 		return "$W up -d"
 	}, func(s *shellSession) bool { return exists(s, "state", "teams") }},
+	{"new with a setup that was found", "prepare worktrees so?", func(s *shellSession) string {
+		s.press("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first; export WAGGLE_WORKTREES=" + s.t.TempDir() + "\n")
+		s.next("[status 0]")
+		if err := os.WriteFile(filepath.Join(s.dir, "waggle.yaml"), []byte("team: other\nworktree: {setup: [touch made]}\nmembers: []\n"), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		return "$W new exec true"
+	}, func(s *shellSession) bool { return exists(s, "state", "teams") }},
 	{"approve --input", "allow it?", func(s *shellSession) string {
 		s.press("$W up -d w.yaml\n")
 		s.next("[status 0]")
@@ -55,7 +63,7 @@ var confirms = []struct {
 		s.die()
 		s.file(strings.Replace(confirmTeam, "touch made", "touch other", 1))
 		return "$W resume -d"
-	}, nil}, // its exit code says so
+	}, nil}, // the exit code shows the effect
 }
 
 const confirmTeam = "team: prompt\nsandbox: {mode: off}\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
@@ -76,18 +84,16 @@ func (s *shellSession) pending() string {
 		} else if time.Now().After(deadline) {
 			s.t.Fatalf("pending: %v\n%s", err, out)
 		}
-		<-time.After(50 * time.Millisecond) // a journal tells nobody
+		<-time.After(50 * time.Millisecond) // a journal has no notification
 	}
 }
 
-// TestConfirmMatrix: what was typed before a question of yes or no, a paste, a line and
-// other keys are no answer to it; Enter alone is no; y is yes.
+// TestConfirmMatrix: keys that were typed before a question of yes or no, a paste, a line
+// and other keys are no answer to it; Enter alone is no; y is yes.
 func TestConfirmMatrix(t *testing.T) {
-	testenv.Whole(t)
-	t.Parallel()
+	testenv.Drawn(t)
 	for _, c := range testenv.Rows(t, confirms, 2) {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			yes := c.done
 			s := newShellSession(t)
 			s.file(confirmTeam)

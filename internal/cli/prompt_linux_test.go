@@ -81,7 +81,7 @@ func (s *shellSession) nextOf(texts ...string) string {
 
 const (
 	tooEarly = "typed too early"
-	hintEnds = "d = deny: "
+	hintEnds = "= deny: " // "d" or, where the handle begins with D, "d and Enter" before it
 )
 
 // stood waits as long as a question has to stand before a key counts: the rule under test
@@ -93,6 +93,7 @@ func (s *shellSession) stood() { <-time.After(ask.Stand + 50*time.Millisecond) }
 func (s *shellSession) key(k, brings string) {
 	s.t.Helper()
 	for {
+		s.seen = len(s.text()) // it may have been painted twice
 		s.press(k)
 		if s.nextOf(brings, tooEarly) == brings {
 			return
@@ -102,14 +103,14 @@ func (s *shellSession) key(k, brings string) {
 	}
 }
 
-// refused presses what is no answer, and waits until the prompt has said so.
+// refused presses keys that are no answer, and waits until the prompt has said so.
 func (s *shellSession) refused(k, says string) {
 	s.t.Helper()
 	s.key(k, says)
 	s.next(hintEnds)
 }
 
-// enter presses Enter as a person does: a program's comes at once behind the last key.
+// enter presses Enter as a person does, some time after the last key. A program's Enter comes at once.
 func (s *shellSession) enter() {
 	<-time.After(ask.Settle * 2)
 	s.press("\r")
@@ -153,7 +154,7 @@ func (s *shellSession) verdicts() (all []verdict) {
 	s.t.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".jsonl") || !strings.Contains(path, "leader") {
-			return nil // what goes while it is looked at is no journal of a leader
+			return nil // a file that is removed during the walk is no journal of a leader
 		}
 		b, err := os.ReadFile(path)
 		if err != nil {
@@ -200,7 +201,7 @@ func (s *shellSession) decided(n int) verdict {
 		}
 		select {
 		case <-s.more:
-		case <-time.After(20 * time.Millisecond): // a journal tells nobody
+		case <-time.After(20 * time.Millisecond): // a journal has no notification
 		}
 	}
 }
@@ -288,8 +289,8 @@ var asking = []struct {
 	}, `$W resume`},
 }
 
-// die kills the job, and looks at what it leaves: a terminal without echo, which the next
-// start of waggle makes sane.
+// die kills the job, and checks the terminal: the job leaves it without echo, and the next
+// start of waggle turns canonical mode and echo on again.
 func (s *shellSession) die() {
 	s.t.Helper()
 	if s.canonical() {
@@ -309,11 +310,9 @@ func (s *shellSession) die() {
 // TestPromptMatrix does everything to a prompt that is no answer, and then answers it, on
 // each command that asks. After each step the journal says what was decided.
 func TestPromptMatrix(t *testing.T) {
-	testenv.Whole(t)
-	t.Parallel()
+	testenv.Drawn(t)
 	for _, c := range testenv.Rows(t, asking, 1) {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			s := newShellSession(t)
 			s.file(promptTeam)
 			t.Cleanup(func() { s.sweep() })
@@ -327,7 +326,7 @@ func TestPromptMatrix(t *testing.T) {
 	}
 }
 
-// sweep ends what a test leaves behind.
+// sweep ends the team that a test leaves behind.
 func (s *shellSession) sweep() {
 	cmd := exec.Command(binary(s.t), "down", "--force") //nolint:noctx // after the test
 	cmd.Dir, cmd.Env = s.dir, s.cmd.Env
@@ -337,7 +336,7 @@ func (s *shellSession) sweep() {
 }
 
 func (s *shellSession) matrix(t *testing.T) {
-	// All ask; the riskiest is what is shown in the end.
+	// All members ask; the prompt shows the riskiest request in the end.
 	var handle string
 	for typed := false; !typed; {
 		handle, typed = s.asks()
@@ -439,7 +438,7 @@ func (s *shellSession) matrix(t *testing.T) {
 	step("kill", func() { s.die() })
 }
 
-// memberOf is who asks, by the last paint of a handle.
+// memberOf returns the member that asks, by the first paint of a handle.
 func (s *shellSession) memberOf(handle string) string {
 	s.t.Helper()
 	m := regexp.MustCompile(`handle +` + handle + `\r?\nmember +(\w+) `).FindStringSubmatch(s.text())
@@ -449,10 +448,10 @@ func (s *shellSession) memberOf(handle string) string {
 	return m[1]
 }
 
-// TestPromptDeadline: a question whose time is over is denied by the system; what is
-// typed for it does not answer the next one.
+// TestPromptDeadline: the system denies a question whose time is over; keys that are
+// typed for it do not answer the next one.
 func TestPromptDeadline(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	for _, c := range testenv.Rows(t, asking, 1) {
 		t.Run(c.name, func(t *testing.T) {
@@ -488,10 +487,10 @@ func TestPromptDeadline(t *testing.T) {
 	}
 }
 
-// TestPromptBash: Ctrl-Z, bg and fg do in an interactive bash what a person expects: it
-// stops, the shell edits lines and reads them while it runs on, and it asks anew.
+// TestPromptBash: in an interactive bash, Ctrl-Z stops waggle. After bg the shell edits lines
+// and reads them while waggle runs on. After fg waggle asks anew.
 func TestPromptBash(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	bash := testenv.Require(t, "bash")
 	t.Parallel()
 	s := newShellSession(t)
@@ -535,10 +534,10 @@ func TestPromptBash(t *testing.T) {
 
 // TestPromptDemo: the demo asks by the same rules.
 func TestPromptDemo(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	s := newShellSession(t)
-	s.press("$W demo\na\na")
+	s.press("$W demo --keep\na\na")
 	handle, typed := s.asks()
 	if typed {
 		t.Fatal("the demo's question wants its handle")
@@ -569,10 +568,10 @@ func TestPromptDemo(t *testing.T) {
 	s.next("[status 0]")
 }
 
-// TestPromptDemoElsewhere: what ends the demo's question apart from its terminal, and
-// what of the matrix it does not have.
+// TestPromptDemoElsewhere: an answer from another terminal and the end of the member end the
+// demo's question. The steps of the matrix that the demo does not have are skipped.
 func TestPromptDemoElsewhere(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	type end struct {
 		name, skip string
@@ -607,7 +606,7 @@ func TestPromptDemoElsewhere(t *testing.T) {
 			}
 			t.Parallel()
 			s := newShellSession(t)
-			s.press("$W demo\n")
+			s.press("$W demo --keep\n")
 			handle, _ := s.asks()
 			dirs, err := filepath.Glob(filepath.Join(s.dir, "waggle-demo-*"))
 			if err != nil || len(dirs) != 1 {
@@ -640,29 +639,24 @@ func (s *shellSession) verdict(want string) {
 	s.t.Errorf("decided %+v, want %s from elsewhere", s.verdicts(), want)
 }
 
-// TestPromptDemoSilence: silence denies, and a demo that was killed leaves a terminal that
-// the next start makes sane.
-func TestPromptDemoSilence(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for the demo's ten seconds")
-	}
+// TestPromptDemoKilled: after a demo was killed, the next start of waggle turns canonical mode and echo on again.
+func TestPromptDemoKilled(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	s := newShellSession(t)
 	s.press("$W demo\n")
 	s.asks()
-	s.next("nobody pressed a key")
-	s.press("a")
-	if v := s.decided(1); v.Decision != "deny" {
-		t.Errorf("silence decided %+v", v)
+	dirs, err := filepath.Glob(filepath.Join(s.dir, "waggle-demo-*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("the demo is in %q, %v", dirs, err)
 	}
-	s.next("[status 0]")
-	s.press("\x15$W demo\n") // the shell has the a, which it forgets
-	s.asks()
 	s.die()
+	s.elsewhere("down", "demo", "--force", "--root", filepath.Join(dirs[0], "root"), "--state", filepath.Join(dirs[0], "state"))
 }
 
 // TestPromptNoTerminal: input that is no terminal never answers.
 func TestPromptNoTerminal(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	for _, c := range []string{"run", "up"} {
 		t.Run(c, func(t *testing.T) {

@@ -27,7 +27,10 @@ func protocolKindsCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kinds",
 		Short: "List the kinds of message",
-		Args:  cobra.NoArgs,
+		Long: `List the kinds of message with their direction and meaning. --json: {"kinds":[{"kind",
+"from","to","effect","agent_sendable","request","decision","legacy","aliases","meaning",
+"wire_section"}]}; effect is true when the kind has a side effect.`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.Flags.JSON {
 				rows := []kindRow{}
@@ -97,7 +100,10 @@ func protocolDecodeCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "decode [FILE | -]",
 		Short: "Decode a text value, an envelope, or a whole inbox",
-		Args:  cobra.MaximumNArgs(1),
+		Long: `Decode a text value, an envelope, or a whole inbox from FILE or stdin, and print a JSON
+array of {"kind","dialect","payload","envelope","type","warnings"}; kind is a kind of
+message, text, unknown or invalid.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			data, err := input(a, args)
 			if err != nil {

@@ -21,14 +21,13 @@ func protocolEncodeCmd(a *app.App) *cobra.Command {
 	var dialect string
 	cmd := &cobra.Command{
 		Use:   "encode [KIND] [FILE | -]",
-		Short: "Encode a payload object as one text value, or what decode printed",
-		Long: `encode KIND reads a payload object (its fields, in any known spelling) and writes
-one text value. A key that the kind does not have is refused.
+		Short: "Encode a payload object as one text value, or the output of decode",
+		Long: `With KIND, read a payload object (its fields, in any known spelling) and write one text
+value. A key that the kind does not have is refused.
 
-Without KIND it reads what "waggle protocol decode" printed, and writes what decode
-had read: one text value, or a mailbox when the entries have envelopes. A payload
-that was not changed is written as it stood, in whatever dialect; one that was
-changed is encoded anew.`,
+Without KIND, read the output of waggle protocol decode and write its input again: one
+text value, or a mailbox when the entries have envelopes. A payload that was not changed
+is written with its original bytes, in whatever dialect; a changed one is encoded anew.`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: completeKinds,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,19 +25,19 @@ import (
 
 // reading are the commands that read a team, REQUEST being the id of an open one.
 var reading = []string{
-	"status", "status --json", "why worker1", "why worker2 --json", "",
+	"status", "status --json", "status --line", "init --dry-run --from-team", "init --tmux", "skill", "why worker1", "why worker2 --json", "",
 	"pending", "pending --all", "pending --long", "pending --json", "show REQUEST", "show REQUEST --json", "show --group REQUEST",
 	"approve REQUEST --help", "plan list", "plan list --all", "plan show PLAN", "plan diff worker1 1 1", "net pending", "net list",
-	"policy list", "policy list --as worker1", "policy test Bash(ls)", "policy explain REQUEST", "policy suggest", "mode",
+	"policy list", "policy list worker1", "policy test Bash(ls) --for worker1", "net list worker1", "policy test Bash(ls)", "policy explain REQUEST", "policy suggest", "mode",
 	"digest", "log", "log --json", "log crowd", "inbox", "inbox worker1", "inbox --unread", "inbox --json", "msg list",
 	"task list", "task list --all", "task show 1", "task artifacts", "peek worker1", "team list", "team show", "team validate",
 	"audit verify", "audit query", "audit show REQUEST", "audit export", "audit export --redact", "audit acknowledge",
 	"doctor", "hooks show", "version", "__complete show ", "__complete why ", "__complete task show ",
 }
 
-// TestReadingWritesNothing: what reads leaves every file and directory of STATE and of the
-// wire tree as it was, whoever leads, while questions, words and forgeries wait in the
-// lead's mailbox, a question is overdue and a member has died.
+// TestReadingWritesNothing: a command that reads leaves every file and directory of STATE and
+// of the wire tree as it was, with a leader and without, while questions, words and forgeries
+// wait in the lead's mailbox, a question is overdue and a member has died.
 func TestReadingWritesNothing(t *testing.T) {
 	t.Parallel()
 	for _, led := range testenv.Rows(t, []bool{false, true}, 1) {
@@ -64,10 +65,11 @@ func TestReadingWritesNothing(t *testing.T) {
 	}
 }
 
-// TestReadingMendsNothing: what has the place of one of STATE's directories and a mailbox
-// that is broken stay as they are while somebody reads; what can be read of the mailbox is
-// shown. The next command that acts sets aside and mends.
+// TestReadingMendsNothing: commands that read leave a broken mailbox, and a file in the place
+// of one of STATE's directories, as they are. inbox shows the readable entries of the mailbox.
+// The next command that acts sets the mailbox aside and clears the place of the directory.
 func TestReadingMendsNothing(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	c := waitingCrowd(t)
 	box := filepath.Join(c.op.Root.InboxesDir("crowd"), "team-lead.json")
@@ -100,9 +102,9 @@ func TestReadingMendsNothing(t *testing.T) {
 	}
 }
 
-// TestReadingShowsWhatAPassFinds: questions that nobody has taken in are listed with the id,
-// digest, handle and group that they have on record afterwards; what the system answers is
-// not listed.
+// TestReadingShowsWhatAPassFinds: Pending lists questions before a pass takes them in, with the
+// id, digest, handle and group that they have on record afterwards. It does not list a question
+// that the system answers.
 func TestReadingShowsWhatAPassFinds(t *testing.T) {
 	c := newCrowdUnder(t, 2, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Decide: map[policy.Gate]policy.Decider{policy.GatePlan: policy.DecideAuto}})
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
@@ -139,8 +141,8 @@ func TestReadingShowsWhatAPassFinds(t *testing.T) {
 	}
 }
 
-// TestDigestShowsWhatAPassFinds: a member that died while nobody led is told by digest, as
-// often before a pass as after it.
+// TestDigestShowsWhatAPassFinds: Digest reports a member that died while no process led once,
+// before a pass and after it.
 func TestDigestShowsWhatAPassFinds(t *testing.T) {
 	c := waitingCrowd(t)
 	died := func() (n int) {
@@ -203,8 +205,8 @@ func (c *crowd) onRecord() []*control.Request {
 }
 
 // waitingCrowd is a team that nobody has led since its members asked: worker1 a tool call
-// and a plan, and worker2 a tool call before its process ended. Somebody has written in
-// worker1's name what its journal does not have.
+// and a plan, and worker2 a tool call before its process ended. The lead's mailbox has entries
+// in worker1's name that worker1's journal does not have.
 func waitingCrowd(t *testing.T) *crowd {
 	t.Helper()
 	c := newCrowd(t, 1)
@@ -248,19 +250,25 @@ func (c *crowd) reads(line string) (out string, code int) {
 func snapshot(t *testing.T, trees ...string) (lines []string) {
 	t.Helper()
 	for _, tree := range trees {
+		gone := func(err error) error { // what another process removes meanwhile
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			return err
+		}
 		err := filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
-				return err
+				return gone(err)
 			}
 			info, err := d.Info()
 			if err != nil {
-				return err
+				return gone(err)
 			}
 			sum := [sha256.Size]byte{}
 			if info.Mode().IsRegular() {
 				b, err := os.ReadFile(path)
 				if err != nil {
-					return err
+					return gone(err)
 				}
 				sum = sha256.Sum256(b)
 			}

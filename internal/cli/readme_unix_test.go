@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/view"
+	"waggle/internal/view/reportview"
 )
 
-// guide is what stands in the guide to team files between two texts.
+// guide is the text between two texts in the guide to team files.
 func guide(t *testing.T, from, to string) string {
 	t.Helper()
 	b, err := os.ReadFile("../../docs/guide/team-file.md")
@@ -29,7 +29,7 @@ func guide(t *testing.T, from, to string) string {
 	return part
 }
 
-// played is one way to write a step, and what becomes of a task that plays it.
+// played is one way to write a step, and the status of a task that plays it, with the reason.
 type played struct{ step, status, why string }
 
 // stepForms has, for each row of the guide's table of steps, every way that it names.
@@ -50,15 +50,21 @@ var stepForms = map[string][]played{
 	"`network: \"host:port\"`, or `{host, reason, expect}`": {
 		{`{network: "example.com:443"}`, "failed", "network to example.com:443 denied"},
 		{`{network: {host: "example.com:443", reason: to see, expect: deny}}`, "completed", ""}},
+	"`ask_question: \"text\"`, or `{questions, expect}`": {
+		{`{ask_question: "which?"}`, "failed", "nobody answered"},
+		{`{ask_question: {questions: ["which?", {question: how?, options: [a, {label: b, description: c}], closed: true}], expect: none}}`, "completed", ""}},
 	"`progress: \"text\"`, or `{phase, message}`": {
 		{`{progress: "half"}`, "completed", ""},
 		{`{progress: {phase: verifying, message: half}}`, "completed", ""},
 		{`{progress: {message: half}}`, "completed", ""}},
+	"`use: {usd, tokens}`": {
+		{`{use: {usd: 0.01, tokens: 10}}`, "completed", ""},
+		{`{use: {tokens: 10}}`, "completed", ""}},
 	"`wait: 2s`, or `{until: file}`": {
 		{`{wait: 10ms}`, "completed", ""},
 		{`{wait: {until: file}}`, "completed", ""}},
 	"`fail: \"why\"`": {
-		{`{fail: "why"}`, "open", "why"}},
+		{`{fail: "why"}`, "failed", "why"}},
 }
 
 // TestReadmeSteps runs every step that the guide names, in every way it may be written.
@@ -99,7 +105,7 @@ func TestReadmeSteps(t *testing.T) {
 }
 
 // report reads the report of a run.
-func (h *homeTree) report(dir string) (r view.ReportDocument) {
+func (h *homeTree) report(dir string) (r reportview.Document) {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, dir, "report.json"))
 	if err == nil {

@@ -63,11 +63,12 @@ func (e *edited) records() (why []string) {
 	return why
 }
 
-// TestRegistryEdits: the registry is a phone book. What somebody does there to a member on
-// record is put right within five seconds, once, with one record; whoever keeps at it gets
-// an alarm. Nobody joins by an edit, and names are found meanwhile.
+// TestRegistryEdits: the leader corrects another program's edit of a recorded member in the
+// registry within five seconds, once, with one record. Repeated edits stay and raise an
+// alarm. An edit adds no member to the team, and commands find the members by name meanwhile.
 func TestRegistryEdits(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	e := newEdited(t)
 	right := func(name string) func() bool {
 		return func() bool {
@@ -117,10 +118,11 @@ func TestRegistryEdits(t *testing.T) {
 	}
 }
 
-// TestLateMail: what is written to a team after its end is named, put away, and keeps
-// nobody from the name.
+// TestLateMail: gc and doctor report mail that is written to a team after its end. gc, team
+// create and up put it into the archive, and the team's name can be used again.
 func TestLateMail(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	f := newFaulty(t, "late mail")
 	f.give([]int{0}, "down", "api", "--force")
 	late := func(text string) {
@@ -162,10 +164,11 @@ func TestLateMail(t *testing.T) {
 	}
 }
 
-// TestStateLost: the records are lost and the files are there: it is said, and the team is
-// put away and made again.
+// TestStateLost: if a team's records are lost and its files are there, up fails and says so.
+// After team delete --archive, up makes the team again.
 func TestStateLost(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	f := newFaulty(t, "state lost")
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
 	fault(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
@@ -187,7 +190,8 @@ func TestStateLost(t *testing.T) {
 // TestRegistryRebuilt: a registry of no bytes, or of garbage, is set aside and made again of
 // the record; one that was never damaged is the same.
 func TestRegistryRebuilt(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	e := newEdited(t)
 	path := e.op.Root.ConfigPath("api")
 	for _, data := range []string{"", "garbage"} {

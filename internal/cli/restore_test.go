@@ -41,11 +41,12 @@ func (r *rig) backup() *bytes.Buffer {
 	return &b
 }
 
-// TestRestoreAuthority: what a backup says was asked, decided or granted is nothing
-// to the restored team; its old mail raises no alarm; only the journal that is here
-// is an authority.
+// TestRestoreAuthority: a restored team does not take over the requests, decisions and
+// grants of its backup, and its old mail raises no alarm. The new journal is its only
+// authority.
 func TestRestoreAuthority(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	r := newRig(t, asked)
 	ctx := t.Context()
 	r.assign()
@@ -63,7 +64,7 @@ func TestRestoreAuthority(t *testing.T) {
 	old := r.state.Dir.UID
 	data := r.backup().Bytes()
 
-	// Over a live team, and over one that is there, only by force.
+	// Restore replaces a live team only with Force, and not while a process leads it.
 	_, err = teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{})
 	if operator.KindOf(err) != operator.Refused {
 		t.Errorf("over a live team: %v", err)
@@ -107,8 +108,8 @@ func TestRestoreAuthority(t *testing.T) {
 	}
 }
 
-// TestRestoreGoesOn: the team's files are lost, its journal is not: it is the same
-// team, and goes on.
+// TestRestoreGoesOn: if a team's files are lost and its journal is not, the restored
+// team is the same team, with the same UID and journal.
 func TestRestoreGoesOn(t *testing.T) {
 	t.Parallel()
 	op := newOperator(t)

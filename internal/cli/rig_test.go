@@ -125,7 +125,7 @@ func (r *rig) assign() {
 	}
 }
 
-// until passes until cond holds.
+// until runs leader passes until cond holds.
 func (r *rig) until(what string, cond func(l *control.Leader) bool) {
 	r.t.Helper()
 	ctx := r.t.Context()
@@ -157,7 +157,7 @@ func (r *rig) until(what string, cond func(l *control.Leader) bool) {
 	}
 }
 
-// worker looks at a member's journal.
+// worker calls fn with the control.Worker of a member's journal.
 func (r *rig) worker(name waggle.MemberName, fn func(*control.Worker)) {
 	r.t.Helper()
 	w, err := r.state.Worker(r.inst[name])

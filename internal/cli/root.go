@@ -7,18 +7,24 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
+	"waggle/agent"
 	"waggle/internal/ask"
+	"waggle/internal/claude"
 	"waggle/internal/cli/app"
 	"waggle/internal/cli/decidecmd"
 	"waggle/internal/cli/teamcmd"
 	"waggle/operator"
 )
+
+// The agents of other packages than agent, which every command knows that reads a team file.
+func init() { agent.Register(claude.Kind, claude.New) }
 
 // commands lists the commands of the tree; each has its own file.
 var commands = []func(*app.App) *cobra.Command{
@@ -27,12 +33,16 @@ var commands = []func(*app.App) *cobra.Command{
 	decidecmd.Audit,
 	decidecmd.Answer,
 	teamcmd.Attach,
+	beginCmd,
 	benchCmd,
+	compareCmd,
 	bridgeCmd,
+	teamcmd.Budget,
 	demoCmd,
 	decidecmd.Deny,
 	decidecmd.Digest,
 	teamcmd.Detach,
+	diffCmd,
 	doctorCmd,
 	teamcmd.Down,
 	teamcmd.Gc,
@@ -45,17 +55,24 @@ var commands = []func(*app.App) *cobra.Command{
 	teamcmd.Join,
 	teamcmd.Lead,
 	decidecmd.Log,
+	teamcmd.MCP,
+	mergeCmd,
 	decidecmd.Mode,
 	msgCmd,
 	decidecmd.Net,
+	newCmd,
 	decidecmd.Pending,
 	peekCmd,
 	decidecmd.Plan,
 	decidecmd.Policy,
 	protocolCmd,
+	pullCmd,
 	teamcmd.Resume,
+	reviewCmd,
 	teamcmd.Run,
+	sandboxCmd,
 	sendCmd,
+	skillCmd,
 	teamcmd.Serve,
 	decidecmd.Show,
 	teamcmd.Spawn,
@@ -63,6 +80,7 @@ var commands = []func(*app.App) *cobra.Command{
 	teamcmd.Stop,
 	taskCmd,
 	teamcmd.Team,
+	topCmd,
 	uninstallCmd,
 	teamcmd.Up,
 	versionCmd,
@@ -99,9 +117,9 @@ func version() string {
 
 const long = `waggle runs teams of coding agents that a person can trust.
 
-Several agents work at once under one leader; what matters between them passes
-as typed messages through plain mailbox files, is decided once by the right
-authority, and is on record.`
+Several agents work at once under one leader. Requests, orders and answers between them
+are typed messages in plain mailbox files. Each request is decided once, by the right
+authority, and the journal has every decision.`
 
 const exitCodes = `
 Exit codes:
@@ -117,38 +135,50 @@ func Root(a *app.App) *cobra.Command {
 		Use:   "waggle",
 		Short: "Teams of coding agents that a person can trust",
 		Long:  long + "\n" + exitCodes,
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return teamcmd.Bare(cmd.Context(), a) },
+		Args:  unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if ended, err := teamcmd.Ended(cmd.Context(), a); ended {
+				return err
+			}
+			if topAlone(a) {
+				return top(cmd.Context(), a)
+			}
+			return teamcmd.Bare(cmd.Context(), a)
+		},
 	}
 	f := root.PersistentFlags()
 	f.StringVar(&a.Flags.Root, "root", "", "wire tree: a directory or file:///… (default $WAGGLE_ROOT, $CLAUDE_CONFIG_DIR, ~/.claude)")
 	f.StringVar(&a.Flags.State, "state", "", "private state (default $WAGGLE_STATE, $XDG_STATE_HOME/waggle)")
 	f.StringVar(&a.Flags.Config, "config", "", "your own settings (default $WAGGLE_CONFIG, $XDG_CONFIG_HOME/waggle/config.yaml, ~/.config/waggle/config.yaml)")
-	f.StringVar(&a.Flags.Team, "team", "", "team (default: the only one there is)")
-	f.StringVar(&a.Flags.As, "as", "", "whose chat this is; it never carries authority")
+	f.StringVar(&a.Flags.Team, "team", "", "team (default $WAGGLE_TEAM, the team whose file is in this directory or above, the only one)")
+	f.StringVar(&a.Flags.As, "as", "", "the member in whose name the command acts; it never grants authority")
 	f.BoolVar(&a.Flags.JSON, "json", false, "one JSON document on stdout")
 	f.BoolVar(&a.Flags.NoColor, "no-color", false, "no colour (also NO_COLOR)")
-	f.BoolVarP(&a.Flags.Quiet, "quiet", "q", false, "no talk on stderr")
+	f.BoolVar(&a.Flags.UTC, "utc", false, "show whole times in UTC instead of local ones")
+	f.BoolVarP(&a.Flags.Quiet, "quiet", "q", false, "no messages on stderr")
 	app.Must(root.RegisterFlagCompletionFunc("team", a.CompleteTeams))
 	app.Must(root.RegisterFlagCompletionFunc("as", a.CompleteMembers))
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Err: err, Advice: cmd.CommandPath() + " --help"}
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.Version = a.Version
+	root.SetVersionTemplate(versionLine(a.Version) + "\n")
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	for _, c := range commands {
 		cmd := c(a)
 		app.UsageArgs(cmd)
+		suggestBelow(cmd)
 		root.AddCommand(cmd)
 	}
+	exemplify(root)
+	helpBelow(a, root)
 	return root
 }
 
 // Run runs one command line and returns its exit code.
 func Run(ctx context.Context, a *app.App, args []string) int {
 	out, root := app.WatchOutput(a.Out), Root(a)
-	if !machinery(root, args) {
+	if a.Log = machinery(root, args); !a.Log {
 		a.Out = out
 		root.SetOut(out)
 		if a.Alone {
@@ -156,17 +186,47 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 		}
 	}
 	root.SetArgs(args)
+	a.Flags.Team = a.Env("WAGGLE_TEAM") // --team replaces it
+	if asked, all := rootHelp(root, args); asked {
+		sayHelp(a, root, all)
+		return outputFailed(ctx, a, out, 0)
+	}
 	code := 0
-	keepErrors(root, func(err error) { code = a.Fail(err) })
+	keepErrors(root, func(err error) { code = a.Fail(ctx, err) })
 	err := fang.Execute(ctx, root, fang.WithVersion(a.Version), fang.WithoutVersion(),
-		fang.WithErrorHandler(func(_ io.Writer, _ fang.Styles, err error) { code = a.Fail(err) }))
+		fang.WithErrorHandler(func(_ io.Writer, _ fang.Styles, err error) { code = a.Fail(ctx, err) }))
 	if err != nil && code == 0 {
 		code = app.ExitFailed
 	}
+	return outputFailed(ctx, a, out, code)
+}
+
+// outputFailed returns the exit code of a command, with the failure of its output.
+func outputFailed(ctx context.Context, a *app.App, out interface{ Failed() error }, code int) int {
 	if err := out.Failed(); err != nil && code == 0 {
-		code = a.Fail(&operator.Error{Kind: operator.Failed, Op: "output", Err: err, Advice: "what the command did is done; its output is not whole"})
+		code = a.Fail(ctx, &operator.Error{Kind: operator.Failed, Op: "output", Err: err, Advice: "what the command did is done; its output is not whole"})
 	}
 	return code
+}
+
+// suggestBelow makes a command that only has subcommands name those that are like a wrong word.
+func suggestBelow(cmd *cobra.Command) {
+	switch check := cmd.Args; {
+	case !cmd.HasSubCommands():
+	case !cmd.Runnable():
+		cmd.Args, cmd.RunE = unknownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	case check != nil:
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+				return unknownCommand(cmd, args)
+			}
+			return err
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		suggestBelow(sub)
+	}
 }
 
 // machinery reports a command that only waggle itself starts. It prints no answer: a worker writes

@@ -6,7 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ import (
 
 	"waggle/internal/cgroup"
 	"waggle/internal/cli"
+	"waggle/internal/confine"
+	"waggle/internal/sandbox/relay"
 	"waggle/internal/testenv"
 )
 
@@ -23,29 +26,43 @@ import (
 // some thousand times: what its tests import and initialise costs each start.
 var programs = map[string]func(){"waggle": func() { os.Exit(cli.Main()) }}
 
-// TestMain lets more tests run at once than there are processors: most of their time
-// they wait for programs. With the race detector they compute, too. -parallel says
-// otherwise.
+// TestMain lets few tests run at once: they wait for programs, but what a person does in a terminal has
+// time limits that more of them would break. -parallel says otherwise.
 func TestMain(m *testing.M) {
-	if testenv.Slow == 1 {
-		testenv.Overlap(3 * runtime.GOMAXPROCS(0))
+	testenv.Overlap(4)
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "-test.") && static() {
+		testenv.OnDisk() // every member of mode auto is in a sandbox
+	}
+	if len(os.Args) > 1 && os.Args[1] == relay.Subcommand { // as cmd/waggle does
+		os.Exit(relay.Main(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 	}
 	testscript.Main(m, programs)
+}
+
+// static reports that this program can be the relay of a sandbox: it needs no dynamic loader.
+func static() bool {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return true
+	}
+	for _, s := range info.Settings {
+		if s.Key == "CGO_ENABLED" {
+			return s.Value == "0"
+		}
+	}
+	return true
 }
 
 // TestScripts runs the command line as a person would: each script has its own
 // wire tree, its own state, and the real binary.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	install, err := filepath.Abs("../../install.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, files := "testdata/script", []string(nil)
-	if testing.Short() {
-		dir, files = "", shortScripts(t)
-	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 dir,
+	files, confined := scripts(t)
+	params := testscript.Params{
 		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -54,6 +71,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("WAGGLE_ROOT", filepath.Join(e.WorkDir, "root"))
 			e.Setenv("WAGGLE_STATE", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv(confine.Variable, os.Getenv(confine.Variable))
 			e.Setenv("INSTALL", install)
 			e.Setenv("GORACE", os.Getenv("GORACE")) // of the race detector, when it is built in
 			e.Setenv("GOCACHE", goCache())
@@ -67,6 +85,15 @@ func TestScripts(t *testing.T) {
 			if cond == "cgroup" {
 				return ownGroups(), nil
 			}
+			if cond == "landlock" {
+				return relay.LandlockABI() > 0, nil
+			}
+			if cond == "sandbox" {
+				if os.Getenv(confine.Variable) == "off" {
+					return false, nil
+				}
+				return testenv.Usable("bwrap")
+			}
 			return false, fmt.Errorf("no condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -76,33 +103,56 @@ func TestScripts(t *testing.T) {
 			"measure":   cmdMeasure,
 			"rung":      cmdRung,
 			"setjson":   cmdSetJSON,
+			"static":    cmdStatic,
 			"status":    cmdStatus,
 			"until":     cmdUntil,
 		},
-	})
-}
-
-// shortScripts lists the scripts that start no team and no program that goes on.
-func shortScripts(t *testing.T) (files []string) {
-	t.Helper()
-	all, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil {
+	}
+	testscript.Run(t, params)
+	if len(confined) == 0 {
+		return
+	}
+	if err := os.Setenv(scriptsVar, testenv.Usual()); err != nil { // until Run has made its directory
 		t.Fatal(err)
 	}
+	defer func() { _ = os.Unsetenv(scriptsVar) }() // it was not set
+	params.Files = confined
+	testscript.Run(t, params)
+}
+
+// scriptsVar says where testscript makes the directories of scripts.
+const scriptsVar = "GOTMPDIR"
+
+// onDisk matches a script whose members are in sandboxes, which have a /dev of their own.
+var onDisk = regexp.MustCompile(`(?m)^static$`)
+
+// scripts lists the scripts, those on the disk apart. Those that start a team or a program that goes on
+// are drawn, and with -short none of them runs.
+func scripts(t *testing.T) (files, confined []string) {
+	t.Helper()
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(all) == 0 {
+		t.Fatal("no scripts:", err)
+	}
+	drawn := testenv.DrawnOf(t, all)
 	for _, file := range all {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !goesOn.Match(text) {
+		switch {
+		case goesOn.Match(text) && (testing.Short() || !slices.Contains(drawn, file)):
+		case onDisk.Match(text):
+			confined = append(confined, file)
+		default:
 			files = append(files, file)
 		}
 	}
-	return files
+	return files, confined
 }
 
-// goesOn matches a script that runs something for longer than a command lasts.
-var goesOn = regexp.MustCompile(`(?m)waggle (up|run|resume|demo|spawn|lead|bench|watch|serve)\b|&$|&\w+&$|^until |go build|go run`)
+// goesOn matches a script that runs something for longer than a command lasts, or builds the program.
+var goesOn = regexp.MustCompile(`(?m)waggle (up|run|resume|demo|spawn|lead|bench|watch|serve|doctor agent)\b|&$|&\w+&$|^until |^static$|go build|go run`)
 
 // ownGroups reports that members get control groups of their own here.
 func ownGroups() bool {
@@ -114,7 +164,7 @@ func ownGroups() bool {
 	return err == nil && os.Remove(path) == nil
 }
 
-// goCache keeps the build cache of whoever runs the tests, so that scripts that
+// goCache is the build cache of the user who runs the tests. With it scripts that
 // run go do not build the standard library anew.
 func goCache() string {
 	if c := os.Getenv("GOCACHE"); c != "" {
@@ -216,4 +266,15 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		time.Sleep(pause) // real clock: another process announces nothing, and looks in a row would take its processor
 	}
+}
+
+// cmdStatic puts the program as it is built for people before the test binary, which may be linked
+// dynamically: a sandbox's relay must not be.
+func cmdStatic(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: static")
+	}
+	dir := ts.MkAbs("static")
+	ts.Check(testenv.Program(filepath.Join(dir, "waggle")))
+	ts.Setenv("PATH", dir+string(os.PathListSeparator)+ts.Getenv("PATH"))
 }

@@ -39,11 +39,11 @@ func sendCmd(a *app.App) *cobra.Command {
 
 @NAME, @PID or @SESSION-ID is a session of Claude Code that runs on this machine and
 that waggle does not run: the message goes to its messaging socket. The session reads it
-as a message of another session, without authority. Delivery is not confirmed: the state
-is written. A client drops a message that repeats the last one of the same sender, one
-beyond a rate, and one that a busy session has no room for: a message that would be
-dropped waits up to 10 s and is then an error (8). A session whose client has no socket
-is an error (6).
+as a message of another session, without authority. Its client confirms no delivery: the
+state of such a message is written. The client drops a message that repeats the last one
+of the same sender, one beyond a rate, and one for which a busy session has no room: send
+waits up to 10 s until the message would not be dropped, then exits 8. A session whose
+client has no socket is an error (6).
 
 TO may also be the socket of a running member or session, uds:PATH or an absolute path,
 or a waggle endpoint of another process, http://HOST:PORT/v1/TEAM/MEMBER (see waggle
@@ -53,10 +53,10 @@ TEXT '-' reads stdin. A message has no authority; text that decodes as a control
 is refused.
 
 A message to a member is recorded before it is sent: waggle msg show ID shows its states,
-msg withdraw ID takes it back until the member has taken it. Once recorded, the send has
-succeeded; its state is queued while it is not in the mailbox, and the process that leads
-puts it there. --id makes a retry harmless: the same text under the same id is sent once.
-A member that has ended or was given up is an error (6); one that is busy, has not
+msg withdraw ID withdraws it until the member has taken it. Once recorded, the send has
+succeeded; the state is queued until the process that leads has put the message into the
+mailbox. --id makes a retry harmless: the same text under the same id is sent once. A
+member that has ended or will not be restarted is an error (6); one that is busy, has not
 started yet, or waits for its restart takes the message later.
 
 --wait delivered waits until the member's session has the message, --wait acked until
@@ -70,7 +70,9 @@ were sent.
 
 --priority says when a busy member gets it: normal after its turn; next-tool before its
 next tool call, if its agent supports that; interrupt stops its turn, whose task stays
-open. Only the lead's own messages have a priority, and only from their record.`,
+open. Only the lead's own messages have a priority, and only from their record.
+
+--json: {"results":[{"to","msg_id","state","ahead","detail","error"}]}.`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return send(cmd.Context(), a, f, args) },
@@ -81,7 +83,8 @@ open. Only the lead's own messages have a priority, and only from their record.`
 	fl.StringVar(&f.color, "color", "", "the sender's colour")
 	fl.StringVar(&f.priority, "priority", string(record.PriorityNormal), "normal, next-tool or interrupt")
 	fl.StringVar(&f.supersedes, "supersedes", "", "replace this message (a msg_id), if nobody has taken it")
-	fl.DurationVar(&f.expires, "expires", 0, "do not deliver it any more after this long")
+	app.OldFlags(cmd, map[string]string{"expires": "until"})
+	fl.DurationVar(&f.expires, "until", 0, "do not deliver it any more after this long")
 	fl.StringVar(&f.id, "id", "", "the message's id, a UUID: sent once, however often the command is repeated")
 	teamcmd.MetadataFlag(cmd, &f.metadata)
 	fl.StringVar(&f.wait, "wait", "", "wait until it is delivered or acked")
@@ -94,7 +97,7 @@ open. Only the lead's own messages have a priority, and only from their record.`
 func send(ctx context.Context, a *app.App, f sendFlags, args []string) error {
 	want, ok := map[string]mail.Delivery{"": "", "delivered": mail.Delivered, "acked": mail.Acknowledged}[f.wait]
 	if !ok || f.expires < 0 {
-		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "--wait is delivered or acked, and --expires is not negative"}
+		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "--wait is delivered or acked, and --until is not negative"}
 	}
 	text, err := messageText(a, args[1:], f.file)
 	if err != nil {
@@ -118,7 +121,7 @@ func send(ctx context.Context, a *app.App, f sendFlags, args []string) error {
 	if err != nil {
 		return &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
-	if a.Flags.Team == "" && to.Team != "" {
+	if to.Team != "" && a.Flags.Team == a.Env("WAGGLE_TEAM") { // the address names a team, and --team does not
 		a.Flags.Team = string(to.Team)
 	}
 	op, name, err := teamOf(a, to)

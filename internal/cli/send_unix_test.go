@@ -16,11 +16,11 @@ import (
 	"waggle/operator/mail"
 )
 
-// TestBroadcastPartly: a message to everyone reaches those who live; the member
-// whose process is gone is a refusal of its own, in the exit code too, and what
-// had been sent to it before becomes a dead letter.
+// TestBroadcastPartly: a message to everyone reaches the living members. The member
+// whose process is gone has a refusal of its own, in the exit code too, and an
+// earlier message to that member becomes a dead letter.
 func TestBroadcastPartly(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	r := newRig(t, `
 team: part
 policy: {allow: ["Bash"]}
@@ -54,7 +54,7 @@ tasks:
 	if before[0].State != mail.Written || before[0].Detail != "busy with task 1" {
 		t.Errorf("to a busy member: %+v", before[0])
 	}
-	// Nobody leads now: the member's own journal tells.
+	// No process leads now: Await reads the member's own journal.
 	idle := send("ann")
 	if err := mail.Of(r.op).Await(ctx, idle, mail.Acknowledged, 30*time.Second); err != nil || mail.Exit(idle) != nil || idle[0].State != mail.Acknowledged {
 		t.Errorf("to an idle member: %+v, %v", idle[0], err)

@@ -30,7 +30,7 @@ func sentOf(t *testing.T, out string) []mail.Sent {
 	return doc.Results
 }
 
-// entriesOf counts the messages in a mailbox by what they say.
+// entriesOf counts the messages in a mailbox by their text.
 func (h *homeTree) entriesOf(team, member string) map[string]int {
 	h.t.Helper()
 	var doc struct{ Entries []mail.InboxEntry }
@@ -116,9 +116,10 @@ func TestSendTwice(t *testing.T) {
 	}
 }
 
-// TestSendOnRecord: what is on record has been sent, whatever the mailbox is; whoever
-// leads puts it there once it can.
+// TestSendOnRecord: send queues a message in the journal if the mailbox is locked, and the
+// leader puts it into the mailbox once the lock is gone.
 func TestSendOnRecord(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("later")
@@ -166,8 +167,8 @@ func TestSendOnRecord(t *testing.T) {
 	}
 }
 
-// TestSendToTheDead: a member that waits for its restart is sent to; one that was given
-// up is not.
+// TestSendToTheDead: send writes to a dead member that waits for its restart, and refuses
+// one that is not started again.
 func TestSendToTheDead(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "waggle")

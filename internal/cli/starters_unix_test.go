@@ -40,9 +40,9 @@ func at(t *testing.T, op operator.Operator, args ...string) (code int, out strin
 }
 
 // TestStarters: several starts of one file at the same moment make one team, and the
-// others say who was first.
+// other starts end with ExitLocked and name the team.
 func TestStarters(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	op := newOperator(t)
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
@@ -78,8 +78,8 @@ func TestStarters(t *testing.T) {
 	}
 }
 
-// TestHalfMade: whoever made a team was killed in the middle of its first record. The
-// name is free for the next one.
+// TestHalfMade: the process that made a team was killed in the middle of its first record.
+// up then makes a team of the same name.
 func TestHalfMade(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "waggle")
@@ -103,7 +103,7 @@ func TestHalfMade(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := bytes.Count(records, []byte("\n")); n != 2 { // opened and policy, in one write
-				continue // an earlier one, which has ended
+				continue // the directory of an earlier team, which has ended
 			}
 			err = errors.Join(os.WriteFile(segment, records[:int(part*float64(len(records)-1))], 0o600), os.WriteFile(filepath.Join(dir, "making"), []byte(known.Root+"\n"), 0o600))
 			if err != nil {

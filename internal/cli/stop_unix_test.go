@@ -47,7 +47,7 @@ type homeTree struct {
 
 func newHome(t testing.TB, program string) *homeTree {
 	t.Helper()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	dir, err := os.MkdirTemp("", "wg")
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func (h *homeTree) status(team string) *view.StatusDocument {
 	return &st
 }
 
-// operator looks at the same place, from this program.
+// operator returns an Operator of this program on the same root and state.
 func (h *homeTree) operator() operator.Operator {
 	o := newOperator(h.t.(*testing.T))
 	root := filepath.Join(h.dir, "root")
@@ -138,7 +138,7 @@ func (h *homeTree) operator() operator.Operator {
 	return o
 }
 
-// ends ends what a failed test left behind.
+// ends registers a cleanup that ends the team and the processes which a failed test left behind.
 func (h *homeTree) ends(team string, ids ...spawn.Identity) {
 	h.t.Cleanup(func() {
 		_, _, _ = h.waggle("down", team, "--force")
@@ -155,7 +155,7 @@ func await(t testing.TB, what string, cond func() bool) {
 	testenv.Eventually(t, what, cond)
 }
 
-// ends of members that do not want to, and what is to be said of each.
+// resistance is a way in which a member resists its end, and the result that the end must have.
 type resistance struct {
 	name   string
 	member string // of the team file, but for its name and directory
@@ -165,7 +165,7 @@ type resistance struct {
 	code   int
 	how    string
 	steps  []string
-	said   string // part of why it refused
+	said   string // part of the reason of its refusal
 }
 
 var resistances = []resistance{
@@ -175,22 +175,22 @@ var resistances = []resistance{
 	{name: "lines", member: "agent: exec", turn: "lines", code: app.ExitTimeout, how: record.LeftStopped, steps: []string{"stdin", "gone", "term"}},
 	{name: "deaf", member: "agent: exec", turn: "deaf", code: app.ExitTimeout, how: record.LeftStopped, steps: []string{"kill"}},
 	{name: "leaving", member: "agent: exec", turn: "leaving", code: app.ExitTimeout, how: record.LeftStopped, steps: []string{"kill"}},
-	// Its worker would end it in order, but not within the ladder.
+	// The worker would end its command in order, but not within the time of the stop ladder.
 	{name: "command", member: "agent: exec", prompt: `trap "" TERM HUP; (setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done' &) ; while :; do sleep 0.2; done`,
 		code: app.ExitRefused, how: record.LeftStopped, steps: []string{"term", "kill"}, said: "busy"},
-	// What its command has started goes on without it, known by its mark alone.
+	// A process that its command has started goes on without the worker; only the mark tells whose it is.
 	{name: "killed", member: "agent: exec, restart: never", prompt: `setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done'; true`, signal: syscall.SIGKILL,
 		code: app.ExitDied, how: record.LeftDied, steps: []string{"gone"}},
 	{name: "dead", member: "agent: exec, restart: never", signal: syscall.SIGKILL, code: app.ExitDied, how: record.LeftDied, steps: []string{"gone"}},
 }
 
-// stubbornTeam is a team in which every kind of resistance is a member, and what runs
-// for each.
+// stubbornTeam is a team with a member for every kind of resistance, and the processes that
+// run for each.
 type stubbornTeam struct {
 	*homeTree
 	team  string
 	kinds []resistance
-	below map[string][]spawn.Identity // what was seen below each worker, it first
+	below map[string][]spawn.Identity // by member: the worker, its holder, and the processes seen below it
 }
 
 func newStubbornTeam(t *testing.T, backend string, kinds []resistance) *stubbornTeam {
@@ -224,7 +224,7 @@ func newStubbornTeam(t *testing.T, backend string, kinds []resistance) *stubborn
 	return s
 }
 
-// resist makes a member what it is to be, and writes down what runs for it.
+// resist brings a member into its kind of resistance, and stores the processes that run for it.
 func (s *stubbornTeam) resist(k resistance) {
 	s.t.Helper()
 	if k.turn != "" {
@@ -297,14 +297,14 @@ func (s *stubbornTeam) process(name string) spawn.Identity {
 	return m.Process.ID
 }
 
-// outOfTime is how long down waits for the process that leads, beyond the grace, before it
-// ends that and does the rest itself.
+// outOfTime is how long down waits for the process that leads, beyond the grace, before down
+// ends that process and does the rest itself.
 const outOfTime = 10 * time.Second
 
 // gentle is what the steps before SIGKILL may take at least: that of SIGTERM.
 const gentle = 2 * time.Second
 
-// check compares one end with what was to come, with the journal, the process table,
+// check compares one end with the expected one, with the journal, the process table,
 // and the time that it may take.
 // slow is the longest run of a program that does nothing meanwhile (testenv.Slowest).
 func (s *stubbornTeam) check(k resistance, end process.MemberEnd, code int, took, grace, slow time.Duration) {
@@ -314,17 +314,17 @@ func (s *stubbornTeam) check(k resistance, end process.MemberEnd, code int, took
 		s.t.Errorf("%s: %s (%+v, code %d, %s)", k.name, fmt.Sprintf(format, args...), end, code, took)
 	}
 	if k.signal == syscall.SIGSTOP && end.How == record.LeftHandshake {
-		k.how, k.steps, k.code = end.How, []string{"handshake"}, 0 // once it goes on it may read what it was asked before it heeds the signal
+		k.how, k.steps, k.code = end.How, []string{"handshake"}, 0 // after SIGCONT the worker may read the shutdown request before it handles SIGTERM
 	}
 	steps := k.steps
 	if end.Step == "kill" && k.how == record.LeftStopped && slow > busy && took > gentle {
-		// The machine had no time for a process that asked for some, and the steps before
-		// had theirs: SIGKILL is right then. On a machine with time to spare it is not.
+		// The machine was loaded, and the steps before SIGKILL had their time: SIGKILL is accepted
+		// as the last step. On a machine that is not loaded it fails the test.
 		steps = append(slices.Clone(steps), "kill")
 	}
 	if end.Step == spawn.RungGone && k.how == record.LeftStopped && slow > busy && took > grace+outOfTime {
-		// The process that led was ended in the middle of the steps, for the command had no
-		// more time for it: it has not told which it had come to.
+		// The time of down was over, and down ended the process that led in the middle of the
+		// steps: that process has not reported which step it had reached.
 		steps = append(slices.Clone(steps), spawn.RungGone)
 	}
 	if end.How != k.how || !slices.Contains(steps, end.Step) || app.ExitCode(end.Kind()) != k.code || code != k.code {
@@ -383,10 +383,11 @@ var stubbornTeams = []struct {
 	led           bool
 }{{"led", "process", true}, {"not led", "process", false}, {"panes", "tmux", true}}
 
-// TestStubborn: each kind of member is ended by waggle stop within the grace and ten
-// seconds, all at once, with somebody leading and with nobody; nothing of it is left,
-// and the exit code, the output and the journal say the same of how that went.
+// TestStubborn: waggle stop ends each kind of member within the grace and ten seconds, all
+// at once, with a leader and without. No process of the member is left, and the exit code,
+// the output and the journal agree on how it ended.
 func TestStubborn(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	for _, c := range testenv.Rows(t, stubbornTeams, 1) {
 		t.Run(c.name, func(t *testing.T) {
@@ -467,8 +468,9 @@ func (s *stubbornTeam) stopAll(grace time.Duration) {
 }
 
 // TestStubbornDown: waggle down ends a team of every kind within the grace and ten
-// seconds, whoever leads it.
+// seconds, with a leader and without.
 func TestStubbornDown(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	for _, c := range testenv.Rows(t, stubbornTeams, 1) {
 		t.Run(c.name, func(t *testing.T) {

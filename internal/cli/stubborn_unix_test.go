@@ -29,13 +29,13 @@ import (
 	"waggle/worker"
 )
 
-// stubborn is waggle with workers that may turn: what the file "turn" in a member's
-// directory says, once it is there. They work as usual until then, and write "turned"
-// when they have.
+// stubborn is waggle with workers that can change into one of the kinds below. The file
+// "turn" in a member's directory names the kind. A worker works as usual until that file
+// is there, and writes the file "turned" after the change.
 //
-//	deaf      ignores SIGTERM, takes in nothing, and never ends
+//	deaf      ignores SIGTERM, reads no message, and never ends
 //	lines     the same, and ends when its input does
-//	leaving   deaf, and leaves grandchildren in other sessions that ignore SIGTERM and
+//	leaving   the same as deaf, and leaves grandchildren in other sessions that ignore SIGTERM and
 //	          SIGHUP, one of them without the environment that would tell whose it is
 func stubborn() {
 	if len(os.Args) < 2 || os.Args[1] != "worker" {

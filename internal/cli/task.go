@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"waggle"
 	"waggle/internal/cli/app"
@@ -26,7 +25,7 @@ func taskCmd(a *app.App) *cobra.Command {
 
 An assignment to a member that waggle runs is an order in the leader's journal, and the
 member does the task. For other programs the list is a board and orders nothing. A task
-waits until the tasks that it comes after are completed.`,
+waits until the tasks that block it are completed. --json is as for task list.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return taskList(cmd.Context(), a, taskListFlags{}) },
 	}
@@ -81,8 +80,9 @@ func sayTask(a *app.App, r *board.TaskResult, err error, did view.TaskStep) erro
 }
 
 // terms adds the flags of an order.
-func terms(f *pflag.FlagSet, t *board.Terms) {
-	f.BoolVar(&t.Plan, "plan", false, "the owner's plan must be approved first")
+func terms(cmd *cobra.Command, t *board.Terms) {
+	f := cmd.Flags()
+	app.RequirePlanFlag(cmd, &t.Plan, "the owner's plan must be approved first")
 	f.DurationVar(&t.Timeout, "timeout", 0, "end the owner's work on it after this time")
 	f.StringVar(&t.Cwd, "cwd", "", "directory to work in, from the owner's own")
 }
@@ -94,9 +94,9 @@ func taskAddCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add SUBJECT",
 		Short: "Add a task to the list, and assign it with --owner",
-		Long: `Add a task to the list. With --owner it is assigned too, as by waggle task assign.
-An exec member without a command of its own runs the instructions; '-' reads them from
-stdin.`,
+		Long: `Add a task to the list. With --owner it is assigned too, as by waggle task assign. For an
+exec member without a command of its own, the instructions are the command; '-' reads them
+from stdin. --json: {"task","changed","ordered"}; task is as for task list.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, err := a.TaskTeam()
@@ -121,18 +121,13 @@ stdin.`,
 		},
 	}
 	f := cmd.Flags()
-	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "description" { // the field's name in the file
-			name = "instructions"
-		}
-		return pflag.NormalizedName(name)
-	})
-	f.StringVarP(&n.Description, "instructions", "i", "", "what is to be done (also --description)")
-	f.StringVar(&n.ActiveForm, "active-form", "", "what to show while it is in progress: Running the tests")
+	app.OldFlags(cmd, map[string]string{"description": "instructions"}) // the field's name in the file
+	f.StringVarP(&n.Description, "instructions", "i", "", "what to do (also --description)")
+	f.StringVar(&n.ActiveForm, "active-form", "", "text to show while it is in progress: Running the tests")
 	f.StringVar(&owner, "owner", "", "assign it to this member")
-	f.StringSliceVar(&after, "after", nil, "ids of tasks that it waits for")
-	f.StringSliceVar(&before, "before", nil, "ids of tasks that wait for it")
-	terms(f, &n.Terms)
+	f.StringSliceVar(&after, "after", nil, "ids of tasks that block it")
+	f.StringSliceVar(&before, "before", nil, "ids of tasks that it blocks")
+	terms(cmd, &n.Terms)
 	app.Must(cmd.RegisterFlagCompletionFunc("owner", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
 		return a.CompleteMembers(cmd, nil, s)
 	}))
@@ -149,7 +144,7 @@ func taskAssignCmd(a *app.App) *cobra.Command {
 		Long: `Assign a task to a member. A member that waggle runs gets an order in the leader's
 journal, and does the task when it is idle and nothing blocks the task; any other member
 gets a task_assignment in its mailbox. A task that a member is working on keeps its
-owner. Assign a failed task again to have it done again.`,
+owner. A failed task runs again when you assign it again. --json is as for task add.`,
 		Args: cobra.ExactArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
@@ -171,7 +166,7 @@ owner. Assign a failed task again to have it done again.`,
 			return sayTask(a, r, err, view.TaskAssigned)
 		},
 	}
-	terms(cmd.Flags(), &t)
+	terms(cmd, &t)
 	return cmd
 }
 
@@ -181,9 +176,10 @@ func taskClaimCmd(a *app.App) *cobra.Command {
 		Short: "Claim a task without an owner, in a member's name",
 		Long: `Make a member the owner of a task without an owner, and set the task in progress;
 without ID the first available one. When several members claim a task, one gets
-it. A claim is refused with the reason: task_not_found, already_claimed, already_resolved, blocked, agent_busy (a
-member has one task in progress at a time), delisted (it has left the team).
-Members that run only orders cannot claim: assign the task.`,
+it. A claim is refused with the reason: task_not_found, already_claimed, already_resolved,
+blocked, agent_busy (a member has one task in progress at a time), delisted (it has left
+the team). A member that runs only orders cannot claim: assign the task. --json is as for
+task add.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -212,6 +208,7 @@ func taskStartCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "start ID",
 		Short:             "Set a task in progress, for its owner or --as",
+		Long:              `Set a task in progress, for its owner or --as. --json is as for task add.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -225,7 +222,7 @@ func taskDoneCmd(a *app.App) *cobra.Command {
 		Use:   "done ID",
 		Short: "Set a task completed, for its owner or --as",
 		Long: `Set a task completed, for its owner or --as. This changes only the list: a run counts a
-task as completed when its owner's journal says so.`,
+task as completed when its owner's journal says so. --json is as for task add.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -236,9 +233,10 @@ task as completed when its owner's journal says so.`,
 
 func taskBlockCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:               "block ID BLOCKER...",
-		Short:             "Make a task wait for others",
-		Long:              "Let a task wait for others. Tasks that would wait for each other are refused.",
+		Use:   "block ID BLOCKER...",
+		Short: "Make a task wait for others",
+		Long: `Make a task wait for others. Tasks that would wait for each other are refused. --json is
+as for task add.`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -249,8 +247,10 @@ func taskBlockCmd(a *app.App) *cobra.Command {
 
 func taskUnblockCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:               "unblock ID [BLOCKER...]",
-		Short:             "Remove blockers of a task, or all of them",
+		Use:   "unblock ID [BLOCKER...]",
+		Short: "Remove blockers of a task, or all of them",
+		Long: `Remove the named blockers of a task, or without names all of them. --json is as for task
+add.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -274,29 +274,30 @@ func taskLinks(a *app.App, cmd *cobra.Command, id string, add, drop []task.ID, a
 func taskReleaseCmd(a *app.App) *cobra.Command {
 	var of string
 	cmd := &cobra.Command{
-		Use:   "release ID...",
+		Use:   "release ID... | NAME",
 		Short: "Release tasks: pending, without an owner",
-		Long: `Release tasks: pending, without an owner. With --of, every unfinished task of a member
-that has ended; waggle does that by itself for members that it runs, when their
-process is gone. A task that a member is working on keeps its owner.`,
+		Long: `Release tasks: set them pending, without an owner. With NAME, release every unfinished
+task of that member, which has ended; waggle does that itself for members that it runs,
+when their process is gone. A task that a member is working on keeps its owner. --json:
+{"released":[ID]}.`,
 		ValidArgsFunction: a.CompleteTasks,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if (of == "") == (len(args) == 0) {
-				return fmt.Errorf("name tasks, or --of MEMBER")
+				return fmt.Errorf("name tasks, or a member")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && strings.Trim(args[0], "#0123456789") != "" {
+				of = args[0]
+			}
 			if of != "" {
 				return taskReleaseOf(a, cmd, of)
 			}
 			return taskRelease(a, cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&of, "of", "", "all of this member's, which has ended")
-	app.Must(cmd.RegisterFlagCompletionFunc("of", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
-		return a.CompleteMembers(cmd, nil, s)
-	}))
+	app.OldMember(cmd, "of", &of)
 	return cmd
 }
 
@@ -321,10 +322,12 @@ func taskReleaseOf(a *app.App, cmd *cobra.Command, of string) error {
 
 func taskRmCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "rm ID...",
-		Short: "Remove tasks; their ids are not used again",
-		Long: `Remove tasks; their ids are not used again, and tasks that waited for them stop
-waiting. A task that a member is working on stays.`,
+		Use:     "rm ID...",
+		Aliases: []string{"remove"},
+		Short:   "Remove tasks; their ids are not used again",
+		Long: `Remove tasks. Their ids are not used again, and the tasks that they blocked are not
+blocked by them any more. A task that a member is working on is not removed. --json:
+{"removed":[ID]}.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -21,23 +21,29 @@ func taskArtifactsCmd(a *app.App) *cobra.Command {
 		Use:   "artifacts [MEMBER [PATH]]",
 		Short: "List the files that members have made, or print one",
 		Long: `List the files in each member's directory: its log (output.log, with older parts
-.1, .2, …), task-status.json, and what it has put into artifacts/, whose path its
-commands find in WAGGLE_ARTIFACTS. With PATH, as the list shows it, the file is
-printed; on a terminal control characters are written out.`,
+.1, .2, …), task-status.json, and its files in artifacts/, whose path its commands find in
+WAGGLE_ARTIFACTS. With PATH, as the list has it, the command prints that file, on a
+terminal with control characters as codes. --json: {"artifacts":[{"member","kind","path",
+"size","modified"}]}; kind is artifact, log or status.`,
 		Args: cobra.MaximumNArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {
 			return completeArtifacts(a, cmd, args, p2)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TaskTeam()
-			if err != nil {
-				return err
-			}
 			who := waggle.MemberName("")
 			if len(args) > 0 {
+				var err error
 				if who, err = member("task artifacts", args[0]); err != nil {
 					return err
 				}
+				_, of, err := a.TeamWith(cmd.Context(), args[0])
+				if err == nil {
+					a.Flags.Team = of // else the directory may be that of a member that no team has
+				}
+			}
+			op, name, err := a.TaskTeamRead(cmd.Context())
+			if err != nil {
+				return err
 			}
 			if len(args) > 1 {
 				f, err := board.Of(op).OpenArtifact(cmd.Context(), name, who, args[1])

@@ -16,18 +16,22 @@ type taskListFlags struct{ all, tree bool }
 func taskListCmd(a *app.App) *cobra.Command {
 	var f taskListFlags
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the tasks: as a tree on a terminal, one a line elsewhere",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return taskList(cmd.Context(), a, f) },
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the tasks: as a tree on a terminal, one a line elsewhere",
+		Long: `List the tasks, on a terminal as a tree of what blocks what. --json: {"tasks":[{"id",
+"subject","owner","status","blocked_by","blocked","waits_for","note"}]}; waits_for has the
+open tasks of blocked_by.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return taskList(cmd.Context(), a, f) },
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "also the tasks that Claude Code keeps for itself")
-	cmd.Flags().BoolVar(&f.tree, "tree", false, "the tree, also where there is no terminal")
+	cmd.Flags().BoolVar(&f.tree, "tree", false, "print the tree also without a terminal")
 	return cmd
 }
 
 func taskList(ctx context.Context, a *app.App, f taskListFlags) error {
-	op, name, err := a.TaskTeam()
+	op, name, err := a.TaskTeamRead(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,12 +62,15 @@ func taskList(ctx context.Context, a *app.App, f taskListFlags) error {
 
 func taskShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:               "show ID",
-		Short:             "Show a task whole",
+		Use:   "show ID",
+		Short: "Show a task whole",
+		Long: `Show a task whole. --json: {"task"} with the fields of task list and "description",
+"active_form","blocks","metadata","order":{"member","seq","at","by","sent","sha256"};
+order is null when no member has an order of waggle for it.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TaskTeam()
+			op, name, err := a.TaskTeamRead(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -71,7 +78,7 @@ func taskShowCmd(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Give(view.OneTask(d, app.StepText), view.TaskPage(d, app.StepText))
+			return a.Give(view.OneTask(d, app.StepText), view.TaskPage(d, a.Clock(), app.StepText))
 		},
 	}
 }

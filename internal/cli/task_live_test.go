@@ -25,10 +25,11 @@ members:
   - {name: bob, agent: exec}
 `
 
-// TestTasksOfTheDead: the tasks of a member whose process was killed are
-// nobody's, with the reason; handed to a living one they are done.
+// TestTasksOfTheDead: the tasks of a member whose process was killed have no
+// owner and a note with the reason. Assigned to a living member they are done.
 func TestTasksOfTheDead(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	r := newRig(t, taskTeam)
 	ctx, made := t.Context(), filepath.Join(t.TempDir(), "made")
 	// The command outlives its worker, and the test: it must end by itself soon.
@@ -116,7 +117,8 @@ func (r *rig) completed(list *task.List, id task.ID) {
 // TestTasksOfAFileWithoutALeader: a chain of a file's tasks over two members is
 // worked off after its leader is gone.
 func TestTasksOfAFileWithoutALeader(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	r := newRig(t, taskTeam+`tasks:
   - {subject: one, owner: ann, instructions: "touch one"}
   - {subject: two, owner: bob, after: [one], instructions: "touch two"}
@@ -145,10 +147,11 @@ func TestTasksOfAFileWithoutALeader(t *testing.T) {
 	}
 }
 
-// TestTasksWithoutALeader: with nobody leading, a task that is assigned by a
-// command is done by the living worker, one that waits for it after it, and one
-// that was only written on the board never.
+// TestTasksWithoutALeader: without a leader, the workers do a task that a command
+// assigns, and then the task that waits for it. They never do a task that was only
+// written on the board.
 func TestTasksWithoutALeader(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, taskTeam)
 	ctx, dir := t.Context(), t.TempDir()
 	r.until("both run", func(l *control.Leader) bool {
@@ -195,7 +198,7 @@ func TestTasksWithoutALeader(t *testing.T) {
 	if err != nil || d.Order != nil || !strings.Contains(d.Note, "nobody ordered it") {
 		t.Errorf("%+v %v", d, err)
 	}
-	// Assigning it for good makes it run; again changes nothing.
+	// A completed task cannot be assigned again.
 	if got, err := board.Of(r.op).AssignTask(ctx, "board", first, "ann", board.Terms{}); operator.KindOf(err) != operator.Refused {
 		t.Errorf("a completed task was assigned: %+v %v", got, err)
 	}

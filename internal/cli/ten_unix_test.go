@@ -39,10 +39,8 @@ func (h *homeTree) twoCores() string {
 func shipped(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "waggle")
-	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "waggle/cmd/waggle")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := testenv.Program(path); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
@@ -88,6 +86,7 @@ var backends = []string{"in-process", "process", "tmux", "tmux-window", "iterm2"
 // worker needs with the holder of its terminal. The sources of this design claim 500 ms
 // for a worker in tmux, 800 ms in iTerm2, and under 10 ms in-process.
 func TestTenWorkers(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	program := ""
 	if testenv.Soak() {
@@ -116,7 +115,7 @@ func TestTenWorkers(t *testing.T) {
 				one = append(one, took)
 				many := h.bringUp("all", backend, n)
 				all = append(all, many.took)
-				if backend == "in-process" { // what more members add to the leader
+				if backend == "in-process" { // the memory that more members add to the leader
 					r, p = (many.rss-min(many.rss, r))/uint64(n-1), (many.pss-min(many.pss, p))/uint64(n-1)
 				} else {
 					r, p = many.rss/uint64(n), many.pss/uint64(n)
@@ -166,13 +165,13 @@ func middle[T int64 | uint64 | time.Duration](list []T) T {
 	return list[len(list)/2]
 }
 
-// broughtUp is what a team cost.
+// broughtUp is the start time and the memory of a team.
 type broughtUp struct {
 	took     time.Duration
 	rss, pss uint64 // of all workers and holders, or of the process that they live in
 }
 
-// bringUp brings a team up, looks at its members, and ends it.
+// bringUp brings a team up, measures the memory of its processes, and ends it.
 func (h *homeTree) bringUp(team, backend string, n int) broughtUp {
 	h.t.Helper()
 	file := h.write(team+".yaml", crew(team, backend, n))
@@ -206,13 +205,14 @@ func (h *homeTree) bringUp(team, backend string, n int) broughtUp {
 	return b
 }
 
-// residence is the memory of a process, in bytes: what is resident, and that with only
-// its share of what others use too; 0 where the system does not tell.
+// residence is the memory of a process, in bytes: the resident memory, and the resident
+// memory with only its share of the pages that other processes use too; 0 if the system
+// does not report it.
 func residence(pid int) (rss, pss uint64) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
 		if id, ierr := spawn.Identify(pid); ierr == nil {
-			id.Inside = true // without what runs below it
+			id.Inside = true // without the processes below it
 			if u, uerr := spawn.UsageOf(id); uerr == nil {
 				return u[0].RSS, 0
 			}
@@ -236,9 +236,10 @@ func residence(pid int) (rss, pss uint64) {
 }
 
 // TestSlowShells brings up a team, and starts members by as many commands at once, for
-// somebody whose shells take ten seconds to start: all come up, and no shell is
-// waited for.
+// a user whose shells take ten seconds to start: all members come up, and waggle waits
+// for no shell.
 func TestSlowShells(t *testing.T) {
+	testenv.Drawn(t)
 	t.Parallel()
 	for _, backend := range testenv.Rows(t, []string{"process", "tmux"}, 1) {
 		t.Run(backend, func(t *testing.T) {

@@ -108,7 +108,7 @@ func (x *terminal) exit() int {
 }
 
 // keysCount waits until a question has stood long enough: the rule is about the real
-// clock. Whether keys count is shown by what they bring; see presses.
+// clock. The effect of a key shows whether keys count; see presses.
 func (x *terminal) keysCount() { <-time.After(ask.Stand + 50*time.Millisecond) }
 
 // presses presses a key until it has had its effect.
@@ -134,7 +134,7 @@ func (x *terminal) presses(key, brings string) {
 
 // TestPrompt: a run asks on the terminal, Enter is no answer, a allows.
 func TestPrompt(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: 'touch \"$(echo made)\"'}]\n"
@@ -161,7 +161,7 @@ func TestPrompt(t *testing.T) {
 
 // TestPromptDeny: the reason that is typed reaches the report.
 func TestPromptDeny(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
@@ -194,7 +194,7 @@ func TestPromptDeny(t *testing.T) {
 
 // TestConfirmNo: Enter is no for a file that was found.
 func TestConfirmNo(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
@@ -211,24 +211,24 @@ func TestConfirmNo(t *testing.T) {
 	}
 }
 
-// TestDemoKey: on a terminal the demo stops once; d denies, and it says so.
+// TestDemoKey: on a terminal the demo stops once; d denies, and the demo says so.
 func TestDemoKey(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	x := onTerminal(t, t.TempDir(), "demo")
 	x.wait("allow it?")
 	x.keysCount()
 	x.press("x")
 	x.presses("d", "denied")
-	x.wait("operator")
+	x.wait("you ")
 	if code := x.exit(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, x.text())
 	}
-	x.wait("Look around")
+	x.wait("in a project of your own")
 }
 
-// TestLongInputOnTerminal: what does not fit on a line of the terminal is wrapped,
-// not cut, and no text of a member begins a line, in pending and in show.
+// TestLongInputOnTerminal: pending and show wrap text that does not fit on a line of the
+// terminal and cut nothing, and no text of a member begins a line.
 func TestLongInputOnTerminal(t *testing.T) {
 	c := newCrowd(t, 2)
 	long := "go test ./a" + strings.Repeat(" ", 75) + "risk     low" + strings.Repeat("/x", 120) + " ./end"

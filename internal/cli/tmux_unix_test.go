@@ -5,6 +5,7 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,17 +26,18 @@ type inTmux struct {
 	before, opts string
 }
 
-// look is everything of the server that a user would see.
+// paneLook is the format of everything of the server that a user would see.
 const paneLook = "#{session_name} #{window_index} #{pane_id} #{pane_width}x#{pane_height} #{pane_dead}"
 
 func newTmux(t *testing.T, file string) *inTmux {
 	t.Helper()
 	testenv.Require(t, "tmux")
-	dir, err := os.MkdirTemp("", "wt") // short: sockets lie in it
+	dir := fmt.Sprintf("/tmp/wt%010d", rand.Uint32()) // short: sockets lie in it; of one length, for screens
+	err := os.Mkdir(dir, 0o700)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { os.RemoveAll(dir); os.RemoveAll(dir + "-trees") })
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,7 @@ func newTmux(t *testing.T, file string) *inTmux {
 	cmd.Dir = dir
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TMUX") }),
 		"TERM=xterm-256color", "SHELL=/bin/sh", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"WAGGLE_ROOT="+u.root, "WAGGLE_STATE="+u.state, "XDG_RUNTIME_DIR=", "WAGGLE_CONFIG=")
+		"WAGGLE_ROOT="+u.root, "WAGGLE_STATE="+u.state, "WAGGLE_WORKTREES="+dir+"-trees", "XDG_RUNTIME_DIR=", "WAGGLE_CONFIG=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -69,7 +71,7 @@ func (u *inTmux) tmux(args ...string) string {
 	return string(out)
 }
 
-// options are those that a user has set or that somebody left.
+// options are the options and the environment that the user or another program has set.
 func (u *inTmux) options() string {
 	u.t.Helper()
 	return u.tmux("show-options", "-w", "-t", "mine:") + u.tmux("show-options", "-t", "mine") + u.tmux("show-environment", "-t", "mine")
@@ -78,19 +80,20 @@ func (u *inTmux) options() string {
 // types writes a line into the first pane, as a user does.
 func (u *inTmux) types(line string) { u.tmux("send-keys", "-t", "%0", line, "Enter") }
 
-// until waits until the server looks as it should.
+// until waits until cond holds.
 func (u *inTmux) until(what string, cond func() bool) {
 	u.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline, pause := time.Now().Add(30*time.Second), 20*time.Millisecond
 	for !cond() {
 		if time.Now().After(deadline) {
 			u.t.Fatalf("never: %s\n%s\n%s", what, u.tmux("list-panes", "-a", "-F", paneLook), u.tmux("capture-pane", "-p", "-t", "%0"))
 		}
-		time.Sleep(20 * time.Millisecond) // real clock: a look at another program, which tells nobody
+		time.Sleep(pause) // real clock: a look at another program, which tells nobody
+		pause = min(pause*5/4, 100*time.Millisecond)
 	}
 }
 
-// panes lists what waggle has made, with titles, colours and whether the process runs.
+// panes lists the panes that waggle has made, with titles, colours and whether the process runs.
 func (u *inTmux) panes() []string {
 	u.t.Helper()
 	var list []string
@@ -107,7 +110,7 @@ func (u *inTmux) waggle(args ...string) (string, int) {
 	u.t.Helper()
 	cmd := exec.CommandContext(u.t.Context(), binary(u.t), append([]string{"--root", u.root, "--state", u.state}, args...)...)
 	cmd.Dir = u.dir
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TMUX") }), "XDG_RUNTIME_DIR=")
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TMUX") }), "WAGGLE_WORKTREES="+u.dir+"-trees", "XDG_RUNTIME_DIR=")
 	out, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		u.t.Fatal(err)
@@ -127,12 +130,12 @@ tasks:
   - {subject: one, owner: ann, instructions: "echo one"}
 `
 
-// TestUpInTmux is a new user's way through a team in their own tmux: four panes with
-// titles and colours beside the one that leads, stop closes exactly one, a pane closed
-// by hand is said and its member comes back, detach leaves them running, and after
-// down everything is as it was.
+// TestUpInTmux runs a team in a user's own tmux: four panes with titles and colours beside
+// the one that leads. stop closes exactly one pane. A pane closed by hand is reported and
+// its member comes back. detach leaves the members running. After down the tmux server is
+// as it was.
 func TestUpInTmux(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	u := newTmux(t, fourWorkers)
 	u.types("waggle up waggle.yaml")
@@ -189,7 +192,7 @@ func TestUpInTmux(t *testing.T) {
 
 // TestInterruptTwice: Ctrl-C asks the members to end, a second one does not wait.
 func TestInterruptTwice(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	u := newTmux(t, strings.Replace(fourWorkers, `"echo one"`, `"sleep 600"`, 1))
 	u.types("waggle up waggle.yaml --grace 10m")
@@ -209,7 +212,7 @@ func TestInterruptTwice(t *testing.T) {
 
 // TestWindowsInTmux: backend tmux-window gives each member a window of its own.
 func TestWindowsInTmux(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	t.Parallel()
 	u := newTmux(t, "team: win\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec, backend: tmux-window}, {name: bob, agent: exec, backend: tmux-window}]\n")
 	u.types("waggle up waggle.yaml")

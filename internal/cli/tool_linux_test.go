@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/operator/process"
 	"waggle/spawn"
 )
@@ -57,9 +58,11 @@ func (h *homeTree) process(file string) spawn.Identity {
 	return id
 }
 
-// TestToolEndsBeforeRestart: what a crashed worker's command runs, even without an
+// TestToolEndsBeforeRestart: a process of a crashed worker's command, even one without an
 // environment, is ended by its recorded group before the member starts again.
 func TestToolEndsBeforeRestart(t *testing.T) {
+	testenv.Drawn(t)
+	t.Parallel()
 	h, id := orphaned(t, "again", "{policy: on-failure, backoff: 50ms}")
 	await(t, "ann has started again", func() bool {
 		m := h.status("again").Members[0]
@@ -70,9 +73,10 @@ func TestToolEndsBeforeRestart(t *testing.T) {
 	}
 }
 
-// TestToolIsShown: while it lives, and nobody starts the member again, status, why and
-// gc show it; task-status.json says that it has died.
+// TestToolIsShown: while a process of a dead worker's command lives, and the member is not
+// started again, status, why and gc show it; task-status.json says that the member has died.
 func TestToolIsShown(t *testing.T) {
+	t.Parallel()
 	h, id := orphaned(t, "shown", "never")
 	shown := fmt.Sprintf("pid %d (sleep 307)", id.PID)
 	await(t, "the death is on record", func() bool { return h.status("shown").Members[0].Evidence.Died != nil })
@@ -95,7 +99,7 @@ func TestToolIsShown(t *testing.T) {
 		Unseen []process.Unseen `json:"unseen"`
 	}
 	want, times := []process.Unseen{{Team: "shown", Member: "ann"}}, 1
-	if ownGroups() { // all that it started is seen
+	if ownGroups() { // gc sees all processes that the member started
 		want, times = nil, 0
 	}
 	if err := json.Unmarshal([]byte(h.must("gc", "--json")), &found); err != nil || !slices.Equal(found.Unseen, want) {

@@ -9,8 +9,9 @@ import (
 	"waggle/record"
 )
 
-// TestUnheldIsSaid: of a call that waggle does not run no program and no script is bound,
-// and the face says that it is checked and not held; of one that it runs nothing is said.
+// TestUnheldIsSaid: for a call that waggle does not run, show has no bound program and says
+// that program and paths are checked, not held. For a call that waggle runs, show has the
+// program and does not say so.
 func TestUnheldIsSaid(t *testing.T) {
 	c := newCrowd(t, 1)
 	in := func(cmd string) string { return `{"command":"` + cmd + `"}` }

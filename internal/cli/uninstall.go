@@ -28,21 +28,21 @@ func uninstallCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what install.sh has installed: the program, completions, manual pages",
-		Long: `Remove the program, its completions and its manual pages by the record that install.sh left
-(PREFIX/share/waggle/installed), after showing them and asking. A file that has changed
-since it was installed stays. Teams, journals, settings and worktrees stay, and it is said
-where they are. Without a terminal --yes is needed; exit 3 without it.
+		Long: `Remove the program, its completions and its manual pages by the record that install.sh
+left (PREFIX/share/waggle/installed), after showing them and asking. A file that has
+changed since it was installed stays. Teams, journals, settings and worktrees stay, and
+the command prints where they are. Without a terminal --yes is needed; exit 3 without it.
 
-While processes of your teams run (exit 6, they are listed), or hooks in settings of Claude
-Code name this program (waggle hooks uninstall removes them), nothing is removed; --force
-does it all the same. Exit 9 when install.sh has not installed this program.
+While processes of your teams run (exit 6, they are listed), or hooks in settings of
+Claude Code name this program (waggle hooks uninstall removes them), nothing is removed;
+--force removes all the same. Exit 9 when install.sh has not installed this program.
 
 --json: {"prefix","version","record","files":[{"path","state"}],"removed":[],"kept":[],
 "data":[],"changed"}; state is same, changed or missing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return uninstall(cmd.Context(), a, f) },
 	}
-	cmd.Flags().StringVar(&f.prefix, "prefix", "", "where install.sh has installed it (default: where this program lies)")
+	cmd.Flags().StringVar(&f.prefix, "prefix", "", "prefix of the installation (default: the directory of this program)")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&f.force, "force", false, "also while teams run or hooks name the program")
 	return cmd

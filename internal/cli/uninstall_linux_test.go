@@ -9,7 +9,7 @@ import (
 	"waggle/internal/install"
 )
 
-// installed leaves what install.sh leaves below a prefix: one file, and the record of it.
+// installed writes the files of install.sh below a prefix: one program, and the record of it.
 func installed(s *shellSession, prefix string) {
 	s.t.Helper()
 	for name, text := range map[string]string{

@@ -23,8 +23,8 @@ import (
 )
 
 // TestVerifyTampered: audit verify finds a decision that the rules did not make, although
-// every line of the journal has its sum and the chain is whole, and a snapshot that is not
-// what the journal folds to.
+// every line of the journal has its sum and the chain is whole, and a snapshot that differs
+// from the fold of the journal.
 func TestVerifyTampered(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "waggle")
@@ -78,7 +78,7 @@ func TestVerifyTampered(t *testing.T) {
 	if v, code := verify(); code != 1 || v.OK || len(v.Problems) != 1 || !strings.Contains(v.Problems[0].Why, "is not what the journal folds to") {
 		t.Errorf("a snapshot was changed: code %d, %+v", code, v)
 	}
-	// Who acts on the journal is not told by it.
+	// A leader that opens the journal does not take its members from the changed snapshot.
 	l := control.NewLeader(nil)
 	if _, err := d.Open(journal.Leader, l, journal.Options{Whole: true}); err != nil || l.Members[0].Name != "ann" {
 		t.Errorf("a leader believes the snapshot: %v, %v", l.Members[0].Name, err)

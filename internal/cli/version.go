@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -12,13 +13,19 @@ func versionCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
+		Long:  `Print the version. --json: {"version","go","os","arch"}.`,
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.Flags.JSON {
 				return a.Document(map[string]string{"version": a.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 			}
-			a.Say("waggle %s %s %s/%s", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			a.Say("%s", versionLine(a.Version))
 			return nil
 		},
 	}
+}
+
+// versionLine is what waggle version and waggle --version print.
+func versionLine(version string) string {
+	return fmt.Sprintf("waggle %s %s %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

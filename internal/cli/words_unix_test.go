@@ -29,7 +29,7 @@ import (
 func init() { programs["fakesession"] = fakeSession }
 
 // fakeSession NAME FILE is a session of another client until it is told to end: it is
-// registered below CLAUDE_CONFIG_DIR, and writes what comes to its socket into FILE.
+// registered below CLAUDE_CONFIG_DIR, and writes the messages to its socket into FILE.
 // With the socket "-" it has none.
 func fakeSession() {
 	err := func() error {
@@ -166,10 +166,10 @@ func (r *rig) entries(name waggle.MemberName) map[[2]string]int {
 	return n
 }
 
-// TestWordsOfASession: what a session writes to a member's own socket, idle and busy, and
-// to the operator's, arrives once, from the session that the kernel names.
+// TestWordsOfASession: messages that a session writes to the sockets of an idle member, a busy
+// member and the operator arrive once, from the session that the kernel names.
 func TestWordsOfASession(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	config := t.TempDir()
 	t.Setenv("CLAUDE_CONFIG_DIR", config)
 	if err := register(config, "app-work", ""); err != nil {
@@ -214,10 +214,11 @@ tasks:
 	testenv.Measured(t, "words of a session: %d to each of an idle member, a busy member and the operator, all once", n)
 }
 
-// TestWordsForged: control messages in a session's frames are words: nothing happens,
-// nothing is decided, and each lies quoted in its mailbox.
+// TestWordsForged: control messages in a session's frames are words: they change no state and
+// decide nothing, and each is quoted in its mailbox.
 func TestWordsForged(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	r, tool, plan := askingTwice(t)
 	now := waggle.FormatTime(time.Now())
 	all := append(append(leadForgeries("peer", tool, plan, now), leadForgeries("team-lead", tool, plan, now)...), workerForgeries(tool, now)...)
@@ -235,7 +236,7 @@ func TestWordsForged(t *testing.T) {
 		tell(t, r.served(name), wordsFrame(t, fmt.Sprintf("forged-%d", i), text))
 		texts[f.box] = append(texts[f.box], text)
 	}
-	// A message that has its effect shows that what lies before it has been read.
+	// The effect of a last message shows that the messages before it have been read.
 	for box := range texts {
 		if box == waggle.Lead {
 			continue
@@ -286,7 +287,7 @@ func TestWordsForged(t *testing.T) {
 
 // TestWordsToASession: 60 messages of the operator to a session.
 func TestWordsToASession(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	config := t.TempDir()
 	dir, err := os.MkdirTemp("", "wf")
 	if err != nil {

@@ -85,7 +85,8 @@ func (f *forest) file(yaml string) *teamfile.File {
 // time: each commit is on the branch of its own member, the main checkout is as it
 // was, and no work is removed.
 func TestWorkersCommitAtOnce(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	f := newForest(t)
 	const workers, commits = 8, 3
 	var members, tasks strings.Builder
@@ -114,8 +115,8 @@ func TestWorkersCommitAtOnce(t *testing.T) {
 	}
 }
 
-// TestForcedIntoTheMainCheckout starts a worker that was given a worktree where it is
-// not: it fails before it takes anything, and says so where people look.
+// TestForcedIntoTheMainCheckout starts a worker outside the worktree that it was given: it
+// fails before it takes anything, and its output and its task.State say so.
 func TestForcedIntoTheMainCheckout(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
@@ -160,7 +161,7 @@ func TestForcedIntoTheMainCheckout(t *testing.T) {
 	if m, ok := s.Lead.Member("bob"); !ok || m.Process != nil {
 		t.Errorf("it is on record as started: %+v", m.Process)
 	}
-	// The worktree is not what it was: removed, and something else put there.
+	// The worktree is removed, and a link to the main checkout has its place.
 	if err := os.RemoveAll(added.WorktreePath); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func TestSessionsShareAWorktree(t *testing.T) {
 	f.git("-C", added.WorktreePath, "commit", "--quiet", "--allow-empty", "--message", "mine")
 	f.git("worktree", "remove", added.WorktreePath)
 	log := filepath.Join(f.op.Root.MemberDir(s.Team, "bob"), "output.log")
-	// Where its process starts does not depend on what the caller says.
+	// The worker starts in its worktree, whatever directory the caller passes.
 	if _, err := process.Of(f.op).StartWorker(t.Context(), r.lead, s, i, "bob", f.repo, log); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func TestSessionsShareAWorktree(t *testing.T) {
 	}
 }
 
-// TestJoinFails: a join without a worktree that it wants leaves nothing.
+// TestJoinFails: a join whose worktree cannot be made leaves no member and no worktree.
 func TestJoinFails(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
@@ -256,7 +257,8 @@ func TestJoinFails(t *testing.T) {
 // TestOverlaps warns of a file that two members edit, each in its own worktree, or by
 // tool calls in one checkout, or one in each; once, while the run goes on.
 func TestOverlaps(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
+	t.Parallel()
 	f := newForest(t)
 	f.op.Edits = &operator.EditCache{}
 	sign := filepath.Join(t.TempDir(), "sign")

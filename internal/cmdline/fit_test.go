@@ -9,8 +9,8 @@ import (
 	"waggle/internal/cmdline"
 )
 
-// TestLookUp: what is known of a command whose words need a reader of their own: its risk,
-// whether it writes its operands, whether it runs another; "" where a word may do more.
+// TestLookUp: the facts of a command whose words need a reader of their own: its risk, whether it
+// writes its operands, whether it runs another; "" where a word may do more.
 func TestLookUp(t *testing.T) {
 	for text, want := range map[string]string{
 		// sed

@@ -79,8 +79,8 @@ func everyKind(t *rapid.T) []waggle.Envelope {
 	return mails
 }
 
-// TestDecodeEncodeIdentity: decode | encode gives back the mailbox that went in, for
-// every kind and both dialects that are written, whatever space stands in it.
+// TestDecodeEncodeIdentity: decode | encode gives back the same mailbox, for every kind and both
+// dialects that are written, with any space in it.
 func TestDecodeEncodeIdentity(t *testing.T) {
 	eachMailbox(t, func(r *rapid.T, _ []waggle.Envelope, in string) {
 		out := piped(t, r, piped(t, r, in, "decode"), "encode")
@@ -90,9 +90,9 @@ func TestDecodeEncodeIdentity(t *testing.T) {
 	})
 }
 
-// TestEncodeFromPayload: what decode prints as kind, dialect and payload is enough to
-// write the text again. Space between tokens is not kept, nor the order of keys where two
-// dialects have the same ones.
+// TestEncodeFromPayload: kind, dialect and payload that decode prints are enough to write the text
+// again. Space between tokens is not kept, nor the order of keys where two dialects have the same
+// ones.
 func TestEncodeFromPayload(t *testing.T) {
 	eachMailbox(t, func(r *rapid.T, mails []waggle.Envelope, in string) {
 		var raw []map[string]json.RawMessage
@@ -158,8 +158,7 @@ func anyJSON(f fatal, text string) (v any) {
 	return v
 }
 
-// written is what a frame says, with its numbers as they are written; words stay as
-// they are.
+// written returns the values of a frame, with its numbers as they are written; text stays as it is.
 func written(text string) any {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()

@@ -21,7 +21,7 @@ func requirements(t *testing.T) []conformance.Requirement {
 	return reqs
 }
 
-// TestEveryRequirementHasItsTests: what the list names is in the sources.
+// TestEveryRequirementHasItsTests: every test that the list names is in the sources.
 func TestEveryRequirementHasItsTests(t *testing.T) {
 	missing, err := conformance.Missing(os.DirFS(module), requirements(t))
 	if err == nil {
@@ -32,7 +32,7 @@ func TestEveryRequirementHasItsTests(t *testing.T) {
 	}
 }
 
-// TestDocumentIsCurrent: docs/conformance.md is what the list makes.
+// TestDocumentIsCurrent: docs/conformance.md is generated from the list.
 func TestDocumentIsCurrent(t *testing.T) {
 	have, err := os.ReadFile(module + "/docs/conformance.md")
 	if err != nil {
@@ -93,6 +93,25 @@ func TestFailed(t *testing.T) {
 `
 	got, err := conformance.Failed(strings.NewReader(results), "example.com/m", reqs)
 	want := []string{".TestB/c was skipped", "task.TestD failed", "task.TestE did not run"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestUnrun: the tests that were skipped or did not run are in calls of go test that name exactly them.
+func TestUnrun(t *testing.T) {
+	reqs, err := conformance.Parse("000 | a | control.TestA | .TestB/c\n000 | d | task.TestD | none: why\n000 | e | task.TestE | task.TestF\n" +
+		"000 | g | .TestB/d | .TestB/e/f\n000 | h | .TestG/h/i | none: why\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := `{"Action":"pass","Package":"example.com/m/control","Test":"TestA"}
+{"Action":"skip","Package":"example.com/m","Test":"TestB/c"}
+{"Action":"fail","Package":"example.com/m/task","Test":"TestD"}
+{"Action":"skip","Package":"example.com/m/task","Test":"TestE"}
+`
+	got, err := conformance.Unrun(strings.NewReader(results), "example.com/m", reqs)
+	want := []conformance.Run{{".", "^TestB$/^(c|d)$"}, {"task", "^(TestE|TestF)$"}, {".", "^TestB$/^e$/^f$"}, {".", "^TestG$/^h$/^i$"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

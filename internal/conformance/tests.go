@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -70,6 +71,78 @@ func testsOf(root fs.FS, dir string) (map[string]bool, error) {
 // Failed lists the tests of requirements that did not pass in what go test -json wrote
 // for module: those that failed, were skipped, or did not run.
 func Failed(results io.Reader, module string, reqs []Requirement) ([]string, error) {
+	said, err := outcomes(results)
+	if err != nil {
+		return nil, err
+	}
+	var failed []string
+	for _, p := range proofs(reqs) {
+		switch said[p.in(module)] {
+		case "pass":
+		case "fail":
+			failed = append(failed, p.String()+" failed")
+		case "skip":
+			failed = append(failed, p.String()+" was skipped")
+		default:
+			failed = append(failed, p.String()+" did not run")
+		}
+	}
+	return failed, nil
+}
+
+// Run is a call of go test: a package, as its directory below the module, and the tests for -run.
+type Run struct{ Package, Tests string }
+
+// Unrun lists the calls of go test that run the tests of requirements that were skipped or did not
+// run in what go test -json wrote for module. A test that -run names runs whether it is drawn or not.
+func Unrun(results io.Reader, module string, reqs []Requirement) ([]Run, error) {
+	said, err := outcomes(results)
+	if err != nil {
+		return nil, err
+	}
+	var runs []Run
+	names := map[Run][]string{} // of the tests or subtests that go behind the pattern of a call
+	add := func(r Run, name string) {
+		if names[r] == nil {
+			runs = append(runs, r)
+		}
+		names[r] = append(names[r], name)
+	}
+	for _, p := range proofs(reqs) {
+		if o := said[p.in(module)]; o == "pass" || o == "fail" {
+			continue
+		}
+		if name, sub, ok := strings.Cut(p.Test, "/"); ok {
+			add(Run{Package: p.Package, Tests: exactly(name) + "/"}, sub)
+		} else {
+			add(Run{Package: p.Package}, name)
+		}
+	}
+	for i, r := range runs {
+		// A name of several levels is a pattern of several levels, in a call of its own.
+		var flat []string
+		for _, name := range names[r] {
+			if strings.Contains(name, "/") {
+				runs = append(runs, Run{Package: r.Package, Tests: r.Tests + exactly(strings.Split(name, "/")...)})
+			} else {
+				flat = append(flat, name)
+			}
+		}
+		if runs[i].Tests += "^(" + strings.Join(flat, "|") + ")$"; len(flat) == 0 {
+			runs[i] = Run{}
+		}
+	}
+	return slices.DeleteFunc(runs, func(r Run) bool { return r == Run{} }), nil
+}
+
+// exactly is the pattern of -run for one test or subtest, by the names of its levels.
+func exactly(levels ...string) string { return "^" + strings.Join(levels, "$/^") + "$" }
+
+// in is the test as go test -json names it.
+func (p Proof) in(module string) string { return path.Join(module, p.Package) + "." + p.Test }
+
+// outcomes is what go test -json wrote of each test.
+func outcomes(results io.Reader) (map[string]string, error) {
 	said := map[string]string{}
 	lines := bufio.NewScanner(results)
 	lines.Buffer(nil, 16<<20)
@@ -83,22 +156,7 @@ func Failed(results io.Reader, module string, reqs []Requirement) ([]string, err
 			said[e.Package+"."+e.Test] = e.Action
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return nil, err
-	}
-	var failed []string
-	for _, p := range proofs(reqs) {
-		switch said[path.Join(module, p.Package)+"."+p.Test] {
-		case "pass":
-		case "fail":
-			failed = append(failed, p.String()+" failed")
-		case "skip":
-			failed = append(failed, p.String()+" was skipped")
-		default:
-			failed = append(failed, p.String()+" did not run")
-		}
-	}
-	return failed, nil
+	return said, lines.Err()
 }
 
 // Error is an error about tests, nil when there are none.

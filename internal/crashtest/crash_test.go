@@ -31,7 +31,7 @@ const (
 	killSome   = "some of the members"
 )
 
-// What goes on when a round kills.
+// The activity of a team while a round kills.
 const (
 	whileWorking  = "working"
 	whileStarting = "starting"
@@ -50,7 +50,7 @@ const perTeam = 10
 // TestCrashes kills the processes of teams of eight at random moments, in every mode,
 // brings the teams back, and compares. WAGGLE_KILLS is how many processes die.
 func TestCrashes(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	seed, kills := testenv.Seed(t), killsWanted(t)
 	for n, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func (s *toll) tell(t *testing.T, m mode, seed uint64) {
 		s.times[len(s.times)/2].Round(time.Millisecond), s.times[len(s.times)-1].Round(time.Millisecond), len(s.times))
 }
 
-// drama is a crew and what was done to it.
+// drama is a crew and the record of its rounds.
 type drama struct {
 	*crew
 	mode  mode
@@ -128,8 +128,8 @@ type drama struct {
 	written map[string]string // what lies in worktrees
 }
 
-// begin brings the team up, one start alone or several at once, and kills it once on
-// the way.
+// begin brings the team up, by one start alone or by several at once, and kills it once before it is
+// up.
 func (d *drama) begin() {
 	d.t.Helper()
 	while, calls := whileStarting, []*call{d.start("up", "waggle.yaml", "--detach")}
@@ -178,7 +178,7 @@ func (d *drama) whole() {
 // pause waits for a random time, up to so many milliseconds: it chooses the moment.
 func (d *drama) pause(most int) { time.Sleep(time.Duration(d.between(0, most)) * time.Millisecond) } // real clock: a random moment in the life of other processes
 
-// settle waits until everybody is ready.
+// settle waits until every member is ready.
 func (c *crew) settle() *picture {
 	c.t.Helper()
 	var p *picture
@@ -240,7 +240,7 @@ func (d *drama) round(i int) {
 	if d.settle(); how == killAll {
 		d.times = append(d.times, time.Since(began))
 	}
-	// Of several that spawn one name, one that lives has it on record after the kill.
+	// If several commands spawn one name, the one that lives has the member on record after the kill.
 	d.same(was, d.picture(), while == whileSame && how != killAll && how != killRagged)
 	d.mode.kept(d)
 	d.sweep()
@@ -284,7 +284,7 @@ func (d *drama) order() []string {
 	return []string{"task", "add", d.fresh("work"), "--owner", who, "-i", "./work " + fmt.Sprintf("work%d", d.n)}
 }
 
-// question is an open question of those who have time, "" when there is none.
+// question returns an open question of the members that have time, "" when there is none.
 func (d *drama) question() string {
 	for _, r := range d.state().Lead.Pending() {
 		if strings.Contains(r.Ask.Input, "./ask ask") {
@@ -326,7 +326,7 @@ func (d *drama) some() {
 	d.until("those whose terminal is gone end", func() bool { return !slices.ContainsFunc(doomed, spawn.Identity.Alive) })
 }
 
-// dry checks that a dry run tells what there is, and changes nothing.
+// dry checks that a dry run reports the present state, and changes nothing.
 func (d *drama) dry(was *picture) {
 	d.t.Helper()
 	out, _ := d.waggle(fine, "resume", "--dry-run", "--json")
@@ -373,8 +373,8 @@ func (d *drama) sweep() {
 	}
 }
 
-// ending ends the team by several commands at once, kills on the way, and ends what
-// is left.
+// ending ends the team by several commands at once, kills meanwhile, and ends the processes that are
+// left.
 func (d *drama) ending() {
 	d.t.Helper()
 	d.kinds[whileEnding]++

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"waggle": func() { os.Exit(cli.Main()) }})
 }
 
-// crew is a team of real processes, and everything that was started for it.
+// crew is a team of real processes, and all processes that were started for it.
 type crew struct {
 	t    *testing.T
 	rng  *mrand.Rand
@@ -56,10 +56,10 @@ type crew struct {
 	killed, others int // processes of waggle, and of what members run, that kill has ended
 }
 
-// patience is how long anything may take on a machine that is busy.
+// patience is the limit for one step on a busy machine.
 const patience = 90 * time.Second
 
-// marks makes every crew of this process another one.
+// marks gives every crew of this process another mark.
 var marks struct {
 	sync.Mutex
 	n uint64
@@ -67,7 +67,7 @@ var marks struct {
 
 func newCrew(t *testing.T, rng *mrand.Rand, file string) *crew {
 	t.Helper()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	bin, err := exec.LookPath("waggle")
@@ -82,7 +82,7 @@ func newCrew(t *testing.T, rng *mrand.Rand, file string) *crew {
 	c := &crew{t: t, rng: rng, name: "crew", dir: filepath.Join(dir, "work"), bin: bin, mark: mark}
 	c.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "WAGGLE_ROOT=" + root, "WAGGLE_STATE=" + state,
 		"NO_COLOR=1", "WAGGLE_COMMAND=" + mark.String()}
-	c.env = append(c.env, "WAGGLE_WORKTREES="+filepath.Join(dir, "trees"))
+	c.env = append(append(c.env, testenv.Race()...), "WAGGLE_WORKTREES="+filepath.Join(dir, "trees"))
 	for _, d := range []string{c.dir, root, filepath.Join(dir, "home")} {
 		must(t, os.MkdirAll(d, 0o700))
 	}
@@ -153,7 +153,7 @@ func (c *crew) start(args ...string) *call {
 	return p
 }
 
-// wait returns the exit code, -1 after a signal, and what was said.
+// wait returns the exit code, -1 after a signal, and the output.
 func (p *call) wait() (code int, stdout, stderr string) {
 	p.c.t.Helper()
 	select {
@@ -199,9 +199,8 @@ func (c *crew) processes() []spawn.Marked {
 	return slices.DeleteFunc(all, func(m spawn.Marked) bool { return len(m.Commands) == 0 || m.Commands[0] != c.mark })
 }
 
-// kill ends processes of the crew by SIGKILL, in random order, until none is left of
-// those that which picks. frozen stops all of them first, so that none sees another
-// one die.
+// kill ends processes of the crew by SIGKILL, in random order, until none is left that which picks.
+// frozen stops all of them first, so that none sees another one die.
 func (c *crew) kill(frozen bool, which func(spawn.Marked) bool) {
 	c.t.Helper()
 	pick := func() []spawn.Marked {
@@ -212,8 +211,8 @@ func (c *crew) kill(frozen bool, which func(spawn.Marked) bool) {
 		return list
 	}
 	if frozen {
-		// One that waits for a child to become another program, as one that starts
-		// something does, is not stopped before that child goes on.
+		// A process that waits for a child to become another program, as it does while it starts one,
+		// is not stopped before that child goes on.
 		for moving, passes := true, 0; moving && passes < 20; passes++ {
 			moving = false
 			for _, m := range pick() {
@@ -281,7 +280,7 @@ func (c *crew) until(what string, cond func() bool) {
 	}
 }
 
-// lines counts the lines of a file of the crew by what they say.
+// lines counts the equal lines of a file of the crew.
 func (c *crew) lines(name string) map[string]int {
 	c.t.Helper()
 	b, err := os.ReadFile(filepath.Join(c.dir, name))
@@ -296,7 +295,7 @@ func (c *crew) lines(name string) map[string]int {
 	return n
 }
 
-// close ends what a test that failed has left.
+// close ends the processes that a failed test has left.
 func (c *crew) close() {
 	if c.t.Failed() {
 		c.dump()
@@ -331,8 +330,8 @@ func (c *crew) dump() {
 	}
 }
 
-// end ends the team as a person would, cleans up, and checks that nothing is left of
-// it. It counts the processes that only the cleaning ended.
+// end ends the team as a person would, cleans up, and checks that nothing of the team is left. It
+// counts the processes that only the cleaning ended.
 func (c *crew) end() (orphans int) {
 	c.t.Helper()
 	c.waggle([]int{0, 4, 6}, "down", "--grace", "1s")
@@ -349,7 +348,7 @@ func (c *crew) clean() (orphans int) {
 		old := time.Now().Add(-time.Hour)
 		must(c.t, os.Chtimes(f, old, old))
 	}
-	c.waggle(fine, "gc", "--yes")
+	cleaned, _ := c.waggle(fine, "gc", "--yes")
 	if rest := c.processes(); len(rest) > 0 {
 		c.t.Errorf("still there: %+v", rest)
 	}
@@ -357,7 +356,7 @@ func (c *crew) clean() (orphans int) {
 	var found struct{ Found []json.RawMessage }
 	must(c.t, json.Unmarshal([]byte(out), &found))
 	if len(found.Found) > 0 {
-		c.t.Errorf("gc --yes has left %s", out)
+		c.t.Errorf("gc --yes said %s\nand has left %s", cleaned, out)
 	}
 	if files, err := filepath.Glob(filepath.Join(c.op.Home.Path, "teams", "*", "processes", "*.json")); err != nil || len(files) > 0 {
 		c.t.Errorf("still there: %v %v", files, err)
@@ -378,8 +377,8 @@ func (s starts) Apply(r journal.Record) error {
 	return err
 }
 
-// watch looks all the time whether two processes of one instance live. stop ends it,
-// and tells how often it looked.
+// watch tests all the time whether two processes of one instance live. stop ends it, and returns the
+// number of tests.
 func (c *crew) watch() (stop func() int) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	looks := 0

@@ -13,7 +13,7 @@ import (
 	"waggle/internal/testenv"
 )
 
-// mode is where the members of a team live.
+// mode is the kind of place in which the members of a team run.
 type mode struct {
 	name    string
 	backend string
@@ -25,7 +25,7 @@ var modes = []mode{
 	{name: "process", backend: "process", hows: anyhow},
 	{name: "tmux", backend: "tmux", hows: anyhow},
 	{name: "worktree", backend: "process", tree: true, hows: anyhow},
-	// Who hosts the members is the only process there is.
+	// The process that hosts the members is the only process.
 	{name: "in-process", backend: "in-process", hows: []string{killAll, killRagged, killLeader}},
 }
 
@@ -40,8 +40,8 @@ func (m mode) needs(t *testing.T) {
 	}
 }
 
-// eight is a team in which something of everything is open for good: a call that
-// runs, a task that waits for it, a question of every kind. w1 and w5 have time.
+// eight is a team in which something of everything is open for good: a call that runs, a task that
+// waits for it, a question of every kind. w1 and w5 have time.
 const eight = `
 team: crew
 policy: {allow: ["Bash(./work:*)"]}
@@ -73,8 +73,8 @@ func (m mode) file() string {
 	return strings.ReplaceAll(eight, "MODE", how)
 }
 
-// spawn is the command that starts one more member. Who ends with its command cannot
-// be spawned in it.
+// spawn is the command that starts one more member. A member that ends with its command cannot be
+// spawned in the mode.
 func (m mode) spawn(args ...string) []string {
 	args = append([]string{"spawn"}, args...)
 	switch {
@@ -104,8 +104,8 @@ func (c *crew) setUp(m mode) {
 	}
 }
 
-// kept checks that what members have written in their worktrees is there after every
-// kill, and writes more.
+// kept checks that the files that members have written in their worktrees are there after every kill,
+// and writes more.
 func (m mode) kept(d *drama) {
 	d.t.Helper()
 	if !m.tree {

@@ -19,8 +19,7 @@ import (
 	"waggle/team"
 )
 
-// picture is what a team is by its files at one moment: nothing in it was said by a
-// process.
+// picture is the state of a team at one moment, by its files alone: no process was asked.
 type picture struct {
 	members  map[record.Instance]*control.Member // that have not ended
 	leaving  map[record.Instance]bool            // and are on their way out
@@ -38,13 +37,13 @@ type picture struct {
 	unproved []string
 }
 
-// order is who is to do a task.
+// order names the member that is to do a task.
 type order struct {
 	to  record.Instance
 	sha string
 }
 
-// picture reads everything there is of the team.
+// picture reads all files of the team.
 func (c *crew) picture() *picture {
 	c.t.Helper()
 	p := &picture{members: map[record.Instance]*control.Member{}, leaving: map[record.Instance]bool{}, alive: map[record.Instance]spawn.Identity{},
@@ -103,7 +102,7 @@ func (c *crew) picture() *picture {
 	return p
 }
 
-// member takes in one member and its journal.
+// member adds one member and its journal.
 func (p *picture) member(m *control.Member, w *control.Worker, lead *control.Leader) {
 	p.leaving[m.Instance] = m.Stopping != nil || m.Approved || m.Shutdown != nil
 	if m.Process != nil && m.Process.ID.Alive() {
@@ -141,7 +140,7 @@ func (p *picture) mail(c *crew, name waggle.MemberName, owns func(string) bool) 
 	}
 }
 
-// count counts what may happen once.
+// count counts a record of an event that may happen once.
 func (p *picture) count(c *crew, r journal.Record) {
 	var b struct {
 		record.Key
@@ -161,9 +160,8 @@ func (p *picture) count(c *crew, r journal.Record) {
 	}
 }
 
-// same compares what was there after the kill with what is there now: nothing is
-// lost, nothing was decided, nothing is done twice. grows says that there may be more
-// members and tasks now.
+// same compares the picture before the kill with the present one: nothing is lost, nothing was
+// decided, nothing is done twice. grows says that there may be more members and tasks now.
 func (c *crew) same(was, is *picture, grows bool) {
 	c.t.Helper()
 	for i, m := range was.members {
@@ -215,8 +213,7 @@ func (c *crew) sameTasks(was, is *picture, grows bool) {
 	}
 }
 
-// releases reports a task whose owner had left or was on its way out: it is nobody's
-// then.
+// releases reports a task whose owner had left or was on its way out: then the task has no owner.
 func (c *crew) releases(was *picture, t task.Task) bool {
 	for i, m := range was.members {
 		if string(m.Name) == t.Owner {
@@ -267,10 +264,10 @@ func (c *crew) sameQuestions(was, is *picture) {
 	}
 }
 
-// workOf finds the name of what a call does.
+// workOf finds the name of a call's work.
 var workOf = regexp.MustCompile(`\./(?:work|ask) ([a-z0-9-]+)`)
 
-// once looks at what is done at most once, or exactly.
+// once checks the events that happen at most once, or exactly once.
 func (c *crew) once(is *picture) {
 	c.t.Helper()
 	for k, n := range is.began {

@@ -111,7 +111,7 @@ var windows = []window{
 	{name: "a new member's process is on record", begin: run("spawn", "extra", "./work prompt"), at: on(record.KindProcess), kill: caller, next: resume},
 }
 
-// TestWindows kills whoever starts or ends something between two of its steps.
+// TestWindows kills the process that starts or ends something between two of its steps.
 func TestWindows(t *testing.T) {
 	rng := mrand.New(mrand.NewPCG(testenv.Seed(t), 0))
 	each, most := testenv.Scale(1, 5), testenv.Scale(2, len(windows))
@@ -190,7 +190,7 @@ func (w window) play(t *testing.T, rng *mrand.Rand) {
 	c.end()
 }
 
-// away checks that nothing is left of a team that was ended.
+// away checks that nothing of a team that was ended is left.
 func (c *crew) away() {
 	c.t.Helper()
 	if s := c.state(); s != nil {

@@ -1,6 +1,6 @@
 // Package demo plays a scripted team in a scratch tree: real worker processes,
 // real mailbox files, every flow, no key and no network. Each line it tells is
-// read back from a journal or a mailbox file, and names it.
+// read back from a journal or a mailbox file, and names it. The lines stand in acts.
 package demo
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/journal"
 	"waggle/leader"
 	"waggle/machine"
 	"waggle/mailbox"
@@ -35,6 +36,7 @@ var teamFile []byte
 
 // Line is one thing that happened, and where it stands written.
 type Line struct {
+	Act    Act
 	Who    string // member, or "you" and "waggle"
 	Text   string
 	Source string // "ada's journal, line 4" or "inboxes/bob.json, entry 2"
@@ -46,9 +48,7 @@ type Options struct {
 	Tell func(Line)
 	// Ask asks the person at the terminal, as operator.RunOptions.Ask; nil: the script
 	// answers.
-	Ask func(ctx context.Context, q decide.Question) (decide.Answer, error)
-	// AskFor is how long Ask may take before the answer is a denial.
-	AskFor time.Duration
+	Ask func(ctx context.Context, q decide.Request) (decide.Answer, error)
 }
 
 // Result is what a demo leaves behind.
@@ -83,8 +83,8 @@ func Play(ctx context.Context, op operator.Operator, o Options) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	p := &play{op: op, o: o, f: f, s: s, l: l, told: map[string]int{}, did: map[string]bool{},
-		members: map[waggle.MemberName]record.Instance{}, pids: map[string]int{}}
+	p := &play{op: op, o: o, f: f, s: s, l: l, told: map[string]journal.Seq{}, did: map[string]bool{},
+		members: map[waggle.MemberName]record.Instance{}, pids: map[string]int{}, acts: map[waggle.RequestID]Act{}}
 	err = p.all(ctx)
 	return p.result(), errors.Join(err, l.Close())
 }
@@ -98,7 +98,10 @@ type play struct {
 	l       *leader.Leader
 	members map[waggle.MemberName]record.Instance
 	pids    map[string]int
-	told    map[string]int  // journal: records told
+	told    map[string]journal.Seq // journal: its last line that was told
+	acts    map[waggle.RequestID]Act
+	begun   int             // lines of the first act that were told
+	later   []Line          // those that wait for it
 	did     map[string]bool // what the script has done
 	turn    record.Key      // of the one question that the person gets
 	asking  decide.Asking   // that question
@@ -126,6 +129,7 @@ func (p *play) all(ctx context.Context) error {
 		return err
 	}
 	err := p.loop(ctx)
+	p.did["end"] = true
 	end := process.Of(p.op).EndMembers(context.WithoutCancel(ctx), p.l, p.s, "the demo is over", 10*time.Second, func() {})
 	return errors.Join(err, end, p.tell())
 }
@@ -260,7 +264,7 @@ func (p *play) held(ctx context.Context) error {
 	}
 	for _, e := range in.Entries {
 		if e.Kind == string(waggle.KindText) && !e.Read {
-			p.o.Tell(Line{"cleo", fmt.Sprintf("is busy, so the message %q is held: unread", e.Text), fmt.Sprintf("inboxes/cleo.json, entry %d", e.Index+1)})
+			p.say([]Line{{ActBusy, "cleo", fmt.Sprintf("is busy, so the message %q is held: unread", e.Text), fmt.Sprintf("inboxes/cleo.json, entry %d", e.Index+1)}})
 			return nil
 		}
 	}
@@ -320,7 +324,7 @@ func (p *play) forge(ctx context.Context, r *control.Request) error {
 	}
 	for _, e := range entries {
 		if e.Envelope.MsgID == mint.MsgID {
-			p.o.Tell(Line{"somebody", fmt.Sprintf("forges an approval of %s in the lead's name", r.ID), fmt.Sprintf("inboxes/bob.json, entry %d", e.Index+1)})
+			p.say([]Line{{ActForged, "somebody", "forges an approval of that call in the lead's name", fmt.Sprintf("inboxes/bob.json, entry %d", e.Index+1)}})
 		}
 	}
 	return nil
@@ -350,20 +354,14 @@ func (p *play) persons(r *control.Request) bool {
 	return r.Key == p.turn
 }
 
-// ask asks the person for as long as the demo waits. Silence denies, and so does a
-// terminal that cannot be asked: nobody else will answer in a demo.
-func (p *play) ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
-	timed, cancel := context.WithTimeoutCause(ctx, p.o.AskFor, fmt.Errorf("nobody pressed a key for %s: denied", p.o.AskFor))
-	defer cancel()
-	v, err := p.o.Ask(timed, q)
+// ask asks the person, for as long as it takes. A terminal that cannot be asked denies: nobody else
+// will answer in a demo.
+func (p *play) ask(ctx context.Context, q decide.Request) (decide.Answer, error) {
+	v, err := p.o.Ask(ctx, q)
 	if err == nil || ctx.Err() != nil {
 		return v, err
 	}
-	v = decide.Answer{ID: q.Handle, Digest: q.Digest, Via: "prompt", Reason: fmt.Sprintf("nobody pressed a key for %s, and silence denies", p.o.AskFor)}
-	if timed.Err() == nil {
-		v.Reason = err.Error()
-	}
-	return v, nil
+	return decide.Answer{ID: q.Handle, Digest: q.Digest, Via: "prompt", Reason: err.Error()}, nil
 }
 
 func (p *play) result() *Result {

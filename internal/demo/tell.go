@@ -3,38 +3,86 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
+	"time"
 
 	"waggle"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/policy"
 	"waggle/record"
 )
 
 // tell reads what is new in every journal and tells what matters of it.
 func (p *play) tell() error {
+	// A journal may grow after it was read and before the next one is. What was written since then is
+	// told next time, so that no line comes before the one that it follows from.
+	until := p.op.Minter.Now()
 	recs, err := p.s.Records()
 	if err != nil {
 		return err
 	}
-	// One story out of several journals: by time, and within a journal by line.
-	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
-	n := map[string]int{}
-	for _, r := range recs {
-		n[r.Name]++
-		if n[r.Name] <= p.told[r.Name] {
+	var lines []Line
+	for _, r := range story(recs) {
+		if r.at.After(until) {
+			break
+		}
+		if r.Seq <= p.told[r.Name] {
 			continue
 		}
-		p.told[r.Name] = n[r.Name]
-		if who, text := p.line(r); text != "" {
+		p.told[r.Name] = r.Seq
+		act := p.actOf(r.LogRecord)
+		if who, text := p.line(r.LogRecord); text != "" {
 			whose := r.Name + "'s journal"
 			if r.Name == "leader" {
 				whose = "the leader's journal"
 			}
-			p.o.Tell(Line{who, text, fmt.Sprintf("%s, line %d", whose, r.Seq)})
+			lines = append(lines, Line{act, who, text, fmt.Sprintf("%s, line %d", whose, r.Seq)})
 		}
 	}
+	p.say(lines)
 	return nil
+}
+
+// moment is a record with its place in time: not before the line above it in its journal, which another
+// process may have written, whose clock was a little later.
+type moment struct {
+	operator.LogRecord
+	at time.Time
+}
+
+// story makes one story out of several journals: by time, and within a journal by line.
+func story(recs []operator.LogRecord) []moment {
+	all, last := make([]moment, 0, len(recs)), map[string]time.Time{}
+	for _, r := range recs {
+		at := r.Time
+		if above := last[r.Name]; at.Before(above) {
+			at = above
+		}
+		last[r.Name] = at
+		all = append(all, moment{r, at})
+	}
+	slices.SortStableFunc(all, func(a, b moment) int { return a.at.Compare(b.at) })
+	return all
+}
+
+// say tells lines. A member begins before the others have their tasks: what follows from the first
+// act waits until all of that is told.
+func (p *play) say(lines []Line) {
+	lines = append(p.later, lines...)
+	p.later = nil
+	sort.SliceStable(lines, func(i, j int) bool { return lines[i].Act < lines[j].Act })
+	for _, l := range lines {
+		switch {
+		case l.Act == ActStart:
+			p.begun++
+		case p.begun < len(p.f.Members)+len(p.f.Tasks) && !p.did["end"]:
+			p.later = append(p.later, l)
+			continue
+		}
+		p.o.Tell(l)
+	}
 }
 
 // line says in words what a record means, "" when it is not worth a line.
@@ -76,15 +124,18 @@ func (p *play) leaderLine(r operator.LogRecord) (who, text string) {
 		return "lead", fmt.Sprintf("asks %s to shut down", p.name(b.Instance))
 	case record.KindDecided:
 		b := body[record.Decided](r)
-		word := "denies"
+		who, word := string(b.By), "denies"
 		if b.Decision == record.DecisionAllow {
 			word = "allows"
 		}
-		text = fmt.Sprintf("%s %s (%s's), digest %.8s…", word, b.ID, p.name(b.Instance), b.Digest)
+		if b.By == policy.RoleOperator {
+			who, word = "you", b.Decision // allow or deny
+		}
+		text = word + " " + p.handle(b.ID)
 		if b.Reason != "" {
 			text += ": " + b.Reason
 		}
-		return string(b.By), text
+		return who, text
 	case record.KindLeft:
 		b := body[record.Left](r)
 		return p.name(b.Instance), fmt.Sprintf("has left by %s, %s", b.How, b.Detail)
@@ -97,21 +148,20 @@ func (p *play) workerLine(r operator.LogRecord) string {
 	case record.KindAsked:
 		b := body[record.Asked](r)
 		if b.Kind == waggle.KindPlanApprovalRequest {
-			return fmt.Sprintf("proposes a plan (%s): %s", b.ID, b.Ask.Plan)
+			return "proposes a plan: " + b.Ask.Plan
 		}
-		return fmt.Sprintf("asks for %s (%s)", decide.Describe(b.Kind, b.Ask), b.ID)
+		return "asks for " + describe(b.Kind, b.Ask)
 	case record.KindAnswered:
 		b := body[record.Answered](r)
 		if b.Ask != nil {
-			return fmt.Sprintf("%s: %s, by rule: %s", decide.Describe(b.Kind, *b.Ask), b.Decision, b.Rule)
+			return fmt.Sprintf("%s: %s, by the rule %s", describe(b.Kind, *b.Ask), b.Decision, b.Rule)
 		}
-		return fmt.Sprintf("takes the answer to %s: %s", b.ID, b.Decision)
+		return fmt.Sprintf("takes the answer to %s: %s", p.handle(b.ID), b.Decision)
 	case record.KindFinished:
-		b := body[record.Finished](r)
-		return fmt.Sprintf("ran %s, once", b.ID)
+		return fmt.Sprintf("ran %s, once", p.handle(body[record.Finished](r).ID))
 	case record.KindUnverified:
 		b := body[record.Unverified](r)
-		return fmt.Sprintf("%s for %s has no effect: %s", b.Kind, b.ID, b.Why)
+		return fmt.Sprintf("finds that it has no effect: %s", b.Why)
 	case record.KindTaken:
 		b := body[record.Taken](r)
 		if len(b.Entries) > 0 {
@@ -136,4 +186,26 @@ func saidLine(b record.Said) string {
 		return "agrees to shut down"
 	}
 	return ""
+}
+
+// handle is what a person types for a request. A call that a rule allowed has none.
+func (p *play) handle(id waggle.RequestID) string {
+	for _, r := range p.s.Lead.Requests {
+		if r.ID == id && r.Handle != "" {
+			return r.Handle
+		}
+	}
+	return "it"
+}
+
+// describe is what a request asks for, in its own words where they are short.
+func describe(k waggle.Kind, a record.Ask) string {
+	var in struct {
+		Command string `json:"command"`
+		Path    string `json:"file_path"`
+	}
+	if a.Tool != "" && json.Unmarshal([]byte(a.Input), &in) == nil && in.Command+in.Path != "" {
+		return a.Tool + " " + in.Command + in.Path
+	}
+	return decide.Describe(k, a)
 }

@@ -112,7 +112,7 @@ func TestExtras(t *testing.T) {
 	}
 }
 
-// TestClear: of the directory only what an earlier run wrote is removed.
+// TestClear: only the files that an earlier run wrote are removed from the directory.
 func TestClear(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"waggle-v0-linux-amd64", "waggle-v0-linux-amd64.tar.gz", sumsName, "notes", "waggle"} {
@@ -129,7 +129,7 @@ func TestClear(t *testing.T) {
 	}
 }
 
-// TestRefuses: nothing is removed or built for a version or a system that is none.
+// TestRefuses: nothing is removed or built for an invalid version or system.
 func TestRefuses(t *testing.T) {
 	for _, tc := range [][2]string{{"v1 -X evil", "linux/amd64"}, {"../v1", "linux/amd64"}, {"-v", "linux/amd64"}, {"v1", "plan9/amd64"}, {"v1", "linux"}} {
 		dir := t.TempDir()

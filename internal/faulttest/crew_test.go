@@ -69,7 +69,8 @@ func (l *locked) String() string {
 	return l.b.String()
 }
 
-// crews are those that live, by directory: what fails is asked of the crew whose file it is.
+// crews has the living crews by directory: the crew whose file an operation is on decides whether it
+// fails.
 var crews sync.Map
 
 func TestMain(m *testing.M) {
@@ -93,7 +94,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// class is what kind of file lies at path.
+// class names the kind of file at path.
 func class(path string) string {
 	base := filepath.Base(path)
 	switch {
@@ -124,7 +125,7 @@ members:
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	for _, d := range []string{"root", "state", "work"} {
@@ -192,7 +193,7 @@ func (c *crew) end() {
 	}
 }
 
-// await waits until done, and says what it waited for.
+// await waits until done, and names the event that it waited for.
 func (c *crew) await(what string, done func() bool) {
 	c.t.Helper()
 	for until := time.Now().Add(patience); !done(); time.Sleep(25 * time.Millisecond) { // real clock: other processes
@@ -223,7 +224,7 @@ type job struct {
 	said       string  // the msg_id, likewise
 }
 
-// give has the team do one thing of each kind. Commands that fail are not repeated.
+// give gives the team one thing of each kind to do. Commands that fail are not repeated.
 func (c *crew) give(id string) job {
 	ctx := c.t.Context()
 	j := job{id: id}

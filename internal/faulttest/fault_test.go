@@ -33,7 +33,7 @@ var faults = []fault{
 	{"no descriptors for a while", syscall.EMFILE, []atomicfile.Op{atomicfile.OpOpen, atomicfile.OpCreate}, 700 * time.Millisecond},
 }
 
-// arm has the n-th operation fail, and says whether it has.
+// arm makes the n-th operation fail, and reports whether it has.
 func (c *crew) arm(f fault, n int) (hit *atomic.Int64) {
 	var seen, first atomic.Int64
 	hit = &atomic.Int64{}
@@ -56,11 +56,11 @@ func (c *crew) arm(f fault, n int) (hit *atomic.Int64) {
 	return hit
 }
 
-// TestEveryOperation has the n-th file operation of a team at work fail, for each n until
-// none is left: a task that is allowed, one that asks, and words. Whatever a command said
-// was done is done once, with nobody's help, and what it did not say at most once. The
-// leader is the same all the time.
+// TestEveryOperation makes the n-th file operation of a team at work fail, for each n until none is
+// left: a task that is allowed, one that asks, and a message. If a command reported success, its work
+// is done once and needs nobody's help; if not, at most once. The leader is the same all the time.
 func TestEveryOperation(t *testing.T) {
+	testenv.Drawn(t)
 	lanes := testenv.Scale(1, 4)
 	var mu sync.Mutex
 	step := lanes * testenv.Scale(157, 1)
@@ -97,7 +97,7 @@ func TestEveryOperation(t *testing.T) {
 	testenv.Measured(t, "%d rounds with one failure each, of up to %v operations; what failed: %d kinds of file and operation", rounds, last, len(classes))
 }
 
-// walk has the operations from n on fail, every step-th of them.
+// walk makes the operations from n on fail, every step-th of them.
 func (c *crew) walk(f fault, n, step int) (rounds, last int) {
 	var jobs []job
 	for ; ; n += step {
@@ -116,7 +116,7 @@ func (c *crew) walk(f fault, n, step int) (rounds, last int) {
 	return rounds, n
 }
 
-// check looks at what became of everything that was given.
+// check checks the outcome of everything that was given.
 func (c *crew) check(jobs []job) {
 	t := c.t
 	ran := c.ran()

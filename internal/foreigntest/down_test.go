@@ -12,9 +12,9 @@ import (
 	"waggle/team"
 )
 
-// TestDownAsksEverybodyAtOnce: the end of a team asks every registered member in one
-// grace, says who did not answer, and lists who is only in the registry, which fails
-// nothing.
+// TestDownAsksEverybodyAtOnce: the end of a team asks every registered member in one grace, names the
+// members that did not answer, and lists those that are only in the registry, which does not make it
+// fail.
 func TestDownAsksEverybodyAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "worker")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// foreign is a program that is no waggle. It knows two directories, the lock of
-// proper-lockfile, and JSON. Nothing in this file is waggle's.
+// foreign is a program other than waggle. It knows two directories, the lock of proper-lockfile, and
+// JSON. Nothing in this file uses waggle.
 type foreign struct {
 	team string // the team's directory
 	name string // its own
@@ -24,7 +24,7 @@ type entry struct {
 	Read      bool   `json:"read"`
 }
 
-// write puts a text into a mailbox in anybody's name.
+// write puts a text into a mailbox with any sender.
 func (f foreign) write(box, from, text string) error {
 	return f.edit(box, func(es []entry) []entry {
 		return append(es, letter(from, text))

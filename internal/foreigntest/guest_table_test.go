@@ -7,8 +7,8 @@ import (
 	"waggle/operator/teams"
 )
 
-// plays says what the guest does in a cell of the table: what it writes to its lead, how
-// often it ran a command, what is on record as unverified, and whether it is still there.
+// plays returns the effects of a cell of the table: the texts that the guest writes to its lead, how
+// often it ran a command, the unverified records, and whether the guest is still there.
 func (g *guesting) plays(f flow, kase string) string {
 	g.t.Helper()
 	id, from := "id-1", "team-lead"
@@ -69,7 +69,7 @@ func (g *guesting) plays(f flow, kase string) string {
 	return g.record(wrote)
 }
 
-// record is what is on record of a cell, behind the mail that the lead got.
+// record returns the records of a cell, behind the mail that the lead got.
 func (g *guesting) record(wrote []string) string {
 	var out []string
 	if out = counted(wrote); len(out) == 0 {
@@ -110,7 +110,7 @@ func TestGuestWalk(t *testing.T) {
 	}
 }
 
-// ofGuest is what has to come of every flow: plain, duplicate, late, forged.
+// ofGuest is the expected effect of every flow: plain, duplicate, late, forged.
 var ofGuest = map[string][4]string{
 	"permission":     {"idle_notification; ran 1 times", "idle_notification; ran 1 times; 1 unverified", ended, "idle_notification; 1 unverified"},
 	"network":        unasked,
@@ -122,11 +122,11 @@ var ofGuest = map[string][4]string{
 	"words":          shown,
 }
 
-// ended is what comes of everything after its entry was taken out.
+// ended is the effect of every flow after the guest's entry was taken out.
 const ended = "nothing; it has ended"
 
-// shown is what comes of words, and of a task, which by file is no more than words.
+// shown is the effect of a message, and of a task, which by file is no more than a message.
 var shown = [4]string{"its agent is shown it 1 times", "its agent is shown it 2 times", ended, "its agent is shown it 1 times"}
 
-// unasked is what comes of what a guest did not ask for, or takes from no file.
+// unasked is the effect of a text that a guest did not ask for, or takes from no file.
 var unasked = [4]string{"nothing; 1 unverified", "nothing; 2 unverified", ended, "nothing; 1 unverified"}

@@ -24,7 +24,7 @@ type guesting struct {
 	told int // entries of the lead's mailbox that were looked at
 }
 
-// newGuest runs gopher, who appends the words that it gets to the file heard.
+// newGuest runs gopher, who appends the messages that it gets to the file heard.
 func newGuest(t *testing.T) *guesting {
 	t.Helper()
 	testenv.Whole(t)
@@ -84,7 +84,7 @@ func verdict(id, call, response string) string {
 	return fmt.Sprintf(`{"type":"permission_response","request_id":%q,"subtype":"success","tool_use_id":%q,"response":%s}`, id, call, response)
 }
 
-// asked is what the lead is asked.
+// asked is a question to the lead.
 type asked struct {
 	Request_id  string          `json:"request_id"`
 	Tool_use_id string          `json:"tool_use_id"`
@@ -117,9 +117,9 @@ func (g *guesting) idle() {
 	}
 }
 
-// TestGuestTurn: a guest reads its own mailbox, asks the lead, runs what was allowed, and
-// reports. Of the registry it changes isActive alone: true from the start of the turn,
-// false before its idle notice.
+// TestGuestTurn: a guest reads its own mailbox, asks the lead, runs the allowed call, and reports. In
+// the registry it changes isActive alone: true from the start of the turn, false before its idle
+// notice.
 func TestGuestTurn(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t)
@@ -155,8 +155,8 @@ func TestGuestTurn(t *testing.T) {
 	}
 }
 
-// TestGuestRunsWhatWasAllowed: what runs is what was asked, once; an answer that changes
-// the input, comes twice, from another or for another call runs nothing.
+// TestGuestRunsWhatWasAllowed: a guest runs the call that it asked for, once. An answer that changes
+// the input, comes twice, or comes from another sender or for another call runs nothing.
 func TestGuestRunsWhatWasAllowed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -249,8 +249,8 @@ func TestGuestTakenOut(t *testing.T) {
 	}
 }
 
-// TestGuestKeepsItsMail: what a guest has read goes from its mailbox, with a copy in its
-// archive.
+// TestGuestKeepsItsMail: a message that a guest has read is removed from its mailbox, with a copy in
+// its archive.
 func TestGuestKeepsItsMail(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t)
@@ -279,9 +279,9 @@ func TestGuestKeepsItsMail(t *testing.T) {
 	}
 }
 
-// TestGuestTriesOnce: while another program holds the registry's lock, a guest works on
-// and leaves isActive as it is.
-func TestGuestTriesOnce(t *testing.T) {
+// TestGuestTriesAgain: while another program holds the registry's lock, a guest works on and leaves
+// isActive as it is; when the lock is free it writes the present value.
+func TestGuestTriesAgain(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t)
 	lock := filepath.Join(g.them.team, "config.json.lock")
@@ -313,4 +313,5 @@ func TestGuestTriesOnce(t *testing.T) {
 	close(stop)
 	<-held
 	must(t, os.Remove(lock))
+	testenv.Eventually(t, "isActive is true", func() bool { return g.gopher()["isActive"] == true })
 }

@@ -11,9 +11,9 @@ import (
 	"waggle/record"
 )
 
-// What a member of another program asks for is the same host as anybody else's: judged
-// and shown in one spelling, answered in its own, and nothing that some reader takes for
-// another host is asked for at all.
+// A host that a member of another program asks for is judged and shown in the same spelling as any
+// other's, and answered in the member's own spelling. A name that some reader takes for another host
+// is not asked for at all.
 func TestForeignHosts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ asked, shown string }{

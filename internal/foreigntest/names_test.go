@@ -13,7 +13,7 @@ import (
 	"waggle/task"
 )
 
-// assignment is what a task_assignment says of who gave it.
+// assignment holds the fields of a task_assignment about its sender.
 type assignment struct {
 	Type       string
 	AssignedBy string
@@ -48,7 +48,7 @@ func (s *stage) assigns(owner string, terms board.Terms) assignment {
 	return a
 }
 
-// TestAssignedBy: assignedBy is who assigned, a name that can be answered: the lead in a
+// TestAssignedBy: assignedBy is the member that assigned, a name that can be answered: the lead in a
 // team that waggle leads, and in another program's team our member there.
 func TestAssignedBy(t *testing.T) {
 	t.Parallel()
@@ -78,9 +78,9 @@ func (s *stage) joins(name string) {
 	must(s.t, os.WriteFile(path, raw, 0o644))
 }
 
-// TestWordsAreFromWhoCanBeAnswered: words go out as our registered member in another
-// program's team, one that is registered for that where there is none, and as the lead in
-// a team of ours; never in a name that is not in the registry, nor in another member's.
+// TestWordsAreFromWhoCanBeAnswered: a message goes out as our registered member in another program's
+// team, or as one that is registered for that if there is none, and as the lead in a team of ours;
+// never in a name that is not in the registry, nor in another member's.
 func TestWordsAreFromWhoCanBeAnswered(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "worker")

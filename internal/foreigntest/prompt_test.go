@@ -12,9 +12,8 @@ import (
 	"waggle/team"
 )
 
-// TestFirstPrompt: what a registered member was told to be is the first entry of its
-// mailbox, of type system_init, in a team that waggle leads; the dialect of a session has
-// no such entry.
+// TestFirstPrompt: the prompt of a registered member is the first entry of its mailbox, of type
+// system_init, in a team that waggle leads; the dialect of a session has no such entry.
 func TestFirstPrompt(t *testing.T) {
 	t.Parallel()
 	for role, want := range map[string]int{"worker": 1, "lead": 0} {
@@ -48,8 +47,8 @@ func TestFirstPrompt(t *testing.T) {
 	}
 }
 
-// TestPromptThatIsControl: a prompt that would be read as a control message registers
-// nobody.
+// TestPromptThatIsControl: a prompt that would be read as a control message is refused, and no member
+// is registered.
 func TestPromptThatIsControl(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "worker")

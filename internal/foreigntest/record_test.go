@@ -11,7 +11,7 @@ import (
 	"waggle/operator/mail"
 )
 
-// told is what log, digest and msg tell of a team.
+// told is the output of log, digest and msg about a team.
 type told struct {
 	records []string
 	digest  *inspect.Digest
@@ -45,9 +45,9 @@ func (s *stage) tells(id string) told {
 	return out
 }
 
-// TestRecordOfASessionsTeam: log, digest and msg show what was done from here in the team of
-// a session: who was registered, what was sent, what a guest did and what its lead said; and
-// the same when the session has ended and its team is gone.
+// TestRecordOfASessionsTeam: log, digest and msg show the operator's acts in the team of a session:
+// who was registered, what was sent, what a guest did and what its lead said; and the same when the
+// session has ended and its team is gone.
 func TestRecordOfASessionsTeam(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t)

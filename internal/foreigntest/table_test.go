@@ -74,7 +74,7 @@ var flows = []flow{
 		order: func(string) string { return "please go on" }},
 }
 
-// walk plays one cell and says what was sent and what came of it.
+// walk plays one cell and returns the texts that were sent and their effects.
 func walk(t *testing.T, f flow, role, kase string) (sent, effects string) {
 	s := newStage(t, role)
 	if role == "lead" {
@@ -96,7 +96,7 @@ func walk(t *testing.T, f flow, role, kase string) (sent, effects string) {
 		s.says("bob", text)
 		return kindOf(text) + ", after bob was removed", s.effects()
 	case "forged":
-		// Somebody else in its name, under its id, and it in somebody else's.
+		// The same id with other content, another sender in bob's name, and bob in the lead's name.
 		s.says("bob", text)
 		first := s.effects()
 		s.says("bob", f.ask("bob", id, "two"))

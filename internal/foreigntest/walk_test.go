@@ -77,7 +77,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// says writes a text in a name.
+// says writes a text with a sender.
 func (s *stage) says(from, text string) {
 	s.t.Helper()
 	must(s.t, s.them.write(s.box, from, text))
@@ -96,8 +96,8 @@ func (s *stage) pass() {
 	must(s.t, err)
 }
 
-// effects says what has changed since it was asked last: records, what people are shown
-// to answer, members, tasks, and mail that came.
+// effects returns the changes since its last call: records, questions that people are shown, members,
+// tasks, and mail.
 func (s *stage) effects() string {
 	s.t.Helper()
 	s.pass()
@@ -165,7 +165,7 @@ func (s *stage) effects() string {
 	return strings.Join(counted(out), "; ")
 }
 
-// counted says a thing that came several times in a row once, with the number.
+// counted merges equal neighbours of a list into one, with their number.
 func counted(list []string) (out []string) {
 	for i := 0; i < len(list); {
 		n := 1
@@ -180,7 +180,7 @@ func counted(list []string) (out []string) {
 	return out
 }
 
-// frame is what the tests look at of a text.
+// frame has the fields of a text that the tests read.
 type frame struct {
 	Type, Subtype, RequestID string
 	Request_id               string `json:"request_id"`

@@ -47,8 +47,8 @@ func (s *stage) holds() (texts []string) {
 	return texts
 }
 
-// TestErasedWordsAreSentAgain: words that nobody waits for and that another program erased
-// before their reader took them are sent again by whoever leads, once, and on record.
+// TestErasedWordsAreSentAgain: if another program erases a message before its reader took it, and
+// nobody waits for the message, the process that leads sends it again, once, and on record.
 func TestErasedWordsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "worker")
@@ -80,8 +80,8 @@ func TestErasedWordsAreSentAgain(t *testing.T) {
 	}
 }
 
-// TestTakenWordsAreClosed: words that their reader took are closed by that, and are not
-// looked at again.
+// TestTakenWordsAreClosed: a message that its reader took is closed by that, and no later pass
+// examines it.
 func TestTakenWordsAreClosed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "worker")

@@ -38,7 +38,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestRemove: what was installed goes, and what is not ours or has changed stays.
+// TestRemove: Remove removes the installed files, and keeps files that are not ours or have changed.
 func TestRemove(t *testing.T) {
 	dir := prefix(t, "bin/waggle", "share/man/man1/waggle.1", "share/man/man1/waggle-up.1", "share/man/man1/waggle-gc.1")
 	write(t, filepath.Join(dir, "bin/other"), "not ours")
@@ -74,7 +74,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestRemoveTidies: directories that the installation made go when they are empty.
+// TestRemoveTidies: directories that the installation made are removed when they are empty.
 func TestRemoveTidies(t *testing.T) {
 	dir := prefix(t, "bin/waggle", "share/man/man1/waggle.1")
 	i, err := install.Open(dir)
@@ -112,8 +112,7 @@ func TestRecordStaysBelow(t *testing.T) {
 	}
 }
 
-// TestLinkIsNotOurs: a link that stands for an installed file is kept, and so is what it
-// leads to.
+// TestLinkIsNotOurs: a link in the place of an installed file is kept, and so is its target.
 func TestLinkIsNotOurs(t *testing.T) {
 	dir := prefix(t, "bin/waggle")
 	elsewhere := filepath.Join(t.TempDir(), "w")

@@ -25,8 +25,8 @@ func parse(t *testing.T, data string) *jsonobj.Object {
 }
 
 func TestLayoutIsThatOfStringify(t *testing.T) {
-	// What node prints for JSON.stringify(JSON.parse(s), null, 2), but for the
-	// bytes of strings and numbers, which stay.
+	// The output of node for JSON.stringify(JSON.parse(s), null, 2), except that the bytes of strings
+	// and numbers stay.
 	for _, c := range []struct{ in, want string }{
 		{`{}`, `{}`},
 		{` { } `, `{}`},
@@ -323,4 +323,18 @@ func Example() {
 	//   },
 	//   "status": "completed"
 	// }
+}
+
+// TestTextAndObject: a key that is missing, or has another type, reads as "" and as an empty object.
+func TestTextAndObject(t *testing.T) {
+	o, err := jsonobj.Parse([]byte(`{"s":"a","o":{"k":"v"},"n":1,"Cased":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Text("s") != "a" || o.Text("n") != "" || o.Text("none") != "" || o.Text("cased") != "" {
+		t.Error(o.Text("s"), o.Text("n"), o.Text("none"), o.Text("cased"))
+	}
+	if o.Object("o").Text("k") != "v" || o.Object("s").Len() != 0 || o.Object("none").Text("k") != "" {
+		t.Error(o.Object("o").Keys(), o.Object("s").Keys(), o.Object("none").Keys())
+	}
 }

@@ -36,7 +36,7 @@ func TestRespell(t *testing.T) {
 	}
 }
 
-// FuzzRespell: the value stays, whatever is escaped.
+// FuzzRespell: the value stays the same, whatever is escaped.
 func FuzzRespell(f *testing.F) {
 	f.Add(`{"a\u0026":["\ud83d\ude00","\ud800","\u2028\\u0026"]}`)
 	f.Add("\"\xff\"")

@@ -107,6 +107,29 @@ func (o *Object) Get(key string) (json.RawMessage, bool) {
 	return nil, false
 }
 
+// Text returns the string of key, "" when it has none.
+func (o *Object) Text(key string) string {
+	raw, ok := o.Get(key)
+	if !ok {
+		return ""
+	}
+	s, _ := String(raw)
+	return s
+}
+
+// Object returns the object of key, an empty one when it has none.
+func (o *Object) Object(key string) *Object {
+	raw, ok := o.Get(key)
+	if !ok || TypeOf(raw) != "object" {
+		return &Object{}
+	}
+	inner, err := Parse(raw)
+	if err != nil {
+		return &Object{}
+	}
+	return inner
+}
+
 func (o *Object) last(key string) int {
 	for i := len(o.members) - 1; i >= 0; i-- {
 		if o.members[i].key == key {

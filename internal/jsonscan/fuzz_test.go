@@ -62,7 +62,7 @@ func checkText(t *testing.T, text string) {
 	checkValid(t, text, &s, keys)
 }
 
-// checkValid checks what is told of a text that is JSON.
+// checkValid checks the results of a Scanner for a text that is JSON.
 func checkValid(t *testing.T, text string, s *jsonscan.Scanner[string], keys int) {
 	t.Helper()
 	start := jsonscan.Space(text, 0)
@@ -134,8 +134,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// FuzzScanner: the scanner accepts what encoding/json accepts, and says of what is wrong
-// the same.
+// FuzzScanner: the scanner accepts the texts that encoding/json accepts, and reports the same errors.
 func FuzzScanner(f *testing.F) {
 	for _, text := range seeds {
 		f.Add(text)

@@ -1,3 +1,3 @@
 // Package jsontext reads and writes the strings of JSON as JavaScript programs do, lone
-// surrogates included, and names the types of values.
+// surrogates included, takes objects and arrays apart, and names the types of values.
 package jsontext

@@ -1,13 +1,14 @@
 package jsontext_test
 
 import (
+	"slices"
 	"testing"
 
 	"waggle/internal/jsontext"
 )
 
-// TestStrings: what AppendString writes, Unquote reads, a lone surrogate and every control
-// character included; a byte that is not UTF-8 becomes U+FFFD.
+// TestStrings: Unquote reads each string that AppendString writes, also a lone surrogate and every
+// control character; a byte that is not UTF-8 becomes U+FFFD.
 func TestStrings(t *testing.T) {
 	for _, c := range []struct{ value, text string }{
 		{"", `""`}, {"a\"b\\c/", `"a\"b\\c/"`}, {"\b\f\n\r\t\x00\x1f", `"\b\f\n\r\t\u0000\u001f"`},
@@ -25,5 +26,21 @@ func TestStrings(t *testing.T) {
 	}
 	if got := jsontext.Unquote(`"\ud83d\ude00\u0041"`); got != "😀A" {
 		t.Errorf("escapes are read %q", got)
+	}
+}
+
+// TestParts: an object is split in its order, with both of two equal keys, and every byte of a
+// value as it stands; so is an array.
+func TestParts(t *testing.T) {
+	const text = `{"a" : {"x":[1, 2]} ,"\u0061":"}" , "b":  -1.50}`
+	want := []jsontext.Member{{"a", `"a"`, `{"x":[1, 2]}`}, {"a", `"\u0061"`, `"}"`}, {"b", `"b"`, "-1.50"}}
+	if got := jsontext.Members(text); !slices.Equal(got, want) {
+		t.Errorf("members of %s: %q", text, got)
+	}
+	if got := jsontext.Members(" {}"[1:]); len(got) != 0 {
+		t.Errorf("members of {}: %q", got)
+	}
+	if got := jsontext.Items(`[ "a,b" , [1,2],{} ]`); !slices.Equal(got, []string{`"a,b"`, "[1,2]", "{}"}) {
+		t.Errorf("items: %q", got)
 	}
 }

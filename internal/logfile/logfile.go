@@ -93,7 +93,15 @@ func OpenDir(dir string) (*os.Root, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a directory", dir)
 	}
-	return os.OpenRoot(dir)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	// A link may have come between the two.
+	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
+		return nil, errors.Join(fmt.Errorf("%s was replaced while it was opened", dir), err, root.Close())
+	}
+	return root, nil
 }
 
 // OpenPlain opens a regular file that no link leads to, and for writing only one

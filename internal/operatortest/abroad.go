@@ -51,8 +51,8 @@ func (r *Rig) ByFile(name waggle.MemberName) {
 	}
 }
 
-// FromInside is the operator as a command sees it that the process of this test runs: what
-// members of Rig.Member live in.
+// FromInside is the operator as a command sees it that runs below the process of this test, in which
+// the members of Rig.Member live.
 func (r *Rig) FromInside() operator.Operator {
 	r.T.Helper()
 	id, err := spawn.Inside()

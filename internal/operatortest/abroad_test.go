@@ -9,7 +9,7 @@ import (
 	"waggle/record"
 )
 
-// A team of another program has no journal here; one of ours has the members that were made.
+// A team of another program has no journal here; a team of waggle has the members that were made.
 func TestAbroad(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, "session-1a2b3c4d", "theirs")

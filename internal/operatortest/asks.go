@@ -30,7 +30,7 @@ func Bash(command string) Ask {
 	return Ask{Tool: "Bash", Input: string(in)}
 }
 
-// Answered is what became of an Ask.
+// Answered is the outcome of an Ask.
 type Answered struct {
 	Ask
 	agent.Answer
@@ -38,9 +38,9 @@ type Answered struct {
 	Err error
 }
 
-// Asks adds a member that asks all of this at once (a plan is for a member of its own: who
-// has proposed one calls nothing) in the turn of its task, which it gets
-// here. The task is completed when all was allowed. The answers come in any order.
+// Asks adds a member that asks all of this at once (a plan needs a member of its own: a member that
+// has proposed one calls no tool) in the turn of its task, which it gets here. The task is completed
+// when all was allowed. The answers come in any order.
 func (r *Rig) Asks(name waggle.MemberName, asks ...Ask) <-chan Answered {
 	r.T.Helper()
 	answers := make(chan Answered, len(asks))
@@ -97,8 +97,8 @@ func (r *Rig) Task(owner waggle.MemberName, subject string) string {
 	return string(res.Task.ID)
 }
 
-// Pending waits until exactly n questions are open and returns them, ordered by member and
-// by what they ask.
+// Pending waits until exactly n questions are open and returns them, ordered by member and by their
+// texts.
 func (r *Rig) Pending(n int) []*control.Request {
 	r.T.Helper()
 	s := r.Until("all questions are there", func(l *control.Leader) bool { return len(l.Pending()) == n })

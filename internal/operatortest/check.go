@@ -30,10 +30,10 @@ func Fails(t testing.TB, err error, want operator.Kind, says string) {
 	}
 }
 
-// Idle is the turn of a member that does what it is given at once.
+// Idle is the turn of a member that completes every task at once.
 func Idle(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil }
 
-// Heard are the notes that a face was told.
+// Heard keeps the notes that an operation reported.
 type Heard struct {
 	mu    sync.Mutex
 	notes []operator.Note

@@ -40,11 +40,11 @@ func New(t testing.TB) operator.Operator {
 		t.Fatal(err)
 	}
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
-	op.Version, op.Log, op.Environ = "test", slog.New(slog.DiscardHandler), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	op.Version, op.Log, op.Environ = "test", slog.New(slog.DiscardHandler), append(testenv.Race(), "PATH="+os.Getenv("PATH"), "HOME="+dir)
 	return op
 }
 
-// Rig is a team that waggle leads, by whoever takes a pass.
+// Rig is a team that waggle leads, by any process that takes a pass.
 type Rig struct {
 	T    testing.TB
 	Op   operator.Operator
@@ -73,9 +73,13 @@ func (f Turn) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Resul
 
 // Member adds a member that runs in this process until the test is over, or until it ends
 // by itself; the result is closed then. It has begun when Member returns.
-func (r *Rig) Member(name waggle.MemberName, turn Turn) (ended <-chan struct{}) {
+func (r *Rig) Member(name waggle.MemberName, turn Turn, change ...func(*teamfile.FileMember)) (ended <-chan struct{}) {
 	r.T.Helper()
-	minted, err := teams.Of(r.Op).MintToken(r.T.Context(), r.Name, teamfile.FileMember{Name: name, Agent: "exec", Cwd: r.T.TempDir()}, 0)
+	m := teamfile.FileMember{Name: name, Agent: "exec", Cwd: r.T.TempDir()}
+	for _, c := range change {
+		c(&m)
+	}
+	minted, err := teams.Of(r.Op).MintToken(r.T.Context(), r.Name, m, 0)
 	if err != nil {
 		r.T.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func Append(t testing.TB, op operator.Operator, s *operator.State, ds ...journal
 	}
 }
 
-// Enlist joins a member that nobody runs.
+// Enlist joins a member without a process.
 func (r *Rig) Enlist(s *operator.State, name waggle.MemberName, change ...func(*teamfile.FileMember)) *control.Member {
 	r.T.Helper()
 	m := teamfile.FileMember{Name: name, Agent: "exec", Backend: "process", Cwd: r.T.TempDir()}

@@ -13,8 +13,8 @@ import (
 	"waggle/record"
 )
 
-// Foreign makes a team of another program: nothing but a config.json below op.Root, with
-// these members beside what more says of the registry.
+// Foreign makes a team of another program: nothing but a config.json below op.Root, with these members
+// and with more as further fields of the registry.
 func Foreign(t testing.TB, op operator.Operator, name waggle.TeamName, more map[string]any, members ...map[string]any) {
 	t.Helper()
 	cfg := map[string]any{"name": name, "description": "another's", "createdAt": 1732300000000, "leadAgentId": "team-lead@" + string(name),
@@ -61,7 +61,7 @@ func (r *Rig) Write(drafts ...journal.Draft) *operator.State {
 	return s
 }
 
-// Joined makes a member that nobody runs, by its record alone.
+// Joined makes a member without a process, by its record alone.
 func (r *Rig) Joined(name waggle.MemberName, trust record.Level) record.Instance {
 	r.T.Helper()
 	id, err := r.Op.Minter.UID()

@@ -81,15 +81,15 @@ func TestLook(t *testing.T) {
 	if last := f.Words[len(f.Words)-1]; last.Name != "other" || last.Path != dir+"/b/other" {
 		t.Errorf("the interpreter of a script: %v", f.Words)
 	}
-	// After cd nobody knows where a relative path is.
+	// After cd the directory of a relative path is unknown.
 	f = look("tool", program.Command{Name: "cd"}, program.Command{Name: "./here", Script: "run.txt"}, program.Command{Name: dir + "/here"})
 	if len(f.Words) != 1 || len(f.Scripts) != 0 {
 		t.Errorf("after cd: %v %v", f.Words, f.Scripts)
 	}
 }
 
-// TestLookWithoutContent: a call that a rule allows has the paths of its words and no
-// script; what is remembered of a name is forgotten with its file.
+// TestLookWithoutContent: a call that a rule allows has the paths of its words and no script; the
+// cached path of a name is dropped with its file.
 func TestLookWithoutContent(t *testing.T) {
 	dir := files(t, map[string]string{"real/one": "#!/bin/sh\n", "real/two": "#!/bin/sh\n", "bin/x": "", "early/y": "x", "run.txt": "echo"})
 	link := filepath.Join(dir, "bin/tool")
@@ -187,7 +187,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// BenchmarkLook is what a call that the rules allow pays for its paths.
+// BenchmarkLook measures the cost of the paths for a call that the rules allow.
 func BenchmarkLook(b *testing.B) {
 	env := []string{"PATH=" + os.Getenv("PATH")}
 	c := program.Call{Argv: []string{"sh", "-c", "ls | wc -l && cat x"}, Dir: b.TempDir(), Env: env,

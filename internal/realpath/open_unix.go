@@ -32,6 +32,48 @@ func WriteFile(real string, data []byte, perm fs.FileMode) error {
 	return err
 }
 
+// ReadFile reads the file at real, an absolute path as Real returns it, of at most limit bytes. It follows
+// no link in any component, waits for nobody, and reads only a file that is regular.
+func ReadFile(real string, limit int64) ([]byte, error) {
+	fail := func(err error) ([]byte, error) {
+		return nil, &fs.PathError{Op: "read", Path: real, Err: causeOf(err)}
+	}
+	if !strings.HasPrefix(real, "/") {
+		return fail(errRelative)
+	}
+	dir, name := path.Split(path.Clean(real))
+	if name == "" {
+		return fail(unix.EISDIR)
+	}
+	parent, err := openDir(dir)
+	if err != nil {
+		return fail(err)
+	}
+	defer unix.Close(parent)
+	var st unix.Stat_t // opening a device has effects of its own
+	if err := unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return fail(err)
+	}
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFLNK:
+		return fail(ErrLink)
+	default:
+		return fail(errNotFile)
+	}
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(parent, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return fail(asLink(err))
+	}
+	data, err := readAll(os.NewFile(uintptr(fd), real), limit)
+	if err != nil {
+		return fail(err)
+	}
+	return data, nil
+}
+
 func openForWriting(real string, perm fs.FileMode) (*os.File, error) {
 	if !strings.HasPrefix(real, "/") {
 		return nil, errRelative

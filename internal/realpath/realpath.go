@@ -1,9 +1,9 @@
 // Package realpath answers which file a path reaches once its symbolic links are followed, and
 // opens exactly that file without following any.
 //
-// It has two calls: Real resolves a path when a request is asked, and WriteFile writes the path
-// that Real returned when the request is allowed. Between the two any component may have been
-// replaced by a link; WriteFile then fails and writes nothing.
+// Real resolves a path when a request is asked, ReadFile reads the path that Real returned for the
+// person who decides, and WriteFile writes it when the request is allowed. Meanwhile any component may
+// have been replaced by a link; both then fail, and nothing is written.
 //
 // Real reads names and links only (lstat, readlink): it opens nothing, so that a FIFO or a device
 // does not block it.
@@ -12,7 +12,9 @@ package realpath
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 )
 
 // Disk resolves on the file system of this machine; it is policy's Links.
@@ -34,6 +36,9 @@ var (
 	ErrKind = errors.New("the file is not written")
 	// errProcLink: /proc/self and /proc/PID/cwd lead elsewhere for another process.
 	errProcLink = errors.New("the path leads through a link of /proc, which differs from process to process")
+	// ErrSize is the error of a file that is larger than it may be.
+	ErrSize     = errors.New("the file is too large")
+	errNotFile  = errors.New("it is no regular file")
 	errRelative = errors.New("the path is not absolute")
 )
 
@@ -47,6 +52,26 @@ func mayWrite(mode fs.FileMode, names uint64) error {
 		return fmt.Errorf("%w: it has %d names (hard links), and the others may be elsewhere; replace it by a copy first", ErrKind, names)
 	}
 	return nil
+}
+
+// readAll reads an open file that is regular and not larger than limit, and closes it.
+func readAll(f *os.File, limit int64) ([]byte, error) {
+	info, err := f.Stat()
+	var data []byte
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = errNotFile
+	default:
+		data, err = io.ReadAll(io.LimitReader(f, limit+1))
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil && int64(len(data)) > limit {
+		return nil, ErrSize
+	}
+	return data, err
 }
 
 func kindOf(mode fs.FileMode) string {

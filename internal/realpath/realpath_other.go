@@ -59,6 +59,34 @@ func WriteFile(real string, data []byte, perm fs.FileMode) error {
 	return err
 }
 
+// ReadFile reads the file at real, a path as Real returns it, of at most limit bytes. It reads only a file
+// that is regular, at a path that holds no link before and after it was opened.
+func ReadFile(real string, limit int64) ([]byte, error) {
+	fail := func(err error) ([]byte, error) { return nil, &fs.PathError{Op: "read", Path: real, Err: err} }
+	if err := unmoved(real); err != nil {
+		return fail(err)
+	}
+	info, err := os.Lstat(real)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotFile
+	}
+	if err != nil {
+		return fail(err)
+	}
+	f, err := os.Open(real)
+	if err != nil {
+		return fail(err)
+	}
+	data, err := readAll(f, limit)
+	if err == nil {
+		err = unmoved(real)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return data, nil
+}
+
 func unmoved(real string) error {
 	now, err := Real(real)
 	if err == nil && now != filepath.Clean(real) {

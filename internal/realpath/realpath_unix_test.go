@@ -145,6 +145,43 @@ func writeFiles(t *testing.T) {
 	}
 }
 
+func TestReadFile(t *testing.T) {
+	readFiles(t)
+	realpath.WithoutOpenat2(t, readFiles)
+}
+
+func readFiles(t *testing.T) {
+	root := tree(t, "d/f", "link -> d", "d/to -> f", "d/twice")
+	if err := os.Link(root+"/d/twice", root+"/d/second"); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(root+"/d/fifo", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path  string
+		limit int64
+		err   string // "": it is read
+	}{
+		{root + "/d/f", 3, ""}, {root + "/d/second", 10, ""}, {root + "/d/f", 2, realpath.ErrSize.Error()},
+		{root + "/link/f", 9, realpath.ErrLink.Error()}, {root + "/d/to", 9, realpath.ErrLink.Error()},
+		{root + "/d/fifo", 9, "no regular file"}, {"/dev/null", 9, "no regular file"}, {root + "/d", 9, "no regular file"}, {"/", 9, "is a directory"},
+		{root + "/none", 9, "no such file"}, {"d/f", 9, "not absolute"},
+	} {
+		got, err := realpath.ReadFile(c.path, c.limit)
+		var at *fs.PathError
+		switch {
+		case c.err == "" && (err != nil || string(got) != "old"):
+			t.Errorf("%s: %q, %v", c.path, got, err)
+		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err) || !errors.As(err, &at) || at.Path != c.path || got != nil):
+			t.Errorf("%s: %q, %v, want %s", c.path, got, err, c.err)
+		}
+	}
+	if _, err := realpath.ReadFile(root+"/none", 9); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
 // TestSwappedDirectory: a directory is replaced by a link between the request and the write, and
 // also during the write; no file is written outside.
 func TestSwappedDirectory(t *testing.T) {

@@ -16,11 +16,11 @@ import (
 
 const home = "example.com/x/waggle"
 
-// TestRenameClone: a copy of the repository under another path has all its imports,
-// keeps the words that are in digests, and is the same bytes again when it is renamed
-// back. With WAGGLE_SOAK=1 all of it is built, vetted and generated anew as well.
+// TestRenameClone: a copy of the repository under another path has all its imports, keeps the words
+// that are in digests, and has the same bytes again when it is renamed back. With WAGGLE_SOAK=1 all of
+// it is built, vetted and generated anew as well.
 func TestRenameClone(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	from, err := modulePath("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func run(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// TestFile: what names a package changes, what looks like it stays.
+// TestFile: a name of a package changes, and a text that only looks like one stays.
 func TestFile(t *testing.T) {
 	p := paths{from: "waggle", to: home, packages: []string{"cmd/waggle", "journal", "mailbox", "otel"}}
 	for _, tc := range []struct{ name, old, want string }{

@@ -42,7 +42,7 @@ func TestMoves(t *testing.T) {
 
 func TestOf(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("lost\n\x1b[?1049h\x1b[2J\x1b[c\x1b[6n") // and questions that nobody answers
+	b.WriteString("lost\n\x1b[?1049h\x1b[2J\x1b[c\x1b[6n") // and terminal queries, which get no answer
 	for i := range 5 {
 		fmt.Fprintf(&b, "\x1b[%d;3Hrow %d", i+1, i)
 	}
@@ -56,7 +56,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Whatever was written, no escape and no line end comes through.
+// TestHarmless: Lines and Of return no escape, tab or line end, whatever the output has.
 func TestHarmless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		out := []byte(rapid.OneOf(rapid.String(), rapid.StringMatching("([a-z]|\x1b\\[[0-9;?]{0,4}[A-Za-z]|\x1b\\]0;x\x07|\n|\r|\t|\x08|\x1b.){0,40}")).Draw(t, "out"))

@@ -22,7 +22,7 @@ type Answer struct {
 	// UpdatedInput runs instead of what was asked; a JSON object.
 	UpdatedInput string
 	// Answers are the texts for an AskUserQuestion call, one for each of its questions.
-	Answers []Reply
+	Answers []record.Reply
 }
 
 // RefusedError says why an answer has no effect.
@@ -97,15 +97,7 @@ func taken(req *Request) string {
 
 // same reports whether two decisions are the same one given twice.
 func same(a, b Decided) bool {
-	if a.Decision != b.Decision || a.UpdatedInput != b.UpdatedInput || len(a.Answers) != len(b.Answers) {
-		return false
-	}
-	for i := range a.Answers {
-		if a.Answers[i] != b.Answers[i] {
-			return false
-		}
-	}
-	return true
+	return a.Decision == b.Decision && a.UpdatedInput == b.UpdatedInput && record.SameReplies(a.Answers, b.Answers)
 }
 
 // ChangedDigest is the digest of a request with another input: an approver who changes the input is
@@ -132,7 +124,7 @@ func draft(f *Fold, req *Request, v Answer) (Decided, error) {
 		if len(v.Answers) == 0 {
 			return d, refused(req, "it asks for words: waggle answer "+req.Handle+" CHOICE|TEXT")
 		}
-		d.Decision, d.Answers = DecisionAnswer, v.Answers
+		d.Decision, d.Answers = record.DecisionAnswer, v.Answers
 		return d, nil
 	case len(v.Answers) > 0:
 		return d, refused(req, "it asks for permission, not for words: approve or deny it")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waggle/internal/session"
+	"waggle/internal/testenv"
 )
 
 // registry is the client's own registry of sessions, with the one session of the world.
@@ -21,8 +22,8 @@ func newRegistry(t *testing.T, w *world) registry {
 	return registry{t, w, t.TempDir()}
 }
 
-// says writes what the registry says of the session; key is the field of the time, which
-// is another in 2.1.150.
+// says writes the session's entry in the registry; key is the field of the time, which is another in
+// 2.1.150.
 func (r registry) says(id session.ID, status, key string, at time.Time) {
 	r.t.Helper()
 	path := filepath.Join(r.dir, fmt.Sprintf("%d.json", sessionPID))
@@ -59,9 +60,9 @@ func (r registry) turns(a *asking, key, after string) {
 	}
 }
 
-// TestDialogGone: a session that waited for its person after it asked, and waits no more, was
-// answered there, although no hook reports it: the call runs for long, or it was denied and the
-// client runs no hook then (2.1.150).
+// TestDialogGone: a request is closed as answered in the client if its session waited for its person
+// after the request and waits no more, although no hook reports it: the call runs for long, or it was
+// denied and the client runs no hook then (2.1.150).
 func TestDialogGone(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"statusUpdatedAt", "updatedAt"} {
@@ -99,6 +100,7 @@ func TestDialogGone(t *testing.T) {
 
 // TestDialogStands: no other change in the registry closes a request.
 func TestDialogStands(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	now := time.Now().Add(2 * time.Second) // after every ask
 	for name, says := range map[string]func(registry, session.ID){

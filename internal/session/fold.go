@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"waggle/control"
 	"waggle/journal"
 	"waggle/record"
 )
@@ -56,7 +55,7 @@ type Fold struct {
 	Requests []*Request
 
 	byKey   map[record.Key]*Request
-	handles control.Handles
+	handles record.Handles
 	id      ID
 	uid     record.TeamUID
 	said    []SaidAt
@@ -167,7 +166,7 @@ func fits(req *Request, b Decided) bool {
 	case b.Decision == record.DecisionDeny:
 		return b.UpdatedInput == "" && len(b.Answers) == 0
 	case req.Form == FormQuestion:
-		return b.Decision == DecisionAnswer && b.UpdatedInput == "" && len(b.Answers) > 0
+		return b.Decision == record.DecisionAnswer && b.UpdatedInput == "" && len(b.Answers) > 0
 	case b.Decision != record.DecisionAllow || len(b.Answers) > 0:
 		return false
 	case b.UpdatedInput == "":

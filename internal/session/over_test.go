@@ -49,7 +49,7 @@ func TestOver(t *testing.T) {
 		t.Errorf("another session went with it: %v", err)
 	}
 
-	// A hook of no registered session that waits.
+	// A hook without a registered session that waits.
 	w.id = "other"
 	w.ask(w.hook(700, 1), bash("ls"))
 	if got := over(future); len(got) > 0 {

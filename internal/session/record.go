@@ -85,7 +85,7 @@ type Asked struct {
 type Decided struct {
 	record.Key
 	Digest   record.Digest  `json:"digest"`
-	Decision string         `json:"decision"` // record.DecisionAllow, record.DecisionDeny, DecisionAnswer
+	Decision string         `json:"decision"` // record.DecisionAllow, record.DecisionDeny, record.DecisionAnswer
 	By       policy.Role    `json:"by"`
 	Channel  policy.Channel `json:"channel"`
 	Via      string         `json:"via,omitempty"`
@@ -95,17 +95,8 @@ type Decided struct {
 	UpdatedInput  string        `json:"updated_input,omitempty"`
 	UpdatedDigest record.Digest `json:"updated_digest,omitempty"`
 	// Answers are the texts for a question, by the question's text.
-	Answers []Reply `json:"answers,omitempty"`
+	Answers []record.Reply `json:"answers,omitempty"`
 }
-
-// Reply is the answer to one question of a request.
-type Reply struct {
-	Question string `json:"question"`
-	Answer   string `json:"answer"`
-}
-
-// DecisionAnswer is the decision on a question: words, no permission.
-const DecisionAnswer = "answer"
 
 // Answered says that the hook process gave the decision to its client.
 type Answered struct {

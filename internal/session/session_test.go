@@ -205,7 +205,7 @@ func TestAnswers(t *testing.T) {
 		{"plan", plan, func(_ session.Request, v *session.Answer) { v.Allow = true },
 			`{"behavior":"allow","updatedInput":{"plan":"# do it","planFilePath":"/p"}}`},
 		{"questions", ask, func(r session.Request, v *session.Answer) {
-			answers, err := session.Replies(json.RawMessage(r.Ask.Input), []string{"2", "1,2"})
+			answers, err := record.Replies(r.Ask.Input, []string{"2", "1,2"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +242,7 @@ func TestNeverEmptyAnswer(t *testing.T) {
 		t.Error("an allow without words was taken")
 	}
 	for _, typed := range [][]string{{""}, {" "}, {"2"}, {"0"}, {"1,1"}, {}, {"1", "1"}} {
-		if got, err := session.Replies(json.RawMessage(r.Ask.Input), typed); err == nil {
+		if got, err := record.Replies(r.Ask.Input, typed); err == nil {
 			t.Errorf("%q was taken as %+v", typed, got)
 		}
 	}
@@ -354,7 +354,7 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// TestOtherCallsCloseNothing: evidence is about one call of one agent.
+// TestOtherCallsCloseNothing: an event closes the request of its own call and agent, and no other.
 func TestOtherCallsCloseNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -398,7 +398,7 @@ func TestHookKilled(t *testing.T) {
 	}
 }
 
-// TestSessionKilled: a hook that outlives its session ends.
+// TestSessionKilled: a hook ends when its session has ended.
 func TestSessionKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -487,7 +487,7 @@ func TestCodex(t *testing.T) {
 	}
 }
 
-// TestGemini: its hooks report and never answer.
+// TestGemini: the hooks of Gemini report and never answer.
 func TestGemini(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

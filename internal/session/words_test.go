@@ -31,8 +31,8 @@ func register(t *testing.T, config string, pid int, name, more string) {
 	}
 }
 
-// A process has the name of the session that it or one of its ancestors is, unless the name could
-// mean something else.
+// NamesOf gives a process the name of its own session, or of the session of an ancestor, unless the
+// name could mean another session.
 func TestNamesOf(t *testing.T) {
 	t.Parallel()
 	self, parent := os.Getpid(), os.Getppid()
@@ -79,8 +79,8 @@ func TestNamesOf(t *testing.T) {
 	}
 }
 
-// Words to a session are recorded with their newest state, and a session without a hook does not
-// get the row of one with a hook.
+// A message to a session is recorded with its newest state, and a session without a hook does not get
+// the row of one with a hook.
 func TestSaid(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,8 +103,8 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// BeginSaying refuses more words than a session takes and records nothing then; later there is room
-// again.
+// BeginSaying refuses more messages than a session takes, and then records nothing; later there is
+// room again.
 func TestSayingIsPaced(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1763800000, 0)
@@ -142,7 +142,7 @@ func TestSayingIsPaced(t *testing.T) {
 	if len(said) != 25+1+10+25+2 {
 		t.Errorf("%d on record", len(said))
 	}
-	// A busy session reads none: the number of its unread words is limited.
+	// A busy session reads no message: the number of its unread messages is limited.
 	now, row.State = now.Add(time.Hour), session.RowBusy
 	for i := range 45 {
 		now = now.Add(2 * time.Second)

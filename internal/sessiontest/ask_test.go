@@ -20,7 +20,7 @@ import (
 // soon is how long a request may stay in the list after its answer at home.
 const soon = 2 * time.Second
 
-// What a dialog shows. A question that was answered stands on with its answer.
+// Texts of the dialogs. An answered question stays on the screen with its answer.
 const (
 	dialog   = `Do you want to proceed\?`
 	question = `(?m)^ *Which side\?$`
@@ -153,8 +153,8 @@ func (w *world) modified(name string) time.Time {
 	return fi.ModTime()
 }
 
-// once checks that so many requests were put on record, each closed or answered, and
-// each by one side only.
+// once checks that this number of requests is on record, each closed or answered, and each by one side
+// only.
 func (w *world) once(want int) {
 	w.t.Helper()
 	rs := w.requests()
@@ -176,7 +176,7 @@ func (w *world) once(want int) {
 	}
 }
 
-// quiet checks that nothing went wrong in a hook.
+// quiet checks that no hook has logged an error.
 func (w *world) quiet() {
 	w.t.Helper()
 	if trouble := w.store.LastTrouble(); trouble != "" {

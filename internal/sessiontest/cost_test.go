@@ -64,7 +64,7 @@ func (d *desk) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// event is what a client tells a hook.
+// event returns the input that a client gives to a hook.
 func event(id, name, extra string) string {
 	return fmt.Sprintf(`{"session_id":%q,"cwd":"/w","hook_event_name":%q%s}`, id, name, extra)
 }
@@ -135,14 +135,14 @@ func (d *desk) open(id string) session.Request {
 	return session.Request{}
 }
 
-// spread is the middle and the slow end of times.
+// spread formats the median and the slow end of times.
 func spread(times []time.Duration) string {
 	slices.Sort(times)
 	return fmt.Sprintf("p50 %v, p99 %v, max %v, of %d", times[len(times)/2].Round(10*time.Microsecond), times[len(times)*99/100].Round(10*time.Microsecond),
 		times[len(times)-1].Round(10*time.Microsecond), len(times))
 }
 
-// load is what the machine does, in the last 1, 5 and 15 minutes.
+// load is the load of the machine, over the last 1, 5 and 15 minutes.
 func load() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -184,8 +184,8 @@ func TestAnswerCost(t *testing.T) {
 	testenv.Measured(t, "from a decision to the first byte of the hook's answer: %s; load %s", spread(times), load())
 }
 
-// TestNothingCost: the whole life of a hook process that has nothing to say, in an
-// account with waggle and in one without.
+// TestNothingCost: the whole run of a hook process that has nothing to say, in an account with waggle
+// and in one without.
 func TestNothingCost(t *testing.T) {
 	d := newDesk(t)
 	run := func(program string, args ...string) time.Duration {

@@ -105,8 +105,8 @@ func TestMates(t *testing.T) {
 	})
 }
 
-// A teammate in a pane of its own runs no hook of ours when it asks: the lead's
-// notification names it, and the list says where to answer.
+// A teammate in a pane of its own runs no hook of ours when it asks: the lead's notification names it,
+// and the list names the place to answer.
 func TestPaneMate(t *testing.T) {
 	troubled(t, func(t *testing.T, version string) {
 		if version == claudetest.Explicit {

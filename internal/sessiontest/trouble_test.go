@@ -20,8 +20,7 @@ import (
 	"waggle/record"
 )
 
-// troubled are the versions for tests of what goes wrong: all with WAGGLE_SOAK, else
-// the newest.
+// troubled runs a test of a failure in all versions with WAGGLE_SOAK, else in the newest.
 func troubled(t *testing.T, test func(t *testing.T, version string)) {
 	if testenv.Soak() {
 		claudetest.Each(t, test)
@@ -32,14 +31,14 @@ func troubled(t *testing.T, test func(t *testing.T, version string)) {
 	test(t, versions[len(versions)-1])
 }
 
-// gone waits until a process is no more.
+// gone waits until a process has ended.
 func (w *world) gone(what string, pid int) {
 	w.t.Helper()
 	w.until(func() string { return what + " runs on" }, func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
-// A hook that is killed or timed out, and a program that is missing, leave the dialog
-// alone: nothing runs until its person says so there, and the list says where to answer.
+// A hook that is killed or timed out, and a program that is missing, do not change the dialog: nothing
+// runs until the person answers it, and the list names the place to answer.
 func TestDeadHook(t *testing.T) {
 	troubled(t, func(t *testing.T, version string) {
 		w := newWorld(t, version, claudetest.ByMarker(map[string]claudetest.Next{
@@ -120,8 +119,8 @@ func (w *world) timeout(seconds int) {
 	w.h.WriteJSON(path, settings)
 }
 
-// Two terminals answer at once: one of them has decided, the other is told so, and the
-// call runs as often as was decided.
+// Two terminals answer at once: one of them has decided, the other gets a refusal, and the call runs
+// according to that decision.
 func TestTwoTerminals(t *testing.T) {
 	troubled(t, func(t *testing.T, version string) {
 		names := []string{"twice0", "twice1", "twice2"}
@@ -154,8 +153,8 @@ func TestTwoTerminals(t *testing.T) {
 	})
 }
 
-// A session that is killed while it asks is no row after two seconds, what it asked
-// takes no answer, and nothing of it runs.
+// A session that is killed while it asks has no row after two seconds, its request takes no answer,
+// and its call does not run.
 func TestKilledSession(t *testing.T) {
 	troubled(t, func(t *testing.T, version string) {
 		w := newWorld(t, version, claudetest.Script(mark("never")))
@@ -178,7 +177,7 @@ func TestKilledSession(t *testing.T) {
 	})
 }
 
-// With STATE full nothing is put on record, and the dialog is what it is without us.
+// With STATE full nothing is put on record, and the dialog is the same as without waggle.
 func TestStateFull(t *testing.T) {
 	troubled(t, func(t *testing.T, version string) {
 		w := newWorld(t, version, claudetest.Script(mark("full0"), mark("full1"), claudetest.Say("over")))

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A client waits more than it works: more at once than there are processors.
+	// A client mostly waits: run more tests at once than there are processors.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
@@ -53,7 +53,7 @@ func newWorld(t *testing.T, version string, next claudetest.Next) *world {
 	return w
 }
 
-// said is what a command printed and how it ended.
+// said is the output of a command and its exit code.
 type said struct {
 	out, err string
 	code     int
@@ -90,7 +90,7 @@ func (w *world) refused(words string, args ...string) {
 	}
 }
 
-// requests are all that were ever put on record, in every session.
+// requests are all requests on record, in every session.
 func (w *world) requests() []session.Request {
 	w.t.Helper()
 	all, problems := w.store.All()
@@ -115,7 +115,7 @@ func (w *world) find(words string) (session.Request, bool) {
 	return session.Request{}, false
 }
 
-// until waits for what another process does and never announces.
+// until waits for an event of another process that no message announces.
 func (w *world) until(never func() string, ok func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(claudetest.Patience); !ok(); time.Sleep(10 * time.Millisecond) { // real clock: another process
@@ -158,7 +158,7 @@ func (w *world) ran(name string, times int) {
 	}
 }
 
-// result waits for what the n-th turn's call came to, from 0.
+// result waits for the result of the n-th turn's call, from 0.
 func (w *world) result(turn int) claudetest.Block {
 	w.t.Helper()
 	return w.m.Await("the result of a turn", func(r claudetest.Request) bool {

@@ -12,7 +12,7 @@ import (
 	"waggle/internal/snapshot"
 )
 
-// written is what Encode writes of x behind its version, which is "v".
+// written is the output of Encode for x behind its version, which is "v".
 func written[T any](t *testing.T, x T, fields func(*snapshot.Codec, *T)) string {
 	t.Helper()
 	b, err := snapshot.Encode("v", &x, fields)
@@ -26,7 +26,7 @@ func written[T any](t *testing.T, x T, fields func(*snapshot.Codec, *T)) string 
 	return rest
 }
 
-// read reads what written returns.
+// read reads the text that written returns.
 func read[T any](s string, fields func(*snapshot.Codec, *T)) (x T, err error) {
 	err = snapshot.Decode([]byte("\x01v"+s), "v", &x, fields)
 	return x, err
@@ -111,8 +111,8 @@ func TestMapsAreSorted(t *testing.T) {
 	}
 }
 
-// TestNumbersAreBounded: a varint of more than ten bytes, a flag that is neither, and what is
-// longer than the rest are refused.
+// TestNumbersAreBounded: a varint of more than ten bytes, a flag that is neither true nor false, and
+// an item that is longer than the rest are refused.
 func TestNumbersAreBounded(t *testing.T) {
 	nine := strings.Repeat("\x80", 9)
 	form(t, 1<<63, nine+"\x01", snapshot.Unsigned[uint64])
@@ -157,7 +157,31 @@ func TestInstants(t *testing.T) {
 	refuse(t, "cut", good[:len(good)-1], (*snapshot.Codec).Instant)
 }
 
-// node is a list whose end may be its beginning.
+// TestReadOverOld: a field that was empty when it was written is empty when it is read, whatever the
+// value held before.
+func TestReadOverOld(t *testing.T) {
+	type old struct {
+		List []string
+		Dict map[string]string
+		Ptr  *string
+	}
+	fields := func(c *snapshot.Codec, x *old) {
+		snapshot.List(c, &x.List, snapshot.Text[string])
+		snapshot.Dict(c, &x.Dict, snapshot.Text[string], snapshot.Text[string])
+		snapshot.Shared(c, &x.Ptr, snapshot.Text[string])
+	}
+	b, err := snapshot.Encode("v", &old{}, fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := "before"
+	x := old{List: []string{s}, Dict: map[string]string{s: s}, Ptr: &s}
+	if err := snapshot.Decode(b, "v", &x, fields); err != nil || x.List != nil || x.Dict != nil || x.Ptr != nil {
+		t.Errorf("%+v, %v", x, err)
+	}
+}
+
+// node is an item of a list that may be a circle.
 type node struct {
 	Name string
 	Next *node
@@ -170,7 +194,7 @@ func nodes(c *snapshot.Codec, x *node) {
 	snapshot.Shared(c, &x.Flag, (*snapshot.Codec).Flag)
 }
 
-// TestPointers: what several pointers point to is written once, in a circle too.
+// TestPointers: a value to which several pointers lead is written once, in a circle too.
 func TestPointers(t *testing.T) {
 	yes := true
 	b := &node{Name: "b", Flag: &yes}
@@ -209,8 +233,8 @@ func TestPointersOfLists(t *testing.T) {
 	}
 }
 
-// TestLengthsAreBounded: a list or a map has at most as many items as there are bytes left, so
-// that a length that somebody made up costs nothing; one more is refused.
+// TestLengthsAreBounded: a list or a map has at most as many items as there are bytes left, so that a
+// false length costs nothing; one more is refused.
 func TestLengthsAreBounded(t *testing.T) {
 	items := 0
 	none := func(c *snapshot.Codec, _ *struct{}) { items++ }
@@ -233,8 +257,8 @@ func TestLengthsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNoBomb: what is set aside for the items of a list or a map is bounded before they are read,
-// and nothing is read behind the first item that is invalid.
+// TestNoBomb: the memory for the items of a list or a map is bounded before they are read, and nothing
+// is read behind the first invalid item.
 func TestNoBomb(t *testing.T) {
 	type big struct {
 		flag bool

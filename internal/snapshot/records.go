@@ -15,8 +15,10 @@ func PolicySet(c *Codec, x *record.PolicySet) {
 	c.Flag(&x.Unattended)
 	Signed(c, &x.Deadline)
 	Shared(c, &x.Lead, Policy)
+	c.Flag(&x.Sandboxed)
 	List(c, &x.Rules, Scoped)
 	List(c, &x.Hosts, HostGrant)
+	List(c, &x.Spent, Key)
 	Text(c, &x.By)
 	Text(c, &x.File)
 	Text(c, &x.Path)
@@ -28,6 +30,7 @@ func Policy(c *Codec, x *policy.Policy) {
 	Text(c, &x.Mode)
 	List(c, &x.Allow, Rule)
 	List(c, &x.Deny, Rule)
+	c.Flag(&x.Sandboxed)
 }
 
 func Rule(c *Codec, x *policy.Rule) {
@@ -49,6 +52,16 @@ func Key(c *Codec, x *record.Key) {
 	Text(c, &x.ID)
 }
 
+func Handles(c *Codec, x *record.Handles) {
+	Dict(c, &x.Given, Text[string], GivenHandle)
+	c.Instant(&x.Swept)
+}
+
+func GivenHandle(c *Codec, x *record.GivenHandle) {
+	Key(c, &x.Key)
+	c.Instant(&x.At)
+}
+
 func HostGrant(c *Codec, x *record.HostGrant) {
 	Text(c, &x.Host)
 	Text(c, &x.Port)
@@ -56,6 +69,7 @@ func HostGrant(c *Codec, x *record.HostGrant) {
 	Text(c, &x.Instance)
 	Shared(c, &x.Until, (*Codec).Instant)
 	Shared(c, &x.From, Key)
+	Text(c, &x.By)
 }
 
 func Ceiling(c *Codec, x *record.Ceiling) {
@@ -64,6 +78,7 @@ func Ceiling(c *Codec, x *record.Ceiling) {
 	Text(c, &x.Mode)
 	List(c, &x.Allow, Rule)
 	List(c, &x.Deny, Rule)
+	c.Flag(&x.Sandboxed)
 }
 
 func Ask(c *Codec, x *record.Ask) {
@@ -79,6 +94,7 @@ func Ask(c *Codec, x *record.Ask) {
 	Text(c, &x.PlanFile)
 	Signed(c, &x.Revision)
 	Text(c, &x.ToolUseID)
+	c.Flag(&x.Sandboxed)
 	Bound(c, &x.Bound)
 }
 
@@ -119,6 +135,7 @@ func Decided(c *Codec, x *record.Decided) {
 	Text(c, &x.Reason)
 	Text(c, &x.UpdatedInput)
 	Text(c, &x.UpdatedDigest)
+	List(c, &x.Answers, Reply)
 	Shared(c, &x.UseBy, (*Codec).Instant)
 	Text(c, &x.Trust)
 	Shared(c, &x.Mail, Mail)
@@ -130,6 +147,12 @@ func Mail(c *Codec, x *record.Mail) {
 	Text(c, &x.Kind)
 	Text(c, &x.SHA256)
 	c.raw(&x.Envelope)
+}
+
+func Reply(c *Codec, x *record.Reply) {
+	Text(c, &x.Question)
+	Text(c, &x.Answer)
+	List(c, &x.Chosen, Signed[int])
 }
 
 func Judged(c *Codec, x *record.Judged) {
@@ -184,6 +207,33 @@ func Joined(c *Codec, x *record.Joined) {
 	Text(c, &x.Channel)
 	List(c, &x.Baseline, Text[string])
 	Shared(c, &x.Worktree, Worktree)
+	Shared(c, &x.Prepare, Preparation)
+	Shared(c, &x.Sandbox, Sandbox)
+	Text(c, &x.Provenance)
+	Shared(c, &x.Definition, Definition)
+}
+
+func Definition(c *Codec, x *record.Definition) {
+	Text(c, &x.Name)
+	Text(c, &x.Path)
+	Text(c, &x.SHA256)
+}
+
+func Sandbox(c *Codec, x *record.Sandbox) {
+	Text(c, &x.Mode)
+	List(c, &x.Caches, Text[string])
+	Text(c, &x.UnixSockets)
+	List(c, &x.Secrets, Text[string])
+	List(c, &x.Readable, Text[string])
+	Shared(c, &x.Limits, SandboxLimits)
+}
+
+func SandboxLimits(c *Codec, x *record.SandboxLimits) {
+	Signed(c, &x.CPU)
+	Unsigned(c, &x.Memory)
+	Unsigned(c, &x.Processes)
+	Signed(c, &x.Time)
+	Signed(c, &x.Output)
 }
 
 func Restart(c *Codec, x *record.Restart) {
@@ -200,6 +250,16 @@ func Worktree(c *Codec, x *record.Worktree) {
 	Text(c, &x.From)
 	Text(c, &x.Repo)
 	Text(c, &x.Common)
+	Text(c, &x.Mirror)
+}
+
+func Preparation(c *Codec, x *record.Preparation) {
+	List(c, &x.Copy, Text[string])
+	List(c, &x.Link, Text[string])
+	List(c, &x.Setup, Text[string])
+	Text(c, &x.Check)
+	Text(c, &x.Path)
+	Text(c, &x.File)
 }
 
 func Process(c *Codec, x *record.Process) {
@@ -317,6 +377,16 @@ func Ready(c *Codec, x *record.Ready) {
 	Text(c, &x.Cwd)
 	Text(c, &x.Top)
 	Text(c, &x.Backend)
+	Shared(c, &x.Sandbox, Held)
+}
+
+func Held(c *Codec, x *record.Held) {
+	Text(c, &x.Level)
+	Text(c, &x.Why)
+	Text(c, &x.Fix)
+	List(c, &x.Gaps, Text[string])
+	c.Flag(&x.Shell)
+	Text(c, &x.Outside)
 }
 
 func Answered(c *Codec, x *record.Answered) {
@@ -332,6 +402,7 @@ func Answered(c *Codec, x *record.Answered) {
 	c.Flag(&x.Revoked)
 	Text(c, &x.UpdatedInput)
 	Text(c, &x.UpdatedDigest)
+	List(c, &x.Answers, Reply)
 	Shared(c, &x.UseBy, (*Codec).Instant)
 	Shared(c, &x.Ask, Ask)
 	Judged(c, &x.Judged)
@@ -362,4 +433,52 @@ func Said(c *Codec, x *record.Said) {
 	c.Flag(&x.Failed)
 	Text(c, &x.Note)
 	Shared(c, &x.Mail, Mail)
+}
+
+func Conversation(c *Codec, x *record.Conversation) {
+	Text(c, &x.ID)
+	Text(c, &x.Model)
+	c.Flag(&x.Resumed)
+}
+
+func Usage(c *Codec, x *record.Usage) {
+	Text(c, &x.ID)
+	Signed(c, &x.Input)
+	Signed(c, &x.Output)
+	Signed(c, &x.CacheRead)
+	Signed(c, &x.CacheWrite)
+	Signed(c, &x.CostMicros)
+	Text(c, &x.Source)
+}
+
+func Limit(c *Codec, x *record.Limit) {
+	Signed(c, &x.CostMicros)
+	Signed(c, &x.Tokens)
+}
+
+func Limited(c *Codec, x *record.Limited) {
+	c.Instant(&x.Until)
+	Text(c, &x.Reason)
+}
+
+func Step(c *Codec, x *record.Step) {
+	Text(c, &x.Text)
+	Text(c, &x.State)
+}
+
+func UnverifiedAt(c *Codec, x *record.UnverifiedAt) {
+	Unverified(c, &x.Unverified)
+	Unsigned(c, &x.Seq)
+	c.Instant(&x.Time)
+}
+
+func DivergedAt(c *Codec, x *record.DivergedAt) {
+	Diverged(c, &x.Diverged)
+	Unsigned(c, &x.Seq)
+}
+
+func IgnoredAt(c *Codec, x *record.IgnoredAt) {
+	Unsigned(c, &x.Seq)
+	Text(c, &x.Kind)
+	Text(c, &x.Why)
 }

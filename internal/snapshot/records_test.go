@@ -47,11 +47,15 @@ var codecs = map[string]codec{
 	"Bound": of(snapshot.Bound), "Resolved": of(snapshot.Resolved), "Script": of(snapshot.Script), "RealPath": of(snapshot.RealPath),
 	"Decided": of(snapshot.Decided), "Mail": of(snapshot.Mail), "Judged": of(snapshot.Judged), "Commanded": of(snapshot.Commanded),
 	"Task": of(snapshot.Task), "Words": of(snapshot.Words), "Joined": of(snapshot.Joined), "Restart": of(snapshot.Restart),
-	"Worktree": of(snapshot.Worktree), "Process": of(snapshot.Process), "Identity": of(snapshot.Identity), "Died": of(snapshot.Died),
+	"Worktree": of(snapshot.Worktree), "Preparation": of(snapshot.Preparation), "Process": of(snapshot.Process), "Identity": of(snapshot.Identity), "Died": of(snapshot.Died),
 	"Stopping": of(snapshot.Stopping), "Left": of(snapshot.Left), "Seen": of(snapshot.Seen), "Unverified": of(snapshot.Unverified),
 	"Diverged": of(snapshot.Diverged), "Noticed": of(snapshot.Noticed), "LeadingProcess": of(snapshot.LeadingProcess),
 	"Ending": of(snapshot.Ending), "Ended": of(snapshot.Ended), "Applied": of(snapshot.Applied), "Ready": of(snapshot.Ready),
 	"Answered": of(snapshot.Answered), "Finished": of(snapshot.Finished), "Taken": of(snapshot.Taken), "Said": of(snapshot.Said),
+	"Reply": of(snapshot.Reply), "Conversation": of(snapshot.Conversation), "Usage": of(snapshot.Usage), "Step": of(snapshot.Step),
+	"Sandbox": of(snapshot.Sandbox), "SandboxLimits": of(snapshot.SandboxLimits), "Held": of(snapshot.Held),
+	"Handles": of(snapshot.Handles), "GivenHandle": of(snapshot.GivenHandle), "UnverifiedAt": of(snapshot.UnverifiedAt), "DivergedAt": of(snapshot.DivergedAt), "IgnoredAt": of(snapshot.IgnoredAt),
+	"Limit": of(snapshot.Limit), "Limited": of(snapshot.Limited), "Definition": of(snapshot.Definition),
 }
 
 // TestCodecsAreAll: the table above has every function of records.go, under the name of its type.
@@ -130,7 +134,7 @@ func put(leaf reflect.Value, n int) {
 	}
 }
 
-// TestEveryFieldIsKept: a value with something else in every field is read back as it was.
+// TestEveryFieldIsKept: a value with a new content in every field is read back as it was.
 func TestEveryFieldIsKept(t *testing.T) {
 	for name, c := range codecs {
 		x := reflect.New(c.typ).Elem()
@@ -140,7 +144,8 @@ func TestEveryFieldIsKept(t *testing.T) {
 	}
 }
 
-// TestEveryFieldAlone: a value with one field set is told from one without it, and read back.
+// TestEveryFieldAlone: the bytes of a value with one field set differ from those without it, and are
+// read back.
 func TestEveryFieldAlone(t *testing.T) {
 	for name, c := range codecs {
 		count := 0
@@ -229,8 +234,8 @@ func anyOf(t *rapid.T, typ reflect.Type) reflect.Value {
 	return x
 }
 
-// TestAnyRecord: whatever a record holds is read back; what is cut anywhere, has more bytes
-// behind it or is of another version is refused.
+// TestAnyRecord: any record is read back; a record that is cut anywhere, has more bytes behind it or
+// is of another version is refused.
 func TestAnyRecord(t *testing.T) {
 	names := slices.Sorted(maps.Keys(codecs))
 	rapid.Check(t, func(t *rapid.T) {
@@ -296,7 +301,7 @@ func TestPointersOfRecords(t *testing.T) {
 	}
 }
 
-// TestExitCode: no exit code, the code 0 and another are three things.
+// TestExitCode: no exit code, the code 0 and another code are read back as three different values.
 func TestExitCode(t *testing.T) {
 	zero, one := 0, 1
 	for _, code := range []*int{nil, &zero, &one} {

@@ -9,8 +9,8 @@ import (
 	"waggle/record"
 )
 
-// TestShapes: types that hold something else have another shape, so that the snapshot of
-// a fold of other types is refused; the same types always have the same.
+// TestShapes: types with other fields have another shape, so that the snapshot of a fold of other
+// types is refused; the same types always have the same shape.
 func TestShapes(t *testing.T) {
 	type inner struct{ A int }
 	type other struct{ A string }
@@ -37,6 +37,15 @@ func TestShapes(t *testing.T) {
 	if deep(func() reflect.Type { type T struct{ A int }; return reflect.TypeFor[*T]() }()) ==
 		deep(func() reflect.Type { type T struct{ A string }; return reflect.TypeFor[*T]() }()) {
 		t.Error("two types of one name whose field is of another type have one shape")
+	}
+	if deep(func() reflect.Type { type T struct{ A int }; return reflect.TypeFor[*T]() }()) ==
+		deep(func() reflect.Type { type T struct{ B int }; return reflect.TypeFor[*T]() }()) {
+		t.Error("two types of one name whose field has another name have one shape")
+	}
+	keyed := func(key reflect.Type) string { return snapshot.ShapeOf(reflect.MapOf(key, reflect.TypeFor[int]())) }
+	if keyed(func() reflect.Type { type T struct{ A int }; return reflect.TypeFor[T]() }()) ==
+		keyed(func() reflect.Type { type T struct{ A string }; return reflect.TypeFor[T]() }()) {
+		t.Error("two maps whose keys have fields of other types have one shape")
 	}
 }
 

@@ -31,7 +31,7 @@ func (c child) hold() error {
 	return release()
 }
 
-// place is a team with one of everything that is locked.
+// place is a team with one file of each kind that is locked.
 type place struct {
 	root  team.Root
 	inbox string
@@ -39,7 +39,7 @@ type place struct {
 
 func newPlace(t *testing.T) place {
 	t.Helper()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	p := place{root: team.Root{Path: t.TempDir()}}
 	tm, err := team.Create(t.Context(), p.root, team.Config{Name: "api"}, team.Options{})
 	must(t, err)
@@ -48,7 +48,7 @@ func newPlace(t *testing.T) place {
 	p.inbox = filepath.Join(tm.InboxesDir(), "tester.json")
 	b, err := open(tm.InboxesDir(), mailbox.Options{})
 	must(t, err)
-	must(t, b.Append(t.Context(), message("sender", 0)))
+	must(t, b.Append(t.Context(), mail("sender", 0)))
 	must(t, os.MkdirAll(p.root.TasksDir("api"), 0o700))
 	l, err := task.Open(p.root.TasksDir("api"), "api", task.Options{})
 	must(t, err)
@@ -76,7 +76,7 @@ func (p place) do(op string, o task.Options) error {
 	case "append", "mark":
 		b, err := mailbox.Dir{Path: filepath.Dir(p.inbox)}.Open("tester", mailbox.Options{Deadline: o.Deadline, Stale: o.Stale})
 		if err != nil || op == "append" {
-			return errors.Join(err, b.Append(ctx, message("sender", 1)))
+			return errors.Join(err, b.Append(ctx, mail("sender", 1)))
 		}
 		list, err := b.Entries(ctx)
 		return errors.Join(err, b.MarkRead(ctx, list[0].ID))
@@ -106,7 +106,7 @@ func (p place) do(op string, o task.Options) error {
 	return err
 }
 
-// A dead holder of ours is recovered at once: nobody waits out the stale time.
+// The lock of a dead process of waggle is recovered at once, without a wait for the stale time.
 func TestDeadHolderOfOurs(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -129,8 +129,8 @@ func TestDeadHolderOfOurs(t *testing.T) {
 	}
 }
 
-// A dead holder of another program is recovered when its lock is as old as that
-// program says, and not sooner.
+// The lock of a dead process of another program is recovered when it is as old as that program's stale
+// time, and not sooner.
 func TestDeadForeignHolder(t *testing.T) {
 	t.Parallel()
 	for name := range newPlace(t).locks() {
@@ -165,19 +165,18 @@ func TestDeadForeignHolder(t *testing.T) {
 	}
 }
 
-// patience is for how long live holders are waited for, against a stale time that
-// is shorter by far.
+// patience returns how long tests wait for live holders, and a stale time that is far shorter.
 func patience() (stale, wait time.Duration) {
 	if testenv.Soak() {
 		return 10 * time.Second, 25 * time.Second
 	}
-	// A holder of Node renews its lock at half of it: a busy machine that gives it no
-	// time for longer than that lets its lock be taken over, rightly.
+	// A holder in Node renews its lock at half of the stale time: if a busy machine gives it no time
+	// for longer than that, another process may take over its lock.
 	return 8 * time.Second, 12 * time.Second
 }
 
-// A lock whose holder lives is never broken, however long it is held: not a
-// foreign one by us, not one of ours by others, not one of ours by us.
+// The lock of a live holder is never broken, however long it is held: not a foreign one by waggle, not
+// one of waggle by others, not one of waggle by waggle.
 func TestLiveHolder(t *testing.T) {
 	t.Parallel()
 	stale, wait := patience()
@@ -214,8 +213,7 @@ func TestLiveHolder(t *testing.T) {
 	}
 }
 
-// Every operation on a lock that is held gives up at its deadline and says who
-// is in the way.
+// Every operation on a held lock gives up at its deadline, and its error names the holder.
 func TestEveryAcquireHasADeadline(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -18,8 +18,8 @@ import (
 	"waggle/mailbox"
 )
 
-// A rewrite is what another program makes of a whole file. All of them keep the
-// entries, unless they say so.
+// A rewrite changes a whole file as another program does. All of them keep the entries, unless their
+// comment says so.
 type rewrite struct {
 	name string
 	make func(t *testing.T, r *rand.Rand, path string, data []byte) []byte
@@ -160,7 +160,7 @@ func newCursor(t *testing.T, o mailbox.Options) *cursor {
 
 func (c *cursor) send(t *testing.T) {
 	t.Helper()
-	e := message("sender", len(c.sent))
+	e := mail("sender", len(c.sent))
 	switch len(c.sent) % 5 {
 	case 1:
 		e.Text += ` "read":false}] \ é   <&>` + "\r\n\x00\u2028"
@@ -173,7 +173,7 @@ func (c *cursor) send(t *testing.T) {
 	c.sent = append(c.sent, c.label(e.Text))
 }
 
-// label is the part of a text that nobody respells.
+// label is the part of a text that no rewrite respells.
 func (c *cursor) label(text string) string {
 	at := strings.Index(text, "sender/")
 	end := at + len("sender/")
@@ -201,11 +201,11 @@ func (c *cursor) check(t *testing.T, what string) {
 	}
 }
 
-// Whatever other programs make of the file, its receiver takes every message that
-// was sent, and each once.
+// After any rewrite of the file by other programs, its receiver takes every message that was sent, and
+// each once.
 func TestCursorOutlastsRewrites(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	for i, rw := range rewrites {
 		for _, retention := range []mailbox.Retention{mailbox.Keep, mailbox.Prune} {
 			if !testenv.Soak() && i%2 != int(retention) {
@@ -241,7 +241,7 @@ func TestCursorOutlastsRewrites(t *testing.T) {
 // The same in any order, one after the other.
 func TestCursorOutlastsAnything(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	r := random(t)
 	done := 0
 	for range testenv.Scale(3, 200) {
@@ -275,8 +275,8 @@ func TestCursorOutlastsAnything(t *testing.T) {
 	testenv.Measured(t, "%d rewrites of %d kinds by other programs between sending and taking: every message taken, each once", done, len(rewrites))
 }
 
-// What a file that is no array held is not silently lost: it lies in quarantine,
-// the receiver is told, and goes on.
+// The content of a file that is no array is not silently lost: it lies in quarantine, the receiver
+// gets a report, and goes on.
 func TestCursorAfterGarbage(t *testing.T) {
 	t.Parallel()
 	for name, garbage := range map[string]string{

@@ -18,14 +18,14 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/testenv"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/poll"
 )
 
-// send appends messages "sender/n", keeps record of them, and after its input
-// has ended looks for those that are lost, sends them again and says so.
+// send appends messages "sender/n" and keeps a list of them. After its input has ended it looks for
+// lost messages, sends them again and prints that.
 func (c child) send() error {
 	var invalid error
 	o := mailbox.Options{Hook: func(step string) {
@@ -39,7 +39,7 @@ func (c child) send() error {
 	}
 	var sent []waggle.Envelope
 	for n := range c.Count {
-		e := message(c.Sender, n)
+		e := mail(c.Sender, n)
 		if err := b.Append(context.Background(), e); err != nil {
 			return fmt.Errorf("message %d: %w", n, err)
 		}
@@ -62,7 +62,7 @@ func (c child) send() error {
 	return invalid
 }
 
-// wholeTemps looks at the contents that are about to be published.
+// wholeTemps checks the contents that are about to be published.
 func wholeTemps(dir string) error {
 	temps, err := filepath.Glob(filepath.Join(dir, ".tester.json.*.tmp"))
 	if err != nil {
@@ -145,7 +145,7 @@ func reformat(path, indent string) (bool, error) {
 	return true, errors.Join(err1, err2, f.Close())
 }
 
-// jq rewrites the file over and over the way people do it in a shell.
+// jq rewrites the file over and over as people do it in a shell.
 func jq(t *testing.T, dir string, lock bool) *process {
 	t.Helper()
 	script := `n=0
@@ -172,7 +172,7 @@ func newReceiver() *receiver {
 
 func (r *receiver) Refresh(context.Context) error                   { return nil }
 func (r *receiver) Apply(context.Context) error                     { return nil }
-func (r *receiver) Receive(context.Context, control.Incoming) error { return nil }
+func (r *receiver) Receive(context.Context, message.Incoming) error { return nil }
 func (r *receiver) Standing(entry string) poll.Standing {
 	if r.owned[entry] {
 		return poll.Owned
@@ -180,7 +180,7 @@ func (r *receiver) Standing(entry string) poll.Standing {
 	return poll.New
 }
 
-func (r *receiver) Deliver(_ context.Context, chat []control.Incoming) (ids []mailbox.ID, err error) {
+func (r *receiver) Deliver(_ context.Context, chat []message.Incoming) (ids []mailbox.ID, err error) {
 	for _, in := range chat {
 		id, err := mailbox.ParseID(in.Entry)
 		if err != nil {
@@ -193,11 +193,11 @@ func (r *receiver) Deliver(_ context.Context, chat []control.Incoming) (ids []ma
 	return ids, nil
 }
 
-// Shell scripts that append lines with >> and know of no lock lose nothing to us,
-// and neither do we to them, while a receiver takes line after line.
+// Shell scripts that append lines with >> and know of no lock lose nothing to waggle, and waggle loses
+// nothing to them, while a receiver takes line after line.
 func TestShellAppends(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	testenv.Require(t, "bash")
 	dir := t.TempDir()
 	count := testenv.Scale(50, 2000)
@@ -238,7 +238,7 @@ func TestShellAppends(t *testing.T) {
 	testenv.Measured(t, "3 shell loops with >> and 3 of our writers, %d messages each, beside a receiver that takes them out: all %d taken once", count, 6*count)
 }
 
-// foreignRun is one run of TestForeignWriters and what came of it.
+// foreignRun is one run of TestForeignWriters and its result.
 type foreignRun struct {
 	dir      string
 	lock     bool
@@ -252,13 +252,12 @@ type foreignRun struct {
 	rewrites map[string]string
 }
 
-// Four Node writers and four of ours on one inbox, a receiver, and two careless
-// programs. Those that take the lock cost nothing. Those that do not may take
-// messages away: our senders find out which, and our receiver neither misses one
-// that is there nor takes one twice.
+// Four Node writers and four of waggle on one inbox, a receiver, and two careless programs. The
+// programs that take the lock lose no message. Those that do not may take messages away: the senders
+// of waggle find out which, and its receiver neither misses one that is there nor takes one twice.
 func TestForeignWriters(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	testenv.NodeModules(t)
 	testenv.Require(t, "jq")
 	testenv.Require(t, "bash")
@@ -296,8 +295,8 @@ func (r *foreignRun) run(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	polled := make(chan error, 1)
 	go func() { polled <- r.poll(ctx, b) }()
-	// All are at work until the last has sent its last; then the careless end, and
-	// our senders look for what they have lost.
+	// All writers are at work until the last has sent its last message; then the careless ones end,
+	// and the senders of waggle look for their lost messages.
 	for name, p := range senders {
 		r.hear(name, p, "done")
 	}
@@ -331,7 +330,7 @@ func (r *foreignRun) run(t *testing.T) {
 	}
 }
 
-// hear takes down what a sender says, up to this word.
+// hear notes the output of a sender, up to this word.
 func (r *foreignRun) hear(name string, p *process, until string) {
 	for line := p.line(); line != "" && line != until; line = p.line() {
 		switch word, n, _ := strings.Cut(line, " "); word {

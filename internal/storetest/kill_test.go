@@ -33,12 +33,11 @@ type victims interface {
 	next(t *testing.T)
 }
 
-// Writers are killed at random moments of every change that stores make. No file
-// is invalid, nothing acknowledged is lost, no task is claimed twice, and whoever
-// comes next need not wait.
+// Writers are killed at random moments of every change that stores make. No file is invalid, nothing
+// acknowledged is lost, no task is claimed twice, and the next process does not wait.
 func TestRandomKills(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	random := random(t)
 	kinds := map[string]func(*testing.T) victims{
 		"append":                func(t *testing.T) victims { return newAppends(t, mailbox.Array, 0) },
@@ -100,8 +99,8 @@ func spread(all []time.Duration) string {
 // says prints an acknowledgement.
 func says(what any) { fmt.Println(what) }
 
-// quick is the deadline of who comes next: it has less time than a lock of a
-// stranger would take to be abandoned.
+// quick is the deadline of the next process: it is shorter than the time after which a
+// lock of another program counts as abandoned.
 const quick = atomicfile.DefaultStale / 2
 
 // append appends messages.
@@ -109,7 +108,7 @@ func (c child) append() error {
 	b, err := openIn(c.Layout, c.Dir, mailbox.Options{})
 	says("ready")
 	for n := 0; err == nil; n++ {
-		if err = b.Append(context.Background(), message(c.Sender, n)); err == nil {
+		if err = b.Append(context.Background(), mail(c.Sender, n)); err == nil {
 			says(n)
 		}
 	}
@@ -136,7 +135,7 @@ func (a *appends) prepare(t *testing.T, n int) child {
 			must(t, err)
 			var list []waggle.Envelope
 			for i := range a.before {
-				list = append(list, message("before", i))
+				list = append(list, mail("before", i))
 			}
 			must(t, b.Append(t.Context(), list...))
 			a.want["before"] = a.before
@@ -171,7 +170,7 @@ func (a *appends) check(t *testing.T, said []string) {
 func (a *appends) next(t *testing.T) {
 	b, err := openIn(a.layout, a.dir, mailbox.Options{Deadline: quick})
 	must(t, err)
-	must(t, b.Append(t.Context(), message("next", a.want["next"])))
+	must(t, b.Append(t.Context(), mail("next", a.want["next"])))
 	a.want["next"]++
 }
 
@@ -224,7 +223,7 @@ func (m *marks) prepare(t *testing.T, n int) child {
 		must(t, err)
 		var list []waggle.Envelope
 		for i := range markable {
-			list = append(list, message(fmt.Sprint("sender", n), i))
+			list = append(list, mail(fmt.Sprint("sender", n), i))
 			m.unread = append(m.unread, list[i].Text)
 		}
 		must(t, b.Append(t.Context(), list...))
@@ -264,8 +263,8 @@ func (m *marks) next(t *testing.T) {
 	m.unread = m.unread[1:]
 }
 
-// take sends itself two messages and takes them, over and over, from a mailbox of
-// lines, which that cuts to nothing.
+// take sends itself two messages and takes them, over and over, from a mailbox of lines, which is cut
+// to nothing each time.
 func (c child) take() error {
 	b, err := openIn(mailbox.JSONL, c.Dir, mailbox.Options{Retention: mailbox.Prune})
 	if err != nil {
@@ -273,7 +272,7 @@ func (c child) take() error {
 	}
 	says("ready")
 	for n := 0; ; n += 2 {
-		if err := b.Append(context.Background(), message(c.Sender, n), message(c.Sender, n+1)); err != nil {
+		if err := b.Append(context.Background(), mail(c.Sender, n), mail(c.Sender, n+1)); err != nil {
 			return err
 		}
 		says("sent")
@@ -304,7 +303,7 @@ func (k *takes) prepare(t *testing.T, n int) child {
 	b, err := openIn(mailbox.JSONL, k.dir, mailbox.Options{Retention: mailbox.Prune})
 	must(t, err)
 	if n == 0 { // a victim that dies before its first message leaves a mailbox all the same
-		must(t, b.Append(t.Context(), message("first", 0)))
+		must(t, b.Append(t.Context(), mail("first", 0)))
 	}
 	list, err := b.Entries(t.Context())
 	must(t, err)
@@ -315,8 +314,7 @@ func (k *takes) prepare(t *testing.T, n int) child {
 	return child{Role: "take", Dir: k.dir, Sender: k.sender}
 }
 
-// check: what lies there is the two messages that were sent last, or nothing once
-// they were taken.
+// check: the mailbox has the two messages that were sent last, or nothing once they were taken.
 func (k *takes) check(t *testing.T, said []string) {
 	var got []string
 	for _, e := range envelopes(t, mailbox.JSONL, k.dir) {
@@ -338,11 +336,11 @@ func (k *takes) check(t *testing.T, said []string) {
 func (k *takes) next(t *testing.T) {
 	b, err := openIn(mailbox.JSONL, k.dir, mailbox.Options{Deadline: quick})
 	must(t, err)
-	must(t, b.Append(t.Context(), message("next", k.more)))
+	must(t, b.Append(t.Context(), mail("next", k.more)))
 	k.more++
 }
 
-// config adds members to a team and changes what it has.
+// config adds members to a team and changes its settings.
 func (c child) config() error {
 	tm, err := team.Open(team.Root{Path: c.Dir}, "api", team.Options{Deadline: deadline})
 	says("ready")
@@ -496,7 +494,7 @@ func (k *tasks) check(t *testing.T, said []string) {
 
 func (k *tasks) next(t *testing.T) { k.add(t, "next") }
 
-// claim claims whatever it can get, and completes every other task.
+// claim claims every task that it can get, and completes every other one.
 func (c child) claim() error {
 	l, err := task.Open(c.Dir, "api", task.Options{Deadline: deadline})
 	if err != nil {
@@ -589,7 +587,7 @@ func (c *claims) check(t *testing.T, said []string) {
 	}
 }
 
-// next changes the task that the dead claimed last: it may have held that task's
+// next changes the task that the killed process claimed last, which may have held that task's
 // lock, and the list's.
 func (c *claims) next(t *testing.T) {
 	id := task.ID("1")

@@ -21,7 +21,7 @@ import (
 	"waggle/mailbox"
 )
 
-// child is what a process of the test binary does, and to which files.
+// child describes the work of a process of the test binary, and its files.
 type child struct {
 	Role   string
 	Dir    string // of the store
@@ -34,7 +34,7 @@ type child struct {
 
 const childEnv = "WAGGLE_STORETEST_CHILD"
 
-// roles are the children. Each prints one line for whatever it was told is done.
+// roles are the children. Each prints one line for every operation that succeeded.
 var roles = map[string]func(child) error{
 	"send":     child.send,
 	"truncate": child.truncate,
@@ -49,11 +49,11 @@ var roles = map[string]func(child) error{
 	"take":     child.take,
 }
 
-// TestMain lets the test binary be one of several processes.
+// TestMain makes the test binary one of several processes.
 func TestMain(m *testing.M) {
 	args := os.Getenv(childEnv)
 	if args == "" {
-		testenv.Overlap(1)
+		testenv.Overlap(3)
 		os.Exit(m.Run())
 	}
 	var c child
@@ -95,7 +95,7 @@ func node(t testing.TB, script string, args ...string) *process {
 	return start(t, cmd)
 }
 
-// start starts a command. Whatever becomes of the test, it does not outlive it.
+// start starts a command, which ends with the test, whatever the test's result.
 func start(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -125,8 +125,7 @@ func (p *process) rest() []string {
 	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
 }
 
-// untilKilled kills a child some moment after it was ready, and returns what it
-// said since.
+// untilKilled kills a child some moment after it was ready, and returns its output since then.
 func untilKilled(t *testing.T, c child, r *rand.Rand) []string {
 	t.Helper()
 	p := c.start(t)
@@ -161,12 +160,11 @@ func openIn(l mailbox.Layout, dir string, o mailbox.Options) (*mailbox.Box, erro
 	return mailbox.Dir{Path: dir, Layout: l}.Open("tester", o)
 }
 
-func message(sender string, n int) waggle.Envelope {
+func mail(sender string, n int) waggle.Envelope {
 	return waggle.Envelope{From: sender, Text: fmt.Sprintf("%s/%d", sender, n), Timestamp: waggle.FormatTime(time.Now())}
 }
 
-// envelopes reads a mailbox file as any program may, and fails unless all of it is
-// whole.
+// envelopes reads a mailbox file as any program may, and fails unless every line of it is whole.
 func envelopes(t testing.TB, l mailbox.Layout, dir string) (list []waggle.Envelope) {
 	t.Helper()
 	path := filepath.Join(dir, "tester"+l.Extension())

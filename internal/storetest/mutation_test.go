@@ -23,11 +23,11 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/mutations.txt anew")
 
-// TestMutations is a table of what readers make of each written field of the files that
-// are no mail when it is missing, spelled in another case, or of another type: the
-// registry and its entries, a task, and what a member writes of itself. It is written
-// anew with: go test ./internal/storetest -run TestMutations -update. The words are those
-// of the table of the protocol's root; hidden: an entry that nobody sees, which is said.
+// TestMutations is a table of the readers' results for each written field of the files that are no
+// mail when the field is missing, spelled in another case, or of another type: the registry and its
+// entries, a task, and the files that a member writes of itself. It is written anew with: go test
+// ./internal/storetest -run TestMutations -update. The words are those of the table of the protocol's
+// root; hidden: an entry that is not shown, which a problem reports.
 func TestMutations(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/mutations.txt"
@@ -56,7 +56,7 @@ var otherForm = map[string]bool{
 	"task id":           true, // a number
 }
 
-// mutateKeys writes a row for every key of a file: what read makes of the spoiled one.
+// mutateKeys writes a row for every key of a file: the result of read for the spoiled one.
 func mutateKeys(t *testing.T, b *strings.Builder, file, what, text string, read func(spoiled string) string) {
 	for _, key := range protocoltest.Keys(text) {
 		for _, m := range protocoltest.Mutations {
@@ -81,7 +81,7 @@ func filled(t *testing.T, v any) {
 	}
 }
 
-// change says what became of a value: the same or another, with problems or without.
+// change describes the change of a value: the same or another, with problems or without.
 func change(was, is any, problems int, opts ...cmp.Option) string {
 	switch same := cmp.Equal(was, is, opts...); {
 	case same && problems == 0:

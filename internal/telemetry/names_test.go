@@ -14,8 +14,8 @@ import (
 	"waggle/machine"
 )
 
-// TestRecordsNameTheTeam: every line says of which team it is. The spans and points of OpenTelemetry have the test of this name in
-// the module otel.
+// TestRecordsNameTheTeam: every line names its team. The spans and points of OpenTelemetry have the
+// test of this name in the module otel.
 func TestRecordsNameTheTeam(t *testing.T) {
 	f := telemetrytest.New(t)
 	var out bytes.Buffer

@@ -16,8 +16,8 @@ import (
 	"waggle/machine"
 )
 
-// TestFollower: wherever the program that leads is stopped and another goes on,
-// every transition is told once, in the order of the journals.
+// TestFollower: wherever the program that leads is stopped and another goes on, every transition is
+// reported once, in the order of the journals.
 func TestFollower(t *testing.T) {
 	steps := len((&telemetrytest.Team{}).Life())
 	for restart := range steps {
@@ -53,8 +53,8 @@ func TestFollower(t *testing.T) {
 	}
 }
 
-// TestFollowerIsNotFooled: a cursor that cannot be read is an error that says what
-// to do, and a member's broken journal does not silence the others.
+// TestFollowerIsNotFooled: a cursor that cannot be read is an error with the next step, and a member's
+// broken journal does not suppress the transitions of the others.
 func TestFollowerIsNotFooled(t *testing.T) {
 	f := telemetrytest.New(t)
 	cursor := filepath.Join(f.Dir.Path, "..", "told.json")

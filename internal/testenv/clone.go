@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Clone copies the work tree at from to the directory to: what git tracks, and what it
+// Clone copies the work tree at from to the directory to: the files that git tracks and those that it
 // would track, with the changes that are not committed. Links are left out.
 func Clone(t testing.TB, from, to string) {
 	t.Helper()

@@ -8,13 +8,13 @@ import (
 	"waggle/internal/testenv"
 )
 
-// Asked for before the flags are read it is the number that holds.
+// A number that Overlap gets before the flags are read holds.
 func TestMain(m *testing.M) {
-	testenv.Overlap(5)
+	testenv.Overlap(5 + (testenv.Slow-1)/19*10) // 5 with the race detector, too
 	os.Exit(m.Run())
 }
 
-// The number holds from TestMain on; the command line's is not replaced.
+// The number holds from TestMain on; the number of the command line is not replaced.
 func TestOverlap(t *testing.T) {
 	f := flag.Lookup("test.parallel")
 	said := f.Value.String()

@@ -9,8 +9,8 @@ import (
 	"waggle/internal/testenv"
 )
 
-// A sample has so many rows in order, the same ones by the same seed, each row by some
-// seed; the whole table comes where it is asked for.
+// A sample has this number of rows in order, the same rows by the same seed, each row by some seed;
+// the whole table is used where it is asked for.
 func TestRows(t *testing.T) {
 	table := []int{0, 1, 2, 3, 4}
 	t.Setenv("WAGGLE_SOAK", "")

@@ -12,6 +12,7 @@
 //	                     them a test fails instead of being skipped (.ci/run)
 //	WAGGLE_NODE_MODULES  directory whose node_modules holds proper-lockfile
 //	WAGGLE_SOAK          a number from 1: the soak sizes, times that number
+//	WAGGLE_TESTS         "all": every test of which a run takes half (Drawn)
 //	WAGGLE_TABLES        "whole": every row of the tables of which a run takes a sample
 //	WAGGLE_SEED          the seed of random tests; without it each run draws one
 package testenv
@@ -38,14 +39,29 @@ import (
 // make namespaces here counts as missing.
 func Require(t testing.TB, tool string) string {
 	t.Helper()
-	path, err := exec.LookPath(tool)
-	if err == nil && tool == "bwrap" {
-		err = confines()
-	}
+	path, err := usable(tool)
 	if err != nil {
 		Missing(t, tool, err)
 	}
 	return path
+}
+
+func usable(tool string) (path string, err error) {
+	path, err = exec.LookPath(tool)
+	if err == nil && tool == "bwrap" {
+		err = confines()
+	}
+	return path, err
+}
+
+// Usable reports whether Require would find a tool. Its error says that WAGGLE_REQUIRE names one
+// that is missing.
+func Usable(tool string) (bool, error) {
+	_, err := usable(tool)
+	if err != nil && slices.Contains(strings.Split(os.Getenv("WAGGLE_REQUIRE"), ","), tool) {
+		return false, fmt.Errorf("needs %s, which WAGGLE_REQUIRE names: %w", tool, err)
+	}
+	return err == nil, nil
 }
 
 // confines reports why bwrap is of no use on this machine. It is asked once.

@@ -15,7 +15,7 @@ import (
 	"waggle/internal/testenv"
 )
 
-// outcome runs fn as a test of its own and returns what it said when it gave up.
+// outcome is a testing.TB that keeps the messages with which a test skips or fails.
 type outcome struct {
 	testing.TB
 	skipped, failed string
@@ -78,8 +78,8 @@ func TestRequire(t *testing.T) {
 	}
 }
 
-// A bwrap that the kernel lets do nothing must not make the sandbox tests fail
-// where nobody asked for them.
+// A bwrap that can do nothing in this kernel does not make the sandbox tests fail unless they were
+// asked for.
 func TestRequireOfNoUse(t *testing.T) {
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
@@ -136,7 +136,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// Together the places that runs may begin at are all of a list; the soak size takes all.
+// The places at which runs may begin are together all of a list; the soak size takes all.
 func TestSample(t *testing.T) {
 	t.Setenv("WAGGLE_SOAK", "")
 	seen := map[int]bool{}
@@ -215,7 +215,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// Waiting is not computing: what other programs take from this one is not counted.
+// CPU counts computing and not waiting: the time that other programs take from this one is not
+// counted.
 func TestCPU(t *testing.T) {
 	wait := testenv.CPU(func() { time.Sleep(300 * time.Millisecond) }) // real clock: a wait that is no work of the processor
 	text := make([]byte, 1<<20)

@@ -2,8 +2,8 @@ package testenv
 
 import "testing"
 
-// Whole is called by a test that runs whole teams, or for many seconds: with -short it is
-// skipped, so that go test -short ./... stays within a minute.
+// Whole is called by a test that runs whole teams, or for many seconds, and that every usual run needs:
+// with -short it is skipped, as the aim of go test -short ./... is a minute. Drawn is for the others.
 func Whole(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"waggle/internal/view/page"
 	"waggle/operator/teams"
 )
 
@@ -27,7 +28,7 @@ type ControlDocument struct {
 }
 
 // Adopted is the document of a session that has become a member.
-func Adopted(a *teams.Adopted, spell Spell) AdoptedDocument {
+func Adopted(a *teams.Adopted, spell page.Spell) AdoptedDocument {
 	d := AdoptedDocument{a.Team, a.Name, string(a.Instance), a.PID, a.Start, a.Session, a.Above, string(a.Trust), make([]ControlDocument, 0, len(a.Controls))}
 	for _, c := range a.Controls {
 		d.Controls = append(d.Controls, ControlDocument{c.What, c.Can, spell.Sentence(c.How, c.Do)})
@@ -36,9 +37,9 @@ func Adopted(a *teams.Adopted, spell Spell) AdoptedDocument {
 }
 
 // AdoptedPage shows the new member, and what can be done with it.
-func AdoptedPage(a *teams.Adopted, spell Spell) (p Page) {
-	p.line(strong(a.Name), plain(fmt.Sprintf(" is a member of team %s: process %d, trust %s", a.Team, a.PID, a.Trust)))
-	t := Table{Head: []string{"CONTROL", "CAN", "HOW, OR WHY NOT"}, About: true}
+func AdoptedPage(a *teams.Adopted, spell page.Spell) (p page.Page) {
+	p.Line(page.Strong(a.Name), page.Plain(fmt.Sprintf(" is a member of team %s: process %d, trust %s", a.Team, a.PID, a.Trust)))
+	t := page.Table{Head: []string{"CONTROL", "CAN", "HOW, OR WHY NOT"}, About: true}
 	for _, c := range a.Controls {
 		can := "no"
 		if c.Can {
@@ -46,14 +47,14 @@ func AdoptedPage(a *teams.Adopted, spell Spell) (p Page) {
 		}
 		t.Rows = append(t.Rows, []string{c.What, can, spell.Sentence(c.How, c.Do)})
 	}
-	p.table(t)
+	p.Table(t)
 	return p
 }
 
 // AdoptedNotes say that commands below the process are the member's now.
-func AdoptedNotes(a *teams.Adopted) (p Page) {
+func AdoptedNotes(a *teams.Adopted) (p page.Page) {
 	if a.Above {
-		p.line(warning("note:"), plain(fmt.Sprintf(" this command runs below that process: from now on what is run here is %s's, not yours; decide from another terminal", a.Name)))
+		p.Line(page.Warning("note:"), page.Plain(fmt.Sprintf(" this command runs below that process: from now on what is run here is %s's, not yours; decide from another terminal", a.Name)))
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"waggle/internal/view/page"
 	"waggle/operator/board"
 )
 
@@ -25,18 +26,18 @@ type ArtifactDocument struct {
 func Artifacts(rows []board.ArtifactRow) ArtifactsDocument {
 	d := ArtifactsDocument{make([]ArtifactDocument, 0, len(rows))}
 	for _, r := range rows {
-		d.Artifacts = append(d.Artifacts, ArtifactDocument{string(r.Member), r.Kind, r.Path, r.Size, stamp(r.Modified)})
+		d.Artifacts = append(d.Artifacts, ArtifactDocument{string(r.Member), r.Kind, r.Path, r.Size, page.Stamp(r.Modified)})
 	}
 	return d
 }
 
 // ArtifactsPage has a row for each file.
-func ArtifactsPage(rows []board.ArtifactRow, now time.Time) (p Page) {
-	t := Table{Head: []string{"MEMBER", "KIND", "SIZE", "AGE", "PATH"}}
+func ArtifactsPage(rows []board.ArtifactRow, now time.Time) (p page.Page) {
+	t := page.Table{Head: []string{"MEMBER", "KIND", "SIZE", "AGE", "PATH"}}
 	for _, r := range rows {
-		t.Rows = append(t.Rows, []string{string(r.Member), r.Kind, Size(r.Size), Since(r.Modified, now), r.Path})
+		t.Rows = append(t.Rows, []string{string(r.Member), r.Kind, Size(r.Size), page.Since(r.Modified, now), r.Path})
 	}
-	p.table(t)
+	p.Table(t)
 	return p
 }
 

@@ -1,9 +1,12 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
+	"time"
 
+	"waggle/internal/view/page"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -12,6 +15,7 @@ import (
 // AuditDocument is one gated call as the journals have it.
 type AuditDocument struct {
 	ID         string          `json:"id"`
+	Handle     string          `json:"handle"`
 	Kind       string          `json:"kind"`
 	Member     string          `json:"member"`
 	Instance   string          `json:"instance"`
@@ -24,12 +28,13 @@ type AuditDocument struct {
 	Digest     string          `json:"digest"`
 	Risk       string          `json:"risk"`
 	Asked      string          `json:"asked_at"`
-	Decision   string          `json:"decision"` // allow, deny; "": no decision yet
+	Decision   string          `json:"decision"` // allow, deny, answer; "": no decision yet
 	By         string          `json:"by"`
 	Channel    string          `json:"channel"`
 	Via        string          `json:"via"`
 	Rule       string          `json:"rule"`
 	Said       string          `json:"said"`
+	Answers    []string        `json:"answers,omitempty"` // to a question
 	Version    uint64          `json:"policy_version"`
 	Decided    string          `json:"decided_at"`
 	Runs       json.RawMessage `json:"updated_input,omitempty"` // the changed input that ran instead
@@ -65,17 +70,17 @@ func events(es []operator.AuditEvent) []AuditDocument {
 }
 
 func event(e operator.AuditEvent) AuditDocument {
-	return AuditDocument{e.ID, e.Kind, e.Member, e.Instance, e.Trust, e.Task, e.Tool, e.Input, e.Cwd, e.Reason, e.Digest, e.Risk, stamp(e.Asked),
-		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Version, stamp(e.Decided), e.Runs, e.RunsDigest, e.Outcome, e.ExitCode}
+	return AuditDocument{e.ID, e.Handle, e.Kind, e.Member, e.Instance, e.Trust, e.Task, e.Tool, e.Input, e.Cwd, e.Reason, e.Digest, e.Risk, page.Stamp(e.Asked),
+		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Answers, e.Version, page.Stamp(e.Decided), e.Runs, e.RunsDigest, e.Outcome, e.ExitCode}
 }
 
 // AuditPage has a row for each call.
-func AuditPage(es []operator.AuditEvent) (p Page) {
-	t := Table{Head: []string{"ASKED", "ID", "MEMBER", "DECISION", "OUTCOME", "BY; FOR"}, About: true}
+func AuditPage(es []operator.AuditEvent, now time.Time) (p page.Page) {
+	t := page.Table{Head: []string{"ASKED", "ID", "MEMBER", "DECISION", "OUTCOME", "BY; FOR"}, About: true}
 	for _, e := range es {
-		t.Rows = append(t.Rows, []string{stamp(e.Asked), e.ID, e.Member, e.Decision, e.Outcome, strings.TrimPrefix(decidedBy(e)+"; ", "; ") + askedFor(e)})
+		t.Rows = append(t.Rows, []string{page.Moment(e.Asked, now), cmp.Or(e.Handle, e.ID), e.Member, e.Decision, e.Outcome, strings.TrimPrefix(decidedBy(e)+"; ", "; ") + askedFor(e)})
 	}
-	p.table(t)
+	p.Table(t)
 	return p
 }
 
@@ -89,7 +94,11 @@ func decidedBy(e operator.AuditEvent) string {
 	return e.By
 }
 
+// askedFor is what a call asks for in one line.
 func askedFor(e operator.AuditEvent) string {
+	if e.Asks != "" {
+		return e.Asks
+	}
 	return strings.TrimSpace(e.Tool + " " + string(e.Input))
 }
 
@@ -106,5 +115,5 @@ type RecordDocument struct {
 
 // Record is the document of a record.
 func Record(r inspect.AuditRecord) RecordDocument {
-	return RecordDocument{r.Journal, r.Owner, r.Seq, stamp(r.Time), r.Writer, r.Kind, r.Body}
+	return RecordDocument{r.Journal, r.Owner, r.Seq, page.Stamp(r.Time), r.Writer, r.Kind, r.Body}
 }

@@ -3,18 +3,19 @@ package view
 import (
 	"time"
 
+	"waggle/internal/view/page"
 	"waggle/operator"
 )
 
 // AuditOfSessions is the document of what sessions asked since a time.
 func AuditOfSessions(es []operator.AuditEvent, since time.Time) SessionDigest {
-	return SessionDigest{events(es), stamp(since)}
+	return SessionDigest{events(es), page.Stamp(since)}
 }
 
 // SessionsDigestPage says what sessions asked, and who answered.
-func SessionsDigestPage(es []operator.AuditEvent, now time.Time) (p Page) {
-	p.line(strong("Sessions"), plain("  "), wholeStep(operator.NextAuditSessions.With()))
-	t := Table{Bare: true}
+func SessionsDigestPage(es []operator.AuditEvent, now time.Time) (p page.Page) {
+	p.Line(page.Strong("Sessions"), page.Plain("  "), page.WholeStep(operator.NextAuditSessions.With()))
+	t := page.Table{Bare: true}
 	for _, e := range es {
 		word := e.Decision
 		switch {
@@ -27,8 +28,8 @@ func SessionsDigestPage(es []operator.AuditEvent, now time.Time) (p Page) {
 		default:
 			word += " by " + e.By
 		}
-		t.Rows = append(t.Rows, []string{moment(e.Asked, now), e.Member, word, askedFor(e)})
+		t.Rows = append(t.Rows, []string{page.Moment(e.Asked, now), e.Member, word, askedFor(e)})
 	}
-	p.table(t)
+	p.Table(t)
 	return p
 }

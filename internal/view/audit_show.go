@@ -3,7 +3,9 @@ package view
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"waggle/internal/view/page"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 )
@@ -24,16 +26,17 @@ func AuditShow(d *inspect.AuditDetail) AuditDetail {
 }
 
 // AuditShowPage is one call whole.
-func AuditShowPage(d *inspect.AuditDetail) (p Page) {
+func AuditShowPage(d *inspect.AuditDetail, now time.Time) (p page.Page) {
 	e := d.Event
 	row := func(name, text string) {
 		if text != "" {
-			p.line(strong(fmt.Sprintf("%-8s", name)), plain(" "+text))
+			p.Text(page.Strong(fmt.Sprintf("%-8s", name)), page.Plain(" "+text))
 		}
 	}
 	row("id", e.ID)
+	row("handle", e.Handle)
 	row("member", fmt.Sprintf("%s (%s), instance %s", e.Member, e.Trust, e.Instance))
-	row("asked", stamp(e.Asked)+" for "+strings.TrimSuffix(e.Kind, "_request"))
+	row("asked", page.Moment(e.Asked, now)+" for "+strings.TrimSuffix(e.Kind, "_request"))
 	row("tool", e.Tool)
 	row("input", string(e.Input))
 	row("cwd", e.Cwd)
@@ -41,17 +44,20 @@ func AuditShowPage(d *inspect.AuditDetail) (p Page) {
 	row("risk", e.Risk)
 	row("digest", e.Digest)
 	if e.Decision != "" {
-		row("decided", fmt.Sprintf("%s by %s, channel %s, via %s, policy version %d %s", e.Decision, e.By, e.Channel, e.Via, e.Version, stamp(e.Decided)))
+		row("decided", fmt.Sprintf("%s by %s, channel %s, via %s, policy version %d %s", e.Decision, e.By, e.Channel, e.Via, e.Version, page.Moment(e.Decided, now)))
 	}
 	row("rule", e.Rule)
 	row("said", e.Said)
+	for i, text := range e.Answers {
+		row(fmt.Sprintf("answer %d", i+1), text)
+	}
 	row("runs", string(e.Runs))
 	row("digest", e.RunsDigest)
 	row("outcome", e.Outcome)
-	p.line(strong("records"))
+	p.Line(page.Strong("records"))
 	for _, r := range d.Records {
-		p.line(plain("  "), faint(stamp(r.Time)), plain(fmt.Sprintf(" %s %d ", r.Owner, r.Seq)), strong(r.Kind))
-		p.line(plain("    " + decide.ShownJSON(string(r.Body))))
+		p.Line(page.Plain("  "), page.Faint(page.ClockSeconds(r.Time, now)), page.Plain(fmt.Sprintf(" %s %d ", r.Owner, r.Seq)), page.Strong(r.Kind))
+		p.Text(page.Plain("    " + decide.ShownJSON(string(r.Body))))
 	}
 	return p
 }

@@ -13,7 +13,7 @@ import (
 func auditEvents() []operator.AuditEvent {
 	one := 1
 	return []operator.AuditEvent{
-		{ID: "perm-1", Kind: "permission_request", Member: "ann", Instance: "0123", Trust: "cooperative", Task: "1", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`),
+		{ID: "perm-1", Handle: "7KQF", Asks: "Bash make", Kind: "permission_request", Member: "ann", Instance: "0123", Trust: "cooperative", Task: "1", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`),
 			Cwd: "/w", Reason: "to build", Digest: "ab", Risk: "low", Asked: at(0), Decision: "allow", By: "rules", Channel: "journal", Via: "gate", Rule: "Bash(make:*)", Said: "it may",
 			Version: 2, Decided: at(1), Runs: json.RawMessage(`{"command":"make -n"}`), RunsDigest: "cd", Outcome: "failed", ExitCode: &one},
 		{ID: "perm-2", Member: "bob", Tool: "Read", Asked: at(2), Decision: "deny", By: "operator", Via: "deny"},
@@ -26,7 +26,7 @@ func auditEvents() []operator.AuditEvent {
 func TestAudit(t *testing.T) {
 	golden(t, "audit", view.Audit("api-01234567", "api", auditEvents()))
 	golden(t, "audit_empty", view.Audit("api-01234567", "api", nil))
-	page(t, "audit", view.AuditPage(auditEvents()))
+	samePage(t, "audit", view.AuditPage(auditEvents(), now))
 }
 
 func TestAuditShow(t *testing.T) {
@@ -35,12 +35,12 @@ func TestAuditShow(t *testing.T) {
 	golden(t, "audit_show", view.AuditShow(d))
 	golden(t, "audit_show_empty", view.AuditShow(&inspect.AuditDetail{}))
 	golden(t, "audit_record", view.Record(d.Records[0]))
-	page(t, "audit_show", view.AuditShowPage(d))
-	page(t, "audit_show_empty", view.AuditShowPage(&inspect.AuditDetail{}))
+	samePage(t, "audit_show", view.AuditShowPage(d, now))
+	samePage(t, "audit_show_empty", view.AuditShowPage(&inspect.AuditDetail{}, now))
 }
 
 func TestAuditOfSessions(t *testing.T) {
 	golden(t, "audit_sessions", view.AuditOfSessions(auditEvents()[2:], at(0)))
 	golden(t, "audit_sessions_empty", view.AuditOfSessions(nil, at(0)))
-	page(t, "audit_sessions", view.SessionsDigestPage(auditEvents(), now))
+	samePage(t, "audit_sessions", view.SessionsDigestPage(auditEvents(), now))
 }

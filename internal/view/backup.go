@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"waggle"
+	"waggle/internal/view/page"
 	"waggle/operator/teams"
 	"waggle/team"
 )
@@ -36,15 +37,15 @@ func Backup(r team.BackupReport, of waggle.TeamName, path string) BackupDocument
 }
 
 // BackupPage says what a backup has.
-func BackupPage(r team.BackupReport, of waggle.TeamName, path string) (p Page) {
-	p.line(plain(fmt.Sprintf("%s with %d bytes of team %s are in %s", Count(r.Files, "file"), r.Bytes, of, path)))
+func BackupPage(r team.BackupReport, of waggle.TeamName, path string) (p page.Page) {
+	p.Line(page.Plain(fmt.Sprintf("%s with %d bytes of team %s are in %s", page.Count(r.Files, "file"), r.Bytes, of, path)))
 	return p
 }
 
 // SkippedPage names the files that a backup does not have.
-func SkippedPage(ss []team.Skipped) (p Page) {
+func SkippedPage(ss []team.Skipped) (p page.Page) {
 	for _, s := range ss {
-		p.line(warning("note:"), plain(fmt.Sprintf(" %s is not in it: it %s", s.Path, s.Why)))
+		p.Line(page.Warning("note:"), page.Plain(fmt.Sprintf(" %s is not in it: it %s", s.Path, s.Why)))
 	}
 	return p
 }
@@ -55,26 +56,26 @@ func Restored(r *teams.Restored) RestoredDocument {
 }
 
 // RestoredPage says what was restored.
-func RestoredPage(r *teams.Restored) (p Page) {
+func RestoredPage(r *teams.Restored) (p page.Page) {
 	from := ""
 	if r.From != r.Team {
 		from = ", from a backup of " + r.From
 	}
-	p.line(plain("team "), strong(r.Team), plain(" is restored: "+Count(r.Files, "file")+from))
+	p.Line(page.Plain("team "), page.Strong(r.Team), page.Plain(" is restored: "+page.Count(r.Files, "file")+from))
 	return p
 }
 
 // RestoredNotes say what a restore did not do, and what counts from now on.
-func RestoredNotes(r *teams.Restored) (p Page) {
-	say := func(format string, args ...any) { p.line(plain(fmt.Sprintf(format, args...))) }
+func RestoredNotes(r *teams.Restored) (p page.Page) {
+	say := func(format string, args ...any) { p.Line(page.Plain(fmt.Sprintf(format, args...))) }
 	if !r.Verified {
-		p.line(warning("note:"), plain(" the tar has no sums to check its files against"))
+		p.Line(page.Warning("note:"), page.Plain(" the tar has no sums to check its files against"))
 	}
 	if r.Replaced != "" {
 		say("the team that was there is in %s", r.Replaced)
 	}
 	for _, s := range r.Skipped {
-		p.line(warning("note:"), plain(fmt.Sprintf(" %s was left out: it %s", s.Path, s.Why)))
+		p.Line(page.Warning("note:"), page.Plain(fmt.Sprintf(" %s was left out: it %s", s.Path, s.Why)))
 	}
 	switch r.Authority {
 	case teams.AuthorityKept:
@@ -87,5 +88,58 @@ func RestoredNotes(r *teams.Restored) (p Page) {
 	default:
 		say("waggle does not lead it")
 	}
+	return p
+}
+
+// RestorePlanDocument is what a restore would do.
+type RestorePlanDocument struct {
+	Team      string            `json:"team"`
+	From      string            `json:"from"`
+	Files     int               `json:"files"`
+	Verified  bool              `json:"verified"`
+	Authority string            `json:"authority"` // kept, new or none
+	Replaces  bool              `json:"replaces"`  // a team of that name would be moved into the archive
+	Running   []RunningDocument `json:"running"`   // its processes, which would be ended
+	Skipped   []team.Skipped    `json:"skipped"`
+}
+
+// RestorePlan is the document of what a restore would do.
+func RestorePlan(p *teams.RestorePlan) RestorePlanDocument {
+	d := RestorePlanDocument{p.Team, p.From, p.Files, p.Verified, p.Authority, p.Replaces != nil, []RunningDocument{}, list(p.Skipped)}
+	if p.Replaces != nil {
+		d.Running = EndPlan(p.Replaces).Running
+	}
+	return d
+}
+
+// RestorePlanPage says what a restore would do.
+func RestorePlanPage(r *teams.RestorePlan) (p page.Page) {
+	say := func(format string, args ...any) { p.Line(page.Plain(fmt.Sprintf(format, args...))) }
+	if r.Replaces != nil {
+		for _, m := range r.Replaces.Live {
+			say("would end %s (process %d)", m.Name, m.PID)
+		}
+		say("would move the team %s that is there into the archive", r.Team)
+	}
+	from := ""
+	if r.From != r.Team {
+		from = ", from a backup of " + r.From
+	}
+	say("would restore team %s: %s%s", r.Team, page.Count(r.Files, "file"), from)
+	switch {
+	case r.Authority == teams.AuthorityKept:
+		say("its journal is here and would go on: what was decided stands")
+	case r.Authority == teams.AuthorityNew:
+		say("it would have a new identity and a new journal: nothing that was decided, granted or set as policy before would count")
+	default:
+		say("waggle would not lead it")
+	}
+	if !r.Verified {
+		p.Line(page.Warning("note:"), page.Plain(" the tar has no sums to check its files against"))
+	}
+	for _, s := range r.Skipped {
+		p.Line(page.Warning("note:"), page.Plain(fmt.Sprintf(" %s would be left out: it %s", s.Path, s.Why)))
+	}
+	p.Line(page.Faint("nothing was changed"))
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"waggle/internal/view/page"
 	"waggle/operator/process"
 )
 
@@ -30,8 +31,8 @@ type BrokenDocument struct {
 func Broken(b *process.Broken) BrokenDocument { return BrokenDocument(*b) }
 
 // BrokenPage shows where a journal is broken, which records are lost, and what continues.
-func BrokenPage(b *process.Broken) (p Page) {
-	say := func(format string, args ...any) { p.line(plain(fmt.Sprintf(format, args...))) }
+func BrokenPage(b *process.Broken) (p page.Page) {
+	say := func(format string, args ...any) { p.Line(page.Plain(fmt.Sprintf(format, args...))) }
 	whose := "the leader's journal"
 	if b.Member != "" {
 		whose = "the journal of " + b.Member

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"waggle/internal/view/page"
 	"waggle/operator/process"
 )
 
@@ -45,7 +46,7 @@ type UnseenDocument struct {
 }
 
 // Collected is the document of what teams have left behind.
-func Collected(c *process.Collected, spell Spell) CollectedDocument {
+func Collected(c *process.Collected, spell page.Spell) CollectedDocument {
 	d := CollectedDocument{make([]GarbageDocument, 0, len(c.Found)), make([]KeptDocument, 0, len(c.Kept)), make([]UnseenDocument, 0, len(c.Unseen)), c.Living}
 	for _, g := range c.Found {
 		d.Found = append(d.Found, GarbageDocument{g.Kind, g.Team, g.Member, g.PID, g.Start, g.Argv, g.Path, g.Why, g.Done, g.Error})
@@ -60,8 +61,8 @@ func Collected(c *process.Collected, spell Spell) CollectedDocument {
 }
 
 // CollectedPage lists what was found, with the result when it was acted upon, and what is kept.
-func CollectedPage(c *process.Collected, acted bool, spell Spell) (p Page) {
-	t := Table{Head: []string{"KIND", "TEAM", "MEMBER", "WHAT", "", "WHY"}, About: true}
+func CollectedPage(c *process.Collected, acted bool, spell page.Spell) (p page.Page) {
+	t := page.Table{Head: []string{"KIND", "TEAM", "MEMBER", "WHAT", "", "WHY"}, About: true}
 	for _, g := range c.Found {
 		what, state := g.Path, ""
 		if g.PID > 0 {
@@ -76,18 +77,18 @@ func CollectedPage(c *process.Collected, acted bool, spell Spell) (p Page) {
 		t.Rows = append(t.Rows, []string{g.Kind, g.Team, g.Member, what, state, g.Why})
 	}
 	if len(t.Rows) > 0 {
-		p.table(t)
+		p.Table(t)
 	}
 	for _, k := range c.Kept {
 		of := k.Team
 		if k.Member != "" {
 			of = k.Member + "@" + k.Team
 		}
-		line := Line{plain("kept: " + k.Kind + " " + of + ": " + spell.Sentence(k.Why, k.Do))}
+		line := page.Line{page.Plain("kept: " + k.Kind + " " + of + ": " + spell.Sentence(k.Why, k.Do))}
 		if k.Path != "" {
-			line = append(line, faint("  "+k.Path))
+			line = append(line, page.Faint("  "+k.Path))
 		}
-		p.line(line...)
+		p.Line(line...)
 	}
 	return p
 }
@@ -97,7 +98,7 @@ const unseenShown = 5
 
 // UnseenPage names members that may have left processes which cannot be found, in one line. It is
 // empty where there are none.
-func UnseenPage(us []process.Unseen) (p Page) {
+func UnseenPage(us []process.Unseen) (p page.Page) {
 	if len(us) == 0 {
 		return nil
 	}
@@ -109,6 +110,6 @@ func UnseenPage(us []process.Unseen) (p Page) {
 	if len(us) > unseenShown {
 		of += ", …"
 	}
-	p.line(plain("cannot be seen: what commands of " + of + " started, if it cleared its environment and left its process group before the member's process died"))
+	p.Line(page.Plain("cannot be seen: what commands of " + of + " started, if it cleared its environment and left its process group before the member's process died"))
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/inspect"
 )
@@ -23,6 +24,11 @@ type DigestDocument struct {
 	Sent      []DigestSent     `json:"sent"`
 	Waiting   []DigestWaiting  `json:"waiting"`
 	Trouble   []DigestMember   `json:"trouble"`
+}
+
+// DigestList is the document of several teams.
+type DigestList struct {
+	Digests []DigestDocument `json:"digests"`
 }
 
 // DigestResult is the end of a turn of a task.
@@ -84,6 +90,7 @@ type DigestSent struct {
 // DigestWaiting is an open request.
 type DigestWaiting struct {
 	ID     string `json:"id"`
+	Handle string `json:"handle"`
 	Member string `json:"member"`
 	Asks   string `json:"asks"`
 	Risk   string `json:"risk"`
@@ -99,16 +106,16 @@ func Digest(d *inspect.Digest, now time.Time, spell func(operator.Next) string) 
 		Decisions: s.decisions(d.Decisions), Calls: DigestCalls{d.Calls.Allowed, s.decisions(d.Calls.Denied)}, Messages: []DigestMessage{}, Sent: []DigestSent{},
 		Waiting: []DigestWaiting{}, Trouble: s.members(d.Trouble)}
 	for _, r := range d.Results {
-		out.Results = append(out.Results, DigestResult{stamp(r.At), r.Member, r.Task, r.Subject, r.Outcome, r.Note, spell(r.Do)})
+		out.Results = append(out.Results, DigestResult{page.Stamp(r.At), r.Member, r.Task, r.Subject, r.Outcome, r.Note, spell(r.Do)})
 	}
 	for _, m := range d.Messages {
 		out.Messages = append(out.Messages, DigestMessage{m.Timestamp, m.From, m.Text, m.Read})
 	}
 	for _, m := range d.Sent {
-		out.Sent = append(out.Sent, DigestSent{stamp(m.At), m.From, m.To, m.Text})
+		out.Sent = append(out.Sent, DigestSent{page.Stamp(m.At), m.From, m.To, m.Text})
 	}
 	for _, w := range d.Waiting {
-		out.Waiting = append(out.Waiting, DigestWaiting{w.ID, w.Member, w.Asks, w.Risk, ageS(w.Asked, now), w.Asker, spell(w.Do)})
+		out.Waiting = append(out.Waiting, DigestWaiting{w.ID, w.Handle, w.Member, w.Asks, w.Risk, page.AgeSeconds(w.Asked, now), w.Asker, spell(w.Do)})
 	}
 	return out
 }
@@ -118,7 +125,7 @@ type digestSpeller func(operator.Next) string
 func (s digestSpeller) members(ms []inspect.DigestMember) []DigestMember {
 	out := make([]DigestMember, 0, len(ms))
 	for _, m := range ms {
-		out = append(out, DigestMember{stamp(m.At), m.Member, m.What, m.Detail, s(m.Do)})
+		out = append(out, DigestMember{page.Stamp(m.At), m.Member, m.What, m.Detail, s(m.Do)})
 	}
 	return out
 }
@@ -126,7 +133,7 @@ func (s digestSpeller) members(ms []inspect.DigestMember) []DigestMember {
 func (s digestSpeller) decisions(ns []inspect.DigestDecision) []DigestDecision {
 	out := make([]DigestDecision, 0, len(ns))
 	for _, n := range ns {
-		out = append(out, DigestDecision{stamp(n.At), n.ID, n.Member, n.Asks, n.Decision, n.By, n.Via, n.Rule, n.Reason, s(n.Do)})
+		out = append(out, DigestDecision{page.Stamp(n.At), n.ID, n.Member, n.Asks, n.Decision, n.By, n.Via, n.Rule, n.Reason, s(n.Do)})
 	}
 	return out
 }

@@ -2,112 +2,125 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"waggle"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/inspect"
 )
 
-// DigestPage shows the events of each kind, and the next steps.
-func DigestPage(d *inspect.Digest, now time.Time) (p Page) {
-	p.line(strong(d.Team), plain("  "+d.State+", since "+Clock(d.Since, now)+" ("+d.SinceWhy+")"))
-	if d.State == "interrupted" {
-		p.line(step(operator.Next{Step: operator.NextResumeTeam, Team: waggle.TeamName(d.Team)}))
+// DigestPage shows the events of each kind, and the next steps. Of several teams each row names its
+// team first.
+func DigestPage(now time.Time, ds ...*inspect.Digest) (p page.Page) {
+	g := digests{now: now, several: len(ds) > 1}
+	for _, d := range ds {
+		p.Line(page.Strong(d.Team), page.Plain("  "+d.State+", since "+page.Clock(d.Since, now)+" ("+d.SinceWhy+")"))
+		if d.State == "interrupted" {
+			p.Line(page.Step(operator.Next{Step: operator.NextResumeTeam, Team: waggle.TeamName(d.Team)}))
+		}
+		g.add(d)
 	}
 	before := len(p)
-	var rows [][]string
+	addPart(&p, "Waits for you", operator.NextPendingList.With(), g.waiting)
+	addPart(&p, "Results", g.resultsDo, g.results)
+	addPart(&p, "Members", g.membersDo, g.members)
+	addPart(&p, "Not well now", g.troubleDo, g.trouble)
+	addPart(&p, "Decided without you", g.decisionsDo, g.decisions)
+	addPart(&p, "Refused by rules", g.deniedDo, g.denied)
+	addPart(&p, "Messages", operator.NextInboxRead.With(), g.messages)
+	addPart(&p, "Sent", operator.NextMessages.With(), g.sent)
+	switch {
+	case g.allowed > 0:
+		p.Line()
+		p.Line(page.Span{Role: page.RoleFaint, Text: page.Count(g.allowed, "call") + " allowed by rules; ", Next: operator.NextAudit.With(), Scoped: true})
+	case len(p) == before:
+		p.Line(page.Plain("nothing happened"))
+	}
+	return p
+}
+
+// digests are the rows of the digests of one or several teams, by part, and the next step of each part.
+type digests struct {
+	now                                                                   time.Time
+	several                                                               bool
+	waiting, results, members, trouble, decisions, denied, messages, sent [][]string
+	resultsDo, membersDo, troubleDo, decisionsDo, deniedDo                operator.Next
+	allowed                                                               int
+}
+
+func (g *digests) add(d *inspect.Digest) {
+	put := func(rows *[][]string, row ...string) {
+		if g.several {
+			row = append([]string{d.Team}, row...)
+		}
+		*rows = append(*rows, row)
+	}
+	do := func(into *operator.Next, next operator.Next) {
+		if next.Step != "" {
+			*into = next
+		}
+	}
 	for _, w := range d.Waiting {
 		asker := ""
 		if w.Asker != "" {
 			asker = "asker dead"
 		}
-		rows = append(rows, []string{w.ID, w.Member, w.Risk, Age(w.Asked, now), w.Asks, asker})
+		put(&g.waiting, w.Handle, w.Member, w.Risk, page.Age(w.Asked, g.now), w.Asks, asker)
 	}
-	p.part("Waits for you", operator.NextPendingList.With(), rows)
-	rows = nil
 	for _, r := range d.Results {
-		rows = append(rows, []string{moment(r.At, now), r.Outcome, r.Member, fmt.Sprintf("task %s %q", r.Task, r.Subject), r.Note})
+		put(&g.results, page.Moment(r.At, g.now), r.Outcome, r.Member, fmt.Sprintf("task %s %q", r.Task, r.Subject), r.Note)
+		do(&g.resultsDo, r.Do)
 	}
-	p.part("Results", lastNext(d.Results, func(r inspect.DigestResult) operator.Next { return r.Do }), rows)
-	p.happened("Members", d.Members, now)
-	p.happened("Not well now", d.Trouble, now)
-	p.decided("Decided without you", d.Decisions, now)
-	p.decided("Refused by rules", d.Calls.Denied, now)
-	rows = nil
+	for _, m := range d.Members {
+		put(&g.members, page.Moment(m.At, g.now), m.Member, m.What, m.Detail)
+		do(&g.membersDo, m.Do)
+	}
+	for _, m := range d.Trouble {
+		put(&g.trouble, page.Moment(m.At, g.now), m.Member, m.What, m.Detail)
+		do(&g.troubleDo, m.Do)
+	}
+	for _, n := range d.Decisions {
+		put(&g.decisions, decidedRow(n, g.now)...)
+		do(&g.decisionsDo, n.Do)
+	}
+	for _, n := range d.Calls.Denied {
+		put(&g.denied, decidedRow(n, g.now)...)
+		do(&g.deniedDo, n.Do)
+	}
 	for _, m := range d.Messages {
 		at, _ := waggle.ParseTime(m.Timestamp)
-		rows = append(rows, []string{moment(at, now), m.From, m.Text})
+		put(&g.messages, page.Moment(at, g.now), m.From, m.Text)
 	}
-	p.part("Messages", operator.NextInboxRead.With(), rows)
-	rows = nil
 	for _, m := range d.Sent {
-		rows = append(rows, []string{moment(m.At, now), m.From, "to " + m.To, m.Text})
+		put(&g.sent, page.Moment(m.At, g.now), m.From, "to "+m.To, m.Text)
 	}
-	p.part("Sent", operator.NextMessages.With(), rows)
-	switch {
-	case d.Calls.Allowed > 0:
-		p.line()
-		p.line(Span{Role: Faint, Text: Count(d.Calls.Allowed, "call") + " allowed by rules; ", Next: operator.NextAudit.With(), Scoped: true})
-	case len(p) == before:
-		p.line(plain("nothing happened"))
+	g.allowed += d.Calls.Allowed
+}
+
+// decidedRow is an answer that the operator did not give.
+func decidedRow(n inspect.DigestDecision, now time.Time) []string {
+	why := n.Rule
+	if why == "" {
+		why = n.Reason
 	}
-	return p
+	by := n.By
+	if n.Via != "" && n.Via != n.By {
+		by += " (" + n.Via + ")"
+	}
+	return []string{page.Moment(n.At, now), n.Decision + " by " + by, n.Member, n.Asks, why}
 }
 
 // part is rows under a title, after an empty line; nothing without rows.
-func (p *Page) part(title string, next operator.Next, rows [][]string) {
+func addPart(p *page.Page, title string, next operator.Next, rows [][]string) {
 	if len(rows) == 0 {
 		return
 	}
-	p.line()
-	head := Line{strong(title)}
+	p.Line()
+	head := page.Line{page.Strong(title)}
 	if next.Step != "" {
-		head = append(head, plain("  "), step(next))
+		head = append(head, page.Plain("  "), page.Step(next))
 	}
-	p.line(head...)
-	p.table(Table{Rows: rows, Bare: true})
-}
-
-func (p *Page) happened(title string, ms []inspect.DigestMember, now time.Time) {
-	var rows [][]string
-	for _, m := range ms {
-		rows = append(rows, []string{moment(m.At, now), m.Member, m.What, m.Detail})
-	}
-	p.part(title, lastNext(ms, func(m inspect.DigestMember) operator.Next { return m.Do }), rows)
-}
-
-func (p *Page) decided(title string, ns []inspect.DigestDecision, now time.Time) {
-	var rows [][]string
-	for _, n := range ns {
-		why := n.Rule
-		if why == "" {
-			why = n.Reason
-		}
-		by := n.By
-		if n.Via != "" && n.Via != n.By {
-			by += " (" + n.Via + ")"
-		}
-		rows = append(rows, []string{moment(n.At, now), n.Decision + " by " + by, n.Member, n.Asks, why})
-	}
-	p.part(title, lastNext(ns, func(n inspect.DigestDecision) operator.Next { return n.Do }), rows)
-}
-
-// moment is Clock, "" for no time.
-func moment(t, now time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return Clock(t, now)
-}
-
-// lastNext is the step of the last item that has one.
-func lastNext[T any](items []T, next func(T) operator.Next) operator.Next {
-	for _, i := range slices.Backward(items) {
-		if n := next(i); n.Step != "" {
-			return n
-		}
-	}
-	return operator.Next{}
+	p.Line(head...)
+	p.Table(page.Table{Rows: rows, Bare: true})
 }

@@ -19,13 +19,16 @@ func digest() *inspect.Digest {
 		Decisions: []inspect.DigestDecision{decision}, Calls: inspect.DigestCalls{Allowed: 1, Denied: []inspect.DigestDecision{refused}},
 		Messages: []inspect.DigestMessage{{Timestamp: "2026-11-20T11:00:00Z", From: "ann", Text: "hello", Read: true}, {Timestamp: "some day"}},
 		Sent:     []inspect.DigestSent{{At: at(4), From: "gus", To: "ann", Text: "go"}},
-		Waiting:  []inspect.DigestWaiting{{ID: "perm-2", Member: "ann", Asks: "Bash make", Risk: "low", Asked: at(30), Asker: "dead", Do: do}},
+		Waiting:  []inspect.DigestWaiting{{ID: "perm-2", Handle: "7KQF", Member: "ann", Asks: "Bash make", Risk: "low", Asked: at(30), Asker: "dead", Do: do}},
 		Trouble:  []inspect.DigestMember{{Member: "eve", What: "dead", Detail: "killed", Do: do}}}
 }
 
 func TestDigest(t *testing.T) {
 	golden(t, "digest", view.Digest(digest(), now, spell))
 	golden(t, "digest_empty", view.Digest(&inspect.Digest{}, now, spell))
-	page(t, "digest", view.DigestPage(digest(), now))
-	page(t, "digest_empty", view.DigestPage(&inspect.Digest{Team: "api", State: "led", Since: at(0), SinceWhy: "the team began"}, now))
+	samePage(t, "digest", view.DigestPage(now, digest()))
+	other := digest()
+	other.Team = "web"
+	samePage(t, "digest_several", view.DigestPage(now, digest(), other))
+	samePage(t, "digest_empty", view.DigestPage(now, &inspect.Digest{Team: "api", State: "led", Since: at(0), SinceWhy: "the team began"}))
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"waggle/internal/view/page"
 	"waggle/operator/decide"
 )
 
@@ -20,7 +21,7 @@ type DivergenceDocument struct {
 func Divergence(d *decide.Divergence) DivergenceDocument { return DivergenceDocument(*d) }
 
 // DivergencePage shows how the journals contradict each other.
-func DivergencePage(d *decide.Divergence) (p Page) {
-	p.line(plain(fmt.Sprintf("seq %d: %s", d.Seq, d.Why)))
+func DivergencePage(d *decide.Divergence) (p page.Page) {
+	p.Line(page.Plain(fmt.Sprintf("seq %d: %s", d.Seq, d.Why)))
 	return p
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/record"
@@ -62,22 +63,22 @@ func Ended(r *process.DownResult) EndedDocument {
 }
 
 // MemberEndPage says how a member ended.
-func MemberEndPage(e process.MemberEnd) (p Page) {
-	p.line(plain(e.Member + ": " + endText(e)))
+func MemberEndPage(e process.MemberEnd) (p page.Page) {
+	p.Line(page.Plain(e.Member + ": " + endText(e)))
 	return p
 }
 
 // EndedPage says how a team ended, and which members did not end as they were asked.
-func EndedPage(d *process.DownResult) (p Page) {
+func EndedPage(d *process.DownResult) (p page.Page) {
 	for _, m := range d.Members {
 		if m.Kind() != operator.None || m.How == record.LeftReleased || m.How == "listed" {
 			p = append(p, MemberEndPage(m)...)
 		}
 	}
 	if d.Archive == "" { // nothing can be recorded now; the text above says it
-		p.line(plain("team " + d.Team + ": its processes have ended"))
+		p.Line(page.Plain("team " + d.Team + ": its processes have ended"))
 	} else {
-		p.line(plain("team " + d.Team + " has ended; its history is in " + d.Archive))
+		p.Line(page.Plain("team " + d.Team + " has ended; its history is in " + d.Archive))
 	}
 	return p
 }

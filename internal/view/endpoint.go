@@ -3,6 +3,7 @@ package view
 import (
 	"strconv"
 
+	"waggle/internal/view/page"
 	"waggle/operator/mail"
 )
 
@@ -18,9 +19,9 @@ type EndpointDocument struct {
 func Endpoint(e mail.Endpoint) EndpointDocument { return EndpointDocument(e) }
 
 // EndpointPage shows where to POST, and with what.
-func EndpointPage(e mail.Endpoint) (p Page) {
-	p.line(plain("url    " + e.URL + "/v1/TEAM/MEMBER"))
-	p.line(plain("token  " + e.Token))
-	p.line(plain("pid    " + strconv.Itoa(e.PID)))
+func EndpointPage(e mail.Endpoint) (p page.Page) {
+	p.Line(page.Plain("url    " + e.URL + "/v1/TEAM/MEMBER"))
+	p.Line(page.Plain("token  " + e.Token))
+	p.Line(page.Plain("pid    " + strconv.Itoa(e.PID)))
 	return p
 }

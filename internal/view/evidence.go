@@ -1,6 +1,9 @@
 package view
 
-import "waggle/operator/inspect"
+import (
+	"waggle/internal/view/page"
+	"waggle/operator/inspect"
+)
 
 // EvidenceDocument is what the state of a member rests on. Times are "" where there is none.
 type EvidenceDocument struct {
@@ -84,17 +87,17 @@ func evidence(g *inspect.Evidence) *EvidenceDocument {
 		return nil
 	}
 	d := &EvidenceDocument{
-		Process:  ProcessDocument{g.Process.PID, g.Process.Start, g.Process.Epoch, stamp(g.Process.Since), g.Process.State, g.Process.Problem},
-		Journal:  JournalDocument{g.Journal.State, g.Journal.LastKind, stamp(g.Journal.LastAt), g.Journal.Problem},
-		Orders:   OrdersDocument{g.Orders.Unapplied, stamp(g.Orders.Oldest), g.Orders.Watched.Milliseconds()},
+		Process:  ProcessDocument{g.Process.PID, g.Process.Start, g.Process.Epoch, page.Stamp(g.Process.Since), g.Process.State, g.Process.Problem},
+		Journal:  JournalDocument{g.Journal.State, g.Journal.LastKind, page.Stamp(g.Journal.LastAt), g.Journal.Problem},
+		Orders:   OrdersDocument{g.Orders.Unapplied, page.Stamp(g.Orders.Oldest), g.Orders.Watched.Milliseconds()},
 		Mailbox:  MailboxDocument(g.Mailbox),
-		Output:   OutputDocument{g.Output.Path, g.Output.Size, stamp(g.Output.At)},
+		Output:   OutputDocument{g.Output.Path, g.Output.Size, page.Stamp(g.Output.At)},
 		Terminal: (*TerminalDocument)(g.Terminal),
 		Tools:    make([]ToolDocument, 0, len(g.Tools)),
 		Stopping: g.Stopping,
 	}
 	if g.Died != nil {
-		d.Died = &DiedDocument{stamp(g.Died.At), g.Died.Detail, stamp(g.Died.Restart), g.Died.GaveUp}
+		d.Died = &DiedDocument{page.Stamp(g.Died.At), g.Died.Detail, page.Stamp(g.Died.Restart), g.Died.GaveUp}
 	}
 	for _, t := range g.Tools {
 		d.Tools = append(d.Tools, ToolDocument(t))

@@ -2,6 +2,7 @@ package view
 
 import (
 	"waggle"
+	"waggle/internal/view/page"
 	"waggle/operator/teams"
 	"waggle/task"
 )
@@ -78,7 +79,7 @@ func Export(e *teams.TeamExport) ExportDocument {
 	d := ExportDocument{ExportState{e.Team, waggle.FormatTime(e.Created), e.ActiveMembers, e.TotalMembers}, e.Description, e.Dialect, e.Layout, e.SchemaVersion,
 		make([]ExportMember, 0, len(e.Members)), make([]ExportMailbox, 0, len(e.Mailboxes)), make([]ExportTask, 0, len(e.Tasks)), list(e.Problems)}
 	for _, m := range e.Members {
-		d.Members = append(d.Members, ExportMember{m.Name, m.AgentID, m.Type, m.Model, m.Color, m.Backend, m.Cwd, m.Prompt, stamp(m.Joined), stamp(m.Left), list(m.Files)})
+		d.Members = append(d.Members, ExportMember{m.Name, m.AgentID, m.Type, m.Model, m.Color, m.Backend, m.Cwd, m.Prompt, page.Stamp(m.Joined), page.Stamp(m.Left), list(m.Files)})
 	}
 	for _, b := range e.Mailboxes {
 		d.Mailboxes = append(d.Mailboxes, ExportMailbox{b.Member, Entries(b.Entries)})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"waggle"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/teams"
 	"waggle/task"
@@ -23,7 +24,7 @@ func ExportMarkdown(e *teams.TeamExport) string {
 	p("## Members\n")
 	p("| member | type | model | colour | backend | joined | left |\n|---|---|---|---|---|---|---|")
 	for _, m := range e.Members {
-		p("| %s | %s | %s | %s | %s | %s | %s |", inline(m.Name), inline(m.Type), inline(m.Model), inline(m.Color), inline(m.Backend), stamp(m.Joined), stamp(m.Left))
+		p("| %s | %s | %s | %s | %s | %s | %s |", inline(m.Name), inline(m.Type), inline(m.Model), inline(m.Color), inline(m.Backend), page.Stamp(m.Joined), page.Stamp(m.Left))
 	}
 	for _, m := range e.Members {
 		if m.Prompt == "" && len(m.Files) == 0 {

@@ -13,7 +13,7 @@ import (
 	"waggle/task"
 )
 
-// outside is what of a Markdown text stands in no fence, by its lines.
+// outside returns the lines of a Markdown text that are in no fence.
 func outside(t interface{ Fatalf(string, ...any) }, text string) []string {
 	var lines []string
 	fence := ""
@@ -35,7 +35,7 @@ func outside(t interface{ Fatalf(string, ...any) }, text string) []string {
 }
 
 // TestMarkdownIsOnlyText: whatever members write, the export has the same headings,
-// and nothing of theirs stands in it as Markdown, HTML or an escape sequence.
+// and no text of theirs is in it as Markdown, HTML or an escape sequence.
 func TestMarkdownIsOnlyText(t *testing.T) {
 	words := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"```", "````", "```text", "~~~", "\n", "# x", "<b>", "- [ ] y", "> z"})).Draw(t, "words"), "")

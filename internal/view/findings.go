@@ -1,6 +1,9 @@
 package view
 
-import "waggle/operator/doctor"
+import (
+	"waggle/internal/view/page"
+	"waggle/operator/doctor"
+)
 
 // FindingsDocument is the result of an examination of this machine.
 type FindingsDocument struct {
@@ -16,7 +19,7 @@ type FindingDocument struct {
 }
 
 // Findings is the document of what was looked at.
-func Findings(fs []doctor.Finding, spell Spell) FindingsDocument {
+func Findings(fs []doctor.Finding, spell page.Spell) FindingsDocument {
 	d := FindingsDocument{make([]FindingDocument, 0, len(fs))}
 	for _, f := range fs {
 		d.Findings = append(d.Findings, FindingDocument{f.What, string(f.Status), f.Detail, spell.Sentence(f.Next, f.Do)})
@@ -25,12 +28,12 @@ func Findings(fs []doctor.Finding, spell Spell) FindingsDocument {
 }
 
 // FindingsPage has a line for each finding, and one for what to do about it.
-func FindingsPage(fs []doctor.Finding, spell Spell) (p Page) {
+func FindingsPage(fs []doctor.Finding, spell page.Spell) (p page.Page) {
 	for _, f := range fs {
-		mark := map[doctor.Status]Span{doctor.OK: good("ok     "), doctor.Note: warning("note   "), doctor.Problem: bad("problem")}[f.Status]
-		p.line(mark, plain(" "), strong(f.What), plain("  "+f.Detail))
+		mark := map[doctor.Status]page.Span{doctor.OK: page.Good("ok     "), doctor.Note: page.Warning("note   "), doctor.Problem: page.Bad("problem")}[f.Status]
+		p.Line(mark, page.Plain(" "), page.Strong(f.What), page.Plain("  "+f.Detail))
 		if next := spell.Sentence(f.Next, f.Do); next != "" {
-			p.line(plain("        "), faint("next:"), plain(" "+next))
+			p.Line(page.Plain("        "), page.Faint("next:"), page.Plain(" "+next))
 		}
 	}
 	return p

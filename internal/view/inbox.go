@@ -2,9 +2,12 @@ package view
 
 import (
 	"strings"
+	"time"
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/view/page"
+	"waggle/internal/view/sentence"
 	"waggle/operator/mail"
 )
 
@@ -64,49 +67,77 @@ func Entry(e mail.InboxEntry) EntryDocument {
 	return EntryDocument{e.Index, e.From, e.Timestamp, e.Read, e.Kind, e.Text, e.Payload, e.Summary, e.Color, e.MsgID, list(e.Warnings), e.ID, e.Archive}
 }
 
-// InboxPage has messages and then news. It is empty where there are none.
-func InboxPage(in *mail.Inbox) (p Page) {
-	for _, e := range in.Entries {
-		p = append(p, EntryPage(e)...)
-	}
-	return append(p, NewsPage(in.News)...)
+// InboxList is the document of the messages in several teams.
+type InboxList struct {
+	Inboxes []InboxDocument `json:"inboxes"`
 }
 
-// EntryPage shows one message.
-func EntryPage(e mail.InboxEntry) (p Page) {
+// TeamInboxPage is InboxPage below the name of the team, of several; empty where there is nothing.
+func TeamInboxPage(in *mail.Inbox, raw bool, now time.Time) (p page.Page) {
+	rest := InboxPage(in, raw, now)
+	if len(rest) > 0 {
+		p.Line(page.Strong(in.Team))
+	}
+	return append(p, rest...)
+}
+
+// InboxPage has messages and then news, a sentence each; raw shows the text of messages as it is. It
+// is empty where there are none.
+func InboxPage(in *mail.Inbox, raw bool, now time.Time) (p page.Page) {
+	for _, e := range in.Entries {
+		p = append(p, EntryPage(e, raw, now)...)
+	}
+	return append(p, NewsPage(in.News, now)...)
+}
+
+// EntryPage shows one message: its sender, its time and, in words, its content.
+func EntryPage(e mail.InboxEntry, raw bool, now time.Time) (p page.Page) {
 	mark := "● "
 	if e.Read {
 		mark = "  "
 	}
-	head := Line{plain(mark), {Role: Strong, Text: e.From, Color: e.Color}, plain(" "), faint(e.Timestamp)}
-	if e.Kind != string(waggle.KindText) {
-		head = append(head, plain(" "), warning(e.Kind))
+	at := e.Timestamp
+	if !raw {
+		at = timeSaid(at, now)
 	}
-	p.line(head...)
-	for _, l := range strings.Split(e.Text, "\n") {
-		p.line(plain("  " + l))
+	head := page.Line{page.Plain(mark), {Role: page.RoleStrong, Text: e.From, Color: e.Color}, page.Plain(" "), page.Faint(at)}
+	said := ""
+	if !raw {
+		said = sentence.OfMessage(e.Payload)
+	}
+	if e.Kind != string(waggle.KindText) {
+		head = append(head, page.Plain(" "), page.Warning(e.Kind))
+	}
+	if said != "" {
+		head = append(head, page.Plain(" "+said))
+	}
+	p.Line(head...)
+	if said == "" {
+		for _, l := range strings.Split(e.Text, "\n") {
+			p.Line(page.Plain("  " + l))
+		}
 	}
 	for _, w := range e.Warnings {
-		p.line(plain("  "), warning("!"), plain(" "+w))
+		p.Line(page.Plain("  "), page.Warning("!"), page.Plain(" "+w))
 	}
 	return p
 }
 
 // NewsPage shows events of the members, for the lead.
-func NewsPage(news []control.News) (p Page) {
+func NewsPage(news []control.News, now time.Time) (p page.Page) {
 	for _, n := range news {
 		who := string(n.Member)
 		if who == "" {
 			who = "everybody"
 		}
-		line := Line{plain("* "), strong(who), plain(" "), faint(stamp(n.Time)), plain(" "), warning(string(n.What))}
+		line := page.Line{page.Plain("* "), page.Strong(who), page.Plain(" "), page.Faint(page.When(n.Time, now)), page.Plain(" "), page.Warning(string(n.What))}
 		if n.Task != "" {
-			line = append(line, plain(" task "+n.Task))
+			line = append(line, page.Plain(" task "+n.Task))
 		}
 		if n.Note != "" {
-			line = append(line, plain(": "+n.Note))
+			line = append(line, page.Plain(": "+n.Note))
 		}
-		p.line(line...)
+		p.Line(line...)
 	}
 	return p
 }

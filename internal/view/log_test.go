@@ -5,15 +5,18 @@ import (
 	"testing"
 
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/journal"
 	"waggle/operator"
 )
 
 func TestLog(t *testing.T) {
-	recs := []operator.LogRecord{{Name: "ann", Record: journal.Record{Seq: 3, Time: at(0), Kind: "asked", Body: json.RawMessage(`{"id":"perm-1"}`), Writer: journal.Writer{Operator: true}, Journal: "0123"}}}
+	recs := []view.LogEntry{{Sentence: "asks 7KQF: Bash ls", LogRecord: operator.LogRecord{Team: "api", Name: "ann", Record: journal.Record{Seq: 3, Time: at(0), Kind: "asked", Body: json.RawMessage(`{"id":"perm-1"}`), Writer: journal.Writer{Operator: true}, Journal: "0123"}}}}
 	golden(t, "log", view.Log(recs))
 	golden(t, "log_empty", view.Log(nil))
-	golden(t, "log_record", view.LogRecord(recs[0]))
-	page(t, "log", view.LogPage(recs))
-	lines(t, "log_line", []view.Line{view.LogLine(recs[0])})
+	golden(t, "log_record", view.LogRecord(recs[0].LogRecord))
+	samePage(t, "log", view.LogPage(recs, false, now))
+	samePage(t, "log_several", view.LogPage(recs, true, now))
+	samePage(t, "log_raw", view.RawLogPage(recs, false))
+	lines(t, "log_line", []page.Line{view.LogLine(recs[0].LogRecord), view.LogEntryLine(recs[0], true, now)})
 }

@@ -3,9 +3,13 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"waggle"
+	"waggle/internal/view/page"
 	"waggle/operator/mail"
 	"waggle/record"
 )
@@ -59,7 +63,15 @@ func stateAt(s mail.MessageState) string {
 	if s.At.IsZero() {
 		return s.Claimed
 	}
-	return stamp(s.At)
+	return page.Stamp(s.At)
+}
+
+// timeSaid is a time of a document for people; what is no time is shown as it is.
+func timeSaid(at string, now time.Time) string {
+	if t, err := waggle.ParseTime(at); err == nil {
+		return page.When(t, now)
+	}
+	return at
 }
 
 // sinceOf is the time of the newest state that has one.
@@ -72,9 +84,27 @@ func sinceOf(m mail.StoredMessage) (since string) {
 	return since
 }
 
+// A message's id is a UUID unless another program made it. shortID of it are shown: they are random,
+// and commands take a beginning.
+const shortID, uuidLen = 8, 36
+
+// shortOf is the beginning of a message's id, longer where another one of the list begins so.
+func shortOf(id string, ids []string) string {
+	for n := shortID; n < len(id) && len(id) == uuidLen; n++ {
+		if !slices.ContainsFunc(ids, func(other string) bool { return other != id && strings.HasPrefix(other, id[:n]) }) {
+			return id[:n]
+		}
+	}
+	return id
+}
+
 // MessagesPage has a row for each message.
-func MessagesPage(ms []mail.StoredMessage) (p Page) {
-	t := Table{Head: []string{"ID", "FROM", "TO", "STATE", "SINCE", "", "SUMMARY"}}
+func MessagesPage(ms []mail.StoredMessage, now time.Time) (p page.Page) {
+	t := page.Table{Head: []string{"ID", "FROM", "TO", "STATE", "SINCE", "", "SUMMARY"}}
+	ids := make([]string, 0, len(ms))
+	for _, m := range ms {
+		ids = append(ids, m.MsgID)
+	}
 	for _, m := range ms {
 		waits := ""
 		if m.Ahead > 0 {
@@ -84,14 +114,14 @@ func MessagesPage(ms []mail.StoredMessage) (p Page) {
 		if what == "" {
 			what = m.Entry.Kind
 		}
-		t.Rows = append(t.Rows, []string{m.MsgID, m.From, m.To, string(m.State), sinceOf(m), waits, what})
+		t.Rows = append(t.Rows, []string{shortOf(m.MsgID, ids), m.From, m.To, string(m.State), timeSaid(sinceOf(m), now), waits, what})
 	}
-	p.table(t)
+	p.Table(t)
 	return p
 }
 
 // MessagePage shows a message whole, with its states.
-func MessagePage(m mail.StoredMessage) (p Page) {
+func MessagePage(m mail.StoredMessage, now time.Time) (p page.Page) {
 	head := string(m.State)
 	if m.Priority != record.PriorityNormal {
 		head += ", " + string(m.Priority)
@@ -99,24 +129,21 @@ func MessagePage(m mail.StoredMessage) (p Page) {
 	if m.Ahead > 0 {
 		head += ", " + strconv.Itoa(m.Ahead) + " unread ahead of it"
 	}
-	p.line(strong("to"), plain(" "+m.To+"  "), good(head), plain("  "), faint(m.Entry.ID))
-	p = append(p, EntryPage(m.Entry)...)
+	p.Line(page.Strong("to"), page.Plain(" "+m.To+"  "), page.Good(head), page.Plain("  "), page.Faint(m.Entry.ID))
+	p = append(p, EntryPage(m.Entry, true, now)...)
 	for _, s := range m.States {
-		at := stateAt(s)
-		if at == "" {
-			at = strings.Repeat(" ", len("2006-01-02T15:04:05.000Z"))
-		}
+		at := fmt.Sprintf("%-10s", timeSaid(stateAt(s), now))
 		detail := ""
 		if s.Detail != "" {
 			detail = s.Detail + "  "
 		}
-		p.line(plain("  "), faint(at), plain(fmt.Sprintf("  %-12s  %s", s.State, detail)), faint(s.Evidence))
+		p.Line(page.Plain("  "), page.Faint(at), page.Plain(fmt.Sprintf("  %-12s  %s", s.State, detail)), page.Faint(s.Evidence))
 	}
 	for i, l := range strings.Split(strings.TrimSpace(string(m.Raw)), "\n") {
 		if i == 0 {
-			p.line(plain("  "), faint("raw"), plain(" "+l))
+			p.Text(page.Plain("  "), page.Faint("raw"), page.Plain(" "+l))
 		} else {
-			p.line(plain(l))
+			p.Text(page.Plain(l))
 		}
 	}
 	return p

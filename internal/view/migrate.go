@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"waggle/internal/view/page"
 	"waggle/operator/teams"
 	"waggle/team"
 )
@@ -35,13 +36,13 @@ func Migrated(m *teams.Migrated) MigratedDocument {
 }
 
 // MigratedPage says in which layout the mailboxes are.
-func MigratedPage(m *teams.Migrated) (p Page) {
+func MigratedPage(m *teams.Migrated) (p page.Page) {
 	d := Migrated(m)
 	end := " already"
 	if d.Changed {
 		end = ": " + strings.Join(d.Members, ", ")
 	}
-	p.line(plain("the mailboxes of "), strong(d.Team), plain(" are in the layout "+d.Layout+end))
+	p.Line(page.Plain("the mailboxes of "), page.Strong(d.Team), page.Plain(" are in the layout "+d.Layout+end))
 	return p
 }
 
@@ -52,18 +53,18 @@ func MigratedSchema(m *teams.MigratedSchema) MigratedSchemaDocument {
 
 // MigratedSchemaPage shows what each step did, and the version of the team; for a dry run what each
 // would do.
-func MigratedSchemaPage(m *teams.MigratedSchema) (p Page) {
+func MigratedSchemaPage(m *teams.MigratedSchema) (p page.Page) {
 	for _, s := range m.Steps {
-		p.line(plain(fmt.Sprintf("%d  %s  %s", s.Number, s.Version, s.What)))
+		p.Line(page.Plain(fmt.Sprintf("%d  %s  %s", s.Number, s.Version, s.What)))
 		for _, c := range s.Changes {
-			p.line(plain("     " + c))
+			p.Line(page.Plain("     " + c))
 		}
 	}
 	switch {
 	case len(m.Steps) == 0:
-		p.line(plain("team "), strong(m.Team), plain(" has version "+m.To+" already"))
+		p.Line(page.Plain("team "), page.Strong(m.Team), page.Plain(" has version "+m.To+" already"))
 	case !m.DryRun:
-		p.line(plain("team "), strong(m.Team), plain(" has version "+m.To))
+		p.Line(page.Plain("team "), page.Strong(m.Team), page.Plain(" has version "+m.To))
 	}
 	return p
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"waggle/internal/view/page"
 	"waggle/operator/inspect"
 )
 
@@ -26,20 +27,20 @@ type PeekDocument struct {
 func Peek(p *inspect.Peek, now time.Time) PeekDocument {
 	age := int64(-1)
 	if !p.At.IsZero() {
-		age = ageS(p.At, now)
+		age = page.AgeSeconds(p.At, now)
 	}
-	return PeekDocument{p.Team, p.Name, p.State, stamp(p.Since), p.Why, p.Log, stamp(p.At), age, p.Shown, p.Where, append([]string{}, p.Lines...), p.Earlier}
+	return PeekDocument{p.Team, p.Name, p.State, page.Stamp(p.Since), p.Why, p.Log, page.Stamp(p.At), age, p.Shown, p.Where, append([]string{}, p.Lines...), p.Earlier}
 }
 
 // PeekHead is the line above the output: the member's state, the age of its output, and its file.
-func PeekHead(k *inspect.Peek, now time.Time) (p Page) {
+func PeekHead(k *inspect.Peek, now time.Time) (p page.Page) {
 	state := k.State
-	if since := Since(k.Since, now); since != "" {
+	if since := page.Since(k.Since, now); since != "" {
 		state += " for " + since
 	}
 	out := "it has written nothing"
 	if !k.At.IsZero() {
-		out = "output " + Age(k.At, now) + " old"
+		out = "output " + page.Age(k.At, now) + " old"
 	}
 	switch {
 	case k.Where == inspect.WhereArchive && k.Log != "":
@@ -47,12 +48,12 @@ func PeekHead(k *inspect.Peek, now time.Time) (p Page) {
 	case k.Log != "":
 		out += ", " + k.Log
 	}
-	p.line(strong(k.Name), plain("  "+state+": "+k.Why+"  "), faint("("+out+")"))
+	p.Line(page.Strong(k.Name), page.Plain("  "+state+": "+k.Why+"  "), page.Faint("("+out+")"))
 	switch {
 	case k.Shown == inspect.ShownScreen:
-		p.line(faint("its screen, as it looks now:"))
+		p.Line(page.Faint("its screen, as it looks now:"))
 	case k.Earlier:
-		p.line(faint("… -n shows more"))
+		p.Line(page.Faint("… -n shows more"))
 	}
 	return p
 }

@@ -8,27 +8,25 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/record"
 )
 
-// PendingPage has a row for each request.
-func PendingPage(qs []decide.Question, now time.Time) (p Page) {
-	t := Table{Head: []string{"ID", "MEMBER", "RISK", "AGE", "STATUS", "ASKS FOR"}, About: true}
-	several := slices.ContainsFunc(qs, func(q decide.Question) bool { return q.Team != qs[0].Team })
+// PendingPage has a row for each request. several adds the column of teams, which is there too when
+// the requests are of several.
+func PendingPage(qs []decide.Request, several bool, now time.Time) (p page.Page) {
+	t := page.Table{Head: []string{"ID", "TEAM", "MEMBER", "RISK", "AGE", "STATUS", "ASKS FOR"}, About: true}
+	several = several || slices.ContainsFunc(qs, func(q decide.Request) bool { return q.Team != qs[0].Team })
 	for _, q := range qs {
 		status := statusWord(q)
 		if q.Answer != nil {
 			status = q.Answer.Decision + " by " + q.Answer.By
 		}
-		who := q.Member
-		if several && q.Team != decide.SessionTeam {
-			who = q.Team + "/" + who
-		}
-		t.Rows = append(t.Rows, []string{RequestID(q), who, q.Risk, Age(q.Asked, now), status, Asks(q)})
+		t.Rows = append(t.Rows, []string{RequestID(q), q.Team, q.Member, q.Risk, page.Age(q.Asked, now), status, Asks(q)})
 	}
-	p.table(t)
+	p.Table(t.WithTeam(1, several))
 	return p
 }
 
@@ -39,23 +37,23 @@ const (
 )
 
 // GroupPage has a row for each group, and below it the whole input, where that is more than a line.
-// A request without similar ones is shown as itself.
-func GroupPage(groups []decide.Group, now time.Time) (p Page) {
-	t := Table{Head: []string{"ID", "MEMBER", "RISK", "N", "AGE", "STATUS", "ASKS FOR"}}
-	several := slices.ContainsFunc(groups, func(g decide.Group) bool { return g.Team != groups[0].Team })
+// A request without similar ones is shown as itself. several is as for PendingPage.
+func GroupPage(groups []decide.Group, several bool, now time.Time) (p page.Page) {
+	t := page.Table{Head: []string{"ID", "TEAM", "MEMBER", "RISK", "N", "AGE", "STATUS", "ASKS FOR"}}
+	several = several || slices.ContainsFunc(groups, func(g decide.Group) bool { return g.Team != groups[0].Team })
 	for _, g := range groups {
-		first := g.Questions[0]
+		first := g.Requests[0]
 		id, about, block, status := g.ID, g.Pattern, g.Text, decide.StatusOpen
-		rest := Line{plain("the rest, and the id to answer it by: "), {Next: operator.Next{Step: operator.NextShowGroup, ID: RequestID(first)}}}
+		rest := page.Line{page.Plain("the rest, and the id to answer it by: "), {Next: operator.Next{Step: operator.NextShowGroup, ID: RequestID(first)}}}
 		if g.Count == 1 {
 			id, status = RequestID(first), statusWord(first)
-			rest = Line{plain("the rest: "), {Next: operator.Next{Step: operator.NextShow, ID: id}}}
+			rest = page.Line{page.Plain("the rest: "), {Next: operator.Next{Step: operator.NextShow, ID: id}}}
 			about, block = single(first)
 		}
 		block, folded := fold(block)
-		below := make([]Line, 0, len(block)+1)
+		below := make([]page.Line, 0, len(block)+1)
 		for _, l := range block {
-			below = append(below, Line{plain(l)})
+			below = append(below, page.Line{page.Plain(l)})
 		}
 		if folded {
 			below = append(below, rest)
@@ -63,30 +61,32 @@ func GroupPage(groups []decide.Group, now time.Time) (p Page) {
 				id = "-"
 			}
 		}
-		who := strings.Join(g.Members, ", ")
-		if several && g.Team != decide.SessionTeam {
-			who = g.Team + "/" + who
-		}
 		t.Below = append(t.Below, below)
-		t.Rows = append(t.Rows, []string{id, who, g.Risk, strconv.Itoa(g.Count), Age(g.Oldest, now), status, about})
+		t.Rows = append(t.Rows, []string{id, g.Team, strings.Join(g.Members, ", "), g.Risk, strconv.Itoa(g.Count), page.Age(g.Oldest, now), status, about})
 	}
-	p.table(t)
+	p.Table(t.WithTeam(1, several))
 	return p
 }
 
 // single returns what a list shows of one request: in its row, and below.
-func single(q decide.Question) (about string, block []string) {
-	if q.Command == "" {
+func single(q decide.Request) (about string, block []string) {
+	asks := q.Asks()
+	switch {
+	case len(q.Questions) > 0:
+		for _, l := range asks {
+			block = append(block, "| "+l)
+		}
+		return Asks(q), block
+	case q.Command == "":
 		return Asks(q), nil
 	}
-	asks := q.Asks()
 	if len(asks) == 1 {
 		return q.Tool + " " + asks[0], nil
 	}
 	for _, l := range asks {
 		block = append(block, "| "+l)
 	}
-	return q.Tool + ", " + Count(len(asks), "line") + ":", block
+	return q.Tool + ", " + page.Count(len(asks), "line") + ":", block
 }
 
 // fold keeps the first lines of a text that is too long for a list.
@@ -100,17 +100,16 @@ func fold(lines []string) (part []string, folded bool) {
 	return lines, false
 }
 
-// RequestID is what a person types for a request. Sessions choose no id: they are typed by
-// their handle.
-func RequestID(q decide.Question) string {
-	if q.Team == decide.SessionTeam {
+// RequestID is what a person types for a request: its handle, which no asker chooses.
+func RequestID(q decide.Request) string {
+	if q.Handle != "" {
 		return q.Handle
 	}
 	return q.ID
 }
 
 // statusWord is a request's status as a list shows it.
-func statusWord(q decide.Question) string {
+func statusWord(q decide.Request) string {
 	if q.File != "" {
 		return q.Status + ", by file"
 	}
@@ -121,10 +120,14 @@ func statusWord(q decide.Question) string {
 }
 
 // Asks describes a request in one line.
-func Asks(q decide.Question) string {
+func Asks(q decide.Request) string {
 	switch {
 	case len(q.Questions) > 0:
-		return "question: " + q.Questions[0].Text
+		text, _, _ := strings.Cut(q.Questions[0].Text, "\n")
+		if n := len(q.Questions); n > 1 {
+			return fmt.Sprintf("%d questions: %s", n, text)
+		}
+		return "question: " + text
 	case q.Plan != "":
 		first, _, _ := strings.Cut(q.Plan, "\n")
 		return fmt.Sprintf("plan, revision %d: %s", q.Revision, first)
@@ -134,17 +137,22 @@ func Asks(q decide.Question) string {
 	return decide.Describe(waggle.Kind(q.Kind), record.Ask{Tool: q.Tool, Input: string(q.Input)})
 }
 
+// Opens says in a few words what a member asks, and by which handle it is answered.
+func Opens(q decide.Request) string {
+	return fmt.Sprintf("asks %s: %s (%s)", q.Handle, decide.Question(waggle.Kind(q.Kind), askOf(q)), q.Risk)
+}
+
 // PlanPage has a row for each plan.
-func PlanPage(qs []decide.Question, now time.Time) (p Page) {
-	t := Table{Head: []string{"ID", "MEMBER", "TASK", "REV", "SHA256", "AGE", "STATUS", "PLAN"}, About: true}
+func PlanPage(qs []decide.Request, now time.Time) (p page.Page) {
+	t := page.Table{Head: []string{"ID", "MEMBER", "TASK", "REV", "SHA256", "AGE", "STATUS", "PLAN"}, About: true}
 	for _, q := range qs {
 		status := q.Status
 		if q.Answer != nil {
 			status = q.Answer.Decision + " by " + q.Answer.By
 		}
 		first, _, _ := strings.Cut(q.Plan, "\n")
-		t.Rows = append(t.Rows, []string{q.ID, q.Member, q.Task, strconv.Itoa(q.Revision), q.Hash[:12], Age(q.Asked, now), status, first})
+		t.Rows = append(t.Rows, []string{RequestID(q), q.Member, q.Task, strconv.Itoa(q.Revision), q.Hash[:12], page.Age(q.Asked, now), status, first})
 	}
-	p.table(t)
+	p.Table(t)
 	return p
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // question is a request of which every field has a value.
-func question() decide.Question {
-	return decide.Question{
+func question() decide.Request {
+	return decide.Request{
 		PendingItem: decide.PendingItem{Team: "api", ID: "perm-1", Handle: "k3", Kind: string(waggle.KindPermissionRequest), Member: "ann", Instance: "i1", Tool: "Bash",
 			Input: json.RawMessage(`{"command":"make\ntest"}`), Cwd: "/w", Reason: "because", Digest: "d1", Risk: "low", Asked: at(0), Expires: at(600), File: "file", Status: decide.StatusOpen},
 		Bound: record.Bound{Stdin: "in", Env: []string{"A=b"}, Program: "/bin/bash"}, Unheld: "it is not run here", Host: "example.com", Port: "443",
@@ -27,17 +27,17 @@ func question() decide.Question {
 }
 
 // small is an open request for one command.
-func small(id, team, command string, s int) decide.Question {
+func small(id, team, command string, s int) decide.Request {
 	in := json.RawMessage(fmt.Sprintf(`{"command":%q}`, command))
-	return decide.Question{PendingItem: decide.PendingItem{Team: team, ID: id, Handle: "h" + id, Kind: string(waggle.KindPermissionRequest), Member: "m" + id, Tool: "Bash",
+	return decide.Request{PendingItem: decide.PendingItem{Team: team, ID: id, Handle: "h" + id, Kind: string(waggle.KindPermissionRequest), Member: "m" + id, Tool: "Bash",
 		Input: in, Cwd: "/w", Risk: "low", Digest: "d" + id, Asked: at(s), Status: decide.StatusOpen}, Command: command, Suggest: []string{}}
 }
 
 func TestQuestion(t *testing.T) {
 	golden(t, "question", view.Question(question(), now))
-	golden(t, "question_empty", view.Questions([]decide.Question{{Suggest: []string{}}}, now))
+	golden(t, "question_empty", view.Questions([]decide.Request{{Suggest: []string{}}}, now))
 	var b strings.Builder
-	for _, f := range view.QuestionFields(question()) {
+	for _, f := range view.QuestionFields(question(), now) {
 		fmt.Fprintf(&b, "%s%s: %q\n", map[bool]string{true: "block "}[f.Block], f.Name, f.Text)
 	}
 	same(t, "question.txt", b.String())
@@ -45,11 +45,11 @@ func TestQuestion(t *testing.T) {
 
 func TestPending(t *testing.T) {
 	long := strings.Repeat("echo a\n", 50)
-	qs := []decide.Question{small("1", "api", "go test ./a", 0), small("2", "api", "go test ./b", 30), small("3", decide.SessionTeam, "ls", 60), small("4", "web", long, 61)}
+	qs := []decide.Request{small("1", "api", "go test ./a", 0), small("2", "api", "go test ./b", 30), small("3", decide.SessionTeam, "ls", 60), small("4", "web", long, 61)}
 	over := question()
 	golden(t, "pending", view.Pending(append(qs[:3:3], over), now))
 	golden(t, "pending_empty", view.Pending(nil, now))
-	page(t, "pending", view.PendingPage(append(qs, over), now))
-	page(t, "groups", view.GroupPage(decide.Groups(qs), now))
-	page(t, "plans", view.PlanPage([]decide.Question{over}, now))
+	samePage(t, "pending", view.PendingPage(append(qs, over), false, now))
+	samePage(t, "groups", view.GroupPage(decide.Groups(qs), false, now))
+	samePage(t, "plans", view.PlanPage([]decide.Request{over}, now))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"waggle/internal/view/page"
 	"waggle/operator/decide"
 )
 
@@ -21,12 +22,12 @@ type EscalatedDocument struct {
 func Escalated(e *decide.Escalated) EscalatedDocument { return EscalatedDocument(*e) }
 
 // EscalatedPage shows who has to answer a plan.
-func EscalatedPage(e *decide.Escalated) (p Page) {
+func EscalatedPage(e *decide.Escalated) (p page.Page) {
 	waits := "waited for you alone already"
 	if e.Changed {
 		waits = "waits for you alone"
 	}
-	p.line(plain(fmt.Sprintf("%s of %s, revision %d, %s", e.ID, e.Member, e.Revision, waits)))
+	p.Line(page.Plain(fmt.Sprintf("%s of %s, revision %d, %s", e.ID, e.Member, e.Revision, waits)))
 	return p
 }
 
@@ -44,22 +45,22 @@ type PlanDiffDocument struct {
 }
 
 // PlanDiff is the document of the difference of two plans.
-func PlanDiff(a, b *decide.Question, diff string) PlanDiffDocument {
+func PlanDiff(a, b *decide.Request, diff string) PlanDiffDocument {
 	return PlanDiffDocument{a.ID, b.ID, diff, diff == ""}
 }
 
 // DiffPage is a unified diff.
-func DiffPage(diff string) (p Page) {
+func DiffPage(diff string) (p page.Page) {
 	for _, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {
 		switch {
 		case strings.HasPrefix(l, "+"):
-			p.line(good(l))
+			p.Text(page.Good(l))
 		case strings.HasPrefix(l, "-"):
-			p.line(bad(l))
+			p.Text(page.Bad(l))
 		case strings.HasPrefix(l, "@@"):
-			p.line(faint(l))
+			p.Text(page.Faint(l))
 		default:
-			p.line(plain(l))
+			p.Text(page.Plain(l))
 		}
 	}
 	return p

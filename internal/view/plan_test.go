@@ -10,22 +10,22 @@ import (
 func TestEscalated(t *testing.T) {
 	e := &decide.Escalated{ID: "plan-1", Member: "ann", Revision: 2, Digest: "ab", Changed: true, Decider: "leader"}
 	golden(t, "escalated", view.Escalated(e))
-	page(t, "escalated", view.EscalatedPage(e))
+	samePage(t, "escalated", view.EscalatedPage(e))
 	e.Changed = false
-	page(t, "escalated_before", view.EscalatedPage(e))
+	samePage(t, "escalated_before", view.EscalatedPage(e))
 }
 
 func TestPlanDiff(t *testing.T) {
-	a, b := &decide.Question{}, &decide.Question{}
+	a, b := &decide.Request{}, &decide.Request{}
 	a.ID, b.ID = "plan-1", "plan-2"
 	const diff = "--- a\n+++ b\n@@ -1 +1 @@\n-one\n+two\n same\n"
 	golden(t, "plan_diff", view.PlanDiff(a, b, diff))
 	golden(t, "plan_diff_same", view.PlanDiff(a, b, ""))
-	page(t, "plan_diff", view.DiffPage(diff))
+	samePage(t, "plan_diff", view.DiffPage(diff))
 }
 
 func TestDivergence(t *testing.T) {
 	d := &decide.Divergence{Team: "api", Seq: 9, Member: "ann", Leader: 7, Why: "it took an answer that the leader's journal does not have", Lifted: true}
 	golden(t, "divergence", view.Divergence(d))
-	page(t, "divergence", view.DivergencePage(d))
+	samePage(t, "divergence", view.DivergencePage(d))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/doctor"
 	"waggle/operator/process"
@@ -22,12 +23,12 @@ func TestEnded(t *testing.T) {
 	golden(t, "member_end", view.MemberEnd(refused))
 	golden(t, "ended", view.Ended(d))
 	golden(t, "ended_empty", view.Ended(&process.DownResult{}))
-	page(t, "ended", append(view.EndedPage(d), view.EndedPage(&process.DownResult{Team: "full"})...))
-	var p view.Page
+	samePage(t, "ended", append(view.EndedPage(d), view.EndedPage(&process.DownResult{Team: "full"})...))
+	var p page.Page
 	for _, e := range ends {
 		p = append(p, view.MemberEndPage(e)...)
 	}
-	page(t, "member_end", p)
+	samePage(t, "member_end", p)
 }
 
 func TestCollected(t *testing.T) {
@@ -36,8 +37,8 @@ func TestCollected(t *testing.T) {
 		Kept:  []process.Kept{{Kind: "team", Team: "web", Path: "/t/web", Why: "it is broken", Do: operator.Next{Step: operator.NextResumeTeam}}, {Kind: "process", Team: "api", Member: "bob", Why: "it can be brought back"}}}
 	golden(t, "collected", view.Collected(c, spell))
 	golden(t, "collected_empty", view.Collected(&process.Collected{}, spell))
-	page(t, "collected", view.CollectedPage(c, false, spell))
-	page(t, "collected_acted", view.CollectedPage(c, true, spell))
+	samePage(t, "collected", view.CollectedPage(c, false, spell))
+	samePage(t, "collected_acted", view.CollectedPage(c, true, spell))
 	if p := append(view.CollectedPage(&process.Collected{}, true, spell), view.UnseenPage(nil)...); len(p) != 0 {
 		t.Error(p)
 	}
@@ -46,7 +47,7 @@ func TestCollected(t *testing.T) {
 	for i := range 7 {
 		many = append(many, process.Unseen{Team: "api", Member: fmt.Sprint("m", i)})
 	}
-	page(t, "unseen", append(p, view.UnseenPage(many)...))
+	samePage(t, "unseen", append(p, view.UnseenPage(many)...))
 }
 
 func TestBroken(t *testing.T) {
@@ -55,7 +56,7 @@ func TestBroken(t *testing.T) {
 	lead := &process.Broken{Team: "api", Journal: "leader", File: "/l", Seq: 1, Why: "it is cut", Members: []string{}, Dropped: []string{}}
 	golden(t, "broken", view.Broken(b))
 	golden(t, "broken_leader", view.Broken(lead))
-	page(t, "broken", append(view.BrokenPage(b), view.BrokenPage(lead)...))
+	samePage(t, "broken", append(view.BrokenPage(b), view.BrokenPage(lead)...))
 }
 
 func TestFindings(t *testing.T) {
@@ -63,5 +64,5 @@ func TestFindings(t *testing.T) {
 		{What: "teams", Status: doctor.Note, Detail: "there is none", Do: operator.Next{Step: operator.NextDemo}}}
 	golden(t, "findings", view.Findings(fs, spell))
 	golden(t, "findings_empty", view.Findings(nil, spell))
-	page(t, "findings", view.FindingsPage(fs, spell))
+	samePage(t, "findings", view.FindingsPage(fs, spell))
 }

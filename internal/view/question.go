@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"waggle/internal/view/page"
 	"waggle/operator/decide"
 	"waggle/record"
 )
@@ -57,6 +58,7 @@ type AskedDocument struct {
 	Header   string           `json:"header,omitempty"`
 	Options  []OptionDocument `json:"options"`
 	Multiple bool             `json:"multiple,omitempty"`
+	Closed   bool             `json:"closed,omitempty"`
 }
 
 // OptionDocument is an answer that the agent offers.
@@ -78,6 +80,7 @@ type AnswerDocument struct {
 	Evidence string          `json:"evidence,omitempty"`
 	Input    json.RawMessage `json:"input,omitempty"`
 	Digest   string          `json:"digest,omitempty"`
+	Answers  []string        `json:"answers,omitempty"`
 }
 
 // GroupDocument is a group of requests that are alike.
@@ -109,9 +112,9 @@ type PendingList struct {
 }
 
 // Pending is the document of open requests, with their groups.
-func Pending(qs []decide.Question, now time.Time) PendingList {
+func Pending(qs []decide.Request, now time.Time) PendingList {
 	l := PendingList{Groups: []GroupDocument{}, Pending: []PendingDocument{}}
-	var open []decide.Question
+	var open []decide.Request
 	for _, q := range qs {
 		l.Pending = append(l.Pending, pendingItem(q.PendingItem, now))
 		if q.Answer == nil && q.Status != decide.StatusClosed {
@@ -126,29 +129,29 @@ func Pending(qs []decide.Question, now time.Time) PendingList {
 
 func pendingItem(q decide.PendingItem, now time.Time) PendingDocument {
 	return PendingDocument{Team: q.Team, ID: q.ID, Handle: q.Handle, Kind: q.Kind, Member: q.Member, Instance: q.Instance, Tool: q.Tool, Input: q.Input,
-		Cwd: q.Cwd, Reason: q.Reason, Digest: q.Digest, Risk: q.Risk, AgeS: ageS(q.Asked, now), ExpiresAt: until(q.Expires), File: q.File, Status: q.Status}
+		Cwd: q.Cwd, Reason: q.Reason, Digest: q.Digest, Risk: q.Risk, AgeS: page.AgeSeconds(q.Asked, now), ExpiresAt: page.Until(q.Expires), File: q.File, Status: q.Status}
 }
 
 // Question is the document of one request.
-func Question(q decide.Question, now time.Time) QuestionDocument {
+func Question(q decide.Request, now time.Time) QuestionDocument {
 	d := QuestionDocument{PendingDocument: pendingItem(q.PendingItem, now), Bound: q.Bound, Unheld: q.Unheld, Host: q.Host, Port: q.Port, Plan: q.Plan,
 		Revision: q.Revision, Hash: q.Hash, Task: q.Task, Command: q.Command, Pattern: q.Pattern, Suggest: q.Suggest, Trust: q.Trust, Votes: q.Votes,
 		Escalated: q.Escalated, Asker: q.Asker}
 	for _, one := range q.Questions {
-		a := AskedDocument{Text: one.Text, Header: one.Header, Options: []OptionDocument{}, Multiple: one.Multiple}
+		a := AskedDocument{Text: one.Text, Header: one.Header, Options: []OptionDocument{}, Multiple: one.Multiple, Closed: one.Closed}
 		for _, o := range one.Options {
 			a.Options = append(a.Options, OptionDocument(o))
 		}
 		d.Questions = append(d.Questions, a)
 	}
 	if n := q.Answer; n != nil {
-		d.Answer = &AnswerDocument{n.Decision, n.By, n.Via, n.Rule, n.Reason, stamp(n.At), n.Policy, n.State, n.Evidence, n.Input, n.Digest}
+		d.Answer = &AnswerDocument{n.Decision, n.By, n.Via, n.Rule, n.Reason, page.Stamp(n.At), n.Policy, n.State, n.Evidence, n.Input, n.Digest, n.Answers}
 	}
 	return d
 }
 
 // Questions are the documents of requests, never null.
-func Questions(qs []decide.Question, now time.Time) []QuestionDocument {
+func Questions(qs []decide.Request, now time.Time) []QuestionDocument {
 	out := make([]QuestionDocument, 0, len(qs))
 	for _, q := range qs {
 		out = append(out, Question(q, now))
@@ -158,5 +161,5 @@ func Questions(qs []decide.Question, now time.Time) []QuestionDocument {
 
 // Group is the document of a group.
 func Group(g decide.Group, now time.Time) GroupDocument {
-	return GroupDocument{g.ID, g.Team, g.Kind, g.Tool, g.Pattern, g.Risk, g.Count, g.Members, g.IDs, ageS(g.Oldest, now), g.Batch, g.Text}
+	return GroupDocument{g.ID, g.Team, g.Kind, g.Tool, g.Pattern, g.Risk, g.Count, g.Members, g.IDs, page.AgeSeconds(g.Oldest, now), g.Batch, g.Text}
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/supervise"
 	"waggle/record"
@@ -43,24 +44,24 @@ func Resume(p *supervise.ResumePlan) ResumeDocument {
 }
 
 // ResumePage is a plan to resume a team.
-func ResumePage(r *supervise.ResumePlan) (p Page) {
-	p.line(strong(r.Team), plain(fmt.Sprintf("  %d to start", r.Starts())))
-	t := Table{Head: []string{"MEMBER", "ACTION", "SESSION", "WHY"}}
+func ResumePage(r *supervise.ResumePlan) (p page.Page) {
+	p.Line(page.Strong(r.Team), page.Plain(fmt.Sprintf("  %d to start", r.Starts())))
+	t := page.Table{Head: []string{"MEMBER", "ACTION", "SESSION", "WHY"}}
 	for _, m := range r.Members {
 		t.Rows = append(t.Rows, []string{m.Name, m.Action, short(m.Session), m.Why})
 	}
 	if len(t.Rows) > 0 {
-		p.table(t)
+		p.Table(t)
 	}
-	p.line(plain(fmt.Sprintf("%d open tasks, %d messages not taken, %d decisions pending", r.Tasks, r.Undelivered, len(r.Pending))))
+	p.Line(page.Plain(fmt.Sprintf("%d open tasks, %d messages not taken, %d decisions pending", r.Tasks, r.Undelivered, len(r.Pending))))
 	for _, u := range r.Unknown {
-		p.line(warning("end unknown, not run again:"), plain(" "+u))
+		p.Line(page.Warning("end unknown, not run again:"), page.Plain(" "+u))
 	}
 	for _, l := range r.Leftover {
-		p.line(warning("a command of a dead process still runs:"), plain(" "+l+"  "), wholeStep(operator.NextEndLeftover.With()))
+		p.Line(page.Warning("a command of a dead process still runs:"), page.Plain(" "+l+"  "), page.WholeStep(operator.NextEndLeftover.With()))
 	}
 	if r.Changed {
-		p.line(warning("note:"), plain(" "+r.File+" has changed since it was accepted"))
+		p.Line(page.Warning("note:"), page.Plain(" "+r.File+" has changed since it was accepted"))
 	}
 	return p
 }
@@ -80,4 +81,6 @@ type SpawnedDocument struct {
 }
 
 // Spawned is the document of a member that was started.
-func Spawned(s *supervise.Spawned) SpawnedDocument { return SpawnedDocument(*s) }
+func Spawned(s *supervise.Spawned) SpawnedDocument {
+	return SpawnedDocument{Team: s.Team, Name: s.Name, Session: s.Session, PID: s.PID, Backend: s.Backend, Task: s.Task, Ready: s.Ready}
+}

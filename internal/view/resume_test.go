@@ -14,8 +14,8 @@ func TestResume(t *testing.T) {
 		Unknown: []string{"ann perm-2: Bash make"}, Leftover: []string{"ann: pid 11 (sleep 9)"}}
 	golden(t, "resume", view.Resume(p))
 	golden(t, "resume_empty", view.Resume(&supervise.ResumePlan{}))
-	page(t, "resume", view.ResumePage(p))
-	page(t, "resume_empty", view.ResumePage(&supervise.ResumePlan{Team: "api"}))
+	samePage(t, "resume", view.ResumePage(p))
+	samePage(t, "resume_empty", view.ResumePage(&supervise.ResumePlan{Team: "api"}))
 }
 
 func TestSpawned(t *testing.T) {

@@ -2,7 +2,9 @@ package view
 
 import (
 	"fmt"
+	"time"
 
+	"waggle/internal/view/page"
 	"waggle/operator/mail"
 )
 
@@ -29,17 +31,17 @@ type SaidMessageDocument struct {
 func Said(said []mail.SaidMessage) SaidDocument {
 	d := SaidDocument{[]MessageDocument{}, make([]SaidMessageDocument, 0, len(said))}
 	for _, s := range said {
-		d.Said = append(d.Said, SaidMessageDocument{s.MsgID, string(s.Session), s.From, s.Socket, string(s.State), s.Detail, stamp(s.At), s.SHA256, s.Bytes})
+		d.Said = append(d.Said, SaidMessageDocument{s.MsgID, string(s.Session), s.From, s.Socket, string(s.State), s.Detail, page.Stamp(s.At), s.SHA256, s.Bytes})
 	}
 	return d
 }
 
 // SaidPage shows the state of messages to sessions.
-func SaidPage(said []mail.SaidMessage) (p Page) {
+func SaidPage(said []mail.SaidMessage, now time.Time) (p page.Page) {
 	for _, s := range said {
-		p.line(strong(s.MsgID), plain(fmt.Sprintf(" to session %s (%s)", s.Session, s.Socket)))
-		p.line(plain(fmt.Sprintf("  from %s, %d bytes, sha256 %s", s.From, s.Bytes, s.SHA256)))
-		p.line(plain("  "), faint(stamp(s.At)), plain("  "), good(string(s.State)), plain("  "+s.Detail))
+		p.Line(page.Strong(s.MsgID), page.Plain(fmt.Sprintf(" to session %s (%s)", s.Session, s.Socket)))
+		p.Line(page.Plain(fmt.Sprintf("  from %s, %d bytes, sha256 %s", s.From, s.Bytes, s.SHA256)))
+		p.Line(page.Plain("  "), page.Faint(page.When(s.At, now)), page.Plain("  "), page.Good(string(s.State)), page.Plain("  "+s.Detail))
 	}
 	return p
 }

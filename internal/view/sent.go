@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"waggle/internal/view/page"
 	"waggle/operator/mail"
 )
 
@@ -32,35 +33,39 @@ func Sents(rs []mail.Sent) []SentDocument {
 
 // SentPage shows the state of messages. For a single one that failed it is empty: the command's
 // error says it.
-func SentPage(rs []mail.Sent) (p Page) {
+func SentPage(rs []mail.Sent) (p page.Page) {
 	if len(rs) == 1 {
 		return sentLine(rs[0])
 	}
-	t := Table{Head: []string{"TO", "STATE", "AHEAD", "ID", ""}}
+	t := page.Table{Head: []string{"TO", "STATE", "AHEAD", "ID", ""}}
+	ids := make([]string, 0, len(rs))
+	for _, r := range rs {
+		ids = append(ids, r.MsgID)
+	}
 	for _, r := range rs {
 		what := r.Detail
 		if r.Err() != nil {
 			what = r.Error
 		}
-		t.Rows = append(t.Rows, []string{r.To, string(r.State), ahead(r), r.MsgID, what})
+		t.Rows = append(t.Rows, []string{r.To, string(r.State), ahead(r), shortOf(r.MsgID, ids), what})
 	}
 	if len(rs) > 0 {
-		p.table(t)
+		p.Table(t)
 	}
 	return p
 }
 
-func sentLine(r mail.Sent) (p Page) {
+func sentLine(r mail.Sent) (p page.Page) {
 	if r.Err() != nil {
 		return nil
 	}
-	line := Line{plain(r.To + "  "), good(string(r.State))}
+	line := page.Line{page.Plain(r.To + "  "), page.Good(string(r.State))}
 	for _, more := range []string{r.Detail, ahead(r)} {
 		if more != "" {
-			line = append(line, plain(", "+more))
+			line = append(line, page.Plain(", "+more))
 		}
 	}
-	p.line(append(line, plain(" ("+r.MsgID+")"))...)
+	p.Line(append(line, page.Plain(" ("+shortOf(r.MsgID, nil)+")"))...)
 	return p
 }
 

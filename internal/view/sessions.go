@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/view/page"
 	"waggle/operator/decide"
 )
 
@@ -43,7 +44,7 @@ type TeamsAndSessions struct {
 func Sessions(rows []decide.SessionRow) []SessionDocument {
 	out := make([]SessionDocument, 0, len(rows))
 	for _, r := range rows {
-		out = append(out, SessionDocument{r.Team, r.Session, r.Client, r.Name, r.Under, r.PID, r.State, stamp(r.Since), r.Why, append([]string{}, r.Handles...), r.Pane, r.Cwd,
+		out = append(out, SessionDocument{r.Team, r.Session, r.Client, r.Name, r.Under, r.PID, r.State, page.Stamp(r.Since), r.Why, append([]string{}, r.Handles...), r.Pane, r.Cwd,
 			r.Version, r.Hook, r.Reached, r.Trust})
 	}
 	return out
@@ -51,12 +52,12 @@ func Sessions(rows []decide.SessionRow) []SessionDocument {
 
 // SessionsPage shows sessions, a teammate below the session that it runs in. It is empty
 // where there are none.
-func SessionsPage(rows []decide.SessionRow, now time.Time) (p Page) {
+func SessionsPage(rows []decide.SessionRow, now time.Time) (p page.Page) {
 	if len(rows) == 0 {
 		return nil
 	}
-	p.line(strong("sessions"), plain("  "), faint("started by you; waggle answers their questions and gates nothing"))
-	t := Table{Head: []string{"ID", "SESSION", "STATE", "SINCE", "PANE", "CWD", "WHY"}, About: true}
+	p.Line(page.Strong("sessions"), page.Plain("  "), page.Faint("started by you; waggle answers their questions and gates nothing"))
+	t := page.Table{Head: []string{"ID", "SESSION", "STATE", "SINCE", "PANE", "CWD", "WHY"}, About: true}
 	for _, r := range rows {
 		name, why := r.Name, r.Why
 		if r.Under != "" {
@@ -65,8 +66,8 @@ func SessionsPage(rows []decide.SessionRow, now time.Time) (p Page) {
 		if !r.Hook && r.Under == "" {
 			why = strings.TrimSpace(why + " (no hook: its questions are not seen)")
 		}
-		t.Rows = append(t.Rows, []string{strings.Join(r.Handles, " "), name, r.State, Since(r.Since, now), r.Pane, r.Cwd, why})
+		t.Rows = append(t.Rows, []string{strings.Join(r.Handles, " "), name, r.State, page.Since(r.Since, now), r.Pane, r.Cwd, why})
 	}
-	p.table(t)
+	p.Table(t)
 	return p
 }

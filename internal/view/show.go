@@ -3,7 +3,9 @@ package view
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"waggle/internal/view/page"
 	"waggle/operator/decide"
 )
 
@@ -28,8 +30,8 @@ func (f *fields) block(name, text string) {
 	*f = append(*f, Field{Name: name, Text: text, Block: true})
 }
 
-// QuestionFields are everything that a decision is about, in order.
-func QuestionFields(q decide.Question) []Field {
+// QuestionFields are everything that a decision is about, in order, with times where now is.
+func QuestionFields(q decide.Request, now time.Time) []Field {
 	var f fields
 	f.row("id", q.ID)
 	f.row("handle", q.Handle)
@@ -48,10 +50,11 @@ func QuestionFields(q decide.Question) []Field {
 	f.row("task", q.Task)
 	f.row("reason", q.Reason)
 	f.row("risk", q.Risk)
+	f.row("why", riskWhy(q))
 	f.row("digest", q.Digest)
 	f.row("status", q.Status)
 	f.row("asker", q.Asker)
-	f.row("expires", stamp(q.Expires))
+	f.row("expires", page.Moment(q.Expires, now))
 	f.row("allowed", strings.Join(q.Votes, ", "))
 	f.row("left by", q.Escalated)
 	f.row("rules", strings.Join(q.Suggest, "   "))
@@ -59,12 +62,12 @@ func QuestionFields(q decide.Question) []Field {
 		f.row("revision", fmt.Sprintf("%d, sha256 %s", q.Revision, q.Hash))
 		f.block("plan", q.Plan)
 	}
-	f.answer(q.Answer)
+	f.answer(q.Answer, now)
 	return f
 }
 
 // asked is the text that would run or be answered.
-func (f *fields) asked(q decide.Question) {
+func (f *fields) asked(q decide.Request) {
 	if q.Command != "" {
 		f.block("command", q.Command)
 	}
@@ -72,6 +75,7 @@ func (f *fields) asked(q decide.Question) {
 		f.block("edits", text)
 	}
 	for i, one := range q.Questions {
+		f.row("about", one.Header)
 		f.block(fmt.Sprintf("question %d", i+1), one.Text)
 		for j, opt := range one.Options {
 			f.row(fmt.Sprintf("%8d", j+1), strings.TrimSuffix(opt.Label+": "+opt.Description, ": "))
@@ -79,11 +83,14 @@ func (f *fields) asked(q decide.Question) {
 		if one.Multiple {
 			f.row("", "several: 1,2")
 		}
+		if one.Closed {
+			f.row("", "one of these, no other words")
+		}
 	}
 }
 
 // bound is what the digest of a tool call covers besides its input.
-func (f *fields) bound(q decide.Question) {
+func (f *fields) bound(q decide.Request) {
 	if q.Stdin != "" {
 		f.block("stdin", q.Stdin)
 	}
@@ -108,13 +115,16 @@ func (f *fields) bound(q decide.Question) {
 	f.row("not held", q.Unheld)
 }
 
-func (f *fields) answer(n *decide.AnswerNow) {
+func (f *fields) answer(n *decide.AnswerNow, now time.Time) {
 	if n == nil {
 		return
 	}
-	f.row("answer", fmt.Sprintf("%s by %s (%s) at %s, policy version %d", n.Decision, n.By, n.Via, stamp(n.At), n.Policy))
+	f.row("answer", fmt.Sprintf("%s by %s (%s) at %s, policy version %d", n.Decision, n.By, n.Via, page.Moment(n.At, now), n.Policy))
 	f.row("rule", n.Rule)
 	f.row("said", n.Reason)
+	for i, text := range n.Answers {
+		f.block(fmt.Sprintf("answer %d", i+1), text)
+	}
 	f.row("runs", decide.ShownJSON(string(n.Input)))
 	f.row("digest", n.Digest)
 	f.row("way", strings.TrimSuffix(n.State+": "+n.Evidence, ": "))

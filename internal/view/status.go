@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/view/page"
+	"waggle/internal/view/policyview"
+	"waggle/internal/view/sentence"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/record"
@@ -14,18 +17,19 @@ import (
 
 // StatusDocument is the status of a team (commands §4).
 type StatusDocument struct {
-	Team        string               `json:"team"`
-	Notice      string               `json:"notice"` // the error of the team's directory or its journal; "" for none
-	Broken      bool                 `json:"broken"` // the leader's journal is broken
-	Full        bool                 `json:"full"`   // STATE takes no record now
-	Leader      LeaderDocument       `json:"leader"`
-	Members     []MemberDocument     `json:"members"`
-	Interrupted *InterruptedDocument `json:"interrupted"` // null: no member waits for a leader
-	Overlaps    []OverlapDocument    `json:"overlaps"`
-	Pending     int                  `json:"pending"`
-	Unread      int                  `json:"unread"` // chat for the operator
-	Alarms      int                  `json:"unverified"`
-	Ceiling     *CeilingDocument     `json:"ceiling"` // null: there is none
+	Team        string                      `json:"team"`
+	Notice      string                      `json:"notice"` // the error of the team's directory or its journal; "" for none
+	Broken      bool                        `json:"broken"` // the leader's journal is broken
+	Full        bool                        `json:"full"`   // STATE takes no record now
+	Leader      LeaderDocument              `json:"leader"`
+	Members     []MemberDocument            `json:"members"`
+	Interrupted *InterruptedDocument        `json:"interrupted"` // null: no member waits for a leader
+	Overlaps    []OverlapDocument           `json:"overlaps"`
+	Pending     int                         `json:"pending"`
+	Unread      int                         `json:"unread"` // chat for the operator
+	Alarms      int                         `json:"unverified"`
+	Ceiling     *policyview.CeilingDocument `json:"ceiling"` // null: there is none
+	Budgets     []BudgetDocument            `json:"budgets,omitempty"`
 }
 
 // LeaderDocument says whether a process leads the team.
@@ -47,6 +51,8 @@ type MemberDocument struct {
 	PID      int                 `json:"pid"`
 	Backend  string              `json:"backend"`
 	Trust    string              `json:"trust"`
+	From     string              `json:"provenance"` // spawned, token, adopted, registered, mcp, guest; "" of another program's member
+	Sandbox  string              `json:"sandbox"`    // what confines its commands: enforced, files only, each maybe with (shell only); off, unknown
 	Task     string              `json:"task"`
 	Pending  int                 `json:"pending"`
 	Policy   uint64              `json:"policy_version"`
@@ -54,9 +60,16 @@ type MemberDocument struct {
 	Restarts uint64              `json:"restarts"`
 	Ready    *record.Ready       `json:"ready"` // the report of its present start; null: it takes no work yet
 	Log      string              `json:"log"`
-	Worktree *WorktreeDocument   `json:"worktree"` // null: it has none
-	Usage    *UsageDocument      `json:"usage"`    // null: it has none, or the system does not say
-	Evidence *EvidenceDocument   `json:"evidence"`
+	Worktree *WorktreeDocument   `json:"worktree"`                 // null: it has none
+	Refused  *RefusedDocument    `json:"merge_refused,omitempty"`  // the last merge of its work, when that changed nothing
+	Resolved bool                `json:"merge_resolved,omitempty"` // it has resolved the conflict of that merge: merge again
+	Usage    *UsageDocument      `json:"usage"`                    // null: it has none, or the system does not say
+	// What its agent says of itself.
+	Conversation *ConversationDocument `json:"conversation,omitempty"`
+	Spent        *SpentDocument        `json:"spent,omitempty"`
+	Steps        []StepDocument        `json:"steps,omitempty"`
+	Budget       *BudgetDocument       `json:"budget,omitempty"` // its own
+	Evidence     *EvidenceDocument     `json:"evidence"`
 }
 
 // WorktreeDocument is a member's own checkout.
@@ -66,11 +79,49 @@ type WorktreeDocument struct {
 	Base   string `json:"base"`
 }
 
+// RefusedDocument is a merge that changed nothing.
+type RefusedDocument struct {
+	Why  string `json:"why"`
+	Into string `json:"into"`
+	At   string `json:"at"`
+}
+
 // UsageDocument is what a member uses.
 type UsageDocument struct {
 	CPU       float64 `json:"cpu_s"`
 	RSS       uint64  `json:"rss_bytes"`
 	Processes int     `json:"processes"`
+}
+
+// ConversationDocument is an agent's conversation.
+type ConversationDocument struct {
+	ID      string `json:"id"`
+	Model   string `json:"model"`
+	Resumed bool   `json:"resumed"`
+}
+
+// SpentDocument is what an agent has used.
+type SpentDocument struct {
+	Input      int64  `json:"input_tokens"`
+	Output     int64  `json:"output_tokens"`
+	CacheRead  int64  `json:"cache_read_tokens"`
+	CacheWrite int64  `json:"cache_write_tokens"`
+	CostMicros int64  `json:"cost_usd_micros"`
+	Source     string `json:"source"` // reported, or estimated
+}
+
+// StepDocument is a step that an agent declared for its turn.
+type StepDocument struct {
+	Text  string `json:"text"`
+	State string `json:"state"`
+}
+
+// Spent is the document of a usage, nil without one.
+func Spent(u *record.Usage) *SpentDocument {
+	if u == nil {
+		return nil
+	}
+	return &SpentDocument{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostMicros, u.Source}
 }
 
 // InterruptedDocument is a team with dead members and no process that leads it.
@@ -90,36 +141,52 @@ type OverlapDocument struct {
 // Status is the document of a team's status.
 func Status(st *inspect.Status) StatusDocument {
 	d := StatusDocument{Team: st.Team, Notice: notice(st), Broken: st.Broken != nil, Full: st.Room != nil, Leader: leader(st.Leader),
-		Members: make([]MemberDocument, 0, len(st.Members)), Overlaps: overlaps(st.Overlaps),
-		Pending: st.Pending, Unread: st.Unread, Alarms: st.Alarms, Ceiling: Ceiling(st.Ceiling)}
+		Members: make([]MemberDocument, 0, len(st.Members)), Overlaps: Overlaps(st.Overlaps),
+		Pending: st.Pending, Unread: st.Unread, Alarms: st.Alarms, Ceiling: policyview.Ceiling(st.Ceiling)}
 	for _, m := range st.Members {
 		d.Members = append(d.Members, member(m))
 	}
+	for _, b := range st.Budgets {
+		d.Budgets = append(d.Budgets, budgetOf(b))
+	}
 	if in := st.Interrupted; in != nil {
-		d.Interrupted = &InterruptedDocument{stamp(in.At), in.Members, in.Pending}
+		d.Interrupted = &InterruptedDocument{page.Stamp(in.At), in.Members, in.Pending}
 	}
 	return d
 }
 
 func leader(l inspect.LeaderStatus) LeaderDocument {
-	d := LeaderDocument{Led: l.Led, By: "waggle", Sandbox: "off", PID: l.PID, Detached: l.Detached}
+	d := LeaderDocument{Led: l.Led, By: "waggle", Sandbox: string(l.Sandbox), PID: l.PID, Detached: l.Detached}
 	if l.Foreign {
-		d.By, d.Sandbox = "another program", "unknown"
+		d.By, d.Sandbox = "another program", string(inspect.HeldUnknown)
 	}
 	return d
 }
 
 func member(m inspect.MemberStatus) MemberDocument {
-	d := MemberDocument{Name: m.Name, Lead: m.Lead, State: m.State, Since: stamp(m.Since), Why: m.Why, PID: m.PID, Backend: m.Backend, Trust: string(m.Trust),
+	d := MemberDocument{Name: m.Name, Lead: m.Lead, State: m.State, Since: page.Stamp(m.Since), Why: m.Why, PID: m.PID, Backend: m.Backend, Trust: string(m.Trust), From: string(m.From), Sandbox: string(m.Sandbox),
 		Task: m.Task, Pending: m.Pending, Policy: m.Policy, Socket: m.Socket, Restarts: m.Restarts, Ready: m.Ready, Log: m.Log,
 		Worktree: (*WorktreeDocument)(m.Worktree), Evidence: evidence(m.Evidence)}
 	if u := m.Usage; u != nil {
 		d.Usage = &UsageDocument{u.CPU.Seconds(), u.RSS, u.Processes}
 	}
+	if r := m.Refused; r != nil {
+		d.Refused = &RefusedDocument{r.Why, r.Into, page.Stamp(r.At)}
+	}
+	d.Resolved = m.Resolved
+	d.Conversation, d.Spent = (*ConversationDocument)(m.Conversation), Spent(m.Spent)
+	if m.Budget != nil {
+		b := budgetOf(*m.Budget)
+		d.Budget = &b
+	}
+	for _, s := range m.Steps {
+		d.Steps = append(d.Steps, StepDocument(s))
+	}
 	return d
 }
 
-func overlaps(vs []inspect.Overlap) []OverlapDocument {
+// Overlaps is the document of the files that several members edited.
+func Overlaps(vs []inspect.Overlap) []OverlapDocument {
 	out := make([]OverlapDocument, 0, len(vs))
 	for _, v := range vs {
 		out = append(out, OverlapDocument(v))
@@ -154,10 +221,28 @@ func gone(n *record.Noticed) string {
 	return s
 }
 
-// StatusPage is a team's status for people.
-func StatusPage(st *inspect.Status, now time.Time) (p Page) {
+// StatusPage is the status of teams for people. Several teams have one table, whose rows name the team.
+func StatusPage(now time.Time, sts ...*inspect.Status) (p page.Page) {
+	if len(sts) == 1 {
+		addTeamHead(&p, sts[0], now)
+		addMembers(&p, sts, now)
+		addTeamFoot(&p, sts[0], false)
+		return p
+	}
+	for _, st := range sts {
+		addTeamHead(&p, st, now)
+	}
+	addMembers(&p, sts, now)
+	for _, st := range sts {
+		addTeamFoot(&p, st, true)
+	}
+	return p
+}
+
+// teamHead says who leads a team, and what is wrong with it.
+func addTeamHead(p *page.Page, st *inspect.Status, now time.Time) {
 	name := waggle.TeamName(st.Team)
-	leads := "nobody leads it now; the next command that acts does what is due"
+	leads := "nobody leads it: the next command that acts does what is due"
 	l := leader(st.Leader)
 	switch {
 	case st.Leader.Foreign:
@@ -165,78 +250,197 @@ func StatusPage(st *inspect.Status, now time.Time) (p Page) {
 	case l.Led:
 		leads = "a process leads it"
 	}
-	p.line(strong(st.Team), plain("  "+leads+", sandbox "+l.Sandbox))
+	p.Line(page.Strong(st.Team), page.Plain("  "+leads+", sandbox "+l.Sandbox))
 	switch text := notice(st); {
 	case st.Broken != nil:
-		p.line(warning(text), plain("  "), wholeStep(operator.Next{Step: operator.NextAcknowledgeOrDown, Team: name}))
+		p.Line(page.Warning(text), page.Plain("  "), page.WholeStep(operator.Next{Step: operator.NextAcknowledgeOrDown, Team: name}))
 	case st.Room != nil:
-		p.line(warning(text))
+		p.Line(page.Warning(text))
 	case text != "":
-		p.line(warning(text), plain("  "), step(operator.NextInboxArchive.With()))
+		p.Line(page.Warning(text), page.Plain("  "), page.Step(operator.NextInboxArchive.With()))
 	}
-	p.interrupted(st.Interrupted, name, now)
-	p = append(p, CeilingPage(st.Ceiling)...)
-	p.members(st.Members, now)
-	p.overlaps(st.Overlaps)
+	addInterrupted(p, st.Interrupted, name, now)
+	*p = append(*p, policyview.CeilingPage(st.Ceiling)...)
+}
+
+// teamFoot is what a team's budgets, files and mail have for the operator.
+func addTeamFoot(p *page.Page, st *inspect.Status, several bool) {
+	of := ""
+	if several {
+		of = st.Team + ": "
+	}
+	for _, b := range st.Budgets {
+		p.Line(page.Plain(of + budgetText(b)))
+	}
+	addOverlaps(p, st.Overlaps)
+	addCounts(p, st, several, st.Pending)
+}
+
+// mail counts the messages for the operator.
+func addMail(p *page.Page, st *inspect.Status, several bool) { addCounts(p, st, several, 0) }
+
+// counts has a line for each thing of a team that the operator has to look at, with its number.
+func addCounts(p *page.Page, st *inspect.Status, several bool, pending int) {
+	of := ""
+	if several {
+		of = st.Team + ": "
+	}
 	for _, n := range []struct {
-		n    int
-		text string
-		next operator.Step
+		n         int
+		one, many string
+		next      operator.Step
 	}{
-		{st.Pending, "wait for your decision", operator.NextPendingList},
-		{st.Unread, "messages for you", operator.NextInboxUnread},
-		{st.Alarms, "messages claimed an authority they do not have", operator.NextLogClaims},
+		{pending, "waits for your decision", "wait for your decision", operator.NextPendingList},
+		{st.Unread, "message for you", "messages for you", operator.NextInboxUnread},
+		{st.Alarms, "message claimed an authority that it does not have", "messages claimed an authority they do not have", operator.NextLogClaims},
 	} {
 		if n.n > 0 {
-			p.line(warning(fmt.Sprintf("%d %s", n.n, n.text)), plain("  "), step(n.next.With()))
+			text := n.many
+			if n.n == 1 {
+				text = n.one
+			}
+			next := page.Step(n.next.With())
+			next.Scoped = !several
+			p.Line(page.Warning(fmt.Sprintf("%s%d %s", of, n.n, text)), page.Plain("  "), next)
 		}
 	}
-	return p
 }
 
 // interrupted shows the number of dead members, and the command that restarts them.
-func (p *Page) interrupted(in *inspect.Interrupted, name waggle.TeamName, now time.Time) {
+func addInterrupted(p *page.Page, in *inspect.Interrupted, name waggle.TeamName, now time.Time) {
 	if in == nil {
 		return
 	}
-	p.line(warning(fmt.Sprintf("interrupted %s; %s can be brought back, %s pending", Clock(in.At, now), Count(in.Members, "member"), Count(in.Pending, "decision"))),
-		plain("  "), wholeStep(operator.Next{Step: operator.NextResumeTeam, Team: name}))
+	p.Line(page.Warning(fmt.Sprintf("interrupted %s; %s can be brought back, %s pending", page.Clock(in.At, now), page.Count(in.Members, "member"), page.Count(in.Pending, "decision"))),
+		page.Plain("  "), page.WholeStep(operator.Next{Step: operator.NextResumeTeam, Team: name}))
 }
 
-func (p *Page) members(ms []inspect.MemberStatus, now time.Time) {
-	if len(ms) == 0 {
-		p.line(plain("no members"))
+// members is the table of the members of all teams, and remarks on members.
+func addMembers(p *page.Page, sts []*inspect.Status, now time.Time) {
+	t := page.Table{Head: []string{"TEAM", "MEMBER", "STATE", "SINCE", "TRUST", "PID", "TASK", "WHY"}, Spare: []string{"PID"}, Once: []string{"TRUST"}}
+	for _, st := range sts {
+		for _, m := range st.Members {
+			name, pid := m.Name, ""
+			if m.Lead != "" { // what the team file calls the agent behind the lead
+				name += " (" + m.Lead + ")"
+			}
+			if m.PID > 0 {
+				pid = strconv.Itoa(m.PID)
+			}
+			t.Names = append(t.Names, m.Name)
+			t.Rows = append(t.Rows, []string{st.Team, name, string(m.State), page.Since(m.Since, now), string(m.Trust), pid, m.Task, page.Local(m.Why, now)})
+		}
+	}
+	if len(t.Rows) == 0 {
+		p.Line(page.Plain("no members"))
 		return
 	}
-	t := Table{Head: []string{"MEMBER", "STATE", "SINCE", "TRUST", "PID", "TASK", "WHY"}}
-	for _, m := range ms {
-		name, pid := m.Name, ""
-		if m.Lead != "" { // what the team file calls the agent behind the lead
-			name += " (" + m.Lead + ")"
-		}
-		if m.PID > 0 {
-			pid = strconv.Itoa(m.PID)
-		}
-		t.Names = append(t.Names, m.Name)
-		t.Rows = append(t.Rows, []string{name, string(m.State), Since(m.Since, now), string(m.Trust), pid, m.Task, m.Why})
+	if len(sts) > 1 {
+		t.Names = nil // a name has another colour in another team
 	}
-	p.table(t)
-	for _, m := range ms {
-		if m.Worktree != nil {
-			p.line(plain(m.Name + " works on branch " + m.Worktree.Branch + " in " + m.Worktree.Path))
+	p.Table(t.WithTeam(0, len(sts) > 1))
+	for _, st := range sts {
+		for _, m := range st.Members {
+			addRemarks(p, m)
+			addRefused(p, st.Team, m, now)
+			addResolved(p, st.Team, m)
+			addDead(p, st, m)
 		}
+	}
+	for _, st := range sts {
+		for _, m := range st.Members {
+			addUnheld(p, m)
+		}
+	}
+}
+
+// addDead names a dead member that asks, and one that only a resume starts again: the reason in the table may be
+// cut.
+func addDead(p *page.Page, st *inspect.Status, m inspect.MemberStatus) {
+	text := m.Name + " is dead, and nobody starts it again"
+	if m.Asks != "" {
+		text = m.Name + " is dead and " + m.Asks
+	} else if !m.Stays || st.Interrupted != nil { // the head of the team has the step
+		return
+	}
+	line := page.Line{page.Warning(text)}
+	if m.Stays {
+		line = append(line, page.Plain("  "), page.WholeStep(resumeOf(st)))
+	}
+	p.Line(line...)
+}
+
+// resumeOf brings the dead members of a team back.
+func resumeOf(st *inspect.Status) operator.Next {
+	return operator.Next{Step: operator.NextResumeTeam, Team: waggle.TeamName(st.Team)}
+}
+
+// remarks are the worktree, the usage and the budget of a member.
+func addRemarks(p *page.Page, m inspect.MemberStatus) {
+	if m.Worktree != nil {
+		p.Line(page.Plain(m.Name + " works on branch " + m.Worktree.Branch + " in " + m.Worktree.Path))
+	}
+	if m.Spent != nil {
+		p.Line(page.Plain(m.Name + " has used " + sentence.Spent(*m.Spent)))
+	}
+	if m.Budget != nil {
+		p.Line(page.Plain(m.Name + ": " + budgetText(*m.Budget)))
+	}
+}
+
+// refused says why the last merge of a member's work changed nothing, and what to do next.
+func addRefused(p *page.Page, team string, m inspect.MemberStatus, now time.Time) {
+	if r := m.Refused; r != nil {
+		p.Line(page.Warning(fmt.Sprintf("%s not merged %s:", m.Name, page.When(r.At, now))), page.Plain(" "+operator.Visible(r.Why)+"  "), page.WholeStep(mergeAgain(team, m)))
+	}
+}
+
+// addResolved says that a member's work can be merged again.
+func addResolved(p *page.Page, team string, m inspect.MemberStatus) {
+	if m.Resolved {
+		p.Line(page.Warning(m.Name+" "+resolved), page.Plain("  "), page.WholeStep(mergeAgain(team, m)))
+	}
+}
+
+// resolved is what a member has done that got a conflict of its merge back.
+const resolved = "has resolved its conflict: merge again"
+
+func mergeAgain(team string, m inspect.MemberStatus) operator.Next {
+	return operator.Next{Step: operator.NextMergeAgain, Team: waggle.TeamName(team), Member: waggle.MemberName(m.Name)}
+}
+
+// unheld says what a sandbox that was asked for does not hold, and what would permit more.
+func addUnheld(p *page.Page, m inspect.MemberStatus) {
+	if m.Ready == nil || m.Ready.Sandbox == nil {
+		return
+	}
+	h := m.Ready.Sandbox
+	var parts []string
+	if h.Shell {
+		parts = append(parts, "the agent's program runs outside: "+h.Outside)
+	}
+	for _, s := range []string{h.Why, strings.Join(h.Gaps, "; ")} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if h.Fix != "" {
+		parts = append(parts, "to permit more: "+h.Fix)
+	}
+	if len(parts) > 0 {
+		p.Line(page.Warning(m.Name+": sandbox "+string(h.Word())+":"), page.Plain(" "+strings.Join(parts, "; ")))
 	}
 }
 
 // overlapsShown is how many overlaps a page names.
 const overlapsShown = 10
 
-// overlaps warns of files that more than one member edited.
-func (p *Page) overlaps(vs []inspect.Overlap) {
+// Overlaps warns of files that more than one member edited.
+func addOverlaps(p *page.Page, vs []inspect.Overlap) {
 	for _, v := range vs[:min(len(vs), overlapsShown)] {
-		p.line(warning(strings.Join(v.Members, ", ")+" edit the same file:"), plain(" "+v.File))
+		p.Line(page.Warning(strings.Join(v.Members, ", ")+" edit the same file:"), page.Plain(" "+v.File))
 	}
 	if n := len(vs) - overlapsShown; n > 0 {
-		p.line(warning(fmt.Sprintf("and %d more files", n)))
+		p.Line(page.Warning(fmt.Sprintf("and %d more files", n)))
 	}
 }

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -16,8 +17,12 @@ import (
 // status is a team of which every field has a value.
 func status() *inspect.Status {
 	ann := inspect.MemberStatus{Name: "ann", State: inspect.StateWorking, Since: at(0), Why: "has a turn", PID: 17, Backend: "process", Trust: record.Cooperative,
-		Task: "1", Pending: 2, Policy: 3, Socket: "uds:/run/ann", Restarts: 1, Ready: &record.Ready{Epoch: 2, Agent: "script", Policy: 3, Cwd: "/w"}, Log: "/t/ann/output.log",
+		Task: "1", Pending: 2, Policy: 3, Socket: "uds:/run/ann", Restarts: 1, Ready: &record.Ready{Epoch: 2, Agent: "script", Policy: 3, Cwd: "/w",
+			Sandbox: &record.Held{Level: record.HeldFilesOnly, Why: "no bubblewrap", Fix: "install it", Gaps: []string{"the network is open"}}},
+		Sandbox: record.HeldFilesOnly, Log: "/t/ann/output.log",
 		Worktree: &process.WorktreeView{Path: "/w/ann", Branch: "waggle/ann", Base: "abc"},
+		Refused:  &process.RefusedMerge{Why: "waggle/ann and main conflict in b.go; main is as it was", Into: "main", At: at(8)},
+		Resolved: true,
 		Usage:    &inspect.MemberUsage{CPU: 1500 * time.Millisecond, RSS: 4096, Processes: 2},
 		Evidence: &inspect.Evidence{
 			Process:  inspect.ProcessEvidence{PID: 17, Start: "99", Epoch: 2, Since: at(1), State: "running", Problem: "p"},
@@ -31,7 +36,7 @@ func status() *inspect.Status {
 			Stopping: "it was asked to end",
 		}}
 	return &inspect.Status{Team: "api", Gone: &record.Noticed{Path: "/t/api", Moved: "/t/web"}, Damage: []string{"set aside: x"},
-		Leader:      inspect.LeaderStatus{Led: true, PID: 7, Detached: true},
+		Leader:      inspect.LeaderStatus{Led: true, PID: 7, Detached: true, Sandbox: record.HeldFilesOnly},
 		Members:     []inspect.MemberStatus{ann, {Name: "team-lead", Lead: "claude", State: inspect.StateDead}},
 		Interrupted: &inspect.Interrupted{At: at(7), Members: 1, Pending: 2},
 		Overlaps:    []inspect.Overlap{{File: "a.go", Repo: "/r", Members: []string{"ann", "bob"}}},
@@ -42,11 +47,18 @@ func status() *inspect.Status {
 func TestStatus(t *testing.T) {
 	golden(t, "status", view.Status(status()))
 	golden(t, "status_empty", view.Status(&inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}, Members: []inspect.MemberStatus{{Name: "ann", Evidence: &inspect.Evidence{}}}}))
-	page(t, "status", view.StatusPage(status(), now))
-	page(t, "status_empty", view.StatusPage(&inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}}, now))
+	samePage(t, "status", view.StatusPage(now, status()))
+	samePage(t, "overview", view.OverviewPage(view.Overview{Teams: []*inspect.Status{status()},
+		Waiting: []decide.Request{{PendingItem: decide.PendingItem{Team: "api", ID: "perm-1", Handle: "7KQF", Member: "ann", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Risk: "low", Asked: at(30), Status: decide.StatusOpen}}},
+		Ended:   []inspect.EndedTeam{{Team: "web", At: at(1), How: "the operator ended it"}},
+		Kept:    []process.Kept{{Kind: "team", Team: "old", Why: "it was interrupted"}, {Kind: "worktree", Team: "old", Member: "bob", Why: "1 commit"}}}, now, spell))
+	samePage(t, "overview_empty", view.OverviewPage(view.Overview{}, now, spell))
+	samePage(t, "status_several", view.StatusPage(now, status(), status()))
+	samePage(t, "status_empty", view.StatusPage(now, &inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}}))
 }
 
-// What is broken says more than what is full, and that more than a directory that is gone.
+// The notice is about a broken journal rather than a full disk, and about a full disk rather than a directory
+// that is gone.
 func TestStatusNotice(t *testing.T) {
 	st := status()
 	st.Damage = nil
@@ -68,7 +80,7 @@ func TestStatusNotice(t *testing.T) {
 		st.Overlaps = append(st.Overlaps, st.Overlaps[0])
 	}
 	var lines []string
-	for _, b := range view.StatusPage(st, now) {
+	for _, b := range view.StatusPage(now, st) {
 		for _, s := range b.Line {
 			lines = append(lines, s.Text)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/policy"
@@ -16,7 +17,7 @@ func tasks() *board.TaskList {
 		return board.TaskView{ID: id, Subject: "task " + string(id), Owner: "ann", Status: s, BlockedBy: waits, Blocked: len(waits) > 0, WaitsFor: waits}
 	}
 	failed := view("4", task.Pending)
-	failed.Note = "failed: exit 1"
+	failed.Note, failed.State = "failed: exit 1", board.StateFailed
 	asked := view("5", task.InProgress)
 	asked.Note, asked.Do = "ann says by file that it is done", operator.Next{Step: operator.NextConfirmTask, ID: "5"}
 	return &board.TaskList{Team: "api",
@@ -28,11 +29,11 @@ func tasks() *board.TaskList {
 func TestTasks(t *testing.T) {
 	golden(t, "tasks", view.Tasks(tasks(), spell))
 	golden(t, "tasks_empty", view.Tasks(&board.TaskList{}, spell))
-	page(t, "tasks", view.TasksPage(tasks(), spell))
-	page(t, "task_tree", view.TaskTreePage(tasks(), spell))
+	samePage(t, "tasks", view.TasksPage(tasks(), spell))
+	samePage(t, "task_tree", view.TaskTreePage(tasks(), spell))
 	plain := &board.TaskList{Tasks: tasks().Tasks[2:3], Forest: []task.Branch{{Task: task.Task{ID: "3"}}}}
-	page(t, "task_tree_plain", view.TaskTreePage(plain, spell))
-	if got, want := view.TaskCount(tasks()), "1 of 5 completed, 1 in progress, 1 waiting for others"; got != want {
+	samePage(t, "task_tree_plain", view.TaskTreePage(plain, spell))
+	if got, want := view.TaskCount(tasks()), "1 of 5 completed, 1 in progress, 1 failed, 1 waiting for others"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := view.TaskCount(plain), "0 of 1 completed, 0 in progress"; got != want {
@@ -46,8 +47,8 @@ func TestTask(t *testing.T) {
 		Order:    &board.TaskOrder{Member: "ann", Seq: 7, At: at(1), By: policy.RoleOperator, Sent: true, SHA256: "ff"}}
 	golden(t, "task", view.OneTask(d, spell))
 	golden(t, "task_empty", view.OneTask(&board.TaskDetail{}, spell))
-	page(t, "task", view.TaskPage(d, spell))
-	page(t, "task_empty", view.TaskPage(&board.TaskDetail{TaskView: board.TaskView{ID: "1", Status: task.Pending}}, spell))
+	samePage(t, "task", view.TaskPage(d, now, spell))
+	samePage(t, "task_empty", view.TaskPage(&board.TaskDetail{TaskView: board.TaskView{ID: "1", Status: task.Pending}}, now, spell))
 }
 
 func TestTaskResult(t *testing.T) {
@@ -59,7 +60,7 @@ func TestTaskResult(t *testing.T) {
 	golden(t, "task_results_empty", view.TaskResults(nil, spell))
 	golden(t, "task_released", view.Released(nil))
 	golden(t, "task_removed", view.Removed([]task.ID{"1", "2"}))
-	var p view.Page
+	var p page.Page
 	for _, did := range []view.TaskStep{view.TaskAdded, view.TaskAssigned, view.TaskClaimed, view.TaskMoved, view.TaskReleased} {
 		p = append(p, view.TaskResultPage(r, did)...)
 	}
@@ -69,7 +70,7 @@ func TestTaskResult(t *testing.T) {
 	p = append(append(p, view.TaskResultPage(&same, view.TaskMoved)...), view.TaskResultPage(free, view.TaskMoved)...)
 	p = append(append(p, view.TaskLinksPage(r)...), view.TaskLinksPage(free)...)
 	p = append(append(p, view.ReleasedPage([]task.ID{"1", "2"})...), view.RemovedPage([]task.ID{"1"})...)
-	page(t, "task_result", append(p, view.RemovedPage(nil)...))
+	samePage(t, "task_result", append(p, view.RemovedPage(nil)...))
 	if got := view.TaskWaits(r); got != "it waits for 5" {
 		t.Error(got)
 	}
@@ -82,7 +83,7 @@ func TestArtifacts(t *testing.T) {
 	rows := []board.ArtifactRow{{Member: "ann", Kind: "log", Path: "output.log", Size: 17, Modified: at(0)}, {Member: "bob", Kind: "artifact", Path: "artifacts/x", Size: 3 << 20}}
 	golden(t, "artifacts", view.Artifacts(rows))
 	golden(t, "artifacts_empty", view.Artifacts(nil))
-	page(t, "artifacts", view.ArtifactsPage(rows, now))
+	samePage(t, "artifacts", view.ArtifactsPage(rows, now))
 	for n, want := range map[int64]string{1023: "1023 B", 1536: "1.5 KiB", 5 << 30: "5.0 GiB"} {
 		if got := view.Size(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)

@@ -1,10 +1,12 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"waggle/internal/view/page"
 	"waggle/operator/board"
 	"waggle/task"
 )
@@ -15,7 +17,7 @@ type TasksDocument struct {
 }
 
 // Tasks is the document of a list.
-func Tasks(l *board.TaskList, spell Spell) TasksDocument {
+func Tasks(l *board.TaskList, spell page.Spell) TasksDocument {
 	d := TasksDocument{make([]TaskDocument, 0, len(l.Tasks))}
 	for _, t := range l.Tasks {
 		d.Tasks = append(d.Tasks, taskDocument(t, spell))
@@ -24,22 +26,22 @@ func Tasks(l *board.TaskList, spell Spell) TasksDocument {
 }
 
 // TasksPage has one task a line, for programs that read lines.
-func TasksPage(l *board.TaskList, spell Spell) (p Page) {
-	t := Table{Head: []string{"ID", "STATUS", "OWNER", "SUBJECT", "BLOCKED BY", "NOTE"}}
+func TasksPage(l *board.TaskList, spell page.Spell) (p page.Page) {
+	t := page.Table{Head: []string{"ID", "STATUS", "OWNER", "SUBJECT", "BLOCKED BY", "NOTE"}}
 	for _, v := range l.Tasks {
-		t.Rows = append(t.Rows, []string{string(v.ID), string(v.Status), v.Owner, v.Subject, texts(v.WaitsFor, " "), spell.Sentence(v.Note, v.Do)})
+		t.Rows = append(t.Rows, []string{string(v.ID), stateText(v), v.Owner, v.Subject, texts(v.WaitsFor, " "), spell.Sentence(v.Note, v.Do)})
 	}
-	p.table(t)
+	p.Table(t)
 	return p
 }
 
 // TaskTreePage draws each task below one that it comes after.
-func TaskTreePage(l *board.TaskList, spell Spell) (p Page) {
+func TaskTreePage(l *board.TaskList, spell page.Spell) (p page.Page) {
 	of := map[task.ID]board.TaskView{}
 	for _, t := range l.Tasks {
 		of[t.ID] = t
 	}
-	t := Table{Head: []string{"TASK", "STATUS", "OWNER"}}
+	t := page.Table{Head: []string{"TASK", "STATUS", "OWNER"}}
 	waits := slices.ContainsFunc(l.Tasks, func(t board.TaskView) bool { return len(t.WaitsFor) > 0 })
 	notes := slices.ContainsFunc(l.Tasks, func(t board.TaskView) bool { return spell.Sentence(t.Note, t.Do) != "" })
 	if waits {
@@ -50,7 +52,7 @@ func TaskTreePage(l *board.TaskList, spell Spell) (p Page) {
 	}
 	for _, b := range l.Forest {
 		v := of[b.Task.ID]
-		row := []string{twig(b) + string(v.ID) + " " + v.Subject, string(v.Status), v.Owner}
+		row := []string{twig(b) + string(v.ID) + " " + v.Subject, stateText(v), v.Owner}
 		if waits {
 			row = append(row, texts(v.WaitsFor, " "))
 		}
@@ -59,23 +61,28 @@ func TaskTreePage(l *board.TaskList, spell Spell) (p Page) {
 		}
 		t.Rows, t.Roles = append(t.Rows, row), append(t.Roles, taskRoles(v, t.Head))
 	}
-	p.table(t)
+	p.Table(t)
 	return p
 }
 
+// stateText is the state of a task, its status where that is all that is known.
+func stateText(t board.TaskView) string { return cmp.Or(string(t.State), string(t.Status)) }
+
 // taskRoles are the roles of the cells of a task's row.
-func taskRoles(t board.TaskView, head []string) []Role {
-	roles := make([]Role, len(head))
+func taskRoles(t board.TaskView, head []string) []page.Role {
+	roles := make([]page.Role, len(head))
 	for i, h := range head {
 		switch {
 		case t.Status == task.Completed:
-			roles[i] = Faint
+			roles[i] = page.RoleFaint
 		case h == "STATUS" && t.Status == task.InProgress:
-			roles[i] = Warning
+			roles[i] = page.RoleWarning
+		case h == "STATUS" && (t.State == board.StateFailed || t.State == board.StateBlocked):
+			roles[i] = page.RoleBad
 		case h == "WAITS FOR", i > 2 && strings.HasPrefix(t.Note, "failed"):
-			roles[i] = Bad
+			roles[i] = page.RoleBad
 		case i == 0 && !t.Blocked && t.Status == task.Pending:
-			roles[i] = Strong
+			roles[i] = page.RoleStrong
 		}
 	}
 	return roles
@@ -104,15 +111,20 @@ func twig(b task.Branch) string {
 
 // TaskCount counts a list in one line.
 func TaskCount(l *board.TaskList) string {
-	n := map[task.Status]int{}
+	n := map[string]int{}
 	blocked := 0
 	for _, t := range l.Tasks {
-		n[t.Status]++
-		if t.Blocked {
+		n[stateText(t)]++
+		if t.Blocked && t.State != board.StateBlocked {
 			blocked++
 		}
 	}
-	s := fmt.Sprintf("%d of %d completed, %d in progress", n[task.Completed], len(l.Tasks), n[task.InProgress])
+	s := fmt.Sprintf("%d of %d completed, %d in progress", n[string(task.Completed)], len(l.Tasks), n[string(task.InProgress)])
+	for _, state := range []board.TaskState{board.StateFailed, board.StateBlocked} {
+		if n := n[string(state)]; n > 0 {
+			s += fmt.Sprintf(", %d %s", n, state)
+		}
+	}
 	if blocked > 0 {
 		s += fmt.Sprintf(", %d waiting for others", blocked)
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"waggle/internal/view/page"
 	"waggle/operator/board"
 	"waggle/task"
 )
@@ -30,12 +31,12 @@ type RemovedDocument struct {
 }
 
 // TaskResult is the document of the outcome of a step on a task.
-func TaskResult(r *board.TaskResult, spell Spell) TaskResultDocument {
+func TaskResult(r *board.TaskResult, spell page.Spell) TaskResultDocument {
 	return TaskResultDocument{taskDocument(r.Task, spell), r.Changed, r.Ordered}
 }
 
 // TaskResults is the document of the outcome of a step on several tasks.
-func TaskResults(rs []*board.TaskResult, spell Spell) TaskResultsDocument {
+func TaskResults(rs []*board.TaskResult, spell page.Spell) TaskResultsDocument {
 	d := TaskResultsDocument{make([]TaskResultDocument, 0, len(rs))}
 	for _, r := range rs {
 		d.Results = append(d.Results, TaskResult(r, spell))
@@ -62,7 +63,7 @@ const (
 )
 
 // TaskResultPage shows the outcome of a step on a task.
-func TaskResultPage(r *board.TaskResult, did TaskStep) (p Page) {
+func TaskResultPage(r *board.TaskResult, did TaskStep) (p page.Page) {
 	t := r.Task
 	owner := t.Owner
 	var what string
@@ -80,11 +81,11 @@ func TaskResultPage(r *board.TaskResult, did TaskStep) (p Page) {
 	}
 	switch {
 	case r.Changed:
-		p.line(plain("task "), strong(string(t.ID)), plain(" is "+what))
+		p.Line(page.Plain("task "), page.Strong(string(t.ID)), page.Plain(" is "+what))
 	case owner != "":
-		p.line(plain(fmt.Sprintf("task %s was %s already, %s's", t.ID, t.Status, owner)))
+		p.Line(page.Plain(fmt.Sprintf("task %s was %s already, %s's", t.ID, t.Status, owner)))
 	default:
-		p.line(plain(fmt.Sprintf("task %s was %s already", t.ID, t.Status)))
+		p.Line(page.Plain(fmt.Sprintf("task %s was %s already", t.ID, t.Status)))
 	}
 	return p
 }
@@ -109,25 +110,25 @@ func assigned(r *board.TaskResult) string {
 }
 
 // TaskLinksPage says what a task comes after.
-func TaskLinksPage(r *board.TaskResult) (p Page) {
+func TaskLinksPage(r *board.TaskResult) (p page.Page) {
 	after := "no other"
 	if len(r.Task.BlockedBy) > 0 {
 		after = texts(r.Task.BlockedBy, ", ")
 	}
-	p.line(plain("task "), strong(string(r.Task.ID)), plain(" comes after "+after))
+	p.Line(page.Plain("task "), page.Strong(string(r.Task.ID)), page.Plain(" comes after "+after))
 	return p
 }
 
 // ReleasedPage names tasks that were released.
-func ReleasedPage(ids []task.ID) Page { return idsPage("given back: ", ids) }
+func ReleasedPage(ids []task.ID) page.Page { return idsPage("given back: ", ids) }
 
 // RemovedPage names tasks that were removed.
-func RemovedPage(ids []task.ID) Page { return idsPage("removed: ", ids) }
+func RemovedPage(ids []task.ID) page.Page { return idsPage("removed: ", ids) }
 
 // idsPage is empty where there are no ids.
-func idsPage(what string, ids []task.ID) (p Page) {
+func idsPage(what string, ids []task.ID) (p page.Page) {
 	if len(ids) > 0 {
-		p.line(plain(what + texts(ids, ", ")))
+		p.Line(page.Plain(what + texts(ids, ", ")))
 	}
 	return p
 }

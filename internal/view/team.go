@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"waggle"
+	"waggle/internal/view/page"
 	"waggle/operator/inspect"
 	"waggle/operator/teams"
 	"waggle/team"
@@ -45,8 +46,8 @@ type DeletedDocument struct {
 }
 
 // CreatedPage shows the path of a team.
-func CreatedPage(d CreatedDocument) (p Page) {
-	p.line(plain("team "), strong(d.Team), plain(" is in "+d.Path))
+func CreatedPage(d CreatedDocument) (p page.Page) {
+	p.Line(page.Plain("team "), page.Strong(d.Team), page.Plain(" is in "+d.Path))
 	return p
 }
 
@@ -57,8 +58,8 @@ func Registered(m team.Member, archived string) RegisteredDocument {
 }
 
 // RegisteredPage shows the name of a new member.
-func RegisteredPage(m team.Member) (p Page) {
-	p.line(Span{Text: string(m.Name), Color: m.Color}, plain(fmt.Sprintf(" joined as %s, %s", m.AgentID, m.Color)))
+func RegisteredPage(m team.Member) (p page.Page) {
+	p.Line(page.Span{Text: string(m.Name), Color: m.Color}, page.Plain(fmt.Sprintf(" joined as %s, %s", m.AgentID, m.Color)))
 	return p
 }
 
@@ -68,8 +69,8 @@ func Unregistered(member string) UnregisteredDocument {
 }
 
 // UnregisteredPage shows that a member was removed from a team.
-func UnregisteredPage(member string, of waggle.TeamName) (p Page) {
-	p.line(plain(fmt.Sprintf("%s is out of team %s", member, of)))
+func UnregisteredPage(member string, of waggle.TeamName) (p page.Page) {
+	p.Line(page.Plain(fmt.Sprintf("%s is out of team %s", member, of)))
 	return p
 }
 
@@ -87,7 +88,7 @@ func ended(rs []inspect.Running) []EndedProcess {
 }
 
 // DeletedPage says what a deletion did.
-func DeletedPage(d *teams.Deleted) (p Page) {
-	p.line(plain(fmt.Sprintf("team %s is deleted; its tasks are %s", d.Team, d.Tasks)))
+func DeletedPage(d *teams.Deleted) (p page.Page) {
+	p.Line(page.Plain(fmt.Sprintf("team %s is deleted; its tasks are %s", d.Team, d.Tasks)))
 	return p
 }

@@ -25,22 +25,26 @@ func TestTeam(t *testing.T) {
 	golden(t, "team_deleted", view.Deleted(deleted))
 	golden(t, "team_deleted_empty", view.Deleted(&teams.Deleted{}))
 	p := append(view.CreatedPage(made), view.RegisteredPage(m)...)
-	page(t, "team", append(append(p, view.UnregisteredPage("ann", "api")...), view.DeletedPage(deleted)...))
+	samePage(t, "team", append(append(p, view.UnregisteredPage("ann", "api")...), view.DeletedPage(deleted)...))
 }
 
 func TestBackup(t *testing.T) {
 	r := team.BackupReport{Files: 1, Bytes: 5, Skipped: []team.Skipped{{Path: "x", Why: "is a pipe"}}}
 	golden(t, "backup", view.Backup(r, "api", "/f"))
 	golden(t, "backup_empty", view.Backup(team.BackupReport{}, "api", "/f"))
-	page(t, "backup", append(view.SkippedPage(r.Skipped), view.BackupPage(r, "api", "/f")...))
+	samePage(t, "backup", append(view.SkippedPage(r.Skipped), view.BackupPage(r, "api", "/f")...))
 	rs := &teams.Restored{Team: "copy", From: "api", Files: 2, Authority: teams.AuthorityNew, History: "/h", Replaced: "/r",
 		Ended: []inspect.Running{{Name: "ann", PID: 17}}, Skipped: r.Skipped}
 	kept := &teams.Restored{Team: "api", From: "api", Verified: true, Authority: teams.AuthorityKept}
 	golden(t, "restored", view.Restored(rs))
 	golden(t, "restored_empty", view.Restored(&teams.Restored{}))
+	plan := &teams.RestorePlan{Restored: *rs, Replaces: &inspect.TeamView{Live: rs.Ended}}
+	golden(t, "restore_plan", view.RestorePlan(plan))
+	golden(t, "restore_plan_empty", view.RestorePlan(&teams.RestorePlan{}))
+	samePage(t, "restore_plan", append(view.RestorePlanPage(plan), view.RestorePlanPage(&teams.RestorePlan{Restored: *kept})...))
 	p := append(view.RestoredPage(rs), view.RestoredNotes(rs)...)
 	p = append(append(p, view.RestoredPage(kept)...), view.RestoredNotes(kept)...)
-	page(t, "restored", append(p, view.RestoredNotes(&teams.Restored{Verified: true, Authority: teams.AuthorityNone})...))
+	samePage(t, "restored", append(p, view.RestoredNotes(&teams.Restored{Verified: true, Authority: teams.AuthorityNone})...))
 }
 
 func TestAdopted(t *testing.T) {
@@ -48,7 +52,7 @@ func TestAdopted(t *testing.T) {
 		Controls: []teams.Control{{What: "watch", Can: true, How: "by its process", Do: operator.Next{Step: operator.NextAdoptedStatus}}, {What: "gate", How: "it is not ours"}}}
 	golden(t, "adopted", view.Adopted(a, spell))
 	golden(t, "adopted_empty", view.Adopted(&teams.Adopted{}, spell))
-	page(t, "adopted", append(view.AdoptedPage(a, spell), view.AdoptedNotes(a)...))
+	samePage(t, "adopted", append(view.AdoptedPage(a, spell), view.AdoptedNotes(a)...))
 	if p := view.AdoptedNotes(&teams.Adopted{}); len(p) != 0 {
 		t.Error(p)
 	}
@@ -58,25 +62,25 @@ func TestMigrated(t *testing.T) {
 	m := &teams.Migrated{Team: "api", Layout: mailbox.JSONL, Changed: true, Members: []waggle.MemberName{"ann", "bob"}, Notes: []string{"one"}}
 	golden(t, "migrated", view.Migrated(m))
 	golden(t, "migrated_empty", view.Migrated(&teams.Migrated{}))
-	page(t, "migrated", append(view.MigratedPage(m), view.MigratedPage(&teams.Migrated{Team: "api"})...))
+	samePage(t, "migrated", append(view.MigratedPage(m), view.MigratedPage(&teams.Migrated{Team: "api"})...))
 	s := &teams.MigratedSchema{Team: "api", Migration: team.Migration{From: "1.0", To: "1.1", Steps: []team.StepDone{{Number: 2, Version: "1.1", What: "names", Changes: []string{"a"}}}}}
 	dry, same := *s, &teams.MigratedSchema{Team: "api", Migration: team.Migration{To: "1.1"}}
 	dry.DryRun = true
 	golden(t, "migrated_schema", view.MigratedSchema(s))
-	page(t, "migrated_schema", append(append(view.MigratedSchemaPage(s), view.MigratedSchemaPage(&dry)...), view.MigratedSchemaPage(same)...))
+	samePage(t, "migrated_schema", append(append(view.MigratedSchemaPage(s), view.MigratedSchemaPage(&dry)...), view.MigratedSchemaPage(same)...))
 }
 
 func TestProblems(t *testing.T) {
 	ps := []teams.Problem{{Path: "config.json", Pointer: "/name", Message: "is missing"}, {Path: "x", Message: "is no JSON"}}
 	golden(t, "problems", view.Problems(ps))
 	golden(t, "problems_empty", view.Problems(nil))
-	page(t, "problems", append(view.ProblemsPage(ps, "api"), view.ProblemsPage(nil, "api")...))
+	samePage(t, "problems", append(view.ProblemsPage(ps, "api"), view.ProblemsPage(nil, "api")...))
 }
 
 func TestToken(t *testing.T) {
 	m := teams.Minted{Team: "api", Member: "ann", Token: "api:secret", Expires: at(1)}
 	golden(t, "token", view.Token(m))
-	page(t, "token", view.TokenPage(m))
+	samePage(t, "token", view.TokenPage(m))
 }
 
 func TestExport(t *testing.T) {

@@ -1,6 +1,9 @@
 package view
 
-import "waggle/operator/teams"
+import (
+	"waggle/internal/view/page"
+	"waggle/operator/teams"
+)
 
 // TokenDocument is a token with which one process can join a team, once.
 type TokenDocument struct {
@@ -12,11 +15,11 @@ type TokenDocument struct {
 
 // Token is the document of a token.
 func Token(m teams.Minted) TokenDocument {
-	return TokenDocument{m.Team, m.Member, m.Token, stamp(m.Expires)}
+	return TokenDocument{m.Team, m.Member, m.Token, page.Stamp(m.Expires)}
 }
 
 // TokenPage is the token.
-func TokenPage(m teams.Minted) (p Page) {
-	p.line(plain(m.Token))
+func TokenPage(m teams.Minted) (p page.Page) {
+	p.Line(page.Plain(m.Token))
 	return p
 }

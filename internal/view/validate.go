@@ -2,6 +2,7 @@ package view
 
 import (
 	"waggle"
+	"waggle/internal/view/page"
 	"waggle/operator/teams"
 )
 
@@ -27,12 +28,12 @@ func Problems(ps []teams.Problem) ProblemsDocument {
 }
 
 // ProblemsPage has a line for each problem, or says that there is none.
-func ProblemsPage(ps []teams.Problem, of waggle.TeamName) (p Page) {
+func ProblemsPage(ps []teams.Problem, of waggle.TeamName) (p page.Page) {
 	if len(ps) == 0 {
-		p.line(plain("every file of team " + string(of) + " is valid"))
+		p.Line(page.Plain("every file of team " + string(of) + " is valid"))
 	}
 	for _, x := range ps {
-		p.line(plain(x.String()))
+		p.Line(page.Plain(x.String()))
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"waggle/internal/view/page"
 	"waggle/operator/inspect"
 )
 
@@ -58,15 +59,15 @@ func Verified(v *inspect.Verified) VerifiedDocument {
 		d.Problems = append(d.Problems, BadRecordDocument(b))
 	}
 	for _, k := range v.Acknowledged {
-		d.Acknowledged = append(d.Acknowledged, AcknowledgedDocument{BadRecordDocument(k.BadRecord), k.Lost, k.Kept, stamp(k.At)})
+		d.Acknowledged = append(d.Acknowledged, AcknowledgedDocument{BadRecordDocument(k.BadRecord), k.Lost, k.Kept, page.Stamp(k.At)})
 	}
 	return d
 }
 
 // VerifiedPage has a row for each journal, and the problems.
-func VerifiedPage(v *inspect.Verified) (p Page) {
-	p.line(strong(v.ID))
-	t := Table{Head: []string{"JOURNAL", "RECORDS", "STATE", "HEAD"}}
+func VerifiedPage(v *inspect.Verified) (p page.Page) {
+	p.Line(page.Strong(v.ID))
+	t := page.Table{Head: []string{"JOURNAL", "RECORDS", "STATE", "HEAD"}}
 	for _, j := range v.Journals {
 		state := "whole"
 		if !j.OK {
@@ -74,17 +75,17 @@ func VerifiedPage(v *inspect.Verified) (p Page) {
 		}
 		t.Rows = append(t.Rows, []string{j.Owner, strconv.FormatUint(j.Records, 10), state, j.Head})
 	}
-	p.table(t)
+	p.Table(t)
 	for _, b := range v.Problems {
-		p.line(bad("bad:"), plain(" "+b.String()))
+		p.Line(page.Bad("bad:"), page.Plain(" "+b.String()))
 	}
 	for _, k := range v.Acknowledged {
-		p.line(warning("acknowledged:"), plain(fmt.Sprintf(" %s (%d lines lost, kept in %s)", k, k.Lost, k.Kept)))
+		p.Line(page.Warning("acknowledged:"), page.Plain(fmt.Sprintf(" %s (%d lines lost, kept in %s)", k, k.Lost, k.Kept)))
 	}
-	p.line(plain(fmt.Sprintf("%d snapshots compared; %d decisions of the rules judged again, %d not recomputed (another version of the judge, or none on record)",
+	p.Line(page.Plain(fmt.Sprintf("%d snapshots compared; %d decisions of the rules judged again, %d not recomputed (another version of the judge, or none on record)",
 		v.Snapshots, v.Recomputed, v.NotRecomputed)))
 	if v.OK {
-		p.line(good("ok:"), plain(" every line is as it was written, and the journals agree"))
+		p.Line(page.Good("ok:"), page.Plain(" every line is as it was written, and the journals agree"))
 	}
 	return p
 }

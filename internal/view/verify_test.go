@@ -14,6 +14,6 @@ func TestVerified(t *testing.T) {
 		Acknowledged: []inspect.AcknowledgedBreak{{BadRecord: bad, Lost: 2, Kept: "/state/kept", At: at(4)}}, Snapshots: 1, Recomputed: 5, NotRecomputed: 2}
 	golden(t, "verified", view.Verified(v))
 	golden(t, "verified_empty", view.Verified(&inspect.Verified{}))
-	page(t, "verified", view.VerifiedPage(v))
-	page(t, "verified_empty", view.VerifiedPage(&inspect.Verified{ID: "api-01234567", OK: true}))
+	samePage(t, "verified", view.VerifiedPage(v))
+	samePage(t, "verified_empty", view.VerifiedPage(&inspect.Verified{ID: "api-01234567", OK: true}))
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"waggle/internal/view/page"
 	"waggle/operator/inspect"
 )
 
@@ -26,25 +27,25 @@ type FactDocument struct {
 
 // Why is the document of why a member is as it is.
 func Why(y *inspect.Why) WhyDocument {
-	d := WhyDocument{y.Team, y.Name, y.State, stamp(y.Since), y.Why, string(y.Trust), make([]FactDocument, 0, len(y.Evidence))}
+	d := WhyDocument{y.Team, y.Name, y.State, page.Stamp(y.Since), y.Why, string(y.Trust), make([]FactDocument, 0, len(y.Evidence))}
 	for _, e := range y.Evidence {
-		d.Evidence = append(d.Evidence, FactDocument{e.Source, stamp(e.At), e.Detail})
+		d.Evidence = append(d.Evidence, FactDocument{e.Source, page.Stamp(e.At), e.Detail})
 	}
 	return d
 }
 
 // WhyPage is how a member is, and the evidence.
-func WhyPage(y *inspect.Why, now time.Time) (p Page) {
+func WhyPage(y *inspect.Why, now time.Time) (p page.Page) {
 	since := ""
-	if s := Since(y.Since, now); s != "" {
-		since = " for " + s + ", since " + stamp(y.Since)
+	if s := page.Since(y.Since, now); s != "" {
+		since = " for " + s + ", since " + page.Clock(y.Since, now)
 	}
-	p.line(strong(y.Name), plain("  "+y.State+since))
-	p.line(plain("  " + y.Why))
-	t := Table{Head: []string{"  SOURCE", "AT", "EVIDENCE"}, About: true}
+	p.Line(page.Strong(y.Name), page.Plain("  "+y.State+since))
+	p.Line(page.Plain("  " + page.Local(y.Why, now)))
+	t := page.Table{Head: []string{"  SOURCE", "AT", "EVIDENCE"}, About: true}
 	for _, e := range y.Evidence {
-		t.Rows = append(t.Rows, []string{"  " + e.Source, stamp(e.At), e.Detail})
+		t.Rows = append(t.Rows, []string{"  " + e.Source, page.When(e.At, now), e.Detail})
 	}
-	p.table(t)
+	p.Table(t)
 	return p
 }

@@ -13,6 +13,6 @@ func TestWhy(t *testing.T) {
 		Evidence: []inspect.Fact{{Source: "process", At: at(1), Detail: "it is gone"}, {Source: "mailbox", Detail: "empty"}}}
 	golden(t, "why", view.Why(y))
 	golden(t, "why_empty", view.Why(&inspect.Why{}))
-	page(t, "why", view.WhyPage(y, now))
-	page(t, "why_empty", view.WhyPage(&inspect.Why{Name: "ann", State: "idle", Why: "rests"}, now))
+	samePage(t, "why", view.WhyPage(y, now))
+	samePage(t, "why_empty", view.WhyPage(&inspect.Why{Name: "ann", State: "idle", Why: "rests"}, now))
 }

@@ -12,19 +12,34 @@ import (
 // that there are others. It takes two calls of git, whatever the size of the history.
 func (g Git) Changed(ctx context.Context, t Tree, limit int) (files []string, more bool, err error) {
 	diff := []string{"diff", "--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}
+	at, from := g, ""
+	if t.From != "" {
+		from = refOf(t.From)
+	}
+	if t.own() {
+		release, err := hold(ctx, t)
+		if err != nil {
+			return nil, false, err
+		}
+		defer release()
+		if at, from, err = g.ownFiles(ctx, t); err != nil {
+			return nil, false, err
+		}
+		diff[len(diff)-1] = "--ignore-submodules=all"
+	}
 	var out string
 	var cut bool
-	if t.From != "" {
-		out, cut, err = g.bounded(ctx, t.Path, 1, outLimit, append(slices.Clone(diff), "--merge-base", refOf(t.From), "--")...)
+	if from != "" {
+		out, cut, err = at.bounded(ctx, t.Path, 1, outLimit, append(slices.Clone(diff), "--merge-base", from, "--")...)
 	}
-	if t.From == "" || exit(err) > 0 { // that branch does not exist any more, or has no common commit
-		out, cut, err = g.bounded(ctx, t.Path, 1, outLimit, append(diff, t.Base, "--")...)
+	if from == "" || exit(err) > 0 { // that branch does not exist any more, or has no common commit
+		out, cut, err = at.bounded(ctx, t.Path, 1, outLimit, append(diff, t.Base, "--")...)
 	}
 	if err != nil {
 		return nil, false, err
 	}
 	files, more = fields(out), cut
-	if out, cut, err = g.bounded(ctx, t.Path, 1, outLimit, "ls-files", "-z", "--others", "--exclude-standard"); err != nil {
+	if out, cut, err = at.bounded(ctx, t.Path, 1, outLimit, "ls-files", "-z", "--others", "--exclude-standard"); err != nil {
 		return nil, false, err
 	}
 	files, more = append(files, fields(out)...), more || cut

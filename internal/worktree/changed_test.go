@@ -44,7 +44,7 @@ func TestChanged(t *testing.T) {
 	if files, more := changed(bob, 2); !more || len(files) != 2 {
 		t.Errorf("%q, %v", files, more)
 	}
-	// Changes of others on the branch that it came from are not bob's.
+	// Changes of others on the branch from which bob's came do not count as bob's.
 	w.write(w.repo, "theirs.txt", "x")
 	w.commit(w.repo, "theirs")
 	w.git(bob.Path, "stash", "push", "--quiet", "--include-untracked")

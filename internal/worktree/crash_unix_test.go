@@ -17,7 +17,7 @@ import (
 	"waggle/internal/worktree"
 )
 
-// job is what a process of its own does until it is killed.
+// job is the work of a process of its own until it is killed.
 type job struct {
 	Store worktree.Store
 	Want  worktree.Want
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	testenv.Overlap(1)
+	testenv.Overlap(3)
 	os.Exit(m.Run())
 }
 

@@ -22,6 +22,9 @@ type Want struct {
 	// Cwd is a directory in the checkout that the worktree is made of. Its HEAD
 	// commit is where the new branch begins.
 	Cwd string
+	// Own gives the checkout a git directory of its own, because the member's commands are
+	// confined and must not write the repository's.
+	Own bool
 }
 
 // most is how many worktrees of one name are tried.
@@ -121,6 +124,12 @@ func (g Git) checkout(ctx context.Context, cwd string) (checkout, error) {
 	return c, err
 }
 
+// Top returns the top level of the checkout that contains a directory, also beside ErrNoCommit.
+func (g Git) Top(ctx context.Context, dir string) (string, error) {
+	c, err := g.checkout(ctx, dir)
+	return c.Repo, err
+}
+
 // branch is the branch that a checkout is on, "" when it is on none.
 func (g Git) branch(ctx context.Context, dir string) (string, error) {
 	name, err := g.line(ctx, dir, "symbolic-ref", "--quiet", "HEAD")
@@ -195,15 +204,38 @@ func (s Store) again(ctx context.Context, w Want) (tree Tree, found bool, err er
 
 // create makes a new worktree.
 func (s Store) create(ctx context.Context, w Want, from checkout, place string) (Tree, error) {
+	t, name, err := s.vacant(ctx, w, from, place)
+	if err != nil {
+		return Tree{}, err
+	}
+	r := Record{V: recordVersion, State: making, Member: w.Member, Owner: w.Owner, Tree: t, name: name}
+	if err := s.put(r); err != nil {
+		return Tree{}, err
+	}
+	s.at("recorded")
+	if err := s.add(ctx, r); err != nil {
+		return Tree{}, errors.Join(err, s.undo(context.WithoutCancel(ctx), r))
+	}
+	s.at("added")
+	r.State = made
+	return t, s.put(r)
+}
+
+// vacant is the first worktree of a member whose record, branch and directory do not exist, and the name of
+// its record.
+func (s Store) vacant(ctx context.Context, w Want, from checkout, place string) (Tree, string, error) {
 	for n := 1; n <= most; n++ {
 		name := numbered(component(w.Member), n)
 		t := from.Tree
 		t.Path, t.Branch = filepath.Join(place, name), branchName(w.Team, name)
+		if w.Own {
+			t.Mirror = filepath.Join(s.Records, name+".git")
+		}
 		if _, err := os.Lstat(s.file(name)); err == nil {
 			continue
 		}
 		if taken, err := s.Git.commit(ctx, from.Repo, refOf(t.Branch)); err != nil {
-			return Tree{}, err
+			return Tree{}, "", err
 		} else if taken != "" {
 			continue
 		}
@@ -211,21 +243,28 @@ func (s Store) create(ctx context.Context, w Want, from checkout, place string) 
 			if err == nil {
 				err = &ExistsError{t.Path}
 			}
-			return Tree{}, err
+			return Tree{}, "", err
 		}
-		r := Record{V: recordVersion, State: making, Member: w.Member, Owner: w.Owner, Tree: t, name: name}
-		if err := s.put(r); err != nil {
-			return Tree{}, err
-		}
-		s.at("recorded")
-		if err := s.add(ctx, r); err != nil {
-			return Tree{}, errors.Join(err, s.undo(context.WithoutCancel(ctx), r))
-		}
-		s.at("added")
-		r.State = made
-		return t, s.put(r)
+		return t, name, nil
 	}
-	return Tree{}, fmt.Errorf("worktree: there are %d worktrees or branches for %s", most, w.Member)
+	return Tree{}, "", fmt.Errorf("worktree: there are %d worktrees or branches for %s", most, w.Member)
+}
+
+// Planned returns the worktree that Create would make for a new owner, and makes nothing.
+func (s Store) Planned(ctx context.Context, w Want) (Tree, error) {
+	if s.Git.Program == "" {
+		return Tree{}, ErrNoGit
+	}
+	from, err := s.Git.checkout(ctx, w.Cwd)
+	if err != nil {
+		return Tree{}, err
+	}
+	place := real(s.Dir)
+	if within(place, from.Repo) || within(place, from.Common) {
+		return Tree{}, fmt.Errorf("%s: %w", place, ErrInside)
+	}
+	t, _, err := s.vacant(ctx, w, from, place)
+	return t, err
 }
 
 // add runs git to make the worktree of a record.
@@ -237,6 +276,12 @@ func (s Store) add(ctx context.Context, r Record) error {
 		return err
 	}
 	s.at("directory")
+	if r.Tree.own() {
+		if err := s.addOwn(ctx, r.Tree, r.Tree.Base); err != nil {
+			return err
+		}
+		return s.Git.branchAt(ctx, r.Tree, r.Tree.Base, "")
+	}
 	_, _, err := s.Git.bounded(ctx, r.Tree.Repo, slow, outLimit,
 		"worktree", "add", "--quiet", "--no-track", "-b", r.Tree.Branch, "--", r.Tree.Path, r.Tree.Base)
 	return err
@@ -244,6 +289,9 @@ func (s Store) add(ctx context.Context, r Record) error {
 
 // whole reports whether a worktree that was being made is finished and untouched.
 func (s Store) whole(ctx context.Context, r Record) (bool, error) {
+	if r.Tree.own() {
+		return s.wholeOwn(ctx, r.Tree)
+	}
 	all, err := s.Git.worktrees(ctx, r.Tree.Common)
 	if err != nil {
 		return false, err
@@ -259,6 +307,9 @@ func (s Store) whole(ctx context.Context, r Record) (bool, error) {
 // undo removes an unfinished worktree that has no owner.
 func (s Store) undo(ctx context.Context, r Record) error {
 	t := r.Tree
+	if t.own() {
+		return s.undoOwn(ctx, r)
+	}
 	all, err := s.Git.worktrees(ctx, t.Common)
 	if errors.Is(err, fs.ErrNotExist) { // the repository does not exist any more
 		return errors.Join(removeEmpty(t.Path), s.forget(r))
@@ -342,6 +393,9 @@ func (s Store) restore(ctx context.Context, r Record) error {
 		return s.Git.same(ctx, t)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("worktree: %w", err)
+	}
+	if t.own() {
+		return s.restoreOwn(ctx, t)
 	}
 	all, err := s.Git.worktrees(ctx, t.Common)
 	if err != nil {

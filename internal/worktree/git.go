@@ -23,7 +23,11 @@ type Git struct {
 	// files and runs a hook, may take 20 times that.
 	Limit time.Duration
 
-	gitDir string // named to git; "": git finds it from the directory it runs in
+	gitDir   string   // named to git; "": git finds it from the directory it runs in
+	workTree string   // likewise the top level of its files
+	options  []string // of every call, besides always
+	extra    []string // of the environment, behind Environ
+	input    string   // what git reads
 }
 
 // of is g for calls about the repository and no checkout: it names its git directory, because git
@@ -136,8 +140,12 @@ func (g Git) bounded(ctx context.Context, dir string, times, limit int, args ...
 	if g.gitDir != "" {
 		argv = append(argv, "--git-dir="+g.gitDir)
 	}
-	cmd := exec.CommandContext(tctx, g.Program, append(argv, args...)...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(Environ(g.Environ), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "PWD="+dir), endWait
+	if g.workTree != "" {
+		argv = append(argv, "--work-tree="+g.workTree)
+	}
+	cmd := exec.CommandContext(tctx, g.Program, slices.Concat(argv, g.options, args)...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(append(Environ(g.Environ), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "PWD="+dir), g.extra...), endWait
+	cmd.Stdin = strings.NewReader(g.input)
 	inGroup(cmd)
 	stdout, stderr := &capped{left: limit}, &capped{left: errLimit, drop: true}
 	cmd.Stdout, cmd.Stderr = stdout, stderr

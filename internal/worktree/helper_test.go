@@ -18,8 +18,8 @@ func environ(t testing.TB) []string {
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
 }
 
-// strict is a configuration with which git takes no directory for a repository that it
-// has only come across. It flushes nothing and does not tidy up after a command.
+// strict is a configuration with which git does not take a directory that it only finds for a
+// repository. It flushes nothing and does not tidy up after a command.
 func strict(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gitconfig")
@@ -41,7 +41,7 @@ type world struct {
 // test alone has a repository.
 func newWorld(t testing.TB, name string) *world {
 	t.Helper()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	return makeWorld(t, name)
 }
 
@@ -69,7 +69,7 @@ func makeWorld(t testing.TB, name string) *world {
 	return w
 }
 
-// git runs git and returns what it says, trimmed.
+// git runs git and returns its output, trimmed.
 func (w *world) git(dir string, args ...string) string {
 	w.t.Helper()
 	out, err := w.try(dir, args...)
@@ -82,6 +82,14 @@ func (w *world) git(dir string, args ...string) string {
 func (w *world) try(dir string, args ...string) (string, error) {
 	cmd := exec.Command(w.store.Git.Program, args...)
 	cmd.Dir, cmd.Env = dir, w.env
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// tryIn is try with an input.
+func (w *world) tryIn(dir, input string, args ...string) (string, error) {
+	cmd := exec.Command(w.store.Git.Program, args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = dir, w.env, strings.NewReader(input)
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }

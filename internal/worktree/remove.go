@@ -50,8 +50,15 @@ func (s Store) remove(ctx context.Context, r Record) error {
 		}
 		return &KeptError{Tree: t, Why: "its repository does not exist any more"}
 	}
+	if t.own() && r.State != removing {
+		if _, err := os.Lstat(t.Path); err == nil {
+			if _, err := s.Git.Fetch(ctx, t); err != nil {
+				return &KeptError{Tree: t, Why: err.Error()}
+			}
+		}
+	}
 	st, err := s.Git.Status(ctx, t)
-	if err == nil && !st.Missing {
+	if err == nil && !st.Missing && !t.own() {
 		err = s.Git.hidden(ctx, t, &st)
 	}
 	var other *MismatchError
@@ -101,6 +108,9 @@ func (s Store) halfGone(t Tree, st *Status) bool {
 
 // drop runs git to remove a worktree. Git itself checks once more, unless forced.
 func (s Store) drop(ctx context.Context, t Tree, force bool) error {
+	if t.own() {
+		return s.dropOwn(t)
+	}
 	all, err := s.Git.worktrees(ctx, t.Common)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"waggle/internal/worktree"
 )
 
-// TestRemoveRefuses leaves every kind of work where it is, and says what it is.
+// TestRemoveRefuses: Remove leaves every kind of work in its place, and names the kind.
 func TestRemoveRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -272,7 +272,7 @@ func TestSubmodules(t *testing.T) {
 	}
 }
 
-// TestSparse: in a sparse checkout files outside of it that a member made are kept.
+// TestSparse: files outside of a sparse checkout that a member made are kept.
 func TestSparse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "repo")

@@ -93,6 +93,9 @@ func (g Git) Status(ctx context.Context, t Tree) (Status, error) {
 	} else if err := g.same(ctx, t); err != nil {
 		return s, err
 	}
+	if t.own() {
+		return s, g.statusOwn(ctx, t, &s)
+	}
 	for _, look := range []func(context.Context, Tree, *Status) error{g.files, g.commits, g.stashes, g.locked} {
 		if err := look(ctx, t, &s); err != nil {
 			return s, err
@@ -101,12 +104,31 @@ func (g Git) Status(ctx context.Context, t Tree) (Status, error) {
 	return s, nil
 }
 
+// HasBranch reports whether the branch of a worktree exists, whose directory may be gone.
+func (g Git) HasBranch(ctx context.Context, t Tree) (bool, error) {
+	if _, err := os.Lstat(t.Common); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	head, err := g.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
+	return head != "", err
+}
+
 // files fills in what git status says, and what is in progress.
 func (g Git) files(ctx context.Context, t Tree, s *Status) error {
 	if s.Missing {
 		return nil
 	}
-	out, more, err := g.bounded(ctx, t.Path, 1, outLimit, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=none")
+	if err := g.changes(ctx, t, s, "--ignore-submodules=none"); err != nil {
+		return err
+	}
+	var err error
+	s.Operation, err = g.operation(ctx, t.Path)
+	return err
+}
+
+// changes fills in what git status says.
+func (g Git) changes(ctx context.Context, t Tree, s *Status, submodules string) error {
+	out, more, err := g.bounded(ctx, t.Path, 1, outLimit, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", submodules)
 	if err != nil {
 		return err
 	}
@@ -137,9 +159,6 @@ func (g Git) files(ctx context.Context, t Tree, s *Status) error {
 		}
 		parts := strings.SplitN(rest, " ", skip+1)
 		s.add(to, parts[len(parts)-1])
-	}
-	if s.Operation, err = g.operation(ctx, t.Path); err != nil {
-		return err
 	}
 	return nil
 }
@@ -174,8 +193,6 @@ func (g Git) operation(ctx context.Context, dir string) (string, error) {
 // commits fills in the commits that the worktree's HEAD or its branch has and that
 // neither its base, nor the branch that it came from, nor any branch of a remote has.
 func (g Git) commits(ctx context.Context, t Tree, s *Status) error {
-	args := []string{"log", "-z", "--no-show-signature", "--no-decorate", "--no-color", "--no-mailmap", "--no-notes", "--no-patch",
-		fmt.Sprintf("--max-count=%d", shown+1), "--format=tformat:%h%x01%s"}
 	var tips []string
 	if s.Head != "" {
 		tips = append(tips, s.Head)
@@ -190,7 +207,7 @@ func (g Git) commits(ctx context.Context, t Tree, s *Status) error {
 	if len(tips) == 0 {
 		return nil
 	}
-	args = append(append(args, tips...), "--not", t.Base)
+	args := append(tips, "--not", t.Base)
 	if t.From != "" {
 		from, err := g.of(t.Common).commit(ctx, t.Common, refOf(t.From))
 		if err != nil {
@@ -200,7 +217,14 @@ func (g Git) commits(ctx context.Context, t Tree, s *Status) error {
 			args = append(args, from)
 		}
 	}
-	out, more, err := g.of(t.Common).bounded(ctx, t.Common, 1, outLimit, append(args, "--remotes", "--")...)
+	return g.of(t.Common).log(ctx, t.Common, append(args, "--remotes"), s)
+}
+
+// log fills in the commits that revisions select.
+func (g Git) log(ctx context.Context, dir string, revisions []string, s *Status) error {
+	args := []string{"log", "-z", "--no-show-signature", "--no-decorate", "--no-color", "--no-mailmap", "--no-notes", "--no-patch",
+		fmt.Sprintf("--max-count=%d", shown+1), "--format=tformat:%h%x01%s"}
+	out, more, err := g.bounded(ctx, dir, 1, outLimit, append(append(args, revisions...), "--")...)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,10 @@ type Record struct {
 	Member string `json:"member"`
 	Owner  string `json:"owner"` // the membership that it was made for
 	Tree   Tree   `json:"tree"`
+	// Prepared is how its preparation ended; nil: it has not.
+	Prepared *Prepared `json:"prepared,omitempty"`
+	// Refused is the last merge of its branch, when that changed nothing.
+	Refused *Refused `json:"refused,omitempty"`
 
 	name string // of its file and its directory
 }

@@ -33,7 +33,11 @@ func Verify(ctx context.Context, environ []string, dir string, want Tree, branch
 	if err != nil {
 		return e, err
 	}
-	e, err = g.effective(ctx, dir)
+	if want.own() {
+		e, err = effectiveOwn(dir, want)
+	} else {
+		e, err = g.effective(ctx, dir)
+	}
 	if err == nil {
 		err = e.check(want)
 	}
@@ -84,6 +88,9 @@ func (e Effective) check(want Tree) error {
 
 // same reports by its error that a worktree's directory is not what was recorded.
 func (g Git) same(ctx context.Context, t Tree) error {
+	if t.own() {
+		return sameOwn(t)
+	}
 	e, err := g.effective(ctx, t.Path)
 	if err != nil {
 		return err

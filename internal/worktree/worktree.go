@@ -37,7 +37,10 @@ type Tree struct {
 	Base   string `json:"base"`           // the commit that it began at
 	From   string `json:"from,omitempty"` // the branch that the checkout was on; "" when it was on none
 	Repo   string `json:"repo"`           // top level of the checkout that it was made from
-	Common string `json:"common"`         // the git directory that both share
+	Common string `json:"common"`         // the git directory of Repo, which they share unless there is a Mirror
+	// Mirror is the bare repository by which waggle reads a checkout that has a git directory of its
+	// own, for a confined member; "": it is a linked worktree.
+	Mirror string `json:"mirror,omitempty"`
 }
 
 // Errors of Create that callers distinguish.

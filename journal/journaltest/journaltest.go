@@ -344,7 +344,7 @@ func testEpochs(t *testing.T, mk Make) {
 		}
 	}
 	Append(t, a, epoch(3), Note(3))
-	Append(t, a, epoch(0), Note(4)) // who has no epoch is not judged by one
+	Append(t, a, epoch(0), Note(4)) // a writer without an epoch is not checked against one
 	Append(t, a, journal.Writer{Instance: "b", Epoch: 1}, Note(5))
 	Append(t, a, journal.Writer{Operator: true}, Note(6))
 	Append(t, b, epoch(4), Note(7))

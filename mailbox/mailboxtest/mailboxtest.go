@@ -281,8 +281,8 @@ func at(from string, n int, after time.Duration) waggle.Envelope {
 
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// What goes over a limit is refused whole, and says which; control messages are not;
-// reading makes room.
+// testWaiting: a store refuses a batch that goes over a limit whole, and the error names the limit.
+// Control messages are not refused. Reading makes room.
 func testWaiting(t *testing.T, open Open) {
 	now := start
 	size := int64(len(at("a", 0, 0).AppendJSON(nil))) + 16

@@ -25,7 +25,7 @@ import (
 // abroad is the name of a team that another program leads.
 const abroad waggle.TeamName = "session-1a2b3c4d"
 
-// add puts a task on the board that nobody refuses.
+// add puts a task on the board and fails the test on an error.
 func add(t testing.TB, r *operatortest.Rig, n board.NewTask) *board.TaskResult {
 	t.Helper()
 	res, err := board.Of(r.Op).AddTask(t.Context(), r.Name, n)
@@ -122,7 +122,7 @@ func TestTasks(t *testing.T) {
 	if all, err := board.Of(op).Tasks(t.Context(), "api", true); err != nil || len(all.Tasks) != 3 || all.Hidden != 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	// A list outlives its team.
+	// The list of tasks can be read after its team is gone.
 	if err := os.Rename(dir, op.Root.TasksDir("alone")); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,8 @@ func TestBlockAndRemove(t *testing.T) {
 	}
 }
 
-// A member that waggle runs is ordered on record and does it; what it works on is left alone.
+// A member that waggle runs gets a task as an order in the journal and does it. While the member works
+// on the task, no command changes the task.
 func TestTasksOfAMemberThatRuns(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
@@ -297,7 +298,8 @@ func TestTasksOfAMemberThatRuns(t *testing.T) {
 	tm.Until("it is done", func(*control.Leader) bool { return show(t, tm, "1").Status == task.Completed })
 }
 
-// An order that stands is not repeated, and keeps its terms; another one is.
+// AssignTask does not repeat an order that stands, and the order keeps its terms. With other terms it
+// makes another order.
 func TestAnOrderThatStandsIsNotRepeated(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
@@ -328,7 +330,7 @@ func TestAnOrderThatStandsIsNotRepeated(t *testing.T) {
 
 func second(_ *board.TaskResult, err error) error { return err }
 
-// What the board does not say is in the note: how a task failed, and that nobody ordered it.
+// The Note of a task has what the board does not say: why the task failed, and that nobody ordered it.
 func TestNotes(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
@@ -388,7 +390,7 @@ func TestAssignAbroad(t *testing.T) {
 	operatortest.Fails(t, err, operator.Refused, "theirs was not registered here")
 	_, err = board.Of(op).AssignTask(t.Context(), abroad, "1", "theirs", board.Terms{As: "a b"})
 	operatortest.Fails(t, err, operator.Usage, "a b")
-	// Who cannot be told owns nothing.
+	// A member that no order can reach does not become an owner.
 	if err := os.Remove(tm.Mailbox("theirs")); err != nil {
 		t.Fatal(err)
 	}
@@ -403,8 +405,8 @@ func TestAssignAbroad(t *testing.T) {
 	}
 }
 
-// What members have made is listed and read by its path; nothing outside of a member's
-// directory is.
+// Artifacts lists the files that members have made, and OpenArtifact reads one by its path. Neither
+// reaches a file outside of a member's directory.
 func TestArtifacts(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})

@@ -16,7 +16,7 @@ import (
 	"waggle/team"
 )
 
-// A task waits for another. When that is done, whoever asks first has it.
+// A task waits for another. When the other is done, the first member that claims a task gets it.
 func Example() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {
@@ -59,7 +59,7 @@ func Example() {
 	// 2 ship in_progress team-lead []
 }
 
-// A board of a team that is not there is no empty board.
+// To read the board of a team that does not exist is an error, not an empty board.
 func ExampleOperator_Tasks() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"waggle/record"
 )
 
-// TestOpen: what is over is not offered; a list without tasks offers nothing.
+// TestOpen: Open does not offer a task that is completed; a list without tasks offers nothing.
 func TestOpen(t *testing.T) {
 	op := operatortest.New(t)
 	operatortest.Team(t, op, "api", record.PolicySet{})

@@ -27,6 +27,7 @@ type TaskView struct {
 	Subject   string
 	Owner     string
 	Status    task.Status
+	State     TaskState // Status, failed or blocked
 	BlockedBy []task.ID // as the file has it, with completed ones
 	Blocked   bool      // one of BlockedBy is neither completed nor removed
 	WaitsFor  []task.ID // the tasks of BlockedBy that are open
@@ -145,8 +146,11 @@ func (o Operator) Tasks(ctx context.Context, name waggle.TeamName, all bool) (*T
 			l.Hidden++
 		}
 	}
+	states := States(b.lead(), tasks)
 	for _, t := range shown {
-		l.Tasks = append(l.Tasks, b.view(t, task.Blocked(t, tasks)))
+		v := b.view(t, task.Blocked(t, tasks))
+		v.State = states[t.ID]
+		l.Tasks = append(l.Tasks, v)
 	}
 	return l, nil
 }
@@ -186,7 +190,8 @@ func ids(in []task.ID) []task.ID { return append([]task.ID{}, in...) }
 
 func (b *board) view(t task.Task, waits []task.ID) TaskView {
 	note, do := b.note(t)
-	return TaskView{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: t.Status, BlockedBy: ids(t.BlockedBy),
+	state := States(b.lead(), []task.Task{t})[t.ID]
+	return TaskView{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: t.Status, State: state, BlockedBy: ids(t.BlockedBy),
 		Blocked: len(waits) > 0 && t.Status != task.Completed, WaitsFor: ids(waits), Note: note, Do: do}
 }
 
@@ -196,7 +201,24 @@ func (b *board) viewNow(ctx context.Context, t task.Task) (TaskView, error) {
 	if err != nil {
 		return TaskView{}, b.explain(ctx, err)
 	}
-	return b.view(t, waits), nil
+	v := b.view(t, waits)
+	if len(waits) == 0 || b.s == nil {
+		return v, nil
+	}
+	tasks, _, err := b.list.All(ctx)
+	if err != nil {
+		return TaskView{}, b.explain(ctx, err)
+	}
+	v.State = States(b.lead(), tasks)[t.ID]
+	return v, nil
+}
+
+// lead is the fold of the leader's journal, nil for a team that waggle does not lead.
+func (b *board) lead() *control.Leader {
+	if b.s == nil {
+		return nil
+	}
+	return b.s.Lead
 }
 
 // order returns the newest order for a task, and its member.

@@ -13,7 +13,6 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
-	"waggle/policy"
 	"waggle/record"
 	"waggle/task"
 	"waggle/team"
@@ -260,7 +259,7 @@ func (o Operator) order(ctx context.Context, b *board, i record.Instance, t task
 			return nil, nil
 		}
 		news = true
-		return b.s.Lead.Assign(m, want, policy.RoleOperator, mint)
+		return b.s.Lead.Assign(m, want, o.Role(), mint)
 	})
 	if err != nil {
 		return false, err

@@ -20,7 +20,7 @@ type Asking struct {
 	Operator Operator
 	State    *operator.State
 	// Ask is RunOptions.Ask.
-	Ask func(ctx context.Context, q Question) (Answer, error)
+	Ask func(ctx context.Context, q Request) (Answer, error)
 
 	open    map[record.Key]context.CancelCauseFunc
 	replies chan Reply
@@ -47,7 +47,7 @@ func (a *Asking) Put(ctx context.Context, pending []*control.Request) {
 	for _, req := range pending {
 		still[req.Key] = true
 		if a.open[req.Key] == nil {
-			a.start(ctx, req.Key, a.Operator.question(a.State.Lead, req, a.Operator.Minter.Now()))
+			a.start(ctx, req.Key, a.Operator.request(a.State.Lead, req, a.Operator.Minter.Now()))
 		}
 	}
 	for key, cancel := range a.open {
@@ -59,7 +59,7 @@ func (a *Asking) Put(ctx context.Context, pending []*control.Request) {
 
 // start asks for one request. Its ctx is independent of the loop's, so that its cause is always one
 // of this type; End cancels it.
-func (a *Asking) start(ctx context.Context, key record.Key, q Question) {
+func (a *Asking) start(ctx context.Context, key record.Key, q Request) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	a.open[key] = cancel
 	ask := a.Ask // the loop replaces Ask at each Put

@@ -18,14 +18,14 @@ import (
 	"waggle/record"
 )
 
-// terminal is a person who answers when the test says so.
+// terminal answers like a person at a terminal, when the test says so.
 type terminal struct {
 	mu     sync.Mutex
 	asked  map[string]chan decide.Answer // by command
 	causes map[string]string
 }
 
-func (p *terminal) ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
+func (p *terminal) ask(ctx context.Context, q decide.Request) (decide.Answer, error) {
 	p.mu.Lock()
 	said := make(chan decide.Answer, 1)
 	p.asked[q.Command] = said
@@ -54,8 +54,9 @@ func (p *terminal) cause(command string) string {
 	return p.causes[command]
 }
 
-// Each open question is put to the terminal once; what is answered there is decided, what
-// is answered elsewhere is taken away with the reason, and End takes away the rest.
+// Put shows each open question on the terminal once. An answer from the terminal is decided; a
+// question that is answered elsewhere is taken from the terminal with the reason; End takes away the
+// rest.
 func TestAsking(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -127,14 +128,14 @@ func TestDecideOpen(t *testing.T) {
 	rig.Pending(1)
 	s := rig.State()
 	req := s.Lead.Pending()[0]
-	if q := o.Question(s, req); q.ID != string(req.ID) || q.Status != decide.StatusOpen {
+	if q := o.Request(s, req); q.ID != string(req.ID) || q.Status != decide.StatusOpen {
 		t.Errorf("%+v", q)
 	}
 	d, err := o.DecideOpen(t.Context(), s, decide.Answer{ID: req.Handle, Allow: true, Via: "prompt"})
 	if err != nil || !d.Changed || d.Delivered || d.Decision != record.DecisionAllow {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	if q := o.Question(s, req); q.Status != decide.StatusDecided {
+	if q := o.Request(s, req); q.Status != decide.StatusDecided {
 		t.Errorf("%+v", q)
 	}
 	if qs := o.PendingIn(s, false); len(qs) != 0 {
@@ -149,7 +150,7 @@ func TestDecideOpen(t *testing.T) {
 	}
 }
 
-// A group is answered by the id of exactly what was shown.
+// DecideGroup takes the id of exactly the group that was shown.
 func TestDecideGroup(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -189,7 +190,7 @@ func TestDecideGroup(t *testing.T) {
 	}
 	_, err = o.ShowGroup(t.Context(), "api", "zzz")
 	operatortest.Is(t, "nothing", err, operator.NotFound, "nothing that waits")
-	// One that joins makes another group.
+	// A request that joins makes another group, with another id.
 	rig.Asks("eve", operatortest.Bash("make a"))
 	rig.Pending(4)
 	_, err = o.DecideGroup(t.Context(), "api", g.ID, yes)
@@ -211,7 +212,7 @@ func TestDecideGroup(t *testing.T) {
 	}
 }
 
-// A divergence stops deciding until the operator says that they have looked at it.
+// A divergence stops all decisions until the operator acknowledges it.
 func TestAcknowledge(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -242,8 +243,8 @@ func TestAcknowledge(t *testing.T) {
 	}
 }
 
-// A question of a process that is dead says so; one that nobody answered in time, or whose
-// member is gone, has its own status.
+// A question past its time has StatusExpired. The question of a member by file has that trust level,
+// and Unheld says that only a file speaks for it.
 func TestQuestionStatus(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -257,7 +258,7 @@ func TestQuestionStatus(t *testing.T) {
 	if !ok {
 		t.Fatal("the request is not on record")
 	}
-	q := o.Question(s, r)
+	q := o.Request(s, r)
 	if q.Status != decide.StatusExpired || q.File != string(record.FileTrust) || !q.Expires.Equal(past) || !strings.Contains(q.Unheld, "only a file says") {
 		t.Errorf("%+v", q)
 	}

@@ -10,11 +10,11 @@ import (
 // Open returns the open requests of a team as its journals have them now; name "" leaves the team
 // out. sessions adds those of sessions that waggle does not run. It only reads: what cannot be read
 // is left out.
-func (o Operator) Open(ctx context.Context, name waggle.TeamName, sessions bool) []Question {
-	var qs []Question
+func (o Operator) Open(ctx context.Context, name waggle.TeamName, sessions bool) []Request {
+	var qs []Request
 	if s := o.recorded(ctx, name); s != nil {
 		for _, r := range s.Lead.Pending() {
-			qs = append(qs, o.Question(s, r))
+			qs = append(qs, o.Request(s, r))
 		}
 	}
 	if sessions {

@@ -13,8 +13,8 @@ import (
 	"waggle/record"
 )
 
-// TestOpen: what waits is named by the record alone, and only while it waits; a team that
-// is not there asks nothing, and so does no team.
+// TestOpen: Open lists a request by the journal alone, and only while the request waits. A team that
+// does not exist has no requests, and neither has the empty name.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

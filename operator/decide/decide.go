@@ -23,7 +23,10 @@ type Answer struct {
 	Reason string
 	// UpdatedInput runs instead of what was asked; a JSON object.
 	UpdatedInput string
-	Via          string // the face: approve, deny, prompt
+	// Words are the answers to a question as they were typed, one for each of its questions: a
+	// number chooses an option. With Allow.
+	Words []string
+	Via   string // the face: approve, deny, answer, prompt
 	// Lesson, with an allow of a tool call, is a rule to be learned from it: a
 	// separate act, done after the decision.
 	Lesson *Lesson
@@ -32,6 +35,8 @@ type Answer struct {
 // Decided is the result of an Answer (commands §4).
 type Decided struct {
 	ID        string
+	Handle    string // what people type for it
+	Revision  int    // of a plan; 0 for what is none
 	Decision  string
 	By        string
 	At        time.Time
@@ -111,13 +116,19 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer) (Deci
 	if v.Digest == "" {
 		v.Digest = req.Digest
 	}
+	if v.Answers, err = answersTo(req, a); err != nil {
+		return Refused(a.ID, err), nil
+	}
 	out, err := leader.Decide(ctx, s.Journal, s.Lead, o.Writer(), o.Minter, v)
 	if err != nil {
 		return Decided{}, err
 	}
-	d := Decided{ID: string(req.ID), Changed: out.Changed, Voted: out.Voted, key: req.Key}
+	d := Decided{ID: string(req.ID), Handle: req.Handle, Changed: out.Changed, Voted: out.Voted, key: req.Key}
 	if now, ok := s.Lead.Request(req.Key); ok && now.Decided != nil {
 		d.Decision, d.By, d.At, d.Digest = now.Decided.Decision, string(now.Decided.By), now.At, string(now.Decided.UpdatedDigest)
+	}
+	if req.Gate() == policy.GatePlan {
+		d.Revision = revision(s.Lead, req)
 	}
 	if out.Refusal != nil {
 		d.err = out.Refusal
@@ -125,7 +136,26 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer) (Deci
 	return d, nil
 }
 
-// findRequest finds a request by its handle, its id, or an unambiguous beginning of its id. Ids are
+// answersTo reads the words of an answer. A question takes words, and nothing else does.
+func answersTo(req *control.Request, a Answer) ([]record.Reply, error) {
+	question, name := req.Kind == record.KindQuestion, req.Handle
+	switch {
+	case !question && a.Words != nil:
+		return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: name + " asks for permission, not for words", Next: operator.Next{Step: operator.NextShowThenDecide, ID: name}}
+	case question && a.Allow && a.Words == nil:
+		return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: name + " asks for words, not for permission", Next: operator.Next{Step: operator.NextShowOptions, ID: name}}
+	case a.Words == nil:
+		return nil, nil
+	}
+	replies, err := record.Replies(req.Ask.Input, a.Words)
+	if err != nil {
+		return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Err: err, Next: operator.Next{Step: operator.NextShowOptions, ID: name}}
+	}
+	return replies, nil
+}
+
+// findRequest finds a request by its handle, its id, or, of an open one, an unambiguous beginning of
+// either. Ids are
 // unique within a member and a kind only: a digest, or its beginning, distinguishes two. Handles
 // are compared first: the asker chooses the id, and could choose another request's handle.
 func findRequest(l *control.Leader, id, digest string) (*control.Request, error) {
@@ -138,11 +168,11 @@ func findRequest(l *control.Leader, id, digest string) (*control.Request, error)
 		switch {
 		case string(r.ID) == id:
 			exact = append(exact, r)
-		case id != "" && strings.HasPrefix(string(r.ID), id):
+		case id != "" && r.State == machine.RequestPending && begins(r, id):
 			begun = append(begun, r)
 		}
 		if r.State == machine.RequestPending && len(near) < 3 {
-			near = append(near, string(r.ID))
+			near = append(near, r.Handle)
 		}
 	}
 	hits := exact
@@ -168,11 +198,16 @@ func findRequest(l *control.Leader, id, digest string) (*control.Request, error)
 	case len(hits) > 1:
 		near = near[:0]
 		for _, r := range hits {
-			near = append(near, string(r.ID))
+			near = append(near, r.Handle)
 		}
 		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several requests", Near: near}
 	}
 	return nil, &control.UnknownRequestError{ID: waggle.RequestID(id), Near: near}
+}
+
+// begins reports whether word begins the handle or the id of a request.
+func begins(r *control.Request, word string) bool {
+	return strings.HasPrefix(r.Handle, record.CleanHandle(word)) || strings.HasPrefix(string(r.ID), word)
 }
 
 // deliver brings the decisions into their mailboxes: by a pass when no process leads, else by
@@ -212,7 +247,8 @@ func delivered(l *control.Leader, results []Decided) bool {
 		if !ok || r.Order == nil {
 			continue
 		}
-		results[i].Delivered = r.Order.Sent || r.Order.Closed
+		// The answer to a question has no message: its worker reads it where it is decided.
+		results[i].Delivered = r.Order.Sent || r.Order.Closed || r.Order.Mail == nil
 		all = all && results[i].Delivered
 	}
 	return all

@@ -13,7 +13,7 @@ import (
 	"waggle/spawn"
 )
 
-// answer waits for what became of one question.
+// answer waits for the outcome of one question.
 func answer(t *testing.T, answers <-chan operatortest.Answered) operatortest.Answered {
 	t.Helper()
 	select {
@@ -71,8 +71,8 @@ func TestDecideOnce(t *testing.T) {
 	}
 }
 
-// Several answers are each by themselves: one that is refused has its reason in its own
-// result, and the others hold.
+// Decide takes several answers one by one: a refused answer has the reason in its own result, and the
+// others hold.
 func TestDecideEachByItself(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -107,7 +107,7 @@ func TestDecideEachByItself(t *testing.T) {
 	}
 }
 
-// What a person writes finds one request: a handle, an id, or the beginning of one.
+// Show finds one request by a handle, an id, or the beginning of an id.
 func TestFindRequest(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -134,7 +134,7 @@ func TestFindRequest(t *testing.T) {
 	operatortest.Is(t, "another team", err, operator.NotFound, "other")
 }
 
-// Questions come riskiest first, whole, with what a person is shown of each.
+// Pending lists the questions by risk, the highest first, each with all that a person is shown of it.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -147,7 +147,7 @@ func TestPending(t *testing.T) {
 		t.Fatalf("%d, %v", len(qs), err)
 	}
 	order := map[string]int{"high": 2, "medium": 1}
-	by := map[string]decide.Question{}
+	by := map[string]decide.Request{}
 	for i, q := range qs {
 		if i > 0 && order[q.Risk] > order[qs[i-1].Risk] {
 			t.Errorf("%s stands behind %s", q.Risk, qs[i-1].Risk)
@@ -192,7 +192,7 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// Another input is shown as it would be asked, and decides nothing.
+// Changed shows a request with another input as it would be asked, and decides nothing.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)

@@ -3,6 +3,7 @@ package decide
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -13,7 +14,7 @@ import (
 // Edits shows the change that a call of an editing tool makes, as lines that begin with -, + or a
 // blank. It uses only the input and does not read the file. It is "" for other tools and for an
 // input of another form, which is shown as JSON.
-func (q Question) Edits() string {
+func (q Request) Edits() string {
 	o, err := jsonobj.Parse(q.Input)
 	if err != nil || len(o.Duplicates()) > 0 {
 		return ""
@@ -30,6 +31,102 @@ func (q Question) Edits() string {
 	}
 	return ""
 }
+
+// Edited is the file that a call of an editing tool changes, as the call spells it. It is "" for other
+// calls.
+func (q Request) Edited() (file string) {
+	key, ok := map[string]string{"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}[q.Tool]
+	if !ok {
+		return ""
+	}
+	o, err := jsonobj.Parse(q.Input)
+	if err != nil || len(o.Duplicates()) > 0 || !textAt(o, key, &file) {
+		return ""
+	}
+	return file
+}
+
+// EditedPath is where Edited leads, as it was resolved when it was asked; "" when that is not known.
+func (q Request) EditedPath() string {
+	file := q.Edited()
+	if file == "" {
+		return ""
+	}
+	if !path.IsAbs(file) {
+		file = path.Join(q.Cwd, file)
+	}
+	for _, p := range q.Paths {
+		if p.Spelled == path.Clean(file) {
+			return p.Real
+		}
+	}
+	return ""
+}
+
+// InFile shows what a call of an editing tool changes in the text that its file has: the lines with their
+// numbers and some around them, or why it changes nothing. It is "" where Edits says all of it.
+func (q Request) InFile(text string) string {
+	o, err := jsonobj.Parse(q.Input)
+	if err != nil || len(o.Duplicates()) > 0 {
+		return ""
+	}
+	after, why := text, ""
+	switch q.Tool {
+	case "Edit":
+		after, why = replaced(o, text)
+	case "MultiEdit":
+		raw, _ := o.Get("edits")
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) != nil {
+			return ""
+		}
+		for i, one := range list {
+			e, err := jsonobj.Parse(one)
+			if err != nil || len(e.Duplicates()) > 0 {
+				return ""
+			}
+			if after, why = replaced(e, after); why != "" {
+				return fmt.Sprintf("edit %d of %d: %s", i+1, len(list), why)
+			}
+		}
+	case "Write":
+		if text == "" || !textAt(o, "content", &after) {
+			return ""
+		}
+	}
+	switch {
+	case why != "":
+		return why
+	case after == text:
+		return ""
+	case len(text)+len(after) > maxCompared:
+		return fmt.Sprintf("%d lines become %d", lines(text), lines(after))
+	}
+	diff := udiff.Unified("", "", text, after)
+	for range 2 { // the file names, which the request says
+		_, diff, _ = strings.Cut(diff, "\n")
+	}
+	return strings.TrimSuffix(diff, "\n")
+}
+
+// replaced is the text with one edit made as the tools make it, or why they do not make it.
+func replaced(o *jsonobj.Object, text string) (after, why string) {
+	var old, is string
+	if !textAt(o, "old_string", &old) || !textAt(o, "new_string", &is) || old == "" {
+		return text, ""
+	}
+	all, _ := o.Get("replace_all")
+	switch n := strings.Count(text, old); {
+	case n == 0:
+		return text, "the text that it replaces is not in the file"
+	case n > 1 && string(all) != "true":
+		return text, fmt.Sprintf("the text that it replaces occurs %d times in the file", n)
+	}
+	return strings.ReplaceAll(text, old, is), ""
+}
+
+// lines counts the lines of a text.
+func lines(text string) int { return strings.Count(ended(strings.TrimSuffix(text, "\n")), "\n") }
 
 // editsOf returns every edit of a list, each under its number.
 func editsOf(o *jsonobj.Object) string {

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
-// TestEdits: what an editing tool would do is shown as a difference, told by the input
-// alone; what is not of a known form is not read as one.
+// TestEdits: Edits shows the call of an editing tool as a difference, from the input alone. An input
+// of an unknown form gives none.
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a line\n", 10_000)
@@ -29,7 +30,7 @@ func TestEdits(t *testing.T) {
 		{"no text", "Edit", `{"old_string":1,"new_string":"b"}`, ""},
 		{"no object", "Edit", `[]`, ""},
 	} {
-		if got := (decide.Question{PendingItem: decide.PendingItem{Tool: c.tool, Input: json.RawMessage(c.input)}}).Edits(); got != c.want {
+		if got := (decide.Request{PendingItem: decide.PendingItem{Tool: c.tool, Input: json.RawMessage(c.input)}}).Edits(); got != c.want {
 			t.Errorf("%s:\n%q, want\n%q", c.name, got, c.want)
 		}
 	}
@@ -37,8 +38,56 @@ func TestEdits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := (decide.Question{PendingItem: decide.PendingItem{Tool: "Edit", Input: in}}).Edits()
+	got := (decide.Request{PendingItem: decide.PendingItem{Tool: "Edit", Input: in}}).Edits()
 	if m, p := strings.Count(got, "\n-"), strings.Count(got, "\n+"); m != 9_999 || p != 10_001 {
 		t.Errorf("of long texts %d lines are taken away and %d put there", m+1, p)
+	}
+}
+
+// TestInFile: InFile shows the change of a call in its file with the lines around it; for a call that
+// would change nothing it gives the reason.
+func TestInFile(t *testing.T) {
+	t.Parallel()
+	file := "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+	for _, c := range []struct{ name, tool, input, text, want string }{
+		{"edit", "Edit", `{"file_path":"x","old_string":"6","new_string":"six"}`, file, "@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9"},
+		{"not there", "Edit", `{"old_string":"z","new_string":"six"}`, file, "the text that it replaces is not in the file"},
+		{"often", "Edit", `{"old_string":"a","new_string":"b"}`, "a a", "the text that it replaces occurs 2 times in the file"},
+		{"everywhere", "Edit", `{"old_string":"a","new_string":"b","replace_all":true}`, "a\na\n", "@@ -1,2 +1,2 @@\n-a\n-a\n+b\n+b"},
+		{"a new file", "Edit", `{"old_string":"","new_string":"b"}`, file, ""},
+		{"several", "MultiEdit", `{"edits":[{"old_string":"1\n","new_string":"one\n"},{"old_string":"one","new_string":"uno"}]}`, "1\n", "@@ -1 +1 @@\n-1\n+uno"},
+		{"one of several", "MultiEdit", `{"edits":[{"old_string":"1","new_string":"one"},{"old_string":"1","new_string":"uno"}]}`, "1\n", "edit 2 of 2: the text that it replaces is not in the file"},
+		{"write", "Write", `{"file_path":"x","content":"1\n2\n"}`, "1\n3\n", "@@ -1,2 +1,2 @@\n 1\n-3\n+2"},
+		{"the same", "Write", `{"content":"1\n"}`, "1\n", ""},
+		{"into an empty file", "Write", `{"content":"1\n"}`, "", ""},
+		{"long", "Write", `{"content":"1\n"}`, strings.Repeat("a line\n", 10_000), "10000 lines become 1"},
+		{"notebook", "NotebookEdit", `{"new_source":"x = 1"}`, file, ""},
+		{"twice", "Write", `{"content":"a","content":"b"}`, file, ""},
+	} {
+		if got := (decide.Request{PendingItem: decide.PendingItem{Tool: c.tool, Input: json.RawMessage(c.input)}}).InFile(c.text); got != c.want {
+			t.Errorf("%s:\n%q, want\n%q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestEditedPath: EditedPath is the real path that the request recorded for its file when it was
+// asked, and no other.
+func TestEditedPath(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ tool, input, edited, at string }{
+		{"Edit", `{"file_path":"link/a.go"}`, "link/a.go", "/src/real/a.go"},
+		{"Write", `{"file_path":"/src/link/../link/a.go"}`, "/src/link/../link/a.go", "/src/real/a.go"},
+		{"NotebookEdit", `{"notebook_path":"/src/link/a.go"}`, "/src/link/a.go", "/src/real/a.go"},
+		{"Write", `{"file_path":"/src/other"}`, "/src/other", ""},
+		{"Write", `{"file_path":"lost"}`, "lost", ""},
+		{"Read", `{"file_path":"/src/link/a.go"}`, "", ""},
+		{"Edit", `{"file_path":"/src/link/a.go","file_path":"/src/other"}`, "", ""},
+		{"Edit", `[]`, "", ""},
+	} {
+		q := decide.Request{PendingItem: decide.PendingItem{Tool: c.tool, Input: json.RawMessage(c.input), Cwd: "/src"}}
+		q.Paths = []record.RealPath{{Spelled: "/src", Real: "/src"}, {Spelled: "/src/link/a.go", Real: "/src/real/a.go"}, {Spelled: "/src/lost"}}
+		if edited, at := q.Edited(), q.EditedPath(); edited != c.edited || at != c.at {
+			t.Errorf("%s %s: %q at %q, want %q at %q", c.tool, c.input, edited, at, c.edited, c.at)
+		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"waggle/operator/decide"
 )
 
-// A host that a person allows is normalised first, and nobody allows everybody's.
+// ParseNetTarget normalises a host that a person allows, and refuses a pattern for all hosts of a
+// public suffix.
 func Example() {
 	t, err := decide.ParseNetTarget("Example.COM:443")
 	fmt.Println(t.Host, t.Port, err)

@@ -65,6 +65,9 @@ func findCall(s *operator.State, id string) (*control.Call, *control.Member, err
 		c *control.Call
 		m *control.Member
 	}
+	if r, ok := s.Lead.ByHandle(id); ok {
+		id = string(r.ID)
+	}
 	var exact, begun []hit
 	for _, m := range s.Lead.Members {
 		w, err := s.Worker(m.Instance)
@@ -73,7 +76,7 @@ func findCall(s *operator.State, id string) (*control.Call, *control.Member, err
 		}
 		for _, c := range w.Calls {
 			switch {
-			case string(c.ID) == id:
+			case string(c.ID) == id, CallCode(c.Key, c.Digest) == record.CleanHandle(id):
 				exact = append(exact, hit{c: c, m: m})
 			case id != "" && strings.HasPrefix(string(c.ID), id):
 				begun = append(begun, hit{c: c, m: m})

@@ -84,27 +84,27 @@ func TestParseToolCall(t *testing.T) {
 	}
 }
 
-// A group's id is that of exactly what is in it, whatever the order.
+// The id of a group follows from exactly the requests in it, in any order.
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	q := func(id, member, pattern, risk, digest string) decide.Question {
-		return decide.Question{PendingItem: decide.PendingItem{ID: id, Kind: "permission_request", Member: member, Tool: "Bash", Risk: risk, Digest: digest}, Pattern: pattern}
+	q := func(id, member, pattern, risk, digest string) decide.Request {
+		return decide.Request{PendingItem: decide.PendingItem{ID: id, Kind: "permission_request", Member: member, Tool: "Bash", Risk: risk, Digest: digest}, Pattern: pattern}
 	}
 	a, b := q("1", "bob", "Bash(go test:*)", "medium", "d1"), q("2", "ada", "Bash(go test:*)", "medium", "d2")
 	c, d := q("3", "bob", "Bash(go test:*)", "high", "d3"), q("4", "bob", "Bash(ls:*)", "low", "d4")
-	gs := decide.Groups([]decide.Question{c, a, b, d})
+	gs := decide.Groups([]decide.Request{c, a, b, d})
 	if len(gs) != 3 || gs[0].Batch || !gs[1].Batch || gs[1].Count != 2 || strings.Join(gs[1].Members, " ") != "ada bob" {
 		t.Fatalf("%+v", gs)
 	}
-	if again := decide.Groups([]decide.Question{b, a}); again[0].ID != gs[1].ID {
+	if again := decide.Groups([]decide.Request{b, a}); again[0].ID != gs[1].ID {
 		t.Errorf("the same requests are %s and %s", gs[1].ID, again[0].ID)
 	}
-	if other := decide.Groups([]decide.Question{a, b, q("5", "eve", "Bash(go test:*)", "medium", "d5")}); other[0].ID == gs[1].ID {
+	if other := decide.Groups([]decide.Request{a, b, q("5", "eve", "Bash(go test:*)", "medium", "d5")}); other[0].ID == gs[1].ID {
 		t.Error("a request joined the group, and its id stayed")
 	}
 	host := q("6", "bob", "net x.org", "low", "d6")
 	host.Kind = "sandbox_permission_request"
-	if decide.Groups([]decide.Question{host})[0].Batch {
+	if decide.Groups([]decide.Request{host})[0].Batch {
 		t.Error("a host is answered by a group")
 	}
 }

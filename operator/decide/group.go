@@ -36,18 +36,18 @@ type Group struct {
 	// directories. Its characters are visible, and its lines have no maximal width.
 	Text []string
 
-	Inputs    int // how many of them are distinct
-	Questions []Question
+	Inputs   int // how many of them are distinct
+	Requests []Request
 }
 
-// batch reports whether a request may be answered as one of a group: tool calls
+// Batched reports whether a request may be answered as one of a group: tool calls
 // below high risk. A plan or a host is decided by itself.
-func (q Question) batch() bool {
+func (q Request) Batched() bool {
 	return q.Kind == string(waggle.KindPermissionRequest) && q.Risk != string(policy.RiskHigh)
 }
 
 // like returns the key of requests that q may be answered together with.
-func (q Question) like() (name, pattern string) {
+func (q Request) like() (name, pattern string) {
 	if q.Kind != string(waggle.KindPermissionRequest) {
 		return q.Pattern, q.Pattern
 	}
@@ -55,7 +55,7 @@ func (q Question) like() (name, pattern string) {
 }
 
 // Groups groups requests by tool, risk and likeness, in the order in which they come.
-func Groups(qs []Question) []Group {
+func Groups(qs []Request) []Group {
 	groups := []Group{}
 	at := map[[5]string]int{}
 	for _, q := range qs {
@@ -65,13 +65,13 @@ func Groups(qs []Question) []Group {
 		if !ok {
 			i = len(groups)
 			at[k] = i
-			groups = append(groups, Group{Team: q.Team, Kind: q.Kind, Tool: q.Tool, Pattern: pattern, Risk: q.Risk, Members: []string{}, Batch: q.batch()})
+			groups = append(groups, Group{Team: q.Team, Kind: q.Kind, Tool: q.Tool, Pattern: pattern, Risk: q.Risk, Members: []string{}, Batch: q.Batched()})
 		}
 		g := &groups[i]
 		if g.Count++; g.Oldest.IsZero() || q.Asked.Before(g.Oldest) {
 			g.Oldest = q.Asked
 		}
-		g.IDs, g.Questions = append(g.IDs, q.ID), append(g.Questions, q)
+		g.IDs, g.Requests = append(g.IDs, q.ID), append(g.Requests, q)
 		if !slices.Contains(g.Members, q.Member) {
 			g.Members = append(g.Members, q.Member)
 		}
@@ -91,7 +91,7 @@ func Groups(qs []Question) []Group {
 func (g Group) text() (lines []string, inputs int) {
 	type part struct{ asks, cwd string }
 	who := map[part][]string{}
-	for _, q := range g.Questions {
+	for _, q := range g.Requests {
 		p := part{asks: "    | " + strings.Join(q.Asks(), "\n    | "), cwd: operator.Visible(q.Cwd)}
 		who[p] = append(who[p], operator.Visible(q.Member))
 	}
@@ -114,7 +114,7 @@ const (
 
 func (g Group) id() string {
 	digests := make([]string, 0, g.Count)
-	for _, q := range g.Questions {
+	for _, q := range g.Requests {
 		digests = append(digests, q.Digest)
 	}
 	slices.Sort(digests)
@@ -149,14 +149,22 @@ func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id stri
 	}
 	if !g.Batch {
 		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, plans and hosts are never decided by a group",
-			Next: operator.Next{Step: operator.NextDecideEach, ID: g.IDs[0], Text: with.Via}, Near: g.IDs}
+			Next: operator.Next{Step: operator.NextDecideEach, ID: g.Requests[0].Handle, Text: with.Via}, Near: g.handles()}
 	}
-	answers := make([]Answer, len(g.Questions))
-	for i, q := range g.Questions {
+	answers := make([]Answer, len(g.Requests))
+	for i, q := range g.Requests {
 		answers[i] = with
 		answers[i].ID, answers[i].Digest = q.ID, q.Digest
 	}
 	return o.decideAll(ctx, s, answers)
+}
+
+// handles are what people type for the requests of a group.
+func (g Group) handles() (hs []string) {
+	for _, q := range g.Requests {
+		hs = append(hs, q.Handle)
+	}
+	return hs
 }
 
 // ShowGroup returns the group with an id, the one that has the request with this handle, id or
@@ -171,11 +179,11 @@ func (o Operator) ShowGroup(ctx context.Context, name waggle.TeamName, word stri
 
 // findGroup finds a group for ShowGroup. Its errors name no id of another group: an id is printed
 // only with the group's text.
-func findGroup(qs []Question, word string) (*Group, error) {
+func findGroup(qs []Request, word string) (*Group, error) {
 	var hits []Group
 	groups := Groups(qs)
 	for _, g := range groups { // first: the asker chooses its id, and could choose another's handle
-		if slices.ContainsFunc(g.Questions, func(q Question) bool { return q.Handle != "" && strings.EqualFold(q.Handle, word) }) {
+		if slices.ContainsFunc(g.Requests, func(q Request) bool { return q.Handle != "" && strings.EqualFold(q.Handle, word) }) {
 			return &g, nil
 		}
 	}
@@ -193,7 +201,7 @@ func findGroup(qs []Question, word string) (*Group, error) {
 	case len(hits) > 1:
 		e := &operator.Error{Kind: operator.Usage, Op: "group", Msg: fmt.Sprintf("%s names %d groups", operator.Visible(word), len(hits)), Next: operator.NextSayGroup.With()}
 		for _, g := range hits {
-			e.Near = append(e.Near, g.IDs[0])
+			e.Near = append(e.Near, g.Requests[0].Handle)
 		}
 		return nil, e
 	case IsGroup(word):

@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.Overlap(1)
+	testenv.Overlap(3)
 	os.Exit(m.Run())
 }

@@ -20,15 +20,16 @@ import (
 	"waggle/record"
 )
 
-// NetQuestion is what one member asks of one host: one prompt, however many
+// NetRequest is what one member asks of one host: one prompt, however many
 // requests wait for it. An answer answers all of them, each by its own id.
-type NetQuestion struct {
+type NetRequest struct {
 	Host     string
 	Port     string
 	Shown    string // host and port, with the other spelling of an international name
 	Member   string
 	Instance string
 	IDs      []string
+	Handles  []string // of the same requests
 	Reason   string
 	Asked    time.Time
 	Expires  time.Time // zero: never
@@ -36,23 +37,23 @@ type NetQuestion struct {
 }
 
 // NetPending lists the open requests for hosts, oldest first.
-func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetQuestion, error) {
+func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetRequest, error) {
 	qs, err := o.Pending(ctx, name, false)
 	if err != nil {
 		return nil, err
 	}
-	out := []NetQuestion{}
+	out := []NetRequest{}
 	for _, q := range qs {
 		if q.Kind != string(waggle.KindSandboxPermissionRequest) {
 			continue
 		}
-		i := slices.IndexFunc(out, func(n NetQuestion) bool { return n.Instance == q.Instance && n.Host == q.Host && n.Port == q.Port })
+		i := slices.IndexFunc(out, func(n NetRequest) bool { return n.Instance == q.Instance && n.Host == q.Host && n.Port == q.Port })
 		if i < 0 {
 			i = len(out)
-			out = append(out, NetQuestion{Host: q.Host, Port: q.Port, Shown: ShownHost(q.Host, q.Port), Member: q.Member, Instance: q.Instance,
+			out = append(out, NetRequest{Host: q.Host, Port: q.Port, Shown: ShownHost(q.Host, q.Port), Member: q.Member, Instance: q.Instance,
 				IDs: []string{}, Reason: q.Reason, Asked: q.Asked, Expires: q.Expires, Status: q.Status})
 		}
-		out[i].IDs = append(out[i].IDs, q.ID)
+		out[i].IDs, out[i].Handles = append(out[i].IDs, q.ID), append(out[i].Handles, q.Handle)
 	}
 	return out, nil
 }
@@ -161,6 +162,8 @@ type NetAnswer struct {
 	Digest  string     // with ID: the digest that was shown
 	// Wildcard says that the operator has confirmed a target of many hosts.
 	Wildcard bool
+	// Revoke answers nothing that is asked now: it takes back what was allowed.
+	Revoke bool
 }
 
 func (a NetAnswer) standing() bool { return a.Session || a.Until != nil }
@@ -189,6 +192,9 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 	if err != nil {
 		return nil, err
 	}
+	if a.Revoke {
+		open = nil
+	}
 	grants, err := grants(s, a, open)
 	if err != nil {
 		return nil, err
@@ -198,7 +204,14 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 	for _, r := range open {
 		answers = append(answers, Answer{ID: string(r.ID), Digest: string(r.Digest), Allow: a.Allow, Reason: a.Reason, Via: "net " + effectOf(!a.Allow)})
 	}
-	revokes := !a.Allow && allows(s, grants)
+	once, err := onceOf(s, a, o.Minter.Now())
+	if err != nil {
+		return nil, err
+	}
+	revokes := !a.Allow && (allows(s, grants) || len(once) > 0)
+	if a.Revoke && !revokes {
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "net revoke", Msg: "nothing allows " + a.name() + " now", Next: operator.NextNetList.With()}
+	}
 	if len(answers) == 0 && !a.standing() && !revokes {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: "net", Msg: "no member asks for " + a.name() + " now", Next: operator.NextNetPending.With()}
 	}
@@ -206,6 +219,12 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 		// First what stands: who is answered may ask again at once.
 		out.Policy, err = o.changeOpen(ctx, s, func(_ *operator.State, p *record.PolicySet) error {
 			p.Hosts = withGrants(p.Hosts, grants, a.standing())
+			p.Spent = append(slices.Clone(p.Spent), once...)
+			for _, r := range open {
+				if a.standing() {
+					p.Spent = append(p.Spent, r.Key)
+				}
+			}
 			return nil
 		})
 		if err != nil {
@@ -281,7 +300,7 @@ func requestOf(s *operator.State, a NetAnswer) ([]*control.Request, error) {
 func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]record.HostGrant, error) {
 	var gs []record.HostGrant
 	add := func(g record.HostGrant) {
-		g.Deny, g.Until = !a.Allow, a.Until
+		g.Deny, g.Until, g.By = !a.Allow, a.Until, record.ByOperator
 		if !slices.ContainsFunc(gs, func(have record.HostGrant) bool { return sameGrant(have, g) }) {
 			gs = append(gs, g)
 		}
@@ -329,6 +348,29 @@ func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]record.H
 	return gs, nil
 }
 
+// onceOf are the requests whose answer opens a host for a turn that runs, and which a denial or a
+// revocation of that host takes back.
+func onceOf(s *operator.State, a NetAnswer, now time.Time) (keys []record.Key, err error) {
+	if a.Allow || a.ID != "" {
+		return nil, nil
+	}
+	for _, m := range s.Lead.Live() {
+		if a.Member != "" && scopeName(s, m.Instance) != a.scopeName() {
+			continue
+		}
+		w, err := s.Worker(m.Instance)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range w.Grants(s.Lead, now) {
+			if g.Scope == control.ScopeOnce && a.Target.covers(record.Ask{Host: g.Host, Port: g.Port}) {
+				keys = append(keys, record.Key{Instance: m.Instance, Kind: waggle.KindSandboxPermissionRequest, ID: g.Request})
+			}
+		}
+	}
+	return keys, nil
+}
+
 // sameGrant reports whether two answers are for the same member, host and port.
 func sameGrant(a, b record.HostGrant) bool {
 	return a.Host == b.Host && a.Port == b.Port && a.Instance == b.Instance
@@ -362,18 +404,51 @@ type GrantView struct {
 	Scope   string    // a member's name, or team
 	Expires time.Time // zero: as long as the member exists
 	From    string    // the request that it answered
+	By      string    // operator, team file; "" is not known
+	// Sandbox is the level of the least confined member that it is for: below enforced nothing holds
+	// the member's commands to it.
+	Sandbox record.HeldLevel
 }
+
+// Enforced reports whether the machine holds to the answer.
+func (g GrantView) Enforced() bool { return g.Sandbox.Enforces() }
 
 func grantView(s *operator.State, g record.HostGrant) GrantView {
 	port := g.Port
 	if port == "" {
 		port = everyone
 	}
-	v := GrantView{Host: g.Host, Port: g.Port, Shown: ShownHost(g.Host, port), Effect: effectOf(g.Deny), Scope: scopeName(s, g.Instance), Expires: instant(g.Until)}
+	v := GrantView{Host: g.Host, Port: g.Port, Shown: ShownHost(g.Host, port), Effect: effectOf(g.Deny), Scope: scopeName(s, g.Instance), Expires: instant(g.Until),
+		By: string(g.By), Sandbox: heldFor(s, g.Instance)}
+	if v.By == "" && g.From != nil { // of a program before this one, whose answers came from the operator alone
+		v.By = string(record.ByOperator)
+	}
 	if g.From != nil {
 		v.From = string(g.From.ID)
 	}
 	return v
+}
+
+// heldFor is what confines a member, or "" the least confined one of all.
+func heldFor(s *operator.State, i record.Instance) record.HeldLevel {
+	var levels []record.HeldLevel
+	for _, m := range s.Lead.Live() {
+		if i != "" && m.Instance != i {
+			continue
+		}
+		level := operator.HeldUnknown
+		if w, err := s.Worker(m.Instance); err == nil {
+			level = operator.HeldOf(m, w.Ready)
+		}
+		if level == operator.HeldUnknown {
+			return level
+		}
+		levels = append(levels, level)
+	}
+	if len(levels) == 0 {
+		return operator.HeldUnknown
+	}
+	return record.Weakest(levels...)
 }
 
 // instant returns the time of a pointer, zero for nil.

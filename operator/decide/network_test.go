@@ -34,7 +34,7 @@ func shown(gs []decide.GrantView) string {
 	return strings.Join(out, ";")
 }
 
-// What a target covers is said with the port, and with both spellings of a name.
+// The text of a network target has its port, and both spellings of an international name.
 func TestNetTarget(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"Example.com": "example.com", "example.com:443": "example.com:443", "example.com:*": "example.com:*",
@@ -80,7 +80,7 @@ func TestNetOnce(t *testing.T) {
 	if a := answer(t, bob); a.Allowed || a.Reason != "no" {
 		t.Errorf("%+v", a)
 	}
-	// Of what is over the same answer changes nothing, and another is refused.
+	// For a request that is decided, the same answer changes nothing and another answer is refused.
 	if out, err = o.DecideNet(t.Context(), "api", decide.NetAnswer{ID: string(rs[1].ID)}); err != nil || out.Results[0].Changed {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -134,8 +134,8 @@ func TestNetStanding(t *testing.T) {
 	}
 }
 
-// A standing answer to a question is for whoever asks, with the port that is asked for
-// unless every port is meant, and says whose answer it is.
+// A standing answer to a question holds for the member that asked, with the port of the question
+// unless the target has every port, and its grant names the question.
 func TestNetStandingOfAQuestion(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"x.org": "allow x.org:443 ann", "x.org:*": "allow x.org:* ann"} {

@@ -21,7 +21,7 @@ import (
 // Plans lists the plans of a team, oldest first: every revision is a request of
 // its own, with its text on record. all adds those that were answered or replaced. It
 // records nothing.
-func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]Question, error) {
+func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]Request, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
 		return nil, err
@@ -29,10 +29,10 @@ func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]
 	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
-	qs := []Question{}
+	qs := []Request{}
 	for _, r := range s.Lead.Requests {
 		if r.Gate() == policy.GatePlan && (all || r.State == machine.RequestPending) {
-			qs = append(qs, o.question(s.Lead, r, o.Minter.Now()))
+			qs = append(qs, o.request(s.Lead, r, o.Minter.Now()))
 		}
 	}
 	return qs, nil
@@ -40,7 +40,7 @@ func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]
 
 // Plan finds one revision: of a request's id, or of a member's newest work. rev 0
 // is the newest; with an id it must be that id's. It records nothing.
-func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev int) (*Question, error) {
+func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev int) (*Request, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev
 	if err != nil {
 		return nil, err
 	}
-	q := o.question(s.Lead, r, o.Minter.Now())
+	q := o.request(s.Lead, r, o.Minter.Now())
 	return &q, nil
 }
 
@@ -105,8 +105,8 @@ func (o Operator) EscalatePlan(ctx context.Context, name waggle.TeamName, of str
 }
 
 // DiffPlans compares two revisions as a unified diff.
-func DiffPlans(a, b *Question) string {
-	label := func(q *Question) string { return fmt.Sprintf("%s rev %d (%.12s)", q.Member, q.Revision, q.Hash) }
+func DiffPlans(a, b *Request) string {
+	label := func(q *Request) string { return fmt.Sprintf("%s rev %d (%.12s)", q.Member, q.Revision, q.Hash) }
 	end := func(s string) string { return strings.TrimSuffix(s, "\n") + "\n" }
 	return udiff.Unified(label(a), label(b), end(a.Plan), end(b.Plan))
 }

@@ -87,8 +87,8 @@ func call(t *testing.T, rig *operatortest.Rig) string {
 	return ""
 }
 
-// A plan that the operator decides anyway is not passed on; where the rules or the lead's
-// agent decide, it is, once, and its reason is shown.
+// EscalatePlan does not pass on a plan that the operator decides anyway. If the rules or the lead's
+// agent decide, it passes the plan on, once, and shows the reason.
 func TestEscalatePlan(t *testing.T) {
 	t.Parallel()
 	for decider, changed := range map[policy.Decider]bool{policy.DecideOperator: false, policy.DecideLeader: true} {

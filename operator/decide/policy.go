@@ -122,6 +122,15 @@ func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy
 	return c, err
 }
 
+// AllowSandboxed makes a new version of the policy in which a shell call that runs inside a verified
+// sandbox is allowed without asking (policy.Policy.Sandboxed), or asks as every other.
+func (o Operator) AllowSandboxed(ctx context.Context, name waggle.TeamName, allow bool) (*PolicyChange, error) {
+	return o.changePolicy(ctx, name, "a change of policy", func(_ *operator.State, p *record.PolicySet) error {
+		p.Sandboxed = allow
+		return nil
+	})
+}
+
 // keepers returns the present members that may have a rule for i ("" is everybody) and cannot be
 // made to drop it: those that waggle does not run.
 func keepers(s *operator.State, i record.Instance) []string {
@@ -239,8 +248,8 @@ func (o Operator) changeOpen(ctx context.Context, s *operator.State, change func
 }
 
 func samePolicy(a, b record.PolicySet) bool {
-	return a.Policy.Mode == b.Policy.Mode && slices.Equal(a.Policy.Allow, b.Policy.Allow) && slices.Equal(a.Policy.Deny, b.Policy.Deny) &&
-		slices.Equal(a.Rules, b.Rules) && slices.Equal(a.Hosts, b.Hosts) && a.Ceiling.Same(b.Ceiling)
+	return a.Policy.Mode == b.Policy.Mode && a.Sandboxed == b.Sandboxed && slices.Equal(a.Policy.Allow, b.Policy.Allow) && slices.Equal(a.Policy.Deny, b.Policy.Deny) &&
+		slices.Equal(a.Rules, b.Rules) && slices.Equal(a.Hosts, b.Hosts) && slices.Equal(a.Spent, b.Spent) && a.Ceiling.Same(b.Ceiling)
 }
 
 // heard waits for the members to apply a version and returns how far each is.

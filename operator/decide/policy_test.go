@@ -22,8 +22,8 @@ func rule(t *testing.T, s string) policy.Rule {
 	return r
 }
 
-// A rule makes a version that the members apply; the same again makes none; taken back it
-// is gone, and what is not there is not found.
+// AddRule makes a version of the policy that the members apply; the same rule again makes none.
+// RemoveRule takes the rule back, and a rule that does not exist is NotFound.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -103,7 +103,7 @@ func TestRemoveRuleNamesWhoKeepsIt(t *testing.T) {
 	}
 }
 
-// A mode is the team's or one member's own; who has one keeps it.
+// SetMode sets the mode of the team or of one member. A member with a mode of its own keeps it.
 func TestSetMode(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -139,7 +139,7 @@ func mode(c *decide.PolicyChange, name string) string {
 func TestUnapplied(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
-	i := rig.Joined("ann", record.Cooperative) // whose process never comes
+	i := rig.Joined("ann", record.Cooperative) // no process of ann ever starts
 	if _, err := o.SetMode(t.Context(), "api", "ann", policy.ModePlan); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestUnapplied(t *testing.T) {
 	operatortest.Is(t, "somebody else", err, operator.NotFound, "anna")
 }
 
-// The user's ceiling is put on record with the next change, and cuts what goes beyond.
+// The next change records the user's ceiling in the journal, and the ceiling bounds the policy.
 func TestCeiling(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -198,7 +198,7 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// A call is judged as it would be now, for the team or a member, and nothing is asked.
+// TestPolicy judges a call as it would be judged now, for the team or a member, and asks nobody.
 func TestTestPolicy(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -239,7 +239,7 @@ func TestTestPolicy(t *testing.T) {
 	}
 }
 
-// What decided a call is told of it later, with what the policy makes of it now.
+// Explain names what decided an earlier call, and what the current policy would decide.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
@@ -283,8 +283,8 @@ func TestExplain(t *testing.T) {
 	operatortest.Is(t, "nobody's call", err, operator.NotFound, "zzz")
 }
 
-// From what was approved twice a rule is proposed, unless it would allow what was denied,
-// or is of high risk.
+// Suggest proposes a rule for a call that was approved twice, unless the rule would allow a denied
+// call or is of high risk.
 func TestSuggest(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)

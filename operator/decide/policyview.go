@@ -25,7 +25,9 @@ type PolicyView struct {
 	Team    string
 	Version uint64
 	Mode    string
-	Decide  map[policy.Gate]policy.Decider
+	// Sandboxed: a shell call that runs inside a verified sandbox is allowed without asking.
+	Sandboxed bool
+	Decide    map[policy.Gate]policy.Decider
 	// Deadline is how long a request stays open; 0: without limit.
 	Deadline time.Duration
 	Rules    []RuleView
@@ -56,7 +58,7 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 	}
 	var only record.Instance
 	if as != "" {
-		m, err := Member(s, as)
+		m, err := judgedAs(s, as)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +66,7 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 	}
 	now := o.Minter.Now()
 	set := s.Lead.Policy
-	v := &PolicyView{Team: string(name), Version: s.Lead.Version(), Mode: string(ModeName(set.Policy.Mode)), Decide: map[policy.Gate]policy.Decider{},
+	v := &PolicyView{Team: string(name), Version: s.Lead.Version(), Mode: string(ModeName(set.Policy.Mode)), Sandboxed: set.For("", now).Sandboxed, Decide: map[policy.Gate]policy.Decider{},
 		Deadline: time.Duration(set.Deadline) * time.Millisecond, Rules: []RuleView{}, Hosts: []GrantView{}}
 	for _, g := range policy.Gates() {
 		v.Decide[g] = set.DeciderOf(g)
@@ -94,6 +96,18 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 		v.Members = slices.DeleteFunc(v.Members, func(m PolicyMember) bool { return !waggle.SameName(waggle.MemberName(m.Name), waggle.MemberName(as)) })
 	}
 	return v, nil
+}
+
+// judgedAs is Member for what only reads: of a team that has ended the last member of the name.
+func judgedAs(s *operator.State, name string) (*control.Member, error) {
+	if s.Lead.Ended != nil {
+		for _, m := range slices.Backward(s.Lead.Members) {
+			if operator.Called(m, name) {
+				return m, nil
+			}
+		}
+	}
+	return Member(s, name)
 }
 
 func ruleView(s *operator.State, r record.Scoped) RuleView {
@@ -136,9 +150,9 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 	if err != nil {
 		return nil, err
 	}
-	p, own, now := s.Lead.Policy.For("", o.Minter.Now()), record.Instance(""), o.Minter.Now()
+	p, own, now, confined := s.Lead.Policy.For("", o.Minter.Now()), record.Instance(""), o.Minter.Now(), false
 	if as != "" {
-		m, err := Member(s, as)
+		m, err := judgedAs(s, as)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +160,7 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 		if err != nil {
 			return nil, err
 		}
-		own, as = m.Instance, string(m.Name)
+		own, as, confined = m.Instance, string(m.Name), record.LevelOf(w.Ready).Enforces()
 		p = s.Lead.Policy.For(own, now)
 		p.Mode = s.Lead.ModeOf(own)
 		if w.Epoch > 0 {
@@ -167,7 +181,7 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 	if err != nil {
 		return nil, err
 	}
-	c.Links = realpath.Disk{}
+	c.Links, c.Sandboxed = realpath.Disk{}, confined
 	if file := s.Lead.Policy.Path; file != "" {
 		c.Guarded = []string{file}
 	}

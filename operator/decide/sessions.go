@@ -58,14 +58,14 @@ type SessionRow struct {
 // Sessions lists the running sessions of this user, in a team or not, and their open requests. It
 // appends nothing. The error names the sessions that could not be read; the others are returned
 // with it.
-func (o Operator) Sessions() ([]SessionRow, []Question, error) {
+func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 	v := o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors))
-	rows, qs := []SessionRow{}, []Question{}
+	rows, qs := []SessionRow{}, []Request{}
 	for _, r := range v.Rows {
 		row := SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: r.Name, Under: r.Under, PID: r.PID, State: r.State,
 			Why: r.Why, Handles: []string{}, Pane: r.Pane, Cwd: r.Cwd, Version: r.Version, Hook: r.Hooked, Reached: r.Socket != "", Trust: LevelAnswers, Since: r.Since}
 		for i, req := range r.Open {
-			q := o.sessionQuestion(r.Name, r.Under, req)
+			q := o.sessionRequest(r.Name, r.Under, req)
 			qs = append(qs, q)
 			row.Handles = append(row.Handles, q.Handle)
 			if i == 0 {
@@ -78,7 +78,7 @@ func (o Operator) Sessions() ([]SessionRow, []Question, error) {
 				State: session.RowWaitingHuman, Why: r.AtLead + "; answer at the lead", Handles: []string{}, Pane: r.Pane, Cwd: r.Cwd, Trust: LevelAnswers, Since: row.Since, Hook: true})
 		}
 	}
-	SortQuestions(qs)
+	SortRequests(qs)
 	return rows, qs, errors.Join(v.Problems...)
 }
 
@@ -89,7 +89,7 @@ func teammateIn(message string) string {
 }
 
 // askLine describes a request in one line.
-func askLine(q Question) string {
+func askLine(q Request) string {
 	switch {
 	case q.Command != "":
 		return q.Command
@@ -102,8 +102,8 @@ func askLine(q Question) string {
 	return q.Tool + " " + string(q.Input)
 }
 
-// SortQuestions puts the riskiest first, then the oldest.
-func SortQuestions(qs []Question) {
+// SortRequests puts the riskiest first, then the oldest.
+func SortRequests(qs []Request) {
 	sort.SliceStable(qs, func(i, j int) bool {
 		if a, b := riskOrder(qs[i].Risk), riskOrder(qs[j].Risk); a != b {
 			return a > b
@@ -113,15 +113,15 @@ func SortQuestions(qs []Question) {
 }
 
 // KindQuestion is how a request for words is listed: no message on the wire has it.
-const KindQuestion = "question"
+const KindQuestion = string(record.KindQuestion)
 
-// sessionQuestion is a session's request as it is shown.
-func (o Operator) sessionQuestion(name, under string, r session.Request) Question {
+// sessionRequest is a session's request as it is shown.
+func (o Operator) sessionRequest(name, under string, r session.Request) Request {
 	if under != "" {
 		name = under + "/" + name
 	}
 	call := r.Ask.Call()
-	q := Question{PendingItem: PendingItem{Team: SessionTeam, ID: string(r.ID), Handle: r.Handle, Kind: string(waggle.KindPermissionRequest), Member: name,
+	q := Request{PendingItem: PendingItem{Team: SessionTeam, ID: string(r.ID), Handle: r.Handle, Kind: string(waggle.KindPermissionRequest), Member: name,
 		Instance: string(r.Instance), Tool: r.Ask.Tool, Input: json.RawMessage(r.Ask.Input), Cwd: r.Ask.Cwd, Digest: string(r.Digest),
 		Risk: string(policy.RiskOf(call)), Asked: r.At, Status: sessionStatus(r)},
 		Bound: r.Ask.Bound, Unheld: "the session runs it: its program is not looked up, its paths are checked, not held", Trust: LevelAnswers, Suggest: []string{}}
@@ -143,7 +143,7 @@ func (o Operator) sessionQuestion(name, under string, r session.Request) Questio
 	}
 	if d := r.Decided; d != nil {
 		q.Answer = &AnswerNow{Decision: d.Decision, By: string(d.By), Via: d.Via, Rule: d.Rule, Reason: d.Reason, At: r.DecAt,
-			State: string(r.State), Digest: string(d.UpdatedDigest)}
+			State: string(r.State), Digest: string(d.UpdatedDigest), Answers: record.Texts(d.Answers)}
 		if d.UpdatedInput != "" {
 			q.Answer.Input = json.RawMessage(d.UpdatedInput)
 		}
@@ -186,10 +186,10 @@ func (o Operator) findSession(what string) (*session.Found, error) {
 }
 
 // SessionsPast lists the requests of ended sessions, oldest first, as far as the sessions are kept.
-func (o Operator) SessionsPast() ([]Question, error) {
+func (o Operator) SessionsPast() ([]Request, error) {
 	names := o.sessionNames()
 	all, problems := o.sessionStore().All()
-	var qs []Question
+	var qs []Request
 	for _, one := range all {
 		for _, r := range one.Requests() {
 			if r.State == session.StateOpen {
@@ -199,7 +199,7 @@ func (o Operator) SessionsPast() ([]Question, error) {
 			if r.Agent != "" {
 				name, under = r.AgentName, name
 			}
-			qs = append(qs, o.sessionQuestion(name, under, r))
+			qs = append(qs, o.sessionRequest(name, under, r))
 		}
 	}
 	sort.SliceStable(qs, func(i, j int) bool { return qs[i].Asked.Before(qs[j].Asked) })
@@ -255,12 +255,12 @@ func (o Operator) sessionEvent(name string, r session.Request) operator.AuditEve
 	if r.Agent != "" {
 		name, under = r.AgentName, name
 	}
-	shown := o.sessionQuestion(name, under, r)
-	e := operator.AuditEvent{ID: string(r.ID), Kind: shown.Kind, Member: shown.Member, Instance: shown.Instance, Trust: LevelAnswers, Tool: shown.Tool, Input: shown.Input,
+	shown := o.sessionRequest(name, under, r)
+	e := operator.AuditEvent{ID: string(r.ID), Handle: shown.Handle, Asks: InOneLine(r.Kind, r.Ask), Kind: shown.Kind, Member: shown.Member, Instance: shown.Instance, Trust: LevelAnswers, Tool: shown.Tool, Input: shown.Input,
 		Cwd: shown.Cwd, Digest: shown.Digest, Risk: shown.Risk, Asked: r.At, Key: r.Key}
 	if d := r.Decided; d != nil {
 		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Decided = d.Decision, string(d.By), string(d.Channel), d.Via, d.Rule, d.Reason, r.DecAt
-		e.RunsDigest = string(d.UpdatedDigest)
+		e.RunsDigest, e.Answers = string(d.UpdatedDigest), record.Texts(d.Answers)
 		if d.UpdatedInput != "" {
 			e.Runs = json.RawMessage(d.UpdatedInput)
 		}
@@ -280,7 +280,7 @@ func (o Operator) sessionEvent(name string, r session.Request) operator.AuditEve
 }
 
 // ShowSession returns one request of a session; nil when no session has it.
-func (o Operator) ShowSession(what string) (*Question, error) {
+func (o Operator) ShowSession(what string) (*Request, error) {
 	f, err := o.findSession(what)
 	if f == nil || err != nil {
 		return nil, err
@@ -291,13 +291,13 @@ func (o Operator) ShowSession(what string) (*Question, error) {
 	if f.Request.Agent != "" {
 		name, under = f.Request.AgentName, name
 	}
-	q := o.sessionQuestion(name, under, f.Request)
+	q := o.sessionRequest(name, under, f.Request)
 	return &q, nil
 }
 
 // SessionChanged returns a session's request as it would be with another input; nil when no session
 // has it. It decides nothing.
-func (o Operator) SessionChanged(what, input string) (*Question, error) {
+func (o Operator) SessionChanged(what, input string) (*Request, error) {
 	f, err := o.findSession(what)
 	if f == nil || err != nil {
 		return nil, err
@@ -307,7 +307,7 @@ func (o Operator) SessionChanged(what, input string) (*Question, error) {
 	}
 	r := f.Request
 	r.Digest, r.Ask.Input = session.ChangedDigest(r, input), input
-	q := o.sessionQuestion(string(f.Session.ID), "", r)
+	q := o.sessionRequest(string(f.Session.ID), "", r)
 	return &q, nil
 }
 
@@ -330,7 +330,7 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 		if r.Form != session.FormQuestion {
 			return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: r.Handle + " asks for permission, not for words", Next: operator.Next{Step: operator.NextShowThenDecide, ID: r.Handle}}
 		}
-		if v.Answers, err = session.Replies(json.RawMessage(r.Ask.Input), words); err != nil {
+		if v.Answers, err = record.Replies(r.Ask.Input, words); err != nil {
 			return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Err: err, Next: operator.Next{Step: operator.NextShowOptions, ID: r.Handle}}
 		}
 	}
@@ -366,10 +366,10 @@ func (o Operator) DecideSessionGroup(ctx context.Context, id string, with Answer
 	}
 	if !g.Batch {
 		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, plans and questions are never decided by a group",
-			Next: operator.Next{Step: operator.NextAnswerEach, ID: g.Questions[0].Handle}, Near: g.IDs}
+			Next: operator.Next{Step: operator.NextAnswerEach, ID: g.Requests[0].Handle}, Near: g.handles()}
 	}
 	out := []Decided{}
-	for _, q := range g.Questions {
+	for _, q := range g.Requests {
 		a := with
 		a.ID, a.Digest = q.ID, q.Digest
 		d, err := o.DecideSession(ctx, a, nil)

@@ -18,6 +18,7 @@ import (
 	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -45,8 +46,8 @@ func newSessions(t *testing.T) *sessions {
 // given is the answer that a hook gave to its client.
 type given struct{ out string }
 
-// ask runs the hook of a request until it waits; what it gives to its client is sent on the
-// channel. The hook ends with the test.
+// ask runs the hook of a request until it waits; the answer that the hook gives to its client is sent
+// on the channel. The hook ends with the test.
 func (s *sessions) ask(id session.ID, tool, input string) <-chan given {
 	s.t.Helper()
 	store := session.At(s.o.Home.Path, time.Now)
@@ -87,7 +88,7 @@ func (s *sessions) ask(id session.ID, tool, input string) <-chan given {
 	return done
 }
 
-func (s *sessions) open() []decide.Question {
+func (s *sessions) open() []decide.Request {
 	s.t.Helper()
 	_, qs, err := s.o.Sessions()
 	if err != nil {
@@ -96,7 +97,7 @@ func (s *sessions) open() []decide.Question {
 	return qs
 }
 
-// hears waits for what a client was given.
+// hears waits for the answer that the hook gave to its client.
 func (s *sessions) hears(answers <-chan given) string {
 	s.t.Helper()
 	select {
@@ -118,7 +119,7 @@ func bash(command string) string {
 
 const asksWords = `{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"red","description":"warm"},{"label":"blue","description":"cold"}]}]}`
 
-// What sessions ask is listed, whole, and shown by its handle.
+// Sessions lists the whole requests of sessions, and ShowSession shows one by its handle.
 func TestSessionsAsk(t *testing.T) {
 	t.Parallel()
 	s := newSessions(t)
@@ -143,7 +144,7 @@ func TestSessionsAsk(t *testing.T) {
 	if i := slices.IndexFunc(rows, func(r decide.SessionRow) bool { return r.Session == "s-1" }); i < 0 || len(rows[i].Handles) != 1 || rows[i].Why != "asks: make" {
 		t.Errorf("%+v", rows)
 	}
-	kinds := map[string]decide.Question{}
+	kinds := map[string]decide.Request{}
 	for _, q := range qs {
 		kinds[q.Kind] = q
 		shown, err := s.o.ShowSession(q.Handle)
@@ -165,8 +166,8 @@ func TestSessionsAsk(t *testing.T) {
 	}
 }
 
-// An answer reaches the client of the hook, once; another is refused, and all of it is in
-// the list of what is over and in the audit.
+// An answer reaches the client of the hook once, and another answer is refused. SessionsPast and
+// SessionAudit list the request with its answer.
 func TestDecideSession(t *testing.T) {
 	t.Parallel()
 	s := newSessions(t)
@@ -229,7 +230,7 @@ func TestSessionWords(t *testing.T) {
 	_, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Via: "answer"}, []string{"red", "blue", "green"})
 	operatortest.Is(t, "too many words", err, operator.Usage, "")
 	d, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "answer"}, []string{"2"})
-	if err != nil || d == nil || d.Err() != nil || d.Decision != session.DecisionAnswer {
+	if err != nil || d == nil || d.Err() != nil || d.Decision != record.DecisionAnswer {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	if out := s.hears(client); !strings.Contains(out, "blue") {

@@ -3,6 +3,7 @@ package decide
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"waggle"
@@ -30,18 +31,42 @@ func spelled(raw []byte) string {
 // Asks are the lines that say what a question asks for, whole and visible: the
 // command as it would run, and the input as JSON where there is more in it than
 // the command.
-func (q Question) Asks() []string {
+func (q Request) Asks() []string {
 	switch {
 	case q.Plan != "":
 		return append([]string{fmt.Sprintf("plan, revision %d:", q.Revision)}, strings.Split(operator.VisibleLines(q.Plan), "\n")...)
 	case q.Host != "":
 		return []string{"network to " + operator.Visible(ShownHost(q.Host, q.Port))}
+	case len(q.Questions) > 0:
+		return q.questions()
 	case q.Command == "":
 		return []string{operator.Visible(q.Tool) + " " + ShownJSON(string(q.Input))}
 	}
 	lines := strings.Split(operator.VisibleLines(q.Command), "\n")
 	if only, err := jsonobj.Marshal(map[string]string{"command": q.Command}); err != nil || spelled(only) != spelled(q.Input) {
 		lines = append(lines, "input "+ShownJSON(string(q.Input)))
+	}
+	return lines
+}
+
+// questions are the lines of what an agent asks in words, with its options by number.
+func (q Request) questions() (lines []string) {
+	for i, one := range q.Questions {
+		head := operator.VisibleLines(one.Text)
+		if one.Header != "" {
+			head = operator.Visible(one.Header) + ": " + head
+		}
+		if len(q.Questions) > 1 {
+			head = fmt.Sprintf("question %d of %d: %s", i+1, len(q.Questions), head)
+		}
+		lines = append(lines, strings.Split(head, "\n")...)
+		for n, o := range one.Options {
+			line := fmt.Sprintf("  %d  %s", n+1, operator.Visible(o.Label))
+			if o.Description != "" {
+				line += ": " + operator.Visible(o.Description)
+			}
+			lines = append(lines, line)
+		}
 	}
 	return lines
 }
@@ -56,9 +81,75 @@ func Describe(k waggle.Kind, a record.Ask) string {
 			return "network to " + a.Host + ":" + a.Port
 		}
 		return "network to " + a.Host
+	case policy.GateQuestion:
+		return "question: " + firstQuestion(a)
 	}
 	if json.Valid([]byte(a.Input)) {
 		return a.Tool + " " + spelled([]byte(a.Input))
 	}
 	return a.Tool + " " + a.Input
+}
+
+// Brief is Describe with the input as people write it: a shell text without the JSON around it. It is
+// for lists and reasons; what is decided is shown whole (Asks).
+func Brief(k waggle.Kind, a record.Ask) string {
+	if text := CommandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
+		return a.Tool + " " + text + reading(a.Stdin)
+	}
+	return Describe(k, a)
+}
+
+// codeShown is how much of its code names a call that no request was made of.
+const codeShown = 6
+
+// CallCode names a call that rules decided, as a handle names a request: it answers nothing.
+func CallCode(k record.Key, d record.Digest) string { return record.HandleCode(k, d)[:codeShown] }
+
+// InOneLine is Brief with the first line of a plan and its revision.
+func InOneLine(k waggle.Kind, a record.Ask) string {
+	if record.GateOf(k) == policy.GatePlan {
+		return Question(k, a)
+	}
+	return Brief(k, a)
+}
+
+// Question is what a request asks for in a few words, for the reason of a member's state: a shell text
+// without its tool, the first line of a plan or of a question.
+func Question(k waggle.Kind, a record.Ask) string {
+	switch record.GateOf(k) {
+	case policy.GatePlan:
+		first, _, _ := strings.Cut(a.Plan, "\n")
+		return fmt.Sprintf("plan, revision %d: %s", max(1, a.Revision), first)
+	case policy.GateQuestion:
+		first, _, _ := strings.Cut(firstQuestion(a), "\n")
+		return first
+	}
+	if text := CommandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
+		return text + reading(a.Stdin)
+	}
+	return Describe(k, a)
+}
+
+// reading describes a command's standard input in a few words.
+func reading(stdin string) string {
+	if stdin == "" {
+		return ""
+	}
+	line, rest, more := strings.Cut(stdin, "\n")
+	if r := []rune(line); len(r) > 60 {
+		line, more = string(r[:60]), true
+	}
+	if more && rest != "" || strings.TrimSpace(line) == "" {
+		line += "…"
+	}
+	return ", reading " + strconv.Quote(line)
+}
+
+// firstQuestion is the first text that a question asks.
+func firstQuestion(a record.Ask) string {
+	qs, err := record.Questions(a.Input)
+	if err != nil {
+		return a.Input
+	}
+	return qs[0].Text
 }

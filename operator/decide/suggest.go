@@ -86,6 +86,21 @@ func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggesti
 	return out, nil
 }
 
+// Matches tests a rule with the last LookBack calls of a team. It records nothing.
+func (o Operator) Matches(ctx context.Context, name waggle.TeamName, rule policy.Rule) (Suggestion, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return Suggestion{}, err
+	}
+	cs, err := calls(s)
+	if err != nil {
+		return Suggestion{}, err
+	}
+	sg := Suggestion{Rule: rule.String(), Members: []string{}}
+	sg.match(rule, cs)
+	return sg, nil
+}
+
 // answered returns the approvals that no rule gives by now, and the calls that the operator has
 // denied.
 func answered(s *operator.State, now time.Time) (approved []approval, denied []policy.Call) {
@@ -155,6 +170,13 @@ func suggestion(rule policy.Rule, class []approval, calls []memberCall) Suggesti
 	if len(sg.Members) == 1 {
 		sg.Scope = sg.Members[0]
 	}
+	sg.match(rule, calls)
+	return sg
+}
+
+// match fills in which calls a rule would have matched.
+func (sg *Suggestion) match(rule policy.Rule, calls []memberCall) {
+	sg.Looked = len(calls)
 	for _, c := range calls {
 		if !rule.Covers(c.Ask.Call()) {
 			continue
@@ -166,7 +188,6 @@ func suggestion(rule policy.Rule, class []approval, calls []memberCall) Suggesti
 		}
 		sg.Matched = append(sg.Matched, sc)
 	}
-	return sg
 }
 
 // memberCall is a tool call in its member's journal.

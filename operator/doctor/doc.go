@@ -28,6 +28,7 @@ type Options struct {
 	ClaudeDir string                  // where Claude Code has its settings and its registry of sessions
 	Cwd       string                  // the settings of this directory count too
 	Env       func(key string) string // "" for a variable that is not set
+	Relay     string                  // waggle's own binary, which runs inside sandboxes; "": no sandbox is tried
 }
 
 // Operator is an operator.Operator with the methods of this package.

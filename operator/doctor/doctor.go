@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/claude"
+	"waggle/internal/sandbox"
 	"waggle/operator"
 	"waggle/operator/process"
 )
@@ -31,13 +33,13 @@ func (o Operator) Examine(ctx context.Context, eo Options) ([]Finding, error) {
 	} {
 		out = append(out, tool(ctx, t.name, t.arg, t.use))
 	}
-	out = append(append(out, d.claude()...), telemetry(eo.Env)...)
+	out = append(append(append(out, d.sandbox(ctx)...), d.claude()...), telemetry(eo.Env)...)
 	names, err := o.Root.Names()
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range names {
-		out = append(out, d.team(ctx, n)...)
+		out = append(append(out, d.team(ctx, n)...), d.reached(ctx, n)...)
 	}
 	late, err := process.Of(o.Operator).LeftMail(ctx, "")
 	if err != nil {
@@ -98,7 +100,27 @@ func tool(ctx context.Context, name, arg, use string) Finding {
 	if err != nil {
 		return found(name, Note, path+": "+err.Error())
 	}
+	if v, err := claude.ParseVersion(first); name == "claude" && err == nil && !v.Usable() {
+		return found(name, Note, fmt.Sprintf("%s, and members need %s or newer: claude update", first, claude.Oldest))
+	}
 	return found(name, OK, first)
+}
+
+// sandbox reports the highest level of a sandbox on this machine: an installed bubblewrap may not be
+// permitted to make namespaces.
+func (d *doctor) sandbox(ctx context.Context) []Finding {
+	if d.o.Relay == "" {
+		return nil
+	}
+	kit := sandbox.Kit{Relay: d.o.Relay}
+	if path, err := exec.LookPath("bwrap"); err == nil {
+		kit.Bwrap = path
+	}
+	s := kit.Detect(ctx)
+	if s.Level == sandbox.Enforced {
+		return []Finding{found("sandbox", OK, string(s.Level))}
+	}
+	return []Finding{advised("sandbox", Note, fmt.Sprintf("%s: %s", s.Level, s.Why), s.Fix)}
 }
 
 // exporters are the environment variables that make programs with OpenTelemetry export.

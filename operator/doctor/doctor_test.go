@@ -1,7 +1,10 @@
 package doctor_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,11 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"waggle/agent"
+	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/doctor"
+	"waggle/operator/teamfile"
 	"waggle/record"
+	"waggle/spawn"
 	"waggle/team"
+	"waggle/worker"
 )
 
 // bench is a machine with a config directory of Claude Code.
@@ -72,8 +80,8 @@ func (b *bench) write(path, text string) {
 	}
 }
 
-// TestPlaces: a state that is not there yet is fine, one that others can read is a problem
-// with what to do about it; without a team there is a demo.
+// TestPlaces: a missing state directory is no problem; one that others can read is a Problem with the
+// command that repairs it. Without a team the next step is a demo.
 func TestPlaces(t *testing.T) {
 	b := newBench(t)
 	b.has("waggle", doctor.OK, "test, go")
@@ -97,7 +105,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestTelemetry: an exporter that the environment asks for is missed, unless it is switched
+// TestTelemetry: Examine notes an exporter that the environment asks for, unless the SDK is switched
 // off.
 func TestTelemetry(t *testing.T) {
 	b := newBench(t)
@@ -118,8 +126,8 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-// TestTeam: a team of ours is well; mailboxes of nobody, entries that cannot be read, and a
-// registry that cannot be read are found, each with where to look.
+// TestTeam: a new team of waggle is OK. Examine finds a mailbox of no member, an entry that cannot be
+// read, and a registry that cannot be read, each with the place to look at.
 func TestTeam(t *testing.T) {
 	b := newBench(t)
 	operatortest.Team(t, b.op, "api", record.PolicySet{})
@@ -142,7 +150,7 @@ func TestTeam(t *testing.T) {
 	}
 }
 
-// TestForeignTeam: a team of another program is said to be one.
+// TestForeignTeam: the finding of another program's team names it as another program's.
 func TestForeignTeam(t *testing.T) {
 	b := newBench(t)
 	if _, err := team.Create(t.Context(), b.op.Root, team.Config{Name: "other", CreatedAt: time.Now(), LeadAgentID: "team-lead@other"}, team.Options{}); err != nil {
@@ -182,4 +190,170 @@ func TestLock(t *testing.T) {
 	}
 	b.op.Minter.Now = func() time.Time { return st.ModTime().Add(90 * time.Second) }
 	b.has("team api", doctor.Note, fmt.Sprintf("%s is locked since 1m30s", box))
+}
+
+// TestReach: Examine lists what the commands of members without an enforced sandbox reach: waggle's
+// own state and operator socket, servers of the user, git's hooks. A confined member is not on the
+// list.
+func TestReach(t *testing.T) {
+	b := newBench(t)
+	r := operatortest.Team(t, b.op, "api", record.PolicySet{})
+	if got := b.of("team api"); len(got) != 1 {
+		t.Errorf("without members: %+v", got)
+	}
+	dir := shortDir(t)
+	agent, docker, bus := filepath.Join(dir, "agent"), filepath.Join(dir, "docker.sock"), filepath.Join(dir, "bus")
+	for _, path := range []string{agent, docker, bus} {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { l.Close() })
+	}
+	b.env["SSH_AUTH_SOCK"], b.env["XDG_RUNTIME_DIR"] = agent, dir
+	r.Member("ann", operatortest.Idle)
+	r.Until("ann is ready", func(l *control.Leader) bool { return len(l.Live()) == 1 })
+	f := b.has("team api", doctor.Note, "not confined: ann; in reach of its commands: waggle's state and operator socket")
+	for _, want := range []string{agent, docker, bus} {
+		if !strings.Contains(f.Detail, want) {
+			t.Errorf("no %s in %s", want, f.Detail)
+		}
+	}
+	if f.Do.Step != operator.NextSandboxTest {
+		t.Errorf("%+v", f)
+	}
+	// A path that is not a socket is not listed as a server.
+	b.env["SSH_AUTH_SOCK"], b.env["XDG_RUNTIME_DIR"] = filepath.Join(dir, "none"), ""
+	if f := b.has("team api", doctor.Note, "not confined: ann"); strings.Contains(f.Detail, dir) {
+		t.Errorf("%s", f.Detail)
+	}
+	// The finding names both members; the hooks of a worktree's repository are in reach, too.
+	repo := filepath.Join(t.TempDir(), ".git")
+	if err := os.MkdirAll(filepath.Join(repo, "hooks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.Join("bob")
+	b.has("team api", doctor.Note, "not confined: ann, bob; in reach of their commands")
+	for _, c := range []struct {
+		mirror string
+		want   bool
+	}{{"", true}, {filepath.Join(repo, "mirror"), false}} {
+		m := &control.Member{Joined: record.Joined{Worktree: &record.Worktree{Common: repo, Mirror: c.mirror}}}
+		if got := doctor.HooksOf(m); (got == filepath.Join(repo, "hooks")) != c.want {
+			t.Errorf("mirror %q: %q", c.mirror, got)
+		}
+	}
+}
+
+// TestReachHooks: the hooks of the repository in which a member works are in reach, also without a
+// worktree, and so are the settings of agents that name programs. Hooks that cannot be written are not
+// listed.
+func TestReachHooks(t *testing.T) {
+	work := t.TempDir()
+	hooks, sub := filepath.Join(work, ".git", "hooks"), filepath.Join(work, "sub")
+	m := &control.Member{Joined: record.Joined{Cwd: sub}}
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := doctor.HooksOf(m); got != "" {
+		t.Errorf("without a repository: %q", got)
+	}
+	if err := os.MkdirAll(hooks, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, cwd := range []string{work, sub} {
+		if m.Cwd = cwd; doctor.HooksOf(m) != hooks {
+			t.Errorf("in %s: %q", cwd, doctor.HooksOf(m))
+		}
+	}
+	if err := os.Chmod(hooks, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if got := doctor.HooksOf(m); got != "" && runtime.GOOS != "windows" {
+		t.Errorf("hooks that cannot be written: %q", got)
+	}
+
+	b := newBench(t)
+	r := operatortest.Team(t, b.op, "api", record.PolicySet{})
+	r.Join("ann")
+	b.env["HOME"] = t.TempDir()
+	settings := filepath.Join(b.o.ClaudeDir, "settings.json")
+	if f := b.has("team api", doctor.Note, "not confined: ann"); strings.Contains(f.Detail, "settings") {
+		t.Errorf("without settings: %s", f.Detail)
+	}
+	b.write(settings, "{}")
+	b.write(filepath.Join(b.env["HOME"], ".codex", "config.toml"), "")
+	b.has("team api", doctor.Note, settings)
+	b.has("team api", doctor.Note, filepath.Join(b.env["HOME"], ".codex", "config.toml"))
+}
+
+// TestReachConfined: a member whose sandbox was found to hold is not on the list; one of which only
+// the files are confined is.
+func TestReachConfined(t *testing.T) {
+	for level, listed := range map[record.HeldLevel]bool{record.HeldEnforced: false, record.HeldFilesOnly: true, record.HeldOff: true} {
+		b := newBench(t)
+		b.op.Confine = func(context.Context, worker.Confining) (worker.Confinement, error) { return held(level), nil }
+		r := operatortest.Team(t, b.op, "api", record.PolicySet{})
+		r.Member("ann", operatortest.Idle, func(m *teamfile.FileMember) { m.Sandbox = &record.Sandbox{Mode: record.SandboxAuto} })
+		r.Until("ann is ready", func(l *control.Leader) bool { return len(l.Live()) == 1 })
+		var detail string
+		for _, f := range b.of("team api") {
+			detail += f.Detail
+		}
+		if strings.Contains(detail, "not confined: ann") != listed {
+			t.Errorf("%s: %q", level, detail)
+		}
+	}
+}
+
+// held is a sandbox of a level, in which nothing runs.
+type held record.HeldLevel
+
+func (h held) Held() record.Held { return record.Held{Level: record.HeldLevel(h)} }
+func (held) Run(context.Context, spawn.Command) (spawn.Exit, error) {
+	return spawn.Exit{}, errors.New("nothing runs")
+}
+func (held) Enforce(context.Context, []control.Grant) error { return nil }
+func (held) Writable(string) error                          { return nil }
+func (held) Box() *agent.Box                                { return nil }
+func (held) Shell() *agent.Shell                            { return nil }
+func (held) Close() error                                   { return nil }
+
+// TestSandbox: Examine distinguishes a bubblewrap that works from one that is installed and cannot
+// make namespaces.
+func TestSandbox(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it is about bubblewrap")
+	}
+	b := newBench(t)
+	if got := b.of("sandbox"); len(got) > 0 {
+		t.Errorf("without a relay: %+v", got)
+	}
+	bin := t.TempDir()
+	put := func(name, script string) string {
+		path := filepath.Join(bin, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	b.o.Relay = put("relay", "exit 0\n")
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	put("bwrap", "exit 0\n")
+	b.has("sandbox", doctor.OK, "enforced")
+	put("bwrap", "echo 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+	if f := b.has("sandbox", doctor.Note, "setting up uid map: Permission denied"); f.Next == "" || strings.HasPrefix(f.Detail, "enforced") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// shortDir is a directory whose sockets have short enough names.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "wd")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }

@@ -13,7 +13,7 @@ import (
 	"waggle/poll"
 )
 
-// What was found is data; a face spells what to do next.
+// A Finding is data: Do holds the next step, and the caller spells it.
 func Example() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {

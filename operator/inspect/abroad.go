@@ -10,6 +10,7 @@ import (
 	"waggle"
 	"waggle/home"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -49,7 +50,7 @@ func (o Operator) digestAbroad(ctx context.Context, r *operator.Record, since ti
 		d.State = "other"
 	}
 	if d.SinceWhy = "you said so"; since.IsZero() {
-		since, d.SinceWhy = lastLooked(recs)
+		since, d.SinceWhy = lastLooked(r.Lead, recs)
 	}
 	d.Since = since
 	g := digester{d: d, s: &r.State, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
@@ -111,7 +112,7 @@ func (g *digester) guest(r operator.LogRecord, at time.Time) error {
 		if err := json.Unmarshal(r.Body, &b); err != nil || b.Channel != policy.ChannelFile {
 			return g.call(r, at)
 		}
-		g.d.Decisions = append(g.d.Decisions, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: said(b.Kind, g.asks[b.Key]), Decision: b.Decision,
+		g.d.Decisions = append(g.d.Decisions, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: decide.Brief(b.Kind, g.asks[b.Key]), Decision: b.Decision,
 			By: string(b.By), Via: string(b.Channel), Reason: b.Reason})
 	}
 	return nil

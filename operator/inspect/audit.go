@@ -62,9 +62,12 @@ func events(r *operator.Record) ([]operator.AuditEvent, error) {
 
 func eventOf(m *control.Member, c *control.Call, req *control.Request) operator.AuditEvent {
 	shown := control.Request{Key: c.Key, Ask: c.Ask}
-	e := operator.AuditEvent{ID: string(c.ID), Kind: string(c.Kind), Member: string(m.Name), Instance: string(c.Instance), Trust: string(m.Trust), Task: c.Task,
-		Tool: c.Ask.Tool, Input: decide.InputOf(&shown), Cwd: c.Ask.Cwd, Reason: c.Ask.Reason, Digest: string(c.Digest), Risk: string(decide.RiskOf(&shown)),
+	e := operator.AuditEvent{ID: string(c.ID), Handle: decide.CallCode(c.Key, c.Digest), Kind: string(c.Kind), Member: string(m.Name), Instance: string(c.Instance), Trust: string(m.Trust), Task: c.Task,
+		Tool: c.Ask.Tool, Input: decide.InputOf(&shown), Asks: decide.InOneLine(c.Kind, c.Ask), Cwd: c.Ask.Cwd, Reason: c.Ask.Reason, Digest: string(c.Digest), Risk: string(decide.RiskOf(&shown)),
 		Asked: c.Asked, Outcome: outcome(c), Key: c.Key}
+	if req != nil && req.Handle != "" {
+		e.Handle = req.Handle
+	}
 	if f := c.Finished; f != nil {
 		e.ExitCode = f.ExitCode
 	}
@@ -72,7 +75,7 @@ func eventOf(m *control.Member, c *control.Call, req *control.Request) operator.
 	case req != nil && req.Decided != nil:
 		d := req.Decided
 		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Version = d.Decision, string(d.By), string(d.Channel), d.Via, d.Rule, d.Reason, d.Policy
-		e.Decided, e.RunsDigest = req.At, string(d.UpdatedDigest)
+		e.Decided, e.RunsDigest, e.Answers = req.At, string(d.UpdatedDigest), record.Texts(d.Answers)
 		if d.UpdatedInput != "" {
 			e.Runs = json.RawMessage(d.UpdatedInput)
 		}
@@ -123,12 +126,15 @@ func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, e
 		return nil, err
 	}
 	all, broken := events(r)
+	if q, ok := r.Lead.ByHandle(id); ok {
+		id = string(q.ID)
+	}
 	var exact, begun []operator.AuditEvent
 	for _, e := range all {
 		switch {
 		case e.ID == id:
 			exact = append(exact, e)
-		case id != "" && strings.HasPrefix(e.ID, id):
+		case id != "" && (strings.HasPrefix(e.ID, id) || e.Handle == record.CleanHandle(id)):
 			begun = append(begun, e)
 		}
 	}

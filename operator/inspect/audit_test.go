@@ -22,8 +22,8 @@ import (
 	"waggle/record"
 )
 
-// Audit joins what was asked with who decided it and what came of it, and is narrowed by
-// each part of a query.
+// Audit joins each request with its decision and its outcome, and each part of a query narrows the
+// list.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	o, _, req := worked(t)
@@ -94,8 +94,8 @@ func TestAudit(t *testing.T) {
 	operatortest.Is(t, "nobody's", err, operator.NotFound, "zzz")
 }
 
-// An export has every record of every journal in order of time, with secrets masked where
-// it is asked for, and ends with the first error of whoever takes it.
+// Export passes on every record of every journal in order of time, with secrets masked if a Redactor
+// is given, and ends with the first error of its callback.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	o, rig, _ := worked(t)
@@ -237,7 +237,7 @@ func TestVerifyDivergence(t *testing.T) {
 	}
 }
 
-// A team that has ended is still told of, by its record: why, peek in the archive, digest.
+// Why, Peek and Digest still work for a team that has ended, from its record and the archive.
 func TestPastTeam(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
@@ -270,7 +270,8 @@ func TestPastTeam(t *testing.T) {
 	}
 }
 
-// What was done from here in another program's team is told after it is gone.
+// Digest reports the messages that were sent from here to another program's team, also after that team
+// is gone.
 func TestDigestAbroad(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

@@ -85,6 +85,7 @@ type DigestMessage struct {
 // DigestWaiting is an open request.
 type DigestWaiting struct {
 	ID     string
+	Handle string
 	Member string
 	Asks   string
 	Risk   string
@@ -121,7 +122,7 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 	d := newDigest(s.Team)
 	d.SinceWhy = "you said so"
 	if since.IsZero() {
-		since, d.SinceWhy = lastLooked(recs)
+		since, d.SinceWhy = lastLooked(s.Lead, recs)
 	}
 	d.Since = since
 	g := digester{d: d, s: s, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
@@ -142,7 +143,7 @@ func newDigest(name waggle.TeamName) *Digest {
 }
 
 // lastLooked returns when the operator last detached or decided something.
-func lastLooked(recs []operator.LogRecord) (at time.Time, why string) {
+func lastLooked(l *control.Leader, recs []operator.LogRecord) (at time.Time, why string) {
 	for _, r := range slices.Backward(recs) {
 		if r.Name != "leader" {
 			continue
@@ -158,7 +159,11 @@ func lastLooked(recs []operator.LogRecord) (at time.Time, why string) {
 		case record.KindDecided:
 			var b record.Decided
 			if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleOperator {
-				return r.Time, "you decided " + string(b.ID)
+				id := string(b.ID)
+				if req, ok := l.Request(b.Key); ok && req.Handle != "" {
+					id = req.Handle
+				}
+				return r.Time, "you decided " + id
 			}
 		}
 	}
@@ -284,7 +289,10 @@ func (g *digester) decided(b record.Decided, at time.Time) {
 	n := DigestDecision{At: at, ID: string(b.ID), Member: g.name(b.Instance), Decision: b.Decision, By: string(b.By), Via: b.Via, Rule: b.Rule, Reason: b.Reason,
 		Do: operator.Next{Step: operator.NextShow, ID: string(b.ID)}}
 	if r, ok := g.s.Lead.Request(b.Key); ok {
-		n.Asks = said(b.Kind, r.Ask)
+		n.Asks = decide.Brief(b.Kind, r.Ask)
+		if r.Handle != "" {
+			n.Do.ID = r.Handle
+		}
 	}
 	g.d.Decisions = append(g.d.Decisions, n)
 }
@@ -306,7 +314,7 @@ func (g *digester) call(r operator.LogRecord, at time.Time) error {
 		if b.Ask != nil {
 			ask = *b.Ask
 		}
-		g.d.Calls.Denied = append(g.d.Calls.Denied, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: said(b.Kind, ask), Decision: b.Decision,
+		g.d.Calls.Denied = append(g.d.Calls.Denied, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: decide.Brief(b.Kind, ask), Decision: b.Decision,
 			By: string(b.By), Via: control.ViaRules, Rule: b.Rule, Reason: b.Reason, Do: operator.Next{Step: operator.NextExplain, ID: string(b.ID)}})
 	})
 }
@@ -335,12 +343,12 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 		}
 	}
 	for _, q := range decide.Of(o.Operator).PendingIn(s, false) {
-		asks := said(waggle.Kind(q.Kind), record.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port})
+		asks := decide.InOneLine(waggle.Kind(q.Kind), record.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port, Plan: q.Plan, Revision: q.Revision})
 		if q.Status == decide.StatusExpired {
 			asks += " (expired)"
 		}
-		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Member: q.Member, Asks: asks,
-			Risk: q.Risk, Asked: q.Asked, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.ID}})
+		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Handle: q.Handle, Member: q.Member, Asks: asks,
+			Risk: q.Risk, Asked: q.Asked, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.Handle}})
 	}
 	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, waggle.Lead, false)
 	if err != nil {

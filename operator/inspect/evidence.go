@@ -2,20 +2,23 @@ package inspect
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"waggle"
 	"waggle/control"
+	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/operator/process"
@@ -117,8 +120,8 @@ type probe struct {
 func (o Operator) probe(ctx context.Context, s *operator.State, led bool) *probe {
 	k := &probe{o: o, s: s, led: led, broken: reason(s.Broken), now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
 	k.held, _ = o.Terminals(s)
-	if board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{}); err == nil {
-		k.tasks, _, _ = board.All(ctx)
+	if list, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{}); err == nil {
+		k.tasks, _, _ = list.All(ctx)
 	}
 	return k
 }
@@ -132,7 +135,7 @@ func reason(err error) string {
 
 // look gathers the facts about one member. w is nil when it has no readable journal.
 func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evidence, *control.Worker) {
-	f := MemberFacts{Now: k.now, Led: k.led, Files: m.Trust == record.FileTrust, Since: m.Since, Ending: ending(m), Broken: k.broken}
+	f := MemberFacts{Now: k.now, Led: k.led, Files: m.Trust == record.FileTrust, Client: m.Backend == operator.BackendMCP, Since: m.Since, Ending: ending(m), Broken: k.broken}
 	g := &Evidence{Stopping: f.Ending, Journal: JournalEvidence{Problem: k.broken}}
 	k.process(m, &f, g)
 	k.tools(m, g)
@@ -144,9 +147,17 @@ func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evid
 		if m.Died.Again != nil {
 			f.Death.Again, g.Died.Restart = *m.Died.Again, *m.Died.Again
 		}
+		if k.foundNow(m) {
+			f.Death.At = time.Time{} // only now seen: its last sign says more
+		}
 	}
 	if m.Left != nil && f.Death == nil {
 		f.Death = &Death{At: m.LeftAt}
+	}
+	if m.Process == nil && !f.Files {
+		if why, at, failed := process.Of(k.o.Operator).SetupOf(k.s, m); failed {
+			f.Setup = &Waits{What: "its setup failed: " + why, Since: at}
+		}
 	}
 	if f.Files {
 		k.registered(ctx, m, &f)
@@ -161,6 +172,14 @@ func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evid
 	}
 	k.journal(m, w, &f, g)
 	return f, g, w
+}
+
+// foundNow reports a death that no journal has yet: this look found it.
+func (k *probe) foundNow(m *control.Member) bool {
+	return slices.ContainsFunc(k.s.Found, func(r journal.Record) bool {
+		var b record.Died
+		return r.Kind == record.KindDied && json.Unmarshal(r.Body, &b) == nil && b.Instance == m.Instance
+	})
 }
 
 // tools looks for commands that a dead process has left. Where the process table cannot be read it
@@ -280,7 +299,7 @@ func (k *probe) mailbox(ctx context.Context, m *control.Member, g *Evidence) {
 func (k *probe) saidByFile(m *control.Member, f *MemberFacts) {
 	for _, r := range k.s.Lead.Pending() {
 		if r.Instance == m.Instance && f.Asks == nil {
-			f.Asks = &Waits{What: "asks by file: " + decide.Describe(r.Kind, r.Ask), Since: r.Seen}
+			f.Asks = &Waits{What: "asks by file: " + decide.Question(r.Kind, r.Ask), Since: r.Seen}
 		}
 	}
 	f.Resting = m.LastIdle != nil && m.State() == machine.Idle
@@ -313,12 +332,16 @@ func (k *probe) journal(m *control.Member, w *control.Worker, f *MemberFacts, g 
 		f.Since = w.ReadyAt
 	}
 	k.orders(m, w, f, g)
+	k.spending(w, f)
 	if b := w.Blocking(); len(b) > 0 {
 		k.asks(b[0], f)
 	}
+	if w.Pane != "" && f.Asks == nil {
+		f.Asks = &Waits{What: "its pane waits for a person: " + w.Pane, Since: w.PaneAt}
+	}
 	for _, c := range w.Running() {
 		if c.Epoch == w.Epoch { // it is not known whether a command of an earlier start ran
-			f.Commands = append(f.Commands, Command{What: brief(said(c.Kind, runs(c))), Since: c.StartedAt, Heard: g.Output.At})
+			f.Commands = append(f.Commands, Command{What: brief(decide.Brief(c.Kind, runs(c))), Since: c.StartedAt, Heard: g.Output.At})
 		}
 	}
 	if t := w.Turn(); t != nil && f.Turn == nil {
@@ -330,6 +353,28 @@ func (k *probe) journal(m *control.Member, w *control.Worker, f *MemberFacts, g 
 	if todo := w.Waiting(); len(todo) > 0 {
 		k.todo(m, todo[0], f)
 	}
+	k.failures(m, f)
+}
+
+// spending takes the facts of a budget that is used up, as soon as that keeps the member from
+// something, and of a usage limit.
+func (k *probe) spending(w *control.Worker, f *MemberFacts) {
+	if until, ok := w.LimitedUntil(k.now); ok && w.Turn() != nil {
+		f.Limited = &Limited{Since: w.LimitedAt, Until: until, Why: w.Limited.Reason}
+	}
+	e, c := w.Over(k.s.Lead), w.BudgetCall()
+	if e == nil || c == nil || c.Answer == nil && !c.Open() {
+		return
+	}
+	f.Paused = &Waits{Since: c.Asked, What: e.String() + "; "}
+	switch r, seen := k.s.Lead.Request(c.Key); {
+	case c.Open() && seen && r.Decided == nil:
+		f.Paused.What += "it asks you to raise it: " + r.Handle
+	case c.Open():
+		f.Paused.What += "it asks you to raise it"
+	default:
+		f.Paused.What += "it was not raised"
+	}
 }
 
 // runs returns the input of a call, or the one that an answer put in its place.
@@ -337,45 +382,24 @@ func runs(c *control.Call) record.Ask {
 	return c.Run()
 }
 
-// said returns the input as people write it: a shell text without the JSON around it.
-func said(k waggle.Kind, a record.Ask) string {
-	if text := decide.CommandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
-		return a.Tool + " " + text + reading(a.Stdin)
-	}
-	return decide.Describe(k, a)
-}
-
-// reading describes a command's standard input in a few words.
-func reading(stdin string) string {
-	if stdin == "" {
-		return ""
-	}
-	line, rest, more := strings.Cut(stdin, "\n")
-	if r := []rune(line); len(r) > 60 {
-		line, more = string(r[:60]), true
-	}
-	if more && rest != "" || strings.TrimSpace(line) == "" {
-		line += "…"
-	}
-	return ", reading " + strconv.Quote(line)
-}
-
 // asks takes the fact that a request waits, and for whom. An answered one waits for nobody.
 func (k *probe) asks(c *control.Call, f *MemberFacts) {
 	r, seen := k.s.Lead.Request(c.Key)
-	what := "waits for an answer to " + string(c.ID)
-	if record.GateOf(c.Kind) == policy.GatePlan {
-		what = "waits for a verdict on plan " + string(c.ID)
-	}
+	what := questionOf(c)
 	switch {
 	case seen && r.Decided != nil:
-		f.Turn = &Waits{What: "has a turn; the answer to " + string(c.ID) + " is on its way", Since: r.At}
+		f.Turn = &Waits{What: "has a turn; the answer to " + r.Handle + " is on its way", Since: r.At}
 		return
 	case k.led && k.s.Lead.Policy.DeciderOf(record.GateOf(c.Kind)) == policy.DecideLeader && (!seen || r.Escalated == nil) && !k.ofLead(c):
-		f.Asks = &Waits{What: what + " by the lead's agent", Since: c.Asked, Peer: true}
+		f.Asks = &Waits{What: what + ", the lead's agent answers", Since: c.Asked, Peer: true}
 		return
 	}
 	f.Asks = &Waits{What: what, Since: c.Asked}
+}
+
+// questionOf says what a call waits to have answered, and its risk.
+func questionOf(c *control.Call) string {
+	return "asks: " + brief(decide.Question(c.Kind, c.Ask)) + " (" + string(decide.RiskOf(&control.Request{Key: c.Key, Ask: c.Ask})) + ")"
 }
 
 // todo finds the members whose tasks a member's task waits for.
@@ -393,6 +417,26 @@ func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 				}
 			}
 			f.Held = fmt.Sprintf("has task %s to do, which waits for task %s", t.ID, id)
+		}
+	}
+}
+
+// failures finds a task of a member that failed, and one that waits for such a task of anybody.
+func (k *probe) failures(m *control.Member, f *MemberFacts) {
+	states := board.States(k.s.Lead, k.tasks)
+	for _, t := range k.tasks {
+		if !waggle.SameName(waggle.MemberName(t.Owner), m.Name) {
+			continue
+		}
+		switch states[t.ID] {
+		case board.StateFailed:
+			if why, ok := board.Failed(k.s.Lead, t); ok && f.Failed == nil {
+				f.Failed = &Waits{What: fmt.Sprintf("task %s failed%s", t.ID, operator.Suffix(why)), Since: m.IdleAt}
+			}
+		case board.StateBlocked:
+			if f.HeldUp == nil {
+				f.HeldUp = &Waits{What: fmt.Sprintf("its task %s waits for a task that failed", t.ID), Since: f.Since}
+			}
 		}
 	}
 }
@@ -416,7 +460,7 @@ func (k *probe) orders(m *control.Member, w *control.Worker, f *MemberFacts, g *
 			watched = 0
 		}
 		k.oldest[m.Instance] = uint64(ord.Seq)
-		f.Overdue = &Overdue{What: "the " + string(ord.Mail.Kind) + " for it", Since: at, Watched: watched}
+		f.Overdue = &Overdue{What: "the " + ord.What() + " for it", Since: at, Watched: watched}
 		g.Orders.Oldest, g.Orders.Watched = at, watched
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"waggle/poll"
 )
 
-// A look makes nothing: there is no team, and none after it.
+// Teams only reads: it creates no team.
 func Example() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle"
 	"waggle/operator"
 	"waggle/spawn"
 )
@@ -16,20 +17,20 @@ type MemberState string
 // The states and their evidence (docs/members.md).
 const (
 	StateStarting   MemberState = "starting"           // its process is starting or will be started, and it takes no work yet
+	StateBlocked    MemberState = "blocked: setup"     // its worktree could not be prepared, and it was not started
 	StateWorking    MemberState = "working"            // a turn runs
 	StateHuman      MemberState = "waiting-human"      // a person has to answer it
 	StatePeer       MemberState = "waiting-peer"       // the lead's agent has to answer it, or a task of another member has to be done first
 	StateBackground MemberState = "waiting-background" // one of its commands runs and has been silent for a while, or has outlived its turn
+	StateFailed     MemberState = "failed"             // its last turn on a task failed, and it has nothing else to do
+	StateHeldUp     MemberState = "blocked"            // its task waits for one that failed
 	StateIdle       MemberState = "idle"               // it has no work
+	StatePaused     MemberState = "paused"             // a budget is used up, and nobody has raised it
+	StateLimited    MemberState = "limited"            // the account of its agent has reached a usage limit; it goes on by itself
 	StateStalled    MemberState = "stalled"            // its process runs and does not apply its orders, or is stopped
 	StateDead       MemberState = "dead"               // its process is gone
 	StateUnknown    MemberState = "unknown"            // the evidence cannot be read, or there is none
 )
-
-// MemberStates lists them.
-func MemberStates() []MemberState {
-	return []MemberState{StateStarting, StateWorking, StateHuman, StatePeer, StateBackground, StateIdle, StateStalled, StateDead, StateUnknown}
-}
 
 const (
 	// quietAfter is how long a command may be silent before its member counts as waiting for it.
@@ -62,6 +63,7 @@ type MemberFacts struct {
 	// PID is the recorded process, 0 when there is none. Process is the state of exactly that
 	// process, by start time and boot; Unseen is the reason why it is not known.
 	PID       int
+	Client    bool // nothing is started for it: its client connects
 	Process   spawn.State
 	Unseen    string
 	StartedAt time.Time // when the process recorded its start
@@ -75,10 +77,15 @@ type MemberFacts struct {
 	Up     bool   // the newest start has opened its journal
 	Ready  bool   // it takes work
 
+	Setup    *Waits    // why its worktree could not be prepared
+	Paused   *Waits    // the budget that is used up
+	Limited  *Limited  // the usage limit that has cut its turn short
 	Asks     *Waits    // the oldest question that its session waits for
 	Commands []Command // that were started and have not ended, oldest first
 	Turn     *Waits    // the turn that runs
 	Todo     *Waits    // a task of its own that waits for tasks of others
+	Failed   *Waits    // its task whose last turn failed
+	HeldUp   *Waits    // its task that waits for a failed one
 	Held     string    // why it does not begin a task that it has, when it waits for nobody
 	Overdue  *Overdue  // the oldest order that it has not applied
 
@@ -101,6 +108,12 @@ type Waits struct {
 	What  string
 	Since time.Time
 	Peer  bool // it does not wait for a person
+}
+
+// Limited is a usage limit of a member's agent.
+type Limited struct {
+	Since, Until time.Time
+	Why          string
 }
 
 // Command is a tool call that was started and has not ended.
@@ -131,6 +144,10 @@ func (f MemberFacts) Health() Health {
 		return Health{StateUnknown, time.Time{}, "its journal cannot be read: " + f.Broken}
 	case f.Files:
 		return f.byFiles()
+	case f.PID == 0 && f.Setup != nil:
+		return Health{StateBlocked, f.Setup.Since, f.Setup.What}
+	case f.PID == 0 && f.Client:
+		return Health{StateStarting, f.Since, "no client is connected as it"}
 	case f.PID == 0 && !f.Led:
 		return Health{StateUnknown, f.Since, "no process of it is on record, and nobody leads who would start one"}
 	case f.PID == 0:
@@ -169,9 +186,11 @@ func (f MemberFacts) dead() Health {
 		h.Why = f.Ending + "; " + h.Why
 	}
 	if f.Death == nil {
-		return h
+		return f.asking(h)
 	}
-	h.Since, h.Why = f.Death.At, h.Why+operator.Suffix(f.Death.Detail)
+	if h.Why += operator.Suffix(f.Death.Detail); !f.Death.At.IsZero() {
+		h.Since = f.Death.At
+	}
 	switch {
 	case f.Ending != "":
 	case f.Death.GaveUp:
@@ -183,7 +202,30 @@ func (f MemberFacts) dead() Health {
 	default:
 		h.Why += "; nobody starts it again by itself"
 	}
+	return f.asking(h)
+}
+
+// asking adds what a dead member asks: its request stays open, and the answer waits for its next start.
+func (f MemberFacts) asking(h Health) Health {
+	if f.Asks != nil {
+		h.Why += "; " + f.Asks.What
+	}
 	return h
+}
+
+// asksDead is what a dead member asks, "" for nothing and of one that lives.
+func (f MemberFacts) asksDead() string {
+	if !f.gone() || f.Asks == nil {
+		return ""
+	}
+	return f.Asks.What
+}
+
+// stays reports a dead member that a person has to bring back: its end was not expected, and nobody starts it
+// again.
+func (f MemberFacts) stays() bool {
+	again := f.Led && (f.Death == nil || !f.Death.Again.IsZero()) // the process that leads starts it, as soon as it has seen the death
+	return f.gone() && !f.Files && f.Ending == "" && !again
 }
 
 // byFiles is Health for a member that waggle does not run.
@@ -218,6 +260,10 @@ func (f MemberFacts) stalled() bool {
 // busy is Health for a member whose process runs and has opened its journal.
 func (f MemberFacts) busy() Health {
 	switch {
+	case f.Paused != nil:
+		return Health{StatePaused, f.Paused.Since, f.Paused.What}
+	case f.Limited != nil:
+		return Health{StateLimited, f.Limited.Since, "limited until " + waggle.FormatTime(f.Limited.Until) + operator.Suffix(f.Limited.Why)}
 	case f.Asks != nil && f.Asks.Peer:
 		return Health{StatePeer, f.Asks.Since, f.Asks.What}
 	case f.Asks != nil:
@@ -228,6 +274,10 @@ func (f MemberFacts) busy() Health {
 		return Health{StateWorking, f.Turn.Since, f.Turn.What}
 	case !f.Ready:
 		return Health{StateStarting, f.StartedAt, "it is not ready for work yet"}
+	case f.Failed != nil:
+		return Health{StateFailed, f.Failed.Since, f.Failed.What}
+	case f.HeldUp != nil:
+		return Health{StateHeldUp, f.HeldUp.Since, f.HeldUp.What}
 	case f.Todo != nil:
 		return Health{StatePeer, f.Todo.Since, f.Todo.What}
 	}

@@ -47,6 +47,13 @@ func TestHealth(t *testing.T) {
 		}), inspect.StateHuman, "p1"},
 		{"a question for the lead's agent", up(func(f *inspect.MemberFacts) { f.Asks = &inspect.Waits{What: "waits", Peer: true} }), inspect.StatePeer, "waits"},
 		{"a task of another's", up(func(f *inspect.MemberFacts) { f.Todo = &inspect.Waits{What: "its task 2 waits"} }), inspect.StatePeer, "task 2"},
+		{"its task failed", up(func(f *inspect.MemberFacts) { f.Failed, f.Held = &inspect.Waits{What: "task 2 failed"}, "x" }), inspect.StateFailed, "task 2 failed"},
+		{"its task failed, and it works on", up(func(f *inspect.MemberFacts) {
+			f.Failed, f.Turn = &inspect.Waits{What: "task 2 failed"}, &inspect.Waits{What: "has a turn"}
+		}), inspect.StateWorking, "has a turn"},
+		{"its task waits for a failed one", up(func(f *inspect.MemberFacts) {
+			f.HeldUp, f.Todo = &inspect.Waits{What: "its task 3 waits"}, &inspect.Waits{}
+		}), inspect.StateHeldUp, "task 3"},
 		{"asked to end, at work", up(func(f *inspect.MemberFacts) {
 			f.Ending, f.Turn = "it was asked to end", &inspect.Waits{What: "has a turn"}
 		}), inspect.StateWorking, "it was asked to end; has a turn"},
@@ -66,6 +73,9 @@ func TestHealth(t *testing.T) {
 		{"killed, and comes back", up(func(f *inspect.MemberFacts) {
 			f.Process, f.Death = spawn.Gone, &inspect.Death{At: ago(time.Second), Detail: "ended by signal killed", Again: now.Add(3 * time.Second)}
 		}), inspect.StateDead, "ended by signal killed; it is started again in 3s"},
+		{"dead, and its request is open", up(func(f *inspect.MemberFacts) {
+			f.Process, f.Asks = spawn.Gone, &inspect.Waits{What: "asks: rm -rf build7 (high)"}
+		}), inspect.StateDead, "process 7 is gone; asks: rm -rf build7 (high)"},
 		{"given up", up(func(f *inspect.MemberFacts) { f.Process, f.Death = spawn.Gone, &inspect.Death{GaveUp: true} }), inspect.StateDead, "given up"},
 		{"ended as it was asked to", up(func(f *inspect.MemberFacts) { f.Process, f.Ending = spawn.Gone, "it approved its shutdown" }), inspect.StateDead, "approved"},
 		{"killed with nobody to lead", up(func(f *inspect.MemberFacts) {
@@ -125,15 +135,19 @@ func facts(t *rapid.T) inspect.MemberFacts {
 	return f
 }
 
-// TestHealthHolds: whatever the facts, there is one state with a reason; it is dead
-// exactly when there certainly is no process, and a machine that slept, however long,
-// makes nobody dead or stalled who was not.
+var memberStates = []inspect.MemberState{inspect.StateStarting, inspect.StateBlocked, inspect.StateWorking, inspect.StateHuman, inspect.StatePeer,
+	inspect.StateBackground, inspect.StateFailed, inspect.StateHeldUp, inspect.StateIdle, inspect.StatePaused, inspect.StateLimited, inspect.StateStalled,
+	inspect.StateDead, inspect.StateUnknown}
+
+// TestHealthHolds: any facts give one state and a reason. The state is dead exactly when the
+// facts prove that no process exists. A sleep of the machine, of any length, makes no member
+// dead or stalled.
 func TestHealthHolds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := facts(t)
 		h := f.Health()
-		if !slices.Contains(inspect.MemberStates(), h.State) || h.Why == "" {
+		if !slices.Contains(memberStates, h.State) || h.Why == "" {
 			t.Fatalf("%+v", h)
 		}
 		gone := f.PID != 0 && f.Process == spawn.Gone || f.PID == 0 && f.Death != nil
@@ -148,7 +162,7 @@ func TestHealthHolds(t *testing.T) {
 		slept.Now = f.Now.Add(time.Duration(rapid.Int64Range(0, int64(1000*time.Hour)).Draw(t, "slept")))
 		if f.Overdue != nil {
 			fresh := *f.Overdue
-			fresh.Watched = 0 // nobody watched while the machine slept
+			fresh.Watched = 0 // no program watches while the machine sleeps
 			slept.Overdue = &fresh
 		}
 		for _, bad := range []inspect.MemberState{inspect.StateDead, inspect.StateStalled} {

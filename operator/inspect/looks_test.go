@@ -22,8 +22,7 @@ import (
 	"waggle/task"
 )
 
-// While a run goes on, a lookout finds what several members edit beside it, and once more
-// at the end.
+// While a run goes on, a Watcher finds the files that several members edit, and once more at the end.
 func TestLookout(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
@@ -83,7 +82,7 @@ func TestLookout(t *testing.T) {
 	}
 }
 
-// A member that only files speak for is shown by what it said by file.
+// Status shows a member that only files speak for by its requests in files.
 func TestStatusByFile(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
@@ -93,17 +92,16 @@ func TestStatusByFile(t *testing.T) {
 	rig.Write(journal.Draft{Kind: record.KindSeen, Must: true, Body: record.Seen{Entry: "1", Instance: i, Kind: key.Kind, ID: key.ID,
 		Digest: record.DigestOf(rig.State().Lead.UID, key, ask), Ask: &ask, Channel: "file"}})
 	st, err := o.Status(t.Context(), "api")
-	if m := member(st, "ide"); err != nil || m.State != inspect.StateHuman || !strings.Contains(m.Why, `asks by file: Bash {"command":"make"}`) || m.Log != "" || st.Pending != 1 {
+	if m := member(st, "ide"); err != nil || m.State != inspect.StateHuman || !strings.Contains(m.Why, "asks by file: make") || m.Log != "" || st.Pending != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	y, err := o.Why(t.Context(), "api", "ide")
-	if err != nil || !evident(y, "leader's journal", "its request perm-1 is open") || !evident(y, "its journal", "it has none: waggle does not run it") {
+	if err != nil || !evident(y, "leader's journal", "is open: Bash make") || !evident(y, "its journal", "it has none: waggle does not run it") {
 		t.Errorf("%+v, %v", y, err)
 	}
 }
 
-// A task that waits for another member's, a turn that runs and a command that runs are
-// each said.
+// Status reports a task that waits for another member's, a turn that runs and a command that runs.
 func TestStatusOfWork(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
@@ -139,7 +137,7 @@ func TestStatusOfWork(t *testing.T) {
 	}
 }
 
-// An end that is expected is the reason of what is seen meanwhile.
+// If a member is being ended, Status gives that as the reason for its state.
 func TestStatusOfEnding(t *testing.T) {
 	t.Parallel()
 	for says, draft := range map[string]func(i record.Instance) journal.Draft{
@@ -157,12 +155,12 @@ func TestStatusOfEnding(t *testing.T) {
 	}
 }
 
-// An order that a member does not take is counted; it is no stall before it was watched
+// Status counts an order that a member does not take; the member is not stalled before it was watched
 // for long enough.
 func TestStatusOfOrders(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
-	i := rig.Joined("ann", record.Cooperative) // whose process never comes
+	i := rig.Joined("ann", record.Cooperative) // no process of ann ever starts
 	s := rig.State()
 	m, _ := s.Lead.ByInstance(i)
 	mint, err := o.Minter.Mint()

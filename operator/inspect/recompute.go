@@ -73,7 +73,7 @@ func (c *checked) recompute(v *Verified) (ps []BadRecord) {
 				r.ask = &req.Ask
 			}
 		}
-		if !ok || r.ask == nil || c.past[r.key.Instance] || r.judged.Judge != policy.JudgeVersion {
+		if !ok || r.ask == nil || c.past[r.key.Instance] || !policy.SameJudge(r.judged.Judge) {
 			v.NotRecomputed++
 			continue
 		}

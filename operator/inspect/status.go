@@ -43,6 +43,15 @@ type Status struct {
 	Alarms   int
 	// Ceiling is the user's ceiling over the team's policy; null: there is none.
 	Ceiling *decide.CeilingView
+	// Budgets are those of the team and of its run.
+	Budgets []Budget
+}
+
+// Budget is a budget as it holds now, and what was used of it.
+type Budget struct {
+	Scope record.BudgetScope
+	Limit record.Limit
+	Used  record.Usage
 }
 
 // LeaderStatus says whether a process leads the team.
@@ -52,6 +61,8 @@ type LeaderStatus struct {
 	// PID is the process that leads, 0 when no record names it.
 	PID      int
 	Detached bool // it leads without a terminal
+	// Sandbox is what confines the commands of the least confined member.
+	Sandbox record.HeldLevel
 }
 
 // MemberStatus is the status of one member.
@@ -61,9 +72,12 @@ type MemberStatus struct {
 	State    MemberState
 	Since    time.Time // zero: not known
 	Why      string
+	Stays    bool   // it is dead, and only a resume starts it again
+	Asks     string // what a dead member asks: its request stays open; "": nothing
 	PID      int
 	Backend  string
 	Trust    record.Level
+	From     record.Provenance // "": another program's member, which nothing here made
 	Task     string
 	Pending  int
 	Policy   uint64
@@ -71,11 +85,23 @@ type MemberStatus struct {
 	Restarts uint64        // starts of it after the first
 	Ready    *record.Ready // the report of its present start; null: it takes no work yet
 	Log      string        // its output; "" when waggle does not run it
+	Sandbox  record.HeldLevel
 	// Worktree is the member's own checkout; null: it has none.
 	Worktree *process.WorktreeView
+	// Refused is the last merge of its work, when that changed nothing; nil: none, or its branch has
+	// changed since.
+	Refused *process.RefusedMerge
+	// Resolved says that it has done the task that handed the conflict of that merge back.
+	Resolved bool
 	// Usage is that of its process and the processes below; null: it has none, or the system does
 	// not report it.
-	Usage    *MemberUsage
+	Usage *MemberUsage
+	// Conversation, Spent and Steps are what its agent says of itself: nil without.
+	Conversation *record.Conversation
+	Spent        *record.Usage
+	Steps        []record.Step
+	// Budget is the member's own; nil: it has none.
+	Budget   *Budget
 	Evidence *Evidence
 }
 
@@ -84,6 +110,15 @@ type MemberUsage struct {
 	CPU       time.Duration // since its process started
 	RSS       uint64        // in memory
 	Processes int
+}
+
+// spent is what a member's agent has used, nil when it has said nothing.
+func spent(w *control.Worker) *record.Usage {
+	if w.Usage.Source == "" {
+		return nil
+	}
+	u := w.Usage
+	return &u
 }
 
 // Interrupted is a team with dead members and no process that leads it.
@@ -140,10 +175,16 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		st.Leader.PID, st.Leader.Detached = p.ID.PID, p.Detached || s.Lead.Detached
 	}
 	st.Pending, st.Alarms = len(s.Lead.Pending()), Unverified(s)
+	for _, scope := range []record.BudgetScope{record.ScopeTeam, record.ScopeRun} {
+		if limit, used, ok := s.Lead.BudgetNow(scope, "", nil); ok {
+			st.Budgets = append(st.Budgets, Budget{scope, limit, used})
+		}
+	}
 	k := o.probe(ctx, s, led)
 	if err := k.members(ctx, st); err != nil {
 		return nil, err
 	}
+	st.Leader.Sandbox = leastOf(st.Members)
 	st.Overlaps = o.overlaps(ctx, k.edits)
 	return st, o.others(ctx, s, st)
 }
@@ -190,6 +231,10 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 			f, g, w := k.look(ctx, m)
 			again = again || !seen && f.suspect()
 			ms := memberStatus(m, w, f, g)
+			ms.Refused, ms.Resolved = k.refused(ctx, m), process.Of(k.o.Operator).ResolvedOf(ctx, k.s, m)
+			if limit, used, ok := k.s.Lead.BudgetNow(record.ScopeMember, m.Name, w); ok {
+				ms.Budget = &Budget{record.ScopeMember, limit, used}
+			}
 			if ms.State != StateDead && slices.Contains(served, ms.Name) {
 				ms.Socket = "uds:" + k.s.Dir.Sockets(k.o.RunPath()).Path(ms.Name)
 			}
@@ -209,6 +254,13 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 	}
 	k.usage(st)
 	return nil
+}
+
+// refused is the merge of a member's work that changed nothing. What cannot be read is not shown: the
+// next merge says it.
+func (k *probe) refused(ctx context.Context, m *control.Member) *process.RefusedMerge {
+	r, _ := process.Of(k.o.Operator).RefusedOf(ctx, k.s, m)
+	return r
 }
 
 // usage fills in what the processes of all members use.
@@ -253,8 +305,8 @@ func (k *probe) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, s
 // memberStatus returns a member's status from the facts. w is nil without a journal.
 func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Evidence) MemberStatus {
 	h := f.Health()
-	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Since: h.Since, Why: h.Why, PID: f.PID, Backend: m.Backend, Trust: m.Trust,
-		Log: g.Output.Path, Worktree: process.ViewWorktree(m.Worktree), Evidence: g}
+	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Since: h.Since, Why: h.Why, Stays: f.stays(), Asks: f.asksDead(), PID: f.PID, Backend: m.Backend, Trust: m.Trust, From: m.Origin(),
+		Log: g.Output.Path, Sandbox: HeldOf(m, nil), Worktree: process.ViewWorktree(m.Worktree), Evidence: g}
 	if len(g.Tools) > 0 {
 		ms.Why += "; " + process.ToolsText(g.Tools)
 	}
@@ -277,20 +329,26 @@ func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Eviden
 		}
 	}
 	if f.Up {
-		ms.Ready = w.Ready
+		ms.Ready, ms.Conversation, ms.Steps = w.Ready, w.Conversation, w.Steps
+		ms.Spent = spent(w)
+		ms.Sandbox = HeldOf(m, w.Ready)
 	}
 	return ms
 }
 
 // foreign fills in what is known of a team that waggle does not lead.
 func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error {
-	st.Leader = LeaderStatus{Foreign: true}
+	st.Leader = LeaderStatus{Foreign: true, Sandbox: HeldUnknown}
 	cfg, err := reg.Load(ctx)
 	if err != nil {
 		return err
 	}
 	lead := ForeignProcess(cfg)
 	st.Leader.PID = lead.PID
+	ours, _, err := mail.Of(o.Operator).JournalOf(ctx, cfg)
+	if err != nil {
+		ours = nil // whose the members are is not known then
+	}
 	for _, m := range cfg.Members {
 		if m.Gone() {
 			continue
@@ -305,9 +363,27 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 		case lead.PID != 0 && lead.Process == spawn.Gone:
 			f.Doubt = "the lead that it worked for is gone, and its own process is not on record"
 		}
-		st.Members = append(st.Members, fileMember(m, f))
+		ms := fileMember(m, f)
+		ms.From = fromAbroad(ours, m.Name)
+		st.Members = append(st.Members, ms)
 	}
 	return nil
+}
+
+// fromAbroad is the provenance of a member of another program's team that is of ours, "" of another.
+// s is the operator's own journal of that team, nil without one.
+func fromAbroad(s *operator.State, name waggle.MemberName) record.Provenance {
+	if s == nil {
+		return ""
+	}
+	m, ok := s.Lead.Member(name)
+	if !ok || m.Left != nil {
+		return ""
+	}
+	if w, err := s.Worker(m.Instance); err == nil && w.Guest {
+		return record.AsGuest
+	}
+	return m.Origin()
 }
 
 // others adds the members of a team of waggle that only the registry has: other programs run them.

@@ -102,10 +102,10 @@ func member(st *inspect.Status, name string) inspect.MemberStatus {
 	return inspect.MemberStatus{Why: "not there"}
 }
 
-// Status says how each member is and why, with what is known of it.
+// Status reports the state of each member, the reason, and the evidence.
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	o, rig, req := worked(t)
+	o, rig, _ := worked(t)
 	st, err := o.Status(t.Context(), "api")
 	if err != nil || st.Team != "api" || st.Pending != 1 || st.Leader.Led || st.Leader.Foreign || st.Gone != nil || st.Damage != nil || st.Unread != 1 || st.Broken != nil || st.Room != nil {
 		t.Fatalf("%+v, %v", st, err)
@@ -115,7 +115,7 @@ func TestStatus(t *testing.T) {
 		why   string
 	}{
 		"ann": {inspect.StateIdle, ""},
-		"bob": {inspect.StateHuman, "waits for an answer to " + string(req.ID)},
+		"bob": {inspect.StateHuman, "asks: "},
 		"kim": {inspect.StateIdle, ""},
 		"zoe": {inspect.StateDead, "exit status 3; it was started again too often"},
 	} {
@@ -146,7 +146,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// What nobody vouches for is counted, from the leader's journal.
+// TestUnverified: the messages that no journal vouches for are counted from the leader's journal.
 func TestUnverified(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
@@ -159,7 +159,7 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
-// Damage of a team's files is a notice, and its members are still those on record.
+// Status reports damage of a team's files as a notice, and still lists the members on record.
 func TestStatusOfDamage(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -198,7 +198,7 @@ func TestStatusOfDamage(t *testing.T) {
 	}
 }
 
-// A team whose directory somebody took away is shown from its record.
+// If a team's directory was removed, Status shows the team from its record.
 func TestStatusWithoutDirectory(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
@@ -215,7 +215,7 @@ func TestStatusWithoutDirectory(t *testing.T) {
 	operatortest.Is(t, "its registry", err, operator.NotFound, "api")
 }
 
-// Of another program's team the best that files say is shown.
+// Status shows another program's team as far as files tell.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -257,7 +257,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// The process that a registry names is believed with its start time only.
+// A process that a registry names with a start time counts only if it has that start time.
 func TestForeignProcess(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -336,7 +336,7 @@ func TestWhy(t *testing.T) {
 	t.Parallel()
 	o, rig, req := worked(t)
 	for name, want := range map[string]map[string]string{
-		"bob": {"leader's journal": "its request " + string(req.ID) + " is open", "its journal": "it waits for an answer to " + string(req.ID), "process": "its lease is held"},
+		"bob": {"leader's journal": "its request " + req.Handle + " is open", "its journal": "it waits for an answer: ", "process": "its lease is held"},
 		"kim": {"output": "output.log was last written then and has 18 bytes", "its journal": "it has itself as idle", "process": "runs and is the one that started then (start 1 of it)", "mailbox": "nothing in it is unread"},
 		"zoe": {"leader's journal": "agent exec, level cooperative", "its journal": "it is empty", "process": "no process of it has ever"},
 	} {
@@ -361,7 +361,7 @@ func TestWhy(t *testing.T) {
 	operatortest.Is(t, "nobody", err, operator.NotFound, "nobody")
 }
 
-// Peek is the end of what a member wrote, also of one that has left; a tail goes on from there.
+// Peek shows the end of a member's output, also of a member that has left; a tail goes on from there.
 func TestPeek(t *testing.T) {
 	t.Parallel()
 	o, _, _ := worked(t)
@@ -409,7 +409,7 @@ func TestPeek(t *testing.T) {
 	operatortest.Is(t, "nobody", err, operator.NotFound, "nobody")
 }
 
-// A program that fills its screen is shown as it looks now.
+// Peek shows the present screen of a program that fills its screen.
 func TestPeekOfAScreen(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
@@ -427,7 +427,7 @@ func TestPeekOfAScreen(t *testing.T) {
 	}
 }
 
-// A digest tells what happened since a time, and what waits now.
+// Digest reports what happened since a time, and what waits now.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	o, rig, req := worked(t)

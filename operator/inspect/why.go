@@ -136,7 +136,10 @@ func anyMember(s *operator.State, name string) (*control.Member, error) {
 }
 
 func (y *Why) fromLeader(s *operator.State, m *control.Member) {
-	y.add(fromLeader, m.JoinedAt, "joined as instance %.8s, agent %s, level %s", m.Instance, m.Agent, m.Trust)
+	y.add(fromLeader, m.JoinedAt, "joined as instance %.8s, agent %s, level %s, %s", m.Instance, m.Agent, m.Trust, m.Origin())
+	if d := m.Definition; d != nil {
+		y.add(fromLeader, m.JoinedAt, "prompt, model and tools are of definition %s, %s, SHA-256 %s", d.Name, d.Path, d.SHA256)
+	}
 	y.add(fromLeader, m.Since, "the leader has it as %s", m.State())
 	if !m.AgreedAt.IsZero() {
 		y.add(fromLeader, m.AgreedAt, "it says by file that it ends")
@@ -146,7 +149,7 @@ func (y *Why) fromLeader(s *operator.State, m *control.Member) {
 	}
 	for _, r := range s.Lead.Pending() {
 		if r.Instance == m.Instance {
-			y.add(fromLeader, r.Seen, "its request %s is open: %s", r.ID, decide.Describe(r.Kind, r.Ask))
+			y.add(fromLeader, r.Seen, "its request %s is open: %s", r.Handle, decide.Brief(r.Kind, r.Ask))
 		}
 	}
 	for _, ord := range s.Lead.Unclosed(m.Instance) {
@@ -159,7 +162,7 @@ func (y *Why) fromLeader(s *operator.State, m *control.Member) {
 		case ord.Sent:
 			way = "is in its mailbox, and its journal shows no effect yet"
 		}
-		y.add(fromLeader, ord.At, "the %s for it %s", ord.Mail.Kind, way)
+		y.add(fromLeader, ord.At, "the %s for it %s", ord.What(), way)
 	}
 	if m.Left != nil {
 		y.add(fromLeader, m.LeftAt, "left: %s%s", m.Left.How, operator.Suffix(m.Left.Detail))
@@ -205,6 +208,7 @@ func (y *Why) fromWorker(s *operator.State, m *control.Member, w *control.Worker
 	}
 	y.add(fromWorker, last.Time, "its last record is %q, %s ago", last.Kind, now.Sub(last.Time).Truncate(time.Second))
 	y.add(fromWorker, time.Time{}, "it has itself as %s", w.State())
+	y.sandbox(m, w)
 	if t := w.Turn(); t != nil {
 		what := fmt.Sprintf("%d messages", len(t.Entries))
 		if t.Task != "" {
@@ -213,12 +217,15 @@ func (y *Why) fromWorker(s *operator.State, m *control.Member, w *control.Worker
 		y.add(fromWorker, time.Time{}, "a turn runs, with %s", what)
 	}
 	for _, c := range w.Blocking() {
-		y.add(fromWorker, c.Asked, "it waits for an answer to %s: %s", c.ID, decide.Describe(c.Kind, c.Ask))
+		y.add(fromWorker, c.Asked, "it waits for an answer: %s", decide.Brief(c.Kind, c.Ask))
 	}
 	for _, c := range w.Calls {
 		if c.Started && c.Finished == nil && !c.Unknown {
-			y.add(fromWorker, c.Asked, "%s was started and has not ended: %s", c.ID, decide.Describe(c.Kind, c.Ask))
+			y.add(fromWorker, c.Asked, "a call was started and has not ended: %s", decide.Brief(c.Kind, c.Ask))
 		}
+	}
+	if c := lastRun(w); c != nil && c.Finished != nil && c.Finished.Error != "" {
+		y.add(fromWorker, c.StartedAt, "its last call, %s, failed: %s", decide.Brief(c.Kind, c.Ask), c.Finished.Error)
 	}
 	if w.Unverified > 0 {
 		y.add(fromWorker, time.Time{}, "it found %d messages that claimed an authority they do not have", w.Unverified)
@@ -226,6 +233,16 @@ func (y *Why) fromWorker(s *operator.State, m *control.Member, w *control.Worker
 	if n := len(decide.Unapplied(s.Lead, w)); n > 0 {
 		y.add(fromWorker, time.Time{}, "%d changes of policy or mode are not acknowledged; they hold all the same", n)
 	}
+}
+
+// lastRun is the call that was started last; nil: there is none.
+func lastRun(w *control.Worker) (last *control.Call) {
+	for _, c := range w.Calls {
+		if c.Started && (last == nil || c.StartedAt.After(last.StartedAt)) {
+			last = c
+		}
+	}
+	return last
 }
 
 func (y *Why) fromMailbox(ctx context.Context, o Operator, m *control.Member) {
@@ -248,7 +265,8 @@ func (y *Why) fromMailbox(ctx context.Context, o Operator, m *control.Member) {
 		return
 	}
 	oldest := unread[0].Envelope
-	y.add(fromMailbox, time.Time{}, "%d messages in it are unread; the oldest is from %s, written at %s", len(unread), oldest.From, oldest.Timestamp)
+	at, _ := waggle.ParseTime(oldest.Timestamp) // none is shown when it is no time
+	y.add(fromMailbox, at, "%d messages in it are unread; the oldest, written then, is from %s", len(unread), oldest.From)
 }
 
 func (y *Why) fromOutput(o Operator, m *control.Member) {

@@ -15,8 +15,8 @@ import (
 	"waggle/team"
 )
 
-// Words to a member are on record before they lie in its mailbox. They are followed by their
-// id, and taken back while nobody has read them.
+// A message to a member is on record before it lies in the mailbox. Its id finds it, and withdraws it
+// while nobody has read it.
 func Example() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {
@@ -56,7 +56,7 @@ func Example() {
 	// withdrawn
 }
 
-// A mailbox of a team that is not there is no empty mailbox.
+// To read the mailbox of a team that does not exist is an error, not an empty mailbox.
 func ExampleOperator_Inbox() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {

@@ -25,7 +25,7 @@ func address(t testing.TB, s string) waggle.Address {
 	return a
 }
 
-// send sends words that nobody refuses.
+// send sends a message that must not be refused.
 func send(t testing.TB, r *operatortest.Rig, to, text string) mail.Sent {
 	t.Helper()
 	sent, err := mail.Of(r.Op).Send(t.Context(), r.Name, mail.Message{To: address(t, to), Text: text})
@@ -35,7 +35,7 @@ func send(t testing.TB, r *operatortest.Rig, to, text string) mail.Sent {
 	return sent[0]
 }
 
-// inbox is what lies in a mailbox, read or not.
+// inbox returns the messages of a mailbox, read or not.
 func inbox(t testing.TB, r *operatortest.Rig, of waggle.MemberName) *mail.Inbox {
 	t.Helper()
 	in, err := mail.Of(r.Op).Inbox(t.Context(), r.Name, of, false)
@@ -72,7 +72,7 @@ func states(m mail.StoredMessage) (all []mail.Delivery) {
 	return all
 }
 
-// became is what became of the one message of an id.
+// became returns the one message of an id with its states.
 func became(t testing.TB, r *operatortest.Rig, id string) mail.StoredMessage {
 	t.Helper()
 	found, err := mail.Of(r.Op).Message(t.Context(), r.Name, id)
@@ -82,7 +82,7 @@ func became(t testing.TB, r *operatortest.Rig, id string) mail.StoredMessage {
 	return found[0]
 }
 
-// is checks how a message came to where it is.
+// is checks the sequence of a message's states.
 func is(t testing.TB, m mail.StoredMessage, want ...mail.Delivery) {
 	t.Helper()
 	if !slices.Equal(states(m), want) || m.State != want[len(want)-1] {
@@ -90,7 +90,7 @@ func is(t testing.TB, m mail.StoredMessage, want ...mail.Delivery) {
 	}
 }
 
-// words are the words on record in the journal of a team that waggle leads.
+// words returns the Order of a message from the journal of a team that waggle leads.
 func words(t testing.TB, r *operatortest.Rig, id string) *control.Order {
 	t.Helper()
 	found := r.State().Lead.SpokenAs(id)

@@ -48,7 +48,7 @@ func TestInbox(t *testing.T) {
 	operatortest.Fails(t, err, operator.NotFound, "bib")
 	_, err = mail.Of(op).Inbox(t.Context(), "gone", "bob", false)
 	operatortest.Fails(t, err, operator.NotFound, "gone")
-	// Whoever left it is in no registry; what the file holds can be read.
+	// The member is in no registry any more; the content of the file can be read.
 	tm.WriteMailbox("earlier", `[{"from":"x","text":"old","timestamp":"2026-02-16T10:30:00.000Z","read":true},7]`)
 	old := inbox(t, tm, "earlier")
 	if !slices.Equal(texts(old), []string{"old", "7"}) || old.Entries[1].Kind != "invalid" || len(old.Entries[1].Warnings) != 1 {
@@ -56,7 +56,7 @@ func TestInbox(t *testing.T) {
 	}
 }
 
-// What no record vouches for is shown with that, and is no work for an agent.
+// Inbox shows a message without a record with a warning, and Attach gives it to no agent.
 func TestInboxOfWhatNobodyVouchesFor(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -103,7 +103,8 @@ func TestControlsAndIsStatus(t *testing.T) {
 	}
 }
 
-// The operator's reading is on record once, and the machine's own mail is left to it.
+// MarkRead records once that the operator has read the lead's mail, and leaves control messages to the
+// leader.
 func TestMarkReadOfTheLead(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -144,7 +145,7 @@ func TestMarkReadOfTheLead(t *testing.T) {
 	}
 }
 
-// Mail of those who read it themselves is not ours to mark. A copy is kept of what marking
+// MarkRead refuses the mail of a member that reads it itself. It keeps a copy of the messages that it
 // removes from the mailbox of a team of sessions.
 func TestMarkReadAbroad(t *testing.T) {
 	t.Parallel()
@@ -190,13 +191,13 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 	if len(in.Entries) != 2 || in.Entries[0].Text != "new" {
 		t.Errorf("%+v", in.Entries)
 	}
-	// The lead's machine takes what is control itself.
+	// The leader takes control messages itself.
 	tm.WriteMailbox(waggle.Lead, "["+forged+"]")
 	in = inbox(t, tm, waggle.Lead)
 	if got, err = mail.Of(op).Attach(t.Context(), in); err != nil || got != "" || len(in.Entries) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// Of a team that another program leads nothing is left out.
+	// In a team that another program leads no message is left out.
 	other := operatortest.Abroad(t, op, abroad)
 	other.WriteMailbox(waggle.Lead, "["+forged+"]")
 	if got, err = mail.Of(op).Attach(t.Context(), inbox(t, other, waggle.Lead)); err != nil || got == "" {
@@ -204,7 +205,7 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 	}
 }
 
-// News is told once: who was told up to its seq is told nothing more.
+// News gives each item once: called with the last seq, it returns nothing more.
 func TestNews(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -230,8 +231,8 @@ func TestNews(t *testing.T) {
 	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
-// What is kept outside of the mailbox is found wherever the archive has it, oldest first, and
-// each message of a copied mailbox once.
+// Archived finds the mail outside of the mailbox wherever the archive has it, oldest first, and each
+// message of a copied mailbox once.
 func TestArchived(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -292,7 +293,7 @@ func TestArchived(t *testing.T) {
 	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
-// A team whose directory is gone is read from the archive while it is led.
+// The mailbox of a team whose directory is gone is read from the archive while the team is led.
 func TestInboxAfterwards(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

@@ -21,8 +21,8 @@ func register(r *operatortest.Rig, m team.Member, unique bool) (team.Member, str
 	return mail.Of(r.Op).Register(r.T.Context(), r.Name, m, unique)
 }
 
-// A registered member is in the registry and on record at trust file, and has read what it
-// is told to be.
+// A registered member is in the registry, on record with trust file, and has its prompt in the
+// mailbox.
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -56,7 +56,7 @@ func TestRegister(t *testing.T) {
 	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
-// What an earlier member of the name had in its mailbox is not the next one's.
+// The mail of an earlier member of a name does not become that of the next one.
 func TestRegisterPutsOldMailAway(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -75,8 +75,8 @@ func TestRegisterPutsOldMailAway(t *testing.T) {
 	}
 }
 
-// The end of a membership in another program's team is on record only of those who were
-// registered here; who is registered anew replaces itself.
+// In another program's team, Discharge records the end only of a member that was registered here, and
+// a second Admit replaces the first membership.
 func TestAdmitAndDischarge(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -155,7 +155,7 @@ func TestSigner(t *testing.T) {
 	operatortest.Fails(t, err, operator.Usage, "several")
 }
 
-// A team that has ended and whose files are still there is left over, and takes no members.
+// A team that has ended and whose files still exist is a Leftover, and takes no members.
 func TestLeftover(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

@@ -20,7 +20,7 @@ import (
 	"waggle/record"
 )
 
-// edit rewrites a mailbox as a program does that knows nothing of ours.
+// edit rewrites a mailbox like a program that knows nothing of waggle.
 func edit(t *testing.T, r *operatortest.Rig, of waggle.MemberName, change func([]map[string]any) []map[string]any) {
 	t.Helper()
 	var entries []map[string]any
@@ -46,7 +46,7 @@ func let(t *testing.T, r *operatortest.Rig, name waggle.MemberName) {
 	}
 }
 
-// The mailbox is the evidence of what became of words to a member that another program runs.
+// For a member that another program runs, the mailbox is the evidence of a message's state.
 func TestMessageToAMemberByFile(t *testing.T) {
 	t.Parallel()
 	type entries = []map[string]any
@@ -103,7 +103,7 @@ func TestMessageFinds(t *testing.T) {
 	}
 	_, err := mail.Of(op).Message(t.Context(), "gone", first.MsgID)
 	operatortest.Fails(t, err, operator.NotFound, "gone")
-	// What another program altered is shown beside what was sent.
+	// A text that another program altered is shown beside the text that was sent.
 	edit(t, tm, "bob", func(e []map[string]any) []map[string]any { e[0]["text"] = "something else"; return e })
 	found, err := mail.Of(op).Message(t.Context(), "api", first.MsgID)
 	if err != nil || len(found) != 2 || found[0].Entry.Text != "something else" || found[1].Entry.Text != "first" || found[1].Entry.Index != -1 {
@@ -114,7 +114,8 @@ func TestMessageFinds(t *testing.T) {
 	}
 }
 
-// What is on record is listed, oldest first; what the machine sends only when it is asked for.
+// Messages lists the messages on record, oldest first, and those that the leader sends itself only if
+// asked for all.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -146,7 +147,7 @@ func TestMessages(t *testing.T) {
 	})
 }
 
-// What was said in another program's team is told after it is gone.
+// The messages of another program's team can be shown after the team is gone.
 func TestMessageOfATeamThatIsGone(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -161,7 +162,7 @@ func TestMessageOfATeamThatIsGone(t *testing.T) {
 	}
 }
 
-// Waiting ends with the state that was reached, by the member's own journal.
+// Await ends with the state that the message reached, by the member's own journal.
 func TestAwaitUntilItHadItsEffect(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -187,7 +188,8 @@ func TestAwaitUntilItHadItsEffect(t *testing.T) {
 	}
 }
 
-// What can come no further is not waited for, and says why it did not arrive.
+// Await does not wait for a message that can come no further, and its error says why the message did
+// not arrive.
 func TestAwaitOfWhatNeverArrives(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -231,8 +233,8 @@ func TestAwaitOfWhatNeverArrives(t *testing.T) {
 	}
 }
 
-// Words that another program erased are sent once more, under the same id, while somebody
-// waits for them.
+// While somebody waits for a message that another program erased, Await sends it once more under the
+// same id.
 func TestAwaitSendsErasedWordsAgain(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -257,7 +259,7 @@ func TestAwaitSendsErasedWordsAgain(t *testing.T) {
 	}
 }
 
-// Words that nobody has taken are taken back, or replaced by others to the same recipient.
+// A message that nobody has taken can be withdrawn, or replaced by another to the same recipient.
 func TestWithdrawAndSupersede(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

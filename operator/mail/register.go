@@ -36,7 +36,7 @@ func (o Operator) Admit(ctx context.Context, cfg *team.Config, m team.Member) er
 			ds = s.Lead.Let(old, record.LeftReplaced, "registered anew")
 		}
 		return append(ds, journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(id), Name: m.Name, Color: m.Color,
-			Agent: BackendRegistered, Backend: BackendRegistered, Cwd: m.Cwd, Trust: record.FileTrust}}), nil
+			Agent: BackendRegistered, Backend: BackendRegistered, Cwd: m.Cwd, Trust: record.FileTrust, Provenance: record.Registered}}), nil
 	})
 }
 

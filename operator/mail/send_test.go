@@ -72,7 +72,8 @@ func TestSendRefuses(t *testing.T) {
 	operatortest.Fails(t, err, operator.NotFound, "no other member")
 }
 
-// The words lie in the mailbox as they are on record: the same bytes, with their sender's.
+// A message lies in the mailbox as it is on record: with the same hash, and with its sender's color
+// and metadata.
 func TestSendIsOnRecordAndInTheMailbox(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -124,7 +125,7 @@ func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A message to everyone is one to each, with an id that follows from that of all.
+// A message to everyone is one message to each member, with an id that is derived from the first id.
 func TestSendToEveryone(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -148,7 +149,7 @@ func TestSendToEveryone(t *testing.T) {
 	}
 }
 
-// Who can never take a message is sent none.
+// Send refuses a recipient that can never take a message.
 func TestSendToThoseWhoCannotReceive(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -210,8 +211,8 @@ func TestSendToABusyMember(t *testing.T) {
 	}
 }
 
-// Words whose mailbox cannot be used are on record, and a member that waggle runs has them
-// from there.
+// A message whose mailbox cannot be used is on record, and a member that waggle runs gets it from
+// there.
 func TestSendWithoutAMailbox(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -239,7 +240,7 @@ func TestSendWithoutAMailbox(t *testing.T) {
 	}
 }
 
-// A mailbox that takes no more is an error, and the record says that nothing was sent.
+// If a mailbox is full, Send fails, and the record says that nothing was sent.
 func TestSendToAFullMailboxOfAFileMember(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -256,7 +257,7 @@ func TestSendToAFullMailboxOfAFileMember(t *testing.T) {
 	is(t, became(t, tm, sent[0].MsgID), mail.Queued, mail.Failed)
 }
 
-// What is sent from inside a member is that member's, whatever it says.
+// A message that is sent from inside a member has that member as its sender, whatever As says.
 func TestSendFromInsideAMember(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -285,8 +286,8 @@ func TestSendFromInsideAMember(t *testing.T) {
 	operatortest.Fails(t, err, operator.Refused, "nobody can tell which")
 }
 
-// In another program's team the operator speaks as a member that is registered for that,
-// and what was said is in the operator's own journal.
+// In another program's team the operator sends as a member that is registered for that, and the
+// message is in the operator's own journal.
 func TestSendAbroad(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -445,7 +446,7 @@ func TestEntryOf(t *testing.T) {
 	}
 }
 
-// Only readers of teams that waggle leads know the second name of the id.
+// Extras writes the second id only for the readers of teams that waggle leads.
 func TestExtras(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

@@ -132,15 +132,12 @@ func writeEndpoint(path string, e Endpoint) error {
 // count: another process may have its port by now.
 func (o Operator) Endpoint() (Endpoint, error) {
 	none := &operator.Error{Kind: operator.NotFound, Op: "serve", Msg: "no endpoint of this state runs", Next: operator.NextServe.With()}
-	if _, err := os.Lstat(o.Home.EndpointLease()); errors.Is(err, fs.ErrNotExist) {
-		return Endpoint{}, none
-	}
-	release, free, err := atomicfile.TryFlock(o.Home.EndpointLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+	runs, err := atomicfile.Flocked(o.Home.EndpointLease())
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("serve: %w", err)
 	}
-	if free {
-		return Endpoint{}, errors.Join(none, release())
+	if !runs {
+		return Endpoint{}, none
 	}
 	e, err := o.readEndpoint()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && e.URL == "" {

@@ -40,7 +40,7 @@ func serve(t *testing.T, op operator.Operator, so mail.ServeOptions) (e mail.End
 	return e, stop
 }
 
-// Whoever has the token puts words into a member's mailbox; who has none is on record.
+// A client with the token sends to a member's mailbox; a client without it is on record.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -87,7 +87,7 @@ func TestServe(t *testing.T) {
 	_, err = mail.Of(op).Endpoint()
 	operatortest.Fails(t, err, operator.NotFound, "no endpoint")
 
-	// The token outlives it, unless it is made anew.
+	// The token stays the same when the endpoint starts again, unless a new one is asked for.
 	again, stop := serve(t, op, mail.ServeOptions{Team: "api"})
 	if again.Token != e.Token {
 		t.Error("another token")

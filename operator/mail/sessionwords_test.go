@@ -87,7 +87,7 @@ func TestSessionsAreCalledByTheirNames(t *testing.T) {
 	}
 }
 
-// Words to a session are found by their id, with what became of them; the text is not kept.
+// A message to a session is found by its id, with its outcome; its text is not kept.
 func TestSaid(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -127,7 +127,7 @@ func (host) Take(context.Context, transport.Peer, waggle.Address, waggle.Envelop
 }
 func (host) Refused(context.Context, transport.Refusal) {}
 
-// The addresses of a team are those of the sockets at which somebody answers.
+// Addresses lists the sockets of a team at which a process answers.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -22,8 +22,8 @@ func (c *checked) Err() error {
 	return nil
 }
 
-// A look that is interrupted, wherever that is, leaves what the look before saw: half of
-// the mailboxes would show mail as erased that is in the other half.
+// An interrupted survey, wherever it stops, leaves the result of the survey before: half of the
+// mailboxes would report a message as erased that is in the other half.
 func TestInterruptedLook(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

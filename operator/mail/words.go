@@ -98,7 +98,10 @@ func busy(s *operator.State, m *control.Member, p record.Priority) string {
 	if m == nil {
 		return ""
 	}
-	if m.Process == nil {
+	switch {
+	case m.Process == nil && m.Backend == operator.BackendMCP:
+		return "no client is connected as it"
+	case m.Process == nil:
 		return "it has not started yet"
 	}
 	if alive, err := m.Process.ID.Check(); err == nil && !alive {

@@ -16,6 +16,7 @@ import (
 	"waggle/operator/mail"
 	"waggle/record"
 	"waggle/team"
+	"waggle/worker"
 )
 
 // Values of record.Ended.How, beside record.LeftReplaced: the reason of a team's end, which
@@ -111,7 +112,8 @@ func (o Operator) tell(ctx context.Context, s *operator.State) {
 // or the caller requires, and removes the sockets of its dead processes.
 func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (string, error) {
 	dropCgroups(s)
-	if err := s.Dir.Sockets(o.RunPath()).Remove(); err != nil {
+	sockets := s.Dir.Sockets(o.RunPath())
+	if err := errors.Join(worker.RemoveBoxes(sockets.Dir), sockets.Remove()); err != nil {
 		return "", err
 	}
 	place, err := o.NewArchiveDir(s.Dir.Archive())

@@ -21,8 +21,8 @@ import (
 	"waggle/team"
 )
 
-// TestArchive: a team none of whose members runs is ended, and what lies in the wire tree
-// is moved; its task list stays when it was deleted.
+// TestArchive: Archive ends a team of which no member runs and moves its files out of the wire tree.
+// The task list of a deleted team stays.
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	for how, tasksStay := range map[string]bool{process.EndedDown: false, process.EndedRun: false, process.EndedDeleted: true} {
@@ -60,8 +60,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestArchiveWhileLed: the end of a team waits a while for whoever only passes, and not for
-// whoever leads.
+// TestArchiveWhileLed: Archive waits a while for a process that only makes a pass, and does not wait
+// for one that leads.
 func TestArchiveWhileLed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rig(t)
@@ -96,7 +96,7 @@ func TestArchiveWhileLed(t *testing.T) {
 	})
 }
 
-// TestAwait: a condition is looked at until it holds, the time is over, or nobody waits.
+// TestAwait: Await tests a condition until it holds or the time is over, and once more at the end.
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := process.Of(operatortest.New(t))
@@ -115,8 +115,8 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// TestPutAway: files of a team that has ended are moved also when its registry is gone, or is
-// no file; those of another team of that name stay.
+// TestPutAway: the files of a team that has ended are moved also when its registry is gone, or is no
+// file; the files of another team of that name stay.
 func TestPutAway(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -166,7 +166,7 @@ func TestPutAway(t *testing.T) {
 	}
 }
 
-// TestFinish: what is left of the end of a team is done by whoever comes next.
+// TestFinish: Finish moves the files of a team whose end is on record.
 func TestFinish(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -180,8 +180,8 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestPlaces: what is put away gets a directory of its own, named by the time, in the archive
-// of the last team of its name, or beside the teams' own.
+// TestPlaces: files that are put away get a directory of their own, named by the time, in the archive
+// of the last team of their name, or beside the teams' directories.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -218,8 +218,8 @@ func TestFreeLease(t *testing.T) {
 	})
 }
 
-// TestMailLeft: what was written to a team that is over is put into its archive, or beside
-// the teams' own when there was none.
+// TestMailLeft: mail that was written to a team that has ended is put into the team's archive, or
+// beside the teams' directories when there was no team.
 func TestMailLeft(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)

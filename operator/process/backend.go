@@ -11,10 +11,12 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/claude"
 	"waggle/internal/worktree"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/operator/teamfile"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
@@ -59,8 +61,8 @@ func (o Operator) ResolveBackend(ctx context.Context, word string, attended bool
 	switch word {
 	case "", operator.BackendProcess:
 		return operator.BackendProcess, nil
-	case operator.BackendInProcess:
-		return operator.BackendInProcess, nil
+	case operator.BackendInProcess, operator.BackendMCP:
+		return word, nil
 	case operator.BackendTmux, operator.BackendTmuxWindow:
 		_, err := o.tmuxProgram()
 		return word, err
@@ -83,6 +85,25 @@ func (o Operator) ResolveBackend(ctx context.Context, word string, attended bool
 		return operator.BackendProcess, ctx.Err()
 	}
 	return "", &operator.Error{Kind: operator.Usage, Op: "start", Msg: fmt.Sprintf("there is no backend %q", word), Near: append(operator.Backends(), o.OwnWords()...)}
+}
+
+// CheckClient refuses a member in a pane whose client cannot be one, before it joins.
+func (o Operator) CheckClient(ctx context.Context, m teamfile.FileMember) error {
+	if m.Agent != claude.Kind || !teamfile.InPane(m.Backend) {
+		return nil
+	}
+	spec, err := claude.Read(m.Spec)
+	if err != nil {
+		return err
+	}
+	found, err := claude.Find(ctx, spec.Program, o.Environ)
+	if err == nil {
+		err = found.InPane()
+	}
+	if err == nil {
+		return nil
+	}
+	return &operator.Error{Kind: operator.Failed, Op: "start", Msg: fmt.Sprintf("member %s: %v", m.Name, err)}
 }
 
 func (o Operator) tmuxProgram() (string, error) {
@@ -156,7 +177,7 @@ func (o Operator) backend(s *operator.State, word string) (spawn.Backend, error)
 // in this process.
 func (o Operator) Worker(s *operator.State, i record.Instance) worker.Options {
 	return worker.Options{Root: team.Root{Path: o.Root.Path}, Team: s.Team, State: s.Dir, Instance: i, Sockets: s.Dir.Sockets(o.RunPath()),
-		Who: mail.SessionsOf(o.ClaudeDir), Minter: o.Minter, Environ: o.Environ, Version: o.Version, Log: o.Log}
+		Who: mail.SessionsOf(o.ClaudeDir), Minter: o.Minter, Environ: o.Environ, Version: o.Version, Log: o.Log, Confine: o.Confine}
 }
 
 // StartWorker starts the hidden worker program for an instance that has joined, in the backend that
@@ -187,7 +208,11 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator
 			return nil, err
 		}
 	}
-	spec := spawn.Spec{Argv: o.Worker(s, i).Argv(o.Self), Dir: cwd, Env: append(slices.Clone(env), spawn.MemberMark(owner(s, i))), Log: log, Title: string(name), Color: tmuxColor(color)}
+	run := o.Worker(s, i)
+	if m, ok := s.Lead.ByInstance(i); ok && m.Agent == claude.Kind && teamfile.InPane(word) {
+		run.Pane = filepath.Join(o.Root.MemberDir(s.Team, name), "worker.log")
+	}
+	spec := spawn.Spec{Argv: run.Argv(o.Self), Dir: cwd, Env: append(slices.Clone(env), portBase(s, i), spawn.MemberMark(owner(s, i))), Log: log, Title: string(name), Color: tmuxColor(color)}
 	if l == nil {
 		p, err = b.Start(ctx, spec)
 	} else {
@@ -363,8 +388,9 @@ func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member wag
 }
 
 // ShowPane returns the command that shows a pane: tmux switches to it when the caller's terminal is
-// in the same server, else attaches to it; iTerm2 shows it in its own window.
-func (o Operator) ShowPane(p spawn.Pane) (argv []string, err error) {
+// in the same server, else attaches to it, with look without passing keys; iTerm2 shows it in its own
+// window.
+func (o Operator) ShowPane(p spawn.Pane, look bool) (argv []string, err error) {
 	program, err := o.muxProgram(p)
 	if err != nil {
 		return nil, err
@@ -374,7 +400,11 @@ func (o Operator) ShowPane(p spawn.Pane) (argv []string, err error) {
 	}
 	argv = []string{program, "-S", p.Socket, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID}
 	if socket, _, inside := terminal.InTmux(o.Environ); !inside || socket != p.Socket {
-		return append(argv, ";", "attach-session", "-t", p.ID), nil
+		argv = append(argv, ";", "attach-session", "-t", p.ID)
+		if look {
+			argv = append(argv, "-r")
+		}
+		return argv, nil
 	}
 	return append(argv, ";", "switch-client", "-t", p.ID), nil
 }

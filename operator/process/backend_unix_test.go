@@ -14,9 +14,9 @@ import (
 	"waggle/operator/process"
 )
 
-// Where a word runs, inside and outside of the multiplexers, with their programs
-// and without: auto tries tmux, then iTerm2, and asks for neither when nobody looks;
-// a backend that is named and cannot be had is an error that says what to do.
+// TestResolveBackend: the backend for each word, inside and outside of the multiplexers, with their
+// programs and without. auto tries tmux, then iTerm2, and neither for an unattended command. A named
+// backend that does not exist here is an error with the next step.
 func TestResolveBackend(t *testing.T) {
 	t.Parallel()
 	const session = "11111111-2222-3333-4444-555555555555"

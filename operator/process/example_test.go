@@ -13,7 +13,7 @@ import (
 	"waggle/poll"
 )
 
-// What teams have left behind is listed first, and taken away when that is asked for.
+// GC first lists the garbage of teams, and removes it when that is asked for.
 func Example() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {

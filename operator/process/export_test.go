@@ -6,15 +6,15 @@ import (
 	"waggle/operator"
 )
 
-// ResolveBackend says what a word means in an environment.
+// ResolveBackend returns the backend that a word means in an environment.
 func ResolveBackend(ctx context.Context, env []string, word string, attended bool) (string, error) {
 	return Of(operator.Operator{Environ: env}).ResolveBackend(ctx, word, attended)
 }
 
-// ExitOf is how a worker inside of this process has ended.
+// ExitOf is exitOf: the Exit of a worker inside of this process.
 var ExitOf = exitOf
 
-// What is tested as a table.
+// The functions that tests call with a table.
 var (
 	EndOf      = endOf
 	Obstructed = obstructed
@@ -28,7 +28,7 @@ var (
 	DownUnrecorded = Operator.downUnrecorded
 )
 
-// Act ends one thing that was found.
+// Act ends one thing that was found as garbage.
 func Act(ctx context.Context, unused, gone func() bool, end func() error) *Garbage {
 	g := &Garbage{unused: func(context.Context) bool { return unused() }, gone: gone, end: func(context.Context) error { return end() }}
 	g.act(ctx)

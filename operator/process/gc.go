@@ -15,6 +15,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/commands"
 	"waggle/internal/worktree"
 	"waggle/journal"
 	"waggle/operator"
@@ -23,7 +24,6 @@ import (
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/team"
-	"waggle/worker"
 )
 
 // Kinds of Garbage.
@@ -399,7 +399,7 @@ func (c *collector) groups(s *operator.State, m *control.Member) error {
 	if m.Process == nil || m.Channel != "" || !operator.Gone(m.Process.ID) {
 		return nil
 	}
-	tools, err := worker.Tools(s.Dir, m.Instance)
+	tools, err := commands.Tools(s.Dir, m.Instance)
 	for _, t := range tools {
 		live, lerr := spawn.GroupOf(t.ID)
 		err = errors.Join(err, lerr)

@@ -22,7 +22,7 @@ import (
 	"waggle/spawn"
 )
 
-// kinds lists what was found, as kind and member.
+// kinds lists the garbage of a Collected, each as kind and member.
 func kinds(c *process.Collected) (found []string) {
 	for _, g := range c.Found {
 		found = append(found, g.Kind+" "+g.Member)
@@ -31,7 +31,7 @@ func kinds(c *process.Collected) (found []string) {
 	return found
 }
 
-// keptWhy is all that was kept, a line each.
+// keptWhy returns the reasons of all that was kept, a line each.
 func keptWhy(c *process.Collected) (all string) {
 	for _, k := range c.Kept {
 		all += fmt.Sprintf("%s %s: %s\n", k.Kind, k.Member, k.Why)
@@ -43,13 +43,13 @@ func left(i record.Instance, how string) journal.Draft {
 	return journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: how}}
 }
 
-// mark is what says whose process it is.
+// mark returns the environment variable that marks a process as a member's.
 func mark(s *operator.State, m *control.Member) string {
 	return spawn.MemberMark(filepath.Base(s.Dir.Path) + "/" + string(m.Instance))
 }
 
-// TestGC: what a member that has left needs no more is listed, and ended when that is asked
-// for; what a member needs is not.
+// TestGC: GC lists the processes of a member that has left, and ends them when that is asked for; it
+// leaves the processes of a member that runs.
 func TestGC(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -88,8 +88,8 @@ func TestGC(t *testing.T) {
 	}
 }
 
-// TestGCOfTheLiving: a team whose processes are all dead can be brought back; processes of
-// others are not ended.
+// TestGCOfTheLiving: GC keeps a team whose processes are all dead, because it can be resumed, and does
+// not end the processes of other programs.
 func TestGCOfTheLiving(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -111,8 +111,8 @@ func TestGCOfTheLiving(t *testing.T) {
 	}
 }
 
-// TestGarbageIsLookedAtAgain: right before its end a thing is looked at once more, and
-// afterwards whether it is gone.
+// TestGarbageIsLookedAtAgain: Act tests right before the end whether a thing is gone or in use again,
+// and afterwards whether it is gone.
 func TestGarbageIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("it is stuck")
@@ -141,7 +141,8 @@ func TestGarbageIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestGCOfFiles: hand-overs that nobody takes, and sockets of a team that has ended.
+// TestGCOfFiles: GC removes the hand-over file that no process has taken for two minutes, and keeps a
+// new one.
 func TestGCOfFiles(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -158,7 +159,7 @@ func TestGCOfFiles(t *testing.T) {
 	}
 }
 
-// toolOf puts a process on record as a command of a member, and returns where.
+// toolOf puts a process on record as a command of a member, and returns the path of the record.
 func toolOf(t *testing.T, s *operator.State, m *control.Member, id spawn.Identity) (path string) {
 	t.Helper()
 	b, err := jsonobj.Marshal(map[string]any{"id": id, "argv": []string{"make", "all"}})
@@ -169,8 +170,8 @@ func toolOf(t *testing.T, s *operator.State, m *control.Member, id spawn.Identit
 	return path
 }
 
-// TestTools: commands of a dead process are known by their record, and ended before the
-// member starts again; those of a process that runs are its own.
+// TestTools: the record of a command names the commands of a dead process, and EndTools ends them
+// before the member starts again. The commands of a process that runs are left to it.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -213,8 +214,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestStopEndsTools: with a member end the commands that it has left, and what carries its
-// mark; each is told once.
+// TestStopEndsTools: Stop of a member also ends the commands that the member has left, and the
+// processes with its mark; it reports each once.
 func TestStopEndsTools(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -231,7 +232,7 @@ func TestStopEndsTools(t *testing.T) {
 	}
 }
 
-// TestSweep: what is left of a team that has ended is ended, and told.
+// TestSweep: a sweep ends the processes that a team which has ended left behind, and reports them.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -247,8 +248,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestMarkedByAccident: what only carries a member's mark, below somebody who has not, is kept
-// and told.
+// TestMarkedByAccident: a process that has a member's mark, and runs below a process without it, is
+// kept and reported.
 func TestMarkedByAccident(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -277,7 +278,7 @@ func TestMarkedByAccident(t *testing.T) {
 	}
 }
 
-// TestDropLeft: the control groups of a member are looked at once it has left, and once.
+// TestDropLeft: DropLeft handles the control groups of a member once, after the member has left.
 func TestDropLeft(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -308,21 +309,22 @@ func repository(t *testing.T) (dir string) {
 // TestWorktrees: a member's worktree is made for it, kept while there is work in it, and
 // removed when it is clean and its member has left.
 func TestWorktrees(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	repo := repository(t)
 	r, s := rig(t)
-	_, _, err := process.Of(r.Op).NewWorktree(t.Context(), s, "ann", "i", repo)
+	_, _, err := process.Of(r.Op).NewWorktree(t.Context(), s, "ann", "i", repo, nil)
 	code(t, "without a place", err, operator.Usage)
 	r.Op.Worktrees = t.TempDir()
 	o := process.Of(r.Op)
-	_, _, err = o.NewWorktree(t.Context(), s, "ann", "i", t.TempDir())
+	_, _, err = o.NewWorktree(t.Context(), s, "ann", "i", t.TempDir(), nil)
 	code(t, "outside of a checkout", err, operator.Failed)
 	ann := r.Enlist(s, "ann", inTree(repo))
 	bob := r.Enlist(s, "bob", inTree(repo))
 	if ann.Worktree == nil || !there(ann.Worktree.Path) || ann.Worktree.Branch != "waggle/api/ann" || ann.Cwd != ann.Worktree.Path {
 		t.Fatalf("%+v", ann.Worktree)
 	}
-	tree, dir, err := o.NewWorktree(t.Context(), s, "eve", "i", repo)
+	tree, dir, err := o.NewWorktree(t.Context(), s, "eve", "i", repo, nil)
 	if err != nil || dir != tree.Path {
 		t.Fatal(tree, dir, err)
 	}

@@ -48,6 +48,9 @@ func exitOf(err error, out io.Writer) spawn.Exit {
 	if err != nil {
 		fmt.Fprintln(out, "waggle:", err)
 	}
+	if errors.Is(err, worker.ErrUnconfined) {
+		return spawn.Exit{Code: worker.ExitUnconfined}
+	}
 	switch operator.KindOf(err) {
 	case operator.None:
 		return spawn.Exit{}

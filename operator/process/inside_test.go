@@ -13,8 +13,8 @@ import (
 	"waggle/worker"
 )
 
-// TestExitOf: the end of a worker in the leader's process says what it would have said
-// as a process, and a panic is told as one.
+// TestExitOf: the Exit of a worker in the leader's process is the one that it would have as a process,
+// and a panic is reported as a panic.
 func TestExitOf(t *testing.T) {
 	t.Parallel()
 	fell := caught.Do(func() error { panic("out of luck") })

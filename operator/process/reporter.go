@@ -78,12 +78,12 @@ func (t *Reporter) Report() {
 func (t *Reporter) request(q *control.Request) {
 	m, _ := t.S.Lead.ByInstance(q.Instance)
 	key := string(q.Instance) + string(q.Kind) + string(q.ID)
-	t.Once("asked "+key, operator.Note{What: "asked", Member: string(m.Name), Text: fmt.Sprintf("%s %s", decide.Describe(q.Kind, q.Ask), q.ID)})
+	t.Once("asked "+key, operator.Note{What: "asked", Member: string(m.Name), Text: fmt.Sprintf("%s %s", decide.Brief(q.Kind, q.Ask), q.Handle)})
 	if e := q.Escalated; e != nil {
-		t.Once("escalated "+key, operator.Note{What: "escalated", Member: string(m.Name), Text: fmt.Sprintf("%s waits for the operator, says the %s%s", q.ID, e.By, operator.Suffix(e.Reason))})
+		t.Once("escalated "+key, operator.Note{What: "escalated", Member: string(m.Name), Text: fmt.Sprintf("%s waits for the operator, says the %s%s", q.Handle, e.By, operator.Suffix(e.Reason))})
 	}
 	if d := q.Decided; d != nil {
-		t.Once("decided "+key, operator.Note{What: "decided", Member: string(m.Name), Text: fmt.Sprintf("%s %s by %s%s", q.ID, d.Decision, d.By, operator.Suffix(d.Reason))})
+		t.Once("decided "+key, operator.Note{What: "decided", Member: string(m.Name), Text: fmt.Sprintf("%s %s by %s%s", q.Handle, d.Decision, d.By, operator.Suffix(d.Reason))})
 	}
 }
 

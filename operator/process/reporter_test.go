@@ -17,7 +17,7 @@ import (
 	"waggle/record"
 )
 
-// TestTeller: what happens in a team is told once each, and what had happened before is not.
+// TestTeller: a Reporter reports each event in a team once, and none that happened before.
 func TestTeller(t *testing.T) {
 	t.Parallel()
 	r, _ := rig(t)

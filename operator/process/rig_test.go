@@ -45,7 +45,7 @@ func spoil(t *testing.T, s *operator.State, line int) {
 	}
 }
 
-// there reports a path at which something is.
+// there reports whether something exists at a path.
 func there(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

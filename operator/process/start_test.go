@@ -19,7 +19,7 @@ import (
 	"waggle/worker"
 )
 
-// seen is a backend that keeps what it was to start.
+// seen is a backend that keeps the specification it was to start.
 type seen struct {
 	spec spawn.Spec
 	in   spawn.Backend
@@ -32,8 +32,8 @@ func (b *seen) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process, erro
 	return b.in.Start(ctx, spec)
 }
 
-// TestStartWorker: the backend of a program's own is given the program, its arguments, and
-// the member's mark; a member with a worktree starts in it.
+// TestStartWorker: the backend of a program's own gets the program, its arguments, and the member's
+// mark; a member with a worktree starts in it.
 func TestStartWorker(t *testing.T) {
 	t.Parallel()
 	repo := repository(t)
@@ -69,7 +69,7 @@ func TestStartWorker(t *testing.T) {
 	code(t, "without tmux", err, operator.Failed)
 }
 
-// holder puts on record what a holder has told of a terminal.
+// holder records what a holder has reported of a terminal.
 func holder(t *testing.T, s *operator.State, name string, id spawn.Identity, place spawn.Place) (path string) {
 	t.Helper()
 	b, err := jsonobj.Marshal(map[string]any{"process": id, "place": place, "ended": !id.Alive()})
@@ -80,7 +80,7 @@ func holder(t *testing.T, s *operator.State, name string, id spawn.Identity, pla
 	return path
 }
 
-// TestTerminal: the terminal of a member is found, or it is said that it has none.
+// TestTerminal: the terminal of a member is found, or the error says that it has none.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)

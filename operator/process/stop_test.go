@@ -21,10 +21,10 @@ import (
 	"waggle/spawn"
 )
 
-// brief is a grace that nobody can use.
+// brief is a grace that is too short for any process.
 const brief = time.Millisecond
 
-// TestStop: how one member is ended, by what it does, and what is on record of that.
+// TestStop: the end of one member for each thing that it does, and the record of that end.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -114,7 +114,8 @@ func TestEndByHandshake(t *testing.T) {
 	}
 }
 
-// TestStopIsRefused: who is not there, and what is not ours to end.
+// TestStopIsRefused: Stop refuses an unknown team or member, this process, and a caller inside of a
+// member.
 func TestStopIsRefused(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -151,7 +152,7 @@ func TestStopIsRefused(t *testing.T) {
 	}
 }
 
-// TestDown: every member is ended, what the team was is archived, and its name is free.
+// TestDown: Down ends every member, archives the team's files, and frees its name.
 func TestDown(t *testing.T) {
 	t.Parallel()
 	for _, force := range []bool{false, true} {
@@ -193,8 +194,8 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// TestDownLed: a process that leads is told to end the team; one that is stopped, or has let
-// go, is not waited for.
+// TestDownLed: Down tells the process that leads to end the team, and does not wait for one that is
+// stopped.
 func TestDownLed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -268,8 +269,8 @@ func TestEndAll(t *testing.T) {
 	}
 }
 
-// TestEndTeam: by force nobody is asked; a team whose journal breaks meanwhile is ended by
-// the records of its processes, and that is an error.
+// TestEndTeam: a forced end asks no member. If the journal breaks meanwhile, the processes are ended
+// by their records, and that is an error.
 func TestEndTeam(t *testing.T) {
 	t.Parallel()
 	for _, broken := range []bool{false, true} {
@@ -301,7 +302,7 @@ func TestEndTeam(t *testing.T) {
 	}
 }
 
-// TestLeaderOptions: a process that leads a job lets go of members that died; one that keeps
+// TestLeaderOptions: a process that leads a job does not restart members that died; one that keeps
 // a team up supervises them.
 func TestLeaderOptions(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,8 @@ func self(t *testing.T) spawn.Identity {
 	return id
 }
 
-// TestEndOf: how a member ended, what that took, and the exit code that says so.
+// TestEndOf: the end of a member by its record: how and with which step it ended, and the exit code of
+// that.
 func TestEndOf(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -64,8 +65,8 @@ func TestEndOf(t *testing.T) {
 	}
 }
 
-// TestDownCode: the exit code of a team's end is that of its worst member that was asked: a
-// refusal before a silence, and a death is none.
+// TestDownCode: the exit code of a team's end is that of its worst member that was asked. A refusal is
+// worse than a timeout, and a death does not count.
 func TestDownCode(t *testing.T) {
 	t.Parallel()
 	yes, no := process.MemberEnd{How: record.LeftHandshake}, process.MemberEnd{How: record.LeftStopped, Rejected: "busy"}
@@ -83,8 +84,8 @@ func TestDownCode(t *testing.T) {
 	}
 }
 
-// TestObstructed: what keeps an end from being made by the records, and what is said to who
-// asks for it.
+// TestObstructed: an error of a file or a lock keeps an end from being recorded; an error in the
+// rights or arguments of the caller does not count.
 func TestObstructed(t *testing.T) {
 	t.Parallel()
 	over, cancel := context.WithCancel(t.Context())
@@ -109,7 +110,7 @@ func TestObstructed(t *testing.T) {
 	}
 }
 
-// TestWords: what backends, colours and programs are called.
+// TestWords: the names of backends, colours and programs.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{"tmux": "tmux", "tmux-window": "tmux", "process": "process", "in-process": "in-process", "own": "own"} {
@@ -139,7 +140,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestTexts: what is left, and what cannot be known, in one line each.
+// TestTexts: the texts for processes that are left, garbage, mail and worktrees.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	tools := []process.LeftTool{{PID: 1, Argv: "a"}, {PID: 2, Argv: "b"}, {PID: 3, Argv: "c"}, {PID: 4, Argv: "d"}, {PID: 5, Argv: "e"}}
@@ -185,7 +186,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNamed: only the break that was looked at is acknowledged.
+// TestNamed: an acknowledgement must name the break's own record.
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	var whole *process.Broken
@@ -202,7 +203,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestCrashed: whether a process of a member was lost, by what is on record and by what runs.
+// TestCrashed: Crashed reports whether a process of a member was lost, by the journal and by the
+// processes that run.
 func TestCrashed(t *testing.T) {
 	t.Parallel()
 	dead, alive := &record.Process{ID: gone(t)}, &record.Process{ID: self(t)}
@@ -230,8 +232,7 @@ func TestCrashed(t *testing.T) {
 	}
 }
 
-// TestPaneNotes: what an event of a multiplexer means to a person. Without panes nothing is
-// watched.
+// TestPaneNotes: the notes for the events of a multiplexer. Without panes Watch does nothing.
 func TestPaneNotes(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -266,13 +267,14 @@ func TestShowPane(t *testing.T) {
 		want string
 	}{
 		"elsewhere":           {env, spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "/tmux -S /s select-window -t %1 ; select-pane -t %1 ; attach-session -t %1"},
+		"to look at":          {env, spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; attach-session -t %1 -r"},
 		"in its server":       {append(env, "TMUX=/s,1,0", "TMUX_PANE=%0"), spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; switch-client -t %1"},
 		"in another server":   {append(env, "TMUX=/t,1,0", "TMUX_PANE=%0"), spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; attach-session -t %1"},
 		"a split":             {env, spawn.Pane{Mux: spawn.MuxITerm2, ID: "x"}, "/it2 session focus x"},
 		"without the program": {[]string{"PATH=/nowhere"}, spawn.Pane{Mux: spawn.MuxTmux, ID: "%1"}, ""},
 		"without it2":         {[]string{"PATH=/nowhere"}, spawn.Pane{Mux: spawn.MuxITerm2, ID: "x"}, ""},
 	} {
-		argv, err := process.Of(operator.Operator{Environ: c.env}).ShowPane(c.pane)
+		argv, err := process.Of(operator.Operator{Environ: c.env}).ShowPane(c.pane, name == "to look at")
 		if c.want == "" {
 			code(t, name, err, operator.Failed)
 			continue

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"waggle/control"
+	"waggle/internal/commands"
 	"waggle/operator"
 	"waggle/spawn"
-	"waggle/worker"
 )
 
 // LeftTool is a command that a dead process of a member has left running.
@@ -22,7 +22,7 @@ type LeftTool struct {
 // LeftTools lists the commands that a member's dead processes left running: those in their recorded
 // groups, and those with the mark of a command whose worker is dead and was the member's.
 func (o Operator) LeftTools(s *operator.State, m *control.Member, marked []spawn.Marked) (signs []LeftTool, err error) {
-	tools, err := worker.Tools(s.Dir, m.Instance)
+	tools, err := commands.Tools(s.Dir, m.Instance)
 	for _, t := range tools {
 		live, lerr := spawn.GroupOf(t.ID)
 		err = errors.Join(err, lerr)
@@ -61,7 +61,7 @@ func belowIt(pid int) []swept {
 // endGroups ends the processes in the recorded groups of a member's commands.
 func (o Operator) endGroups(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
 	rung = spawn.RungGone
-	tools, err := worker.Tools(s.Dir, m.Instance)
+	tools, err := commands.Tools(s.Dir, m.Instance)
 	errs := []error{err}
 	for _, t := range tools {
 		ended := belowIt(t.ID.PID)
@@ -88,13 +88,13 @@ func (o Operator) endGroups(ctx context.Context, s *operator.State, m *control.M
 // groups and by their marks, before the member is restarted: both would change the same files. It
 // does not touch the commands of a running worker.
 func (o Operator) EndTools(ctx context.Context, s *operator.State, m *control.Member) error {
-	tools, err := worker.Tools(s.Dir, m.Instance)
+	tools, err := commands.Tools(s.Dir, m.Instance)
 	errs := []error{err}
 	for _, t := range tools {
 		if !operator.Gone(m.Process.ID) {
 			return errors.New("it runs by now")
 		}
-		rung, err := spawn.StopTree(ctx, t.ID, leftovers)
+		rung, err := spawn.StopTree(ctx, t.ID, inTheWay)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("its tool %d (%s) still runs: %w", t.ID.PID, program(t.Argv), err))
 			continue
@@ -118,7 +118,7 @@ func (o Operator) EndTools(ctx context.Context, s *operator.State, m *control.Me
 			leftAlone(s, string(m.Name), p)
 			continue
 		}
-		rung, err := spawn.StopTree(ctx, p.ID, leftovers)
+		rung, err := spawn.StopTree(ctx, p.ID, inTheWay)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("its tool %d (%s) still runs: %w", p.ID.PID, program(p.Argv), err))
 		} else if rung != spawn.RungGone {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"waggle/internal/worktree"
 	"waggle/operator"
 	"waggle/record"
+	"waggle/spawn"
 )
 
 // worktrees returns the store of a team's worktrees. It is not in STATE, which members' tools must
@@ -32,16 +34,56 @@ func (o Operator) DropWorktree(ctx context.Context, s *operator.State, tree *rec
 }
 
 // NewWorktree makes a member's worktree from the checkout that cwd is in. dir is the same directory
-// in it.
-func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggle.MemberName, i record.Instance, cwd string) (tree *record.Worktree, dir string, err error) {
+// in it. It has a git directory of its own where the member's commands are to be confined and can be.
+func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggle.MemberName, i record.Instance, cwd string, box *record.Sandbox) (tree *record.Worktree, dir string, err error) {
 	if o.Worktrees == "" {
-		return nil, "", &operator.Error{Kind: operator.Usage, Op: "worktree", Msg: fmt.Sprintf("%s wants a worktree, and there is no place for one: HOME is not set", name), Advice: "set WAGGLE_WORKTREES to a directory"}
+		return nil, "", noPlace(name)
 	}
-	t, dir, err := o.worktrees(s).Create(ctx, worktree.Want{Team: string(s.Team), Member: string(name), Owner: string(i), Cwd: cwd})
+	t, dir, err := o.worktrees(s).Create(ctx, worktree.Want{Team: string(s.Team), Member: string(name), Owner: string(i), Cwd: cwd, Own: box.Asked() && o.confines()})
 	if err != nil {
 		return nil, "", worktreeError(name, err)
 	}
 	return (*record.Worktree)(&t), dir, nil
+}
+
+// PlannedWorktree returns the worktree that NewWorktree would make, and makes nothing. Without a state, for a team
+// that is not open, its Path is "": the directory is named by the identity that the team gets.
+func (o Operator) PlannedWorktree(ctx context.Context, s *operator.State, team waggle.TeamName, name waggle.MemberName, cwd string) (*record.Worktree, error) {
+	if o.Worktrees == "" {
+		return nil, noPlace(name)
+	}
+	store := worktree.Store{Dir: filepath.Join(o.Worktrees, string(team)), Records: filepath.Join(o.Worktrees, string(team))}
+	if s != nil {
+		store = o.worktrees(s)
+	} else if g, err := worktree.Find(o.Environ); err == nil {
+		store.Git = g
+	}
+	t, err := store.Planned(ctx, worktree.Want{Team: string(team), Member: string(name), Cwd: cwd})
+	if err != nil {
+		return nil, worktreeError(name, err)
+	}
+	if s == nil {
+		t.Path = ""
+	}
+	return (*record.Worktree)(&t), nil
+}
+
+// noPlace is the error where no directory for worktrees is known.
+func noPlace(name waggle.MemberName) error {
+	return &operator.Error{Kind: operator.Usage, Op: "worktree", Msg: fmt.Sprintf("%s wants a worktree, and there is no place for one: HOME is not set", name), Advice: "set WAGGLE_WORKTREES to a directory"}
+}
+
+// sandboxVariable is the variable that turns sandboxes off (package confine).
+const sandboxVariable = "WAGGLE_SANDBOX"
+
+// confines reports whether this machine has what commands are confined with. A member finds out
+// whether it works when it starts.
+func (o Operator) confines() bool {
+	if slices.Contains(o.Environ, sandboxVariable+"=off") {
+		return false
+	}
+	_, err := spawn.LookPath("bwrap", o.Environ)
+	return runtime.GOOS == "darwin" || runtime.GOOS == "linux" && err == nil
 }
 
 // worktreeError adds to an error why a member has no worktree, and the next step.
@@ -124,6 +166,43 @@ func (o Operator) settleWorktrees(ctx context.Context, s *operator.State, only r
 	return kept, nil
 }
 
+// KeptWorktrees lists the worktrees of an ended team that are still there, with the reason, and the branches of
+// its members whose worktree is not. It changes nothing.
+func (o Operator) KeptWorktrees(ctx context.Context, s *operator.State) ([]operator.KeptWorktree, error) {
+	kept := []operator.KeptWorktree{}
+	store := o.worktrees(s)
+	store.Aside = nil
+	recs, err := store.List()
+	if err != nil {
+		return kept, err
+	}
+	there := map[string]bool{}
+	for _, r := range recs {
+		there[r.Tree.Branch] = true
+		k := operator.KeptWorktree{Member: r.Member, Path: r.Tree.Path, Branch: r.Tree.Branch, Why: "nothing in it would be lost", Files: []string{}, Owner: record.Instance(r.Owner)}
+		switch st, err := store.Git.Status(ctx, r.Tree); {
+		case err != nil:
+			k.Why = err.Error()
+		case !st.Clean():
+			k.Why = st.String()
+			for _, l := range st.Lines(keptShown) {
+				k.Files = append(k.Files, strings.ToValidUTF8(l, "\uFFFD"))
+			}
+		}
+		kept = append(kept, k)
+	}
+	for _, m := range s.Lead.Members {
+		if m.Worktree == nil || there[m.Worktree.Branch] {
+			continue
+		}
+		there[m.Worktree.Branch] = true
+		if has, err := store.Git.HasBranch(ctx, worktree.Tree(*m.Worktree)); err == nil && has {
+			kept = append(kept, operator.KeptWorktree{Member: string(m.Name), Branch: m.Worktree.Branch, Why: "its worktree was removed", Files: []string{}, Owner: m.Instance})
+		}
+	}
+	return kept, nil
+}
+
 // worksIn reports a worktree that a present member has from an earlier instance of it.
 func worksIn(s *operator.State, path string) bool {
 	return slices.ContainsFunc(s.Lead.Live(), func(m *control.Member) bool { return m.Worktree != nil && m.Worktree.Path == path })
@@ -160,4 +239,14 @@ func (o Operator) settleEnded(ctx context.Context, s *operator.State) {
 	for _, k := range kept {
 		o.Log.Warn("worktree kept", "member", k.Member, "why", k.Why, "path", k.Path)
 	}
+}
+
+// Included lists the files that git ignores and that .worktreeinclude names, of the checkout that a
+// directory is in.
+func (o Operator) Included(ctx context.Context, dir string) ([]string, error) {
+	g, err := worktree.Find(o.Environ)
+	if err != nil {
+		return nil, err
+	}
+	return g.Included(ctx, dir)
 }

@@ -34,7 +34,7 @@ func wrecked(t *testing.T) (*operatortest.Rig, *operator.State, map[string]spawn
 	r.Enlist(s, "lost")
 	m, id := r.Sleeper(s, "bob") // behind the break
 	ids["bob"] = id
-	// Its own word of it, as a worker writes it, names what runs.
+	// The home.Started of bob's worker names the process.
 	if err := s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Instance: m.Instance, Name: "bob", ID: id}); err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +42,8 @@ func wrecked(t *testing.T) (*operatortest.Rig, *operator.State, map[string]spawn
 	return r, s, ids
 }
 
-// TestWreck: what is left of a team whose journal cannot be read names its processes, also
-// those behind the break; nothing is appended to it.
+// TestWreck: the Wreck of a team whose journal cannot be read names the team's processes, also those
+// behind the break; nothing is appended to the journal.
 func TestWreck(t *testing.T) {
 	t.Parallel()
 	r, s, ids := wrecked(t)
@@ -78,8 +78,8 @@ func TestWreck(t *testing.T) {
 	}
 }
 
-// TestWreckWithoutFirstRecord: a journal whose first line cannot be read is the team's by what
-// its registry says.
+// TestWreckWithoutFirstRecord: a journal whose first line cannot be read belongs to the team that the
+// registry names.
 func TestWreckWithoutFirstRecord(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -144,8 +144,9 @@ func TestDownOfWreck(t *testing.T) {
 	code(t, "again", err, operator.NotFound)
 }
 
-// TestWreckByWordsOfProcesses: what processes have written of themselves beside the journal
-// counts, newer starts and members that no record names too; a dead one does not.
+// TestWreckByWordsOfProcesses: a Wreck uses each home.Started that a process has written beside the
+// journal, also of a newer start and of a member without a record; that of a dead process does not
+// count.
 func TestWreckByWordsOfProcesses(t *testing.T) {
 	t.Parallel()
 	r, s, ids := wrecked(t)
@@ -182,7 +183,7 @@ func TestWreckByWordsOfProcesses(t *testing.T) {
 	}
 }
 
-// TestUnrecorded: processes are ended also when nothing can be recorded, and that is told.
+// TestUnrecorded: processes are ended also when nothing can be recorded, and a note says so.
 func TestUnrecorded(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -214,7 +215,8 @@ func TestUnrecorded(t *testing.T) {
 	}
 }
 
-// TestStopOfWreck: one member of such a team is ended, and its end is on no record.
+// TestStopOfWreck: Stop ends one member of a team whose journal cannot be read, and no record has its
+// end.
 func TestStopOfWreck(t *testing.T) {
 	t.Parallel()
 	r, _, ids := wrecked(t)
@@ -235,8 +237,8 @@ func TestStopOfWreck(t *testing.T) {
 	code(t, "nobody", err, operator.NotFound)
 }
 
-// TestGCOfWreck: nothing of a team whose journal cannot be read is touched, and what runs for
-// it is told.
+// TestGCOfWreck: GC leaves everything of a team whose journal cannot be read, and reports the team's
+// processes.
 func TestGCOfWreck(t *testing.T) {
 	t.Parallel()
 	r, _, ids := wrecked(t)
@@ -258,7 +260,7 @@ func TestGCOfWreck(t *testing.T) {
 	}
 }
 
-// TestBreak: which journal of a team is broken, and from where on.
+// TestBreak: Break returns the broken journal of a team, and the record at which it breaks.
 func TestBreak(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -303,7 +305,7 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// TestLatterPolicies: of what stands behind a break only policies are read.
+// TestLatterPolicies: LatterPolicies reads the policies behind a break, and nothing else.
 func TestLatterPolicies(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
@@ -321,8 +323,8 @@ func TestLatterPolicies(t *testing.T) {
 	}
 }
 
-// TestAgain: a member comes back as a new instance, with no more than the default mode, and
-// what lay in its mailbox is behind it.
+// TestAgain: a member comes back as a new instance, with no more than the default mode, and the old
+// messages of its mailbox are in its Baseline.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	m := &control.Member{Joined: record.Joined{Instance: "old", Name: "ann", Mode: policy.ModeBypassPermissions, Agent: "exec"}}
@@ -336,8 +338,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestGiveBack: the tasks of members whose orders are gone are nobody's; what lies in their
-// mailboxes is listed.
+// TestGiveBack: GiveBack takes the owner from the tasks of members whose orders are gone; Lying lists
+// the messages in their mailboxes.
 func TestGiveBack(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)

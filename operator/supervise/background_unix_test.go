@@ -22,8 +22,8 @@ import (
 	"waggle/spawn"
 )
 
-// TestBackground: a process that is to lead is waited for until the record says that it
-// leads; one that ends before has its end told; one that is not wanted any more is ended.
+// TestBackground: Background waits until the journal says that its process leads. If the process ends
+// before, the error has its Exit and last line; if the context ends, Background ends the process.
 func TestBackground(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

@@ -52,9 +52,9 @@ func records(t *testing.T, dir string) uint64 {
 	return uint64(bytes.Count(b, []byte("\n")))
 }
 
-// TestAcknowledgeBreak: a team goes on without what lies behind the break of its leader's
-// journal: its processes are ended, its members come back as new instances, and the policy
-// allows nothing by a rule.
+// TestAcknowledgeBreak: after an acknowledgement a team goes on without the records behind the break
+// of its leader's journal: its processes are ended, its members come back as new instances, and the
+// policy has no allow rule.
 func TestAcknowledgeBreak(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)

@@ -18,7 +18,7 @@ import (
 	"waggle/record"
 )
 
-// A team, a task on its board, and what a person sees of both.
+// A team, a task on its board, and the pending questions of a team.
 func Example() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {

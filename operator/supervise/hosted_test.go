@@ -21,8 +21,7 @@ import (
 	"waggle/worker"
 )
 
-// hosted is a backend that runs workers in this process, whoever starts them, until the test
-// ends them.
+// hosted is a backend that runs the workers of any process in this process, until the test ends them.
 func hosted(t *testing.T, op operator.Operator) (b spawn.Backend, end func()) {
 	all, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var wg sync.WaitGroup
@@ -69,8 +68,8 @@ func TestSpawnWithPrompt(t *testing.T) {
 	<-k.ended // it did not start bob, whom nobody ends from outside
 }
 
-// TestHeld: nothing is decided while the leader's journal is broken, and it goes on when the
-// journal is whole again; both are told.
+// TestHeld: no request is decided while the leader's journal is broken, and deciding goes on when the
+// journal is whole again. A note reports both.
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)

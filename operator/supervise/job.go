@@ -31,6 +31,7 @@ type jobTask struct {
 	instance record.Instance
 	assigned journal.Seq // of its newest order; 0: none yet
 	state    taskState
+	failed   bool      // its turn failed: taskFailed
 	waits    []task.ID // what it waited for when the run gave up on it
 }
 
@@ -248,7 +249,7 @@ func (t *jobTask) look(lead *control.Leader) {
 	case m.Done[string(t.id)] != nil:
 		t.state = taskCompleted
 	case m.Turns[string(t.id)] != nil:
-		t.state = taskFailed
+		t.state, t.failed = taskFailed, m.Turns[string(t.id)].Failed
 	case m.Left != nil:
 		t.state = taskFailed
 	}

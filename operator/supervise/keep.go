@@ -89,8 +89,8 @@ func (k *keeper) startAll(ctx context.Context) error {
 	if err := k.assignRest(ctx); err != nil {
 		return err
 	}
-	list, err := k.o.startAll(ctx, k.l, k.S, restartable(k.S), k.lo.Ready)
-	if err != nil {
+	list, err := k.o.startAll(ctx, k.l, k.S, restartable(k.S), k.lo.Ready, k.Note)
+	if err = k.unblocked(err); err != nil {
 		k.failed = append(k.failed, err)
 	}
 	for _, st := range list {
@@ -257,7 +257,7 @@ func (k *keeper) restart(ctx context.Context) {
 			continue // it was started after this death already
 		}
 		k.restarted[m.Instance] = *d
-		list, err := k.o.startAll(ctx, k.l, k.S, []*control.Member{m}, k.lo.Ready)
+		list, err := k.o.startAll(ctx, k.l, k.S, []*control.Member{m}, k.lo.Ready, k.Note)
 		if operator.Passing(err) { // the failure is not the member's, and the start does not count
 			k.trouble.Note("start "+string(m.Instance), err, "a member cannot be started now, will retry", "member", m.Name)
 			delete(k.restarted, m.Instance)

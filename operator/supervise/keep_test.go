@@ -109,8 +109,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestRaiseIsRefused: a name that a team has, a file beyond what is allowed here, and a
-// backend that is not there make nothing.
+// TestRaiseIsRefused: Prepare makes nothing for a name that a team has, or with a backend that does
+// not exist.
 func TestRaiseIsRefused(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
@@ -119,8 +119,7 @@ func TestRaiseIsRefused(t *testing.T) {
 		code operator.Kind
 		msg  string
 	}{
-		"sandbox required": {head + "sandbox: {mode: required}\n", operator.Failed, "no enforcer"},
-		"no multiplexer":   {"team: api\nmembers: [{name: ann, agent: puppet, backend: tmux}]\n", operator.Failed, "tmux"},
+		"no multiplexer": {"team: api\nmembers: [{name: ann, agent: puppet, backend: tmux}]\n", operator.Failed, "tmux"},
 	} {
 		bare := op
 		bare.Environ = []string{"PATH=/nowhere"}
@@ -140,8 +139,8 @@ func TestRaiseIsRefused(t *testing.T) {
 	k.over(supervise.LedEnded)
 }
 
-// TestSpawn: a member that is started in a team that is up has its prompt as a task; one that
-// does not come up does not stay.
+// TestSpawn: Spawn reports a member whose process ends before it is ready as an error, and neither the
+// member nor its task stays.
 func TestSpawn(t *testing.T) {
 	t.Parallel()
 	op, broken := fresh(t), &elsewhere{in: exits(3)}
@@ -176,7 +175,30 @@ func TestSpawn(t *testing.T) {
 	k.over(supervise.LedEnded)
 }
 
-// TestDetachIsRefused: who cannot hand over says why, and goes on.
+// TestSpawnedAfterRebuild: Spawn reports the pid of a new member also if another writer made the fold
+// be built anew meanwhile.
+func TestSpawnedAfterRebuild(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	k := keep(t, op, head, supervise.LeadOptions{})
+	s, err := op.Led(t.Context(), "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := s.Lead.Member("ann")
+	if !ok || m.Process == nil {
+		t.Fatalf("ann does not run: %+v", m)
+	}
+	before := *m // as ann joined
+	before.Process = nil
+	if pid, err := supervise.StartedPID(s, &before); err != nil || pid != m.Process.ID.PID {
+		t.Errorf("pid %d, %v, want %d", pid, err, m.Process.ID.PID)
+	}
+	k.cancel()
+	k.over(supervise.LedEnded)
+}
+
+// TestDetachIsRefused: a process that cannot hand over its team returns the reason, and goes on.
 func TestDetachIsRefused(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
@@ -202,9 +224,10 @@ func TestDetachIsRefused(t *testing.T) {
 	k.over(supervise.LedEnded)
 }
 
-// TestDetach: a process that leads hands a team over whose members live without it. What
-// leads next finds it as it was, and a detached process leaves the members when it ends.
+// TestDetach: a process that leads hands over a team whose members live without it. The next process
+// that leads finds the team as it was, and a detached process leaves the members when it ends.
 func TestDetach(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	op := fresh(t)
 	op.Backends = append(op.Backends, &elsewhere{in: exits(3)})
@@ -242,9 +265,10 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestKeepWhole: a team of which a member does not come up is an error when it is to be
-// whole; without that it is up, and the trouble is told.
+// TestKeepWhole: if a member does not come up, Keep fails with Whole; without Whole the team is up,
+// and a note reports the trouble.
 func TestKeepWhole(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	for _, whole := range []bool{true, false} {
 		op := fresh(t)
@@ -273,6 +297,7 @@ func TestKeepWhole(t *testing.T) {
 // TestKeepRestarts: a member whose process dies is started again as its policy says, and is
 // given up after too many deaths.
 func TestKeepRestarts(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	op := fresh(t)
 	op.Backends = append(op.Backends, &elsewhere{in: exits(3)})
@@ -287,8 +312,8 @@ func TestKeepRestarts(t *testing.T) {
 	k.over(supervise.LedEnded)
 }
 
-// TestPlanResume: what a resume of a team would find is told, and nothing is done; then it
-// is led again, from the accepted copy of its file.
+// TestPlanResume: PlanResume reports what a resume of a team would find, and changes nothing. Then the
+// team is led again, from the accepted copy of its file.
 func TestPlanResume(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
@@ -376,7 +401,7 @@ func TestNotFromAFile(t *testing.T) {
 	}
 }
 
-// TestEndedByForce: a team that is ended by force is not asked, and whoever leads says so.
+// TestEndedByForce: a forced end asks no member, and the process that leads reports the end.
 func TestEndedByForce(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
@@ -391,8 +416,8 @@ func TestEndedByForce(t *testing.T) {
 	}
 }
 
-// TestTakeLead: a process in the background that leads is ended, for this one to lead; and
-// it hands over when it is told to.
+// TestTakeLead: TakeLead ends a process that leads in the background, and refuses one in another
+// terminal, which hands over after Detach.
 func TestTakeLead(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)

@@ -28,6 +28,9 @@ func (o Operator) enlistLead(ctx context.Context, s *operator.State, f *teamfile
 	if m.Backend, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, attended); err != nil {
 		return err
 	}
+	if err := process.Of(o.Operator).CheckClient(ctx, m); err != nil {
+		return err
+	}
 	i, err := o.joinLead(ctx, s, m)
 	if err != nil || m.Mode == "" {
 		return err
@@ -49,7 +52,7 @@ func (o Operator) joinLead(ctx context.Context, s *operator.State, m teamfile.Fi
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: waggle.Lead, Lead: string(m.Name), Color: m.Color,
 			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
-			Trust: record.Cooperative}}}, nil
+			Trust: m.Sandbox.Trust(), Sandbox: m.Sandbox, Provenance: record.Spawned, Definition: m.Definition}}}, nil
 	})
 	return i, err
 }

@@ -97,5 +97,12 @@ func (r *run) passing(ctx context.Context, tasks func(context.Context) error) er
 	}
 	process.DropLeft(r.S)
 	r.noteNew()
+	if now := r.o.Minter.Now(); now.Sub(r.briefed) >= briefPause {
+		r.briefed = now
+		r.o.KeepBrief(r.S.Team)
+	}
 	return nil
 }
+
+// briefPause is how old the snapshot of waggle status --line may become while records are written.
+const briefPause = 5 * time.Second

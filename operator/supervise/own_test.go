@@ -50,8 +50,8 @@ func (e *elsewhere) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process,
 	return e.in.Start(ctx, spec)
 }
 
-// TestOwnBackend: a program hands the operator a backend, which a team file then names, and
-// which is given what it needs to run the member.
+// TestOwnBackend: a program hands the operator a backend. A team file can then name the backend, which
+// gets what it needs to run the member.
 func TestOwnBackend(t *testing.T) {
 	t.Parallel()
 	const file = "team: api\nmembers: [{name: ann, agent: exec, backend: elsewhere}]\n"
@@ -141,7 +141,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestDownFromWithin: a program that leads a team ends it by the call that ends any other.
+// TestDownFromWithin: a program that leads a team ends it by Down, like any other team.
 func TestDownFromWithin(t *testing.T) {
 	t.Parallel()
 	op := scratch(t)

@@ -16,8 +16,7 @@ import (
 	"waggle/spawn"
 )
 
-// A puppet does what the instructions of its task say: the first word is what, the rest is
-// about what.
+// A puppet follows the instructions of its task: the first word is the action, the rest its argument.
 type puppet struct{}
 
 func (puppet) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
@@ -48,7 +47,7 @@ func init() {
 	agent.Register("puppet", func(json.RawMessage) (agent.Agent, error) { return puppet{}, nil })
 }
 
-// parse reads a team file that lies nowhere.
+// parse reads the text of a team file that does not exist on disk.
 func parse(t *testing.T, op operator.Operator, text string) *teamfile.File {
 	t.Helper()
 	var words []string
@@ -81,5 +80,5 @@ func created(t *testing.T, op operator.Operator) *operator.State {
 	return operatortest.Team(t, op, "api", record.PolicySet{}).State()
 }
 
-// elsewhereOnly has a member run where elsewhere is.
+// elsewhereOnly gives a member the backend elsewhere.
 func elsewhereOnly(m *teamfile.FileMember) { m.Backend = "elsewhere" }

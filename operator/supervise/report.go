@@ -16,13 +16,15 @@ import (
 	"waggle/record"
 )
 
-// Report is the result of a run (commands §4).
+// Report is the result of a run (commands §4), or of a team that was up.
 type Report struct {
 	Team     string
+	Began    time.Time     // the team was opened
+	Took     time.Duration // from then until its end, or until now
 	Kind     operator.Kind // None: every required task is completed
 	Reason   string
-	Sandbox  string
-	State    string // directory of the journals
+	Sandbox  record.HeldLevel // of the least confined member; unknown: none of them was ready
+	State    string           // directory of the journals
 	Tasks    []TaskReport
 	Requests []RequestReport
 	Members  []MemberReport
@@ -35,7 +37,9 @@ type TaskReport struct {
 	Subject    string
 	Owner      string
 	Required   bool
-	Status     string // completed; failed: a call was denied; open: anything else
+	Status     string        // completed; failed: a call was denied; open: anything else
+	Began      time.Time     // its owner began it; zero: nobody did
+	Took       time.Duration // from then to the last report of its owner about it
 	ExitCode   *int
 	Why        string
 	OutputTail string
@@ -67,6 +71,8 @@ type MemberReport struct {
 	Files string // directory of its output.log, status and artifacts
 	// Worktree is the state of the member's own checkout; null: it had none.
 	Worktree *WorktreeReport
+	// Spent is what its agent says that it used; nil: it says nothing.
+	Spent *record.Usage
 }
 
 // WorktreeReport is the state of a worktree after the run.
@@ -79,53 +85,19 @@ type WorktreeReport struct {
 	Files []string
 }
 
-// worktree returns the report of a member's worktree, nil when it had none.
-func (r *run) worktree(m *control.Member) *WorktreeReport {
-	if m.Worktree == nil {
-		return nil
-	}
-	w := &WorktreeReport{Path: m.Worktree.Path, Branch: m.Worktree.Branch, Files: []string{}}
-	for _, k := range r.S.Kept {
-		if k.Owner == m.Instance {
-			w.Kept, w.Why, w.Files = true, k.Why, k.Files
-		}
-	}
-	return w
-}
-
 // report makes a Report from the journals.
 func (r *run) report() *Report {
-	rep := &Report{Team: string(r.f.Team), Sandbox: r.f.Sandbox, State: r.S.Dir.Path, Tasks: []TaskReport{}, Requests: []RequestReport{}, Members: []MemberReport{},
-		Overlaps: append([]inspect.Overlap{}, r.watch.All...)}
-	if rep.Sandbox == "" || rep.Sandbox == "auto" {
-		rep.Sandbox = "off"
-	}
-	workers := map[record.Instance]*control.Worker{}
-	for _, m := range r.S.Lead.Members {
-		mr := MemberReport{Name: string(m.Name), Trust: string(m.Trust), Worktree: r.worktree(m)}
-		if m.Process != nil {
-			mr.PID = m.Process.ID.PID
-		}
-		if m.Left != nil {
-			mr.Left = m.Left.How
-		}
-		rep.Members = append(rep.Members, mr)
-		w, err := r.S.Worker(m.Instance)
-		if err != nil {
-			r.end.stopped = errors.Join(r.end.stopped, err)
-			continue
-		}
-		workers[m.Instance] = w
-		for _, c := range w.Calls {
-			rep.Requests = append(rep.Requests, requestReport(m.Name, c))
-		}
-	}
+	rep, told, err := r.o.members(r.S, r.S.Kept)
+	rep.Began = began(r.S)
+	rep.Took = max(0, r.o.Minter.Now().Sub(rep.Began))
+	r.end.stopped = errors.Join(r.end.stopped, err)
+	rep.Team, rep.Overlaps = string(r.f.Team), append(rep.Overlaps, r.watch.All...)
 	if r.job != nil {
 		for _, t := range r.job.tasks {
-			rep.Tasks = append(rep.Tasks, t.report(r.S.Lead, workers[t.instance]))
+			rep.Tasks = append(rep.Tasks, t.report(r.S.Lead, told[t.instance]))
 		}
 	}
-	rep.Kind, rep.Reason = r.outcome(workers)
+	rep.Kind, rep.Reason = r.outcome(told)
 	return rep
 }
 
@@ -141,34 +113,29 @@ func requestReport(member waggle.MemberName, c *control.Call) RequestReport {
 	return q
 }
 
-func (t *jobTask) report(lead *control.Leader, w *control.Worker) TaskReport {
+func (t *jobTask) report(lead *control.Leader, by told) TaskReport {
 	tr := TaskReport{ID: string(t.id), Subject: t.Subject, Owner: string(t.Owner), Required: t.Required, Status: "open", Why: t.why(lead)}
 	switch t.state {
 	case taskCompleted:
 		tr.Status, tr.Why = string(taskCompleted), ""
 	case taskSkipped:
-		tr.Why = "a task it comes after did not complete"
+		tr.Status, tr.Why = string(board.StateBlocked), "a task it comes after did not complete"
 		if len(t.waits) > 0 {
 			tr.Why = "it waits for task " + strings.Join(board.Texts(t.waits), ", ") + ", which nobody does"
 		}
 	}
-	if w == nil {
-		return tr
+	if t.failed {
+		tr.Status = string(taskFailed)
 	}
-	cs := t.calls(w)
-	for _, c := range cs {
-		if f := c.Finished; f != nil {
-			tr.ExitCode, tr.OutputTail = f.ExitCode, f.Tail
-		}
-	}
-	if t.state == taskFailed && denial(cs) != nil {
+	tr.tell(by)
+	if by.Worker != nil && t.state == taskFailed && denial(t.calls(by.Worker)) != nil {
 		tr.Status = string(taskFailed)
 	}
 	return tr
 }
 
 // outcome returns the first kind that applies (commands §6), and its reason.
-func (r *run) outcome(workers map[record.Instance]*control.Worker) (operator.Kind, string) {
+func (r *run) outcome(workers map[record.Instance]told) (operator.Kind, string) {
 	switch {
 	case r.end.gone != nil:
 		return operator.Failed, "stopped: " + r.end.gone.Error()
@@ -183,22 +150,32 @@ func (r *run) outcome(workers map[record.Instance]*control.Worker) (operator.Kin
 	}
 	for _, w := range workers {
 		for _, c := range w.Calls {
+			if c.Answer != nil && c.Answer.Decision == record.DecisionDeny && unanswered(c) && record.IsBudget(c.Kind, c.Ask) {
+				return operator.Question, fmt.Sprintf("a budget was not raised: of %s, %s", w.Name, c.Ask.Reason)
+			}
 			if c.Answer != nil && c.Answer.Decision == record.DecisionDeny && unanswered(c) {
 				return operator.Question, fmt.Sprintf("a request was not answered: %s asked for %s", w.Name, decide.Describe(c.Kind, c.Ask))
 			}
 		}
 	}
-	var open []string
+	var failed, open []string
 	for _, t := range r.job.tasks {
 		if !t.Required || t.state == taskCompleted {
 			continue
 		}
-		if w := workers[t.instance]; w != nil {
+		if w := workers[t.instance].Worker; w != nil {
 			if c := denial(t.calls(w)); c != nil {
 				return operator.Refused, fmt.Sprintf("%s was denied %s: %s", t.Owner, decide.Describe(c.Kind, c.Ask), why(c.Answer))
 			}
 		}
-		open = append(open, fmt.Sprintf("%q (%s)", t.Subject, t.Owner))
+		if who := fmt.Sprintf("%q (%s)", t.Subject, t.Owner); t.failed {
+			failed = append(failed, who)
+		} else {
+			open = append(open, who)
+		}
+	}
+	if len(failed) > 0 {
+		return operator.Failed, "required tasks failed: " + strings.Join(failed, ", ")
 	}
 	if len(open) > 0 {
 		return operator.Incomplete, "required tasks are open: " + strings.Join(open, ", ")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -193,13 +194,29 @@ func (o Operator) Restart(ctx context.Context, s *operator.State, lo LeadOptions
 	return o.bring(ctx, s, restartable(s), lo)
 }
 
+// RestartMember starts one member of a team that is led, when its process does not run.
+func (o Operator) RestartMember(ctx context.Context, s *operator.State, name string, lo LeadOptions) (started bool, err error) {
+	if err := o.Guard(ctx, s, "resume"); err != nil {
+		return false, err
+	}
+	if led, err := process.Of(o.Operator).IsLed(s); err != nil || !led {
+		return false, cmp.Or(err, error(&operator.Error{Kind: operator.Refused, Op: "resume", Msg: fmt.Sprintf("no process leads team %s, so no member is started alone", s.Team),
+			Next: operator.Next{Step: operator.NextResumeTeam, Team: s.Team}}))
+	}
+	m, err := decide.Member(s, name)
+	if err != nil || !slices.Contains(restartable(s), m) {
+		return false, err
+	}
+	return true, o.bring(ctx, s, []*control.Member{m}, lo)
+}
+
 // bring starts members without leading, and waits until they are ready.
 func (o Operator) bring(ctx context.Context, s *operator.State, ms []*control.Member, lo LeadOptions) error {
 	note := lo.Note
 	if note == nil {
 		note = func(operator.Note) {}
 	}
-	list, err := o.startAll(ctx, nil, s, ms, lo.Ready)
+	list, err := o.startAll(ctx, nil, s, ms, lo.Ready, note)
 	for _, st := range list {
 		note(operator.Note{What: "started", Member: string(st.member.Name), Text: fmt.Sprintf("pid %d, %s", st.proc.Identity().PID, st.member.Backend)})
 	}
@@ -209,7 +226,8 @@ func (o Operator) bring(ctx context.Context, s *operator.State, ms []*control.Me
 // NewMember is a member to start in a team that is up.
 type NewMember struct {
 	teamfile.FileMember
-	Prompt string // its first task; "": it waits for work
+	Prompt  string // its first task; "": it waits for work
+	Subject string // of that task; "": its first line
 }
 
 // Spawned is a member that was started.
@@ -221,65 +239,137 @@ type Spawned struct {
 	Backend string
 	Task    string
 	Ready   *record.Ready
+	// Worktree is its own git worktree; nil: it has none.
+	Worktree *record.Worktree
+	Prepare  *record.Preparation // of that worktree; nil: it has none
 }
 
 // Spawn starts a new member of a running team. Its prompt is in its mailbox before its process
 // starts. When it does not become ready, or differs from what was asked for, it is ended again, and
 // the error has the reason.
 func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, lo LeadOptions) (*Spawned, error) {
-	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "spawn")
+	s, jm, sp, err := o.recruit(ctx, name, m, lo.Attended)
 	if err != nil {
 		return nil, err
 	}
+	if err = o.bring(ctx, s, []*control.Member{jm}, lo); err == nil {
+		err = sp.started(s, jm)
+	}
+	if err != nil {
+		return nil, errors.Join(err, o.dismiss(ctx, sp))
+	}
+	return sp, nil
+}
+
+// Recruit is Spawn without the start of the process: the member has joined, and its prompt is
+// ordered. Begin starts it.
+func (o Operator) Recruit(ctx context.Context, name waggle.TeamName, m NewMember, attended bool) (*Spawned, error) {
+	_, _, sp, err := o.recruit(ctx, name, m, attended)
+	return sp, err
+}
+
+// Begin starts a member that Recruit has joined, and waits until it is ready. A member whose setup
+// failed stays in the team, blocked; one whose process ended is restarted by the process that leads;
+// one that differs from what was asked for is ended again.
+func (o Operator) Begin(ctx context.Context, name waggle.TeamName, member waggle.MemberName, lo LeadOptions) error {
+	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "begin")
+	if err != nil {
+		return err
+	}
+	m, err := decide.Member(s, string(member))
+	if err != nil {
+		return err
+	}
+	if s.Lead.Closing != nil || m.Stopping != nil || running(m) {
+		return nil // it is being ended, or another process has started it
+	}
+	err = o.bring(ctx, s, []*control.Member{m}, lo)
+	var differs *ContractError
+	if errors.As(err, &differs) {
+		sp := &Spawned{Team: string(name), Name: string(m.Name)}
+		for _, order := range s.Lead.Assignments() {
+			if order.Instance == m.Instance {
+				sp.Task = order.Commanded.Task.ID
+			}
+		}
+		return errors.Join(err, o.dismiss(ctx, sp))
+	}
+	return err
+}
+
+// recruit joins a member and orders its prompt.
+func (o Operator) recruit(ctx context.Context, name waggle.TeamName, m NewMember, attended bool) (*operator.State, *control.Member, *Spawned, error) {
+	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "spawn")
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	if s.Lead.Closing != nil {
-		return nil, &operator.Error{Kind: operator.Refused, Op: "spawn", Msg: fmt.Sprintf("team %s is being ended", name)}
+		return nil, nil, nil, &operator.Error{Kind: operator.Refused, Op: "spawn", Msg: fmt.Sprintf("team %s is being ended", name)}
 	}
 	if m.Backend == operator.BackendInProcess {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "spawn", Msg: "this command ends, and a member inside it would end with it", Next: operator.NextSpawnProcess.With()}
+		return nil, nil, nil, &operator.Error{Kind: operator.Usage, Op: "spawn", Msg: "this command ends, and a member inside it would end with it", Next: operator.NextSpawnProcess.With()}
 	}
-	if _, err := decide.Of(o.Operator).Adopt(ctx, s); err != nil {
-		return nil, err
+	if o.Leading == nil { // the ceiling is the operator's to set
+		if _, err := decide.Of(o.Operator).Adopt(ctx, s); err != nil {
+			return nil, nil, nil, err
+		}
 	}
 	if top := s.Lead.Policy.Ceiling; m.Mode != "" && top.Meet(m.Mode) != m.Mode {
-		return nil, &record.CeilingError{Ceiling: top, Over: []string{"mode " + string(m.Mode)}}
+		return nil, nil, nil, &record.CeilingError{Ceiling: top, Over: []string{"mode " + string(m.Mode)}}
+	}
+	if m.Worktree && m.Prepare == nil {
+		if m.Prepare, err = o.Preparation(s); err != nil {
+			return nil, nil, nil, err
+		}
 	}
 	m.FileMember.Prompt = cmp.Or(m.FileMember.Prompt, m.Prompt)
-	if err := o.enlist(ctx, s, m.FileMember, lo.Attended); err != nil {
-		return nil, err
+	if err := o.enlist(ctx, s, m.FileMember, attended); err != nil {
+		return nil, nil, nil, err
 	}
 	jm, err := decide.Member(s, string(m.Name))
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	sp := &Spawned{Team: string(name), Name: string(jm.Name), Session: string(jm.Instance), Backend: jm.Backend}
-	if err = o.spawn(ctx, s, jm, m.Prompt, sp, lo); err == nil {
-		return sp, nil
+	sp := &Spawned{Team: string(name), Name: string(jm.Name), Session: string(jm.Instance), Backend: jm.Backend, Worktree: jm.Worktree, Prepare: jm.Prepare}
+	if err := o.orderFirst(ctx, s, jm, m, sp); err != nil {
+		return nil, nil, nil, errors.Join(err, o.dismiss(ctx, sp))
 	}
-	// a member that could not be brought up does not stay in the team
-	if _, serr := process.Of(o.Operator).Stop(context.WithoutCancel(ctx), name, string(jm.Name), process.StopOptions{Force: true}); serr != nil {
-		err = errors.Join(err, fmt.Errorf("end it again: %w", serr))
+	return s, jm, sp, nil
+}
+
+// orderFirst orders the prompt of a new member.
+func (o Operator) orderFirst(ctx context.Context, s *operator.State, jm *control.Member, m NewMember, sp *Spawned) error {
+	if m.Prompt == "" {
+		return nil
+	}
+	r, err := board.Of(o.Operator).AddTask(ctx, s.Team, board.NewTask{Subject: cmp.Or(m.Subject, firstLine(m.Prompt)), Description: m.Prompt, Owner: jm.Name})
+	if err != nil {
+		return err
+	}
+	sp.Task = string(r.Task.ID)
+	return o.awaitOrder(ctx, s, sp.Task)
+}
+
+// dismiss ends a member that could not be brought up, and removes its task: it does not stay in the
+// team.
+func (o Operator) dismiss(ctx context.Context, sp *Spawned) (err error) {
+	ctx = context.WithoutCancel(ctx)
+	if _, serr := process.Of(o.Operator).Stop(ctx, waggle.TeamName(sp.Team), sp.Name, process.StopOptions{Force: true}); serr != nil {
+		err = fmt.Errorf("end it again: %w", serr)
 	}
 	if sp.Task != "" {
-		if terr := board.Of(o.Operator).RemoveTask(context.WithoutCancel(ctx), name, task.ID(sp.Task)); terr != nil {
+		if terr := board.Of(o.Operator).RemoveTask(ctx, waggle.TeamName(sp.Team), task.ID(sp.Task)); terr != nil {
 			err = errors.Join(err, fmt.Errorf("take its task off the board: %w", terr))
 		}
 	}
-	return nil, err
+	return err
 }
 
-func (o Operator) spawn(ctx context.Context, s *operator.State, m *control.Member, prompt string, sp *Spawned, lo LeadOptions) error {
-	if prompt != "" {
-		r, err := board.Of(o.Operator).AddTask(ctx, s.Team, board.NewTask{Subject: firstLine(prompt), Description: prompt, Owner: m.Name})
-		if err != nil {
-			return err
-		}
-		sp.Task = string(r.Task.ID)
-		if err := o.awaitOrder(ctx, s, sp.Task); err != nil {
-			return err
-		}
-	}
-	if err := o.bring(ctx, s, []*control.Member{m}, lo); err != nil {
-		return err
+// started reads the process of a member that is ready. m may be from before a rebuild of the fold,
+// which another writer of the journal can cause.
+func (sp *Spawned) started(s *operator.State, m *control.Member) error {
+	if now, ok := s.Lead.ByInstance(m.Instance); ok {
+		m = now
 	}
 	w, err := s.Worker(m.Instance)
 	if err != nil {
@@ -445,6 +535,10 @@ func (o Operator) FileChange(s *operator.State) (FileChange, error) {
 		return FileChange{}, err
 	}
 	if c.Now, c.Broken = teamfile.ParseFile(f.Path, c.Data, process.Of(o.Operator).OwnWords()...); c.Broken != nil {
+		c.Now = nil
+		return c, nil
+	}
+	if c.Broken = c.Now.Define(f.Definitions.User); c.Broken != nil {
 		c.Now = nil
 	}
 	return c, nil

@@ -28,6 +28,7 @@ type RunOptions struct {
 	Wait     time.Duration // with Headless: how long a request waits for an answer from another terminal
 	Timeout  time.Duration // of the whole run; 0: none
 	Grace    time.Duration // for members to end by handshake; 0 means 10 s
+	Budget   *record.Limit // of the run; nil: none but those of the file
 	// Hurry, when it is closed, ends the grace at once. May be nil.
 	Hurry  <-chan struct{}
 	Keep   bool          // leave the team's files in the wire tree
@@ -42,7 +43,7 @@ type RunOptions struct {
 	// every open request, each in its own goroutine, and chooses which one it shows first. ctx ends
 	// when the request is not open any more, and its cause says why. After an error the request is
 	// not shown here again. Nil: there is no person.
-	Ask func(ctx context.Context, q decide.Question) (decide.Answer, error)
+	Ask func(ctx context.Context, q decide.Request) (decide.Answer, error)
 	// Note gets the events of the run, one at a time, from one goroutine.
 	Note func(operator.Note)
 }
@@ -54,7 +55,7 @@ func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Re
 	if len(f.Tasks) == 0 {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "run", Err: errNoTasks, Advice: f.Path}
 	}
-	if err := o.allowed(f, "run"); err != nil {
+	if err := f.Under(decide.Of(o.Operator).CeilingOf(nil)); err != nil {
 		return nil, err
 	}
 	held, err := o.Claim("run", f.Team)
@@ -65,7 +66,7 @@ func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Re
 	if err := teams.Of(o.Operator).Clear(ctx, f.Team, ro.Note); err != nil {
 		return nil, err
 	}
-	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
+	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, Sandboxed: f.Policy.Sandboxed, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds(), Hosts: f.Network}
 	if o.Operator, err = teams.Of(o.Operator).LedBy(f); err != nil {
 		return nil, err
 	}
@@ -78,6 +79,9 @@ func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Re
 	}
 	s.Claim = held
 	if err := accept(s.Dir, f); err != nil {
+		return nil, err
+	}
+	if err := o.setBudgets(ctx, s, f.Budgets(ro.Budget)); err != nil {
 		return nil, err
 	}
 	r := &run{Reporter: process.Of(o.Operator).Reporter(s, ro.Note), o: o, ro: ro, f: f, began: o.Minter.Now(), watch: inspect.NewWatcher(inspect.Of(o.Operator), ro.Look)}
@@ -101,6 +105,7 @@ type run struct {
 	end    runEnd
 
 	ill      error     // the error of the leader's journal; nil: it is whole
+	briefed  time.Time // when the snapshot of status --line was looked at last
 	gone     time.Time // when the team's directory disappeared; zero: it exists
 	restless time.Time // since when the job is over and no turn of the lead's agent runs; zero: the job is not over
 }
@@ -114,7 +119,9 @@ type runEnd struct {
 }
 
 func (r *run) all(ctx context.Context) (*Report, error) {
-	l, err := process.Of(r.o.Operator).Lead(ctx, r.S)
+	leads := process.Of(r.o.Operator).LeaderOptions(r.S, true)
+	leads.Leading = leading{r.o, r.S.Team}
+	l, err := process.Of(r.o.Operator).LeadAs(ctx, r.S, leads)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +186,7 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.pass(ctx); err != nil {
 		return err
 	}
-	list, err := r.o.startAll(ctx, r.l, r.S, r.S.Lead.Live(), r.ro.Ready)
+	list, err := r.o.startAll(ctx, r.l, r.S, restartable(r.S), r.ro.Ready, r.Note)
 	for _, st := range list {
 		r.Note(operator.Note{What: "started", Member: string(st.member.Name), Text: fmt.Sprintf("pid %d, log %s", st.proc.Identity().PID,
 			filepath.Join(r.o.Root.MemberDir(r.f.Team, st.member.Name), "output.log"))})
@@ -218,6 +225,9 @@ func (r *run) turn(ctx context.Context) (last bool, err error) {
 	}
 	if r.S.Lead.Closing != nil && r.end.stopped == nil {
 		r.end.stopped = &operator.Error{Kind: operator.Refused, Op: "run", Msg: "the operator has ended the team"}
+	}
+	if e := r.broke(); e != nil && r.end.stopped == nil {
+		r.end.stopped = &operator.Error{Kind: operator.Question, Op: "run", Msg: e.String() + ", and was not raised"}
 	}
 	return r.job.over() && r.led(ctx) || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless(), nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
@@ -23,7 +24,7 @@ import (
 
 const head = "team: api\nmembers: [{name: ann, agent: puppet, backend: in-process}]\n"
 
-// TestRun: how a run comes out, by what became of its tasks.
+// TestRun: the report of a run by the outcome of its tasks.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -40,11 +41,11 @@ func TestRun(t *testing.T) {
 		},
 		"a task fails, and what comes after it is not given out": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: fail no luck}\n- {subject: B, owner: ann, instructions: say more, after: [A]}\n",
-			exit: operator.Incomplete, reason: `required tasks are open: "A" (ann), "B" (ann)`, tasks: map[string]string{"A": "open", "B": "open"}, why: "a task it comes after did not complete",
+			exit: operator.Failed, reason: `required tasks failed: "A" (ann)`, tasks: map[string]string{"A": "failed", "B": "blocked"}, why: "a task it comes after did not complete",
 		},
 		"a task that is not required fails": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: fail no luck, required: false}\n",
-			exit: 0, reason: "every required task is completed", tasks: map[string]string{"A": "open"}, why: "no luck",
+			exit: 0, reason: "every required task is completed", tasks: map[string]string{"A": "failed"}, why: "no luck",
 		},
 		"a rule allows a call": {
 			file: head + "decide: {tool: rules}\npolicy: {allow: ['Bash(echo:*)']}\ntasks:\n- {subject: A, owner: ann, instructions: run echo hello}\n",
@@ -60,7 +61,7 @@ func TestRun(t *testing.T) {
 		},
 		"an agent panics, and its member goes on": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: panic out of luck}\n- {subject: B, owner: ann, instructions: say more}\n",
-			exit: operator.Incomplete, reason: `required tasks are open: "A" (ann)`, tasks: map[string]string{"A": "open", "B": "completed"}, why: "the agent panicked: out of luck",
+			exit: operator.Failed, reason: `required tasks failed: "A" (ann)`, tasks: map[string]string{"A": "failed", "B": "completed"}, why: "the agent panicked: out of luck",
 		},
 		"the time is over": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: wait}\n", ro: supervise.RunOptions{Timeout: 300 * time.Millisecond, Grace: time.Millisecond},
@@ -101,7 +102,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunReportsCalls: a report says of each call who decided it and what came of it.
+// TestRunReportsCalls: a report names for each call who decided it, and its outcome.
 func TestRunReportsCalls(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
@@ -125,13 +126,13 @@ func TestRunReportsCalls(t *testing.T) {
 	}
 }
 
-// TestRunAsksHere: a question of a run that somebody attends is put to the terminal, and its
-// answer decides. The files of a run can be kept.
+// TestRunAsksHere: an attended run shows a question on the terminal, and the answer there decides. The
+// files of a run can be kept.
 func TestRunAsksHere(t *testing.T) {
 	t.Parallel()
 	op, said := fresh(t), &operatortest.Heard{}
 	asked := 0
-	ask := func(_ context.Context, q decide.Question) (decide.Answer, error) {
+	ask := func(_ context.Context, q decide.Request) (decide.Answer, error) {
 		asked++
 		return decide.Answer{ID: q.ID, Digest: q.Digest, Allow: true, Via: "prompt"}, nil
 	}
@@ -163,8 +164,7 @@ func TestRunIsRefused(t *testing.T) {
 		code operator.Kind
 		msg  string
 	}{
-		"no tasks":         {head, operator.Usage, "no tasks"},
-		"sandbox required": {head + "sandbox: {mode: required}\ntasks: [{subject: A, owner: ann, instructions: x}]\n", operator.Failed, "no enforcer"},
+		"no tasks": {head, operator.Usage, "no tasks"},
 	} {
 		_, err := supervise.Of(op).Run(t.Context(), parse(t, op, c.file), supervise.RunOptions{})
 		if operator.KindOf(err) != c.code || !strings.Contains(err.Error(), c.msg) {
@@ -185,7 +185,7 @@ func TestRunIsRefused(t *testing.T) {
 	}
 }
 
-// TestRunIsCutShort: what stops a run before its tasks are over, and its exit code.
+// TestRunIsCutShort: the events that stop a run before its tasks are over, and the exit code of each.
 func TestRunIsCutShort(t *testing.T) {
 	t.Parallel()
 	waiting := head + "tasks: [{subject: A, owner: ann, instructions: wait}]\n"
@@ -232,9 +232,10 @@ func TestRunIsCutShort(t *testing.T) {
 	}
 }
 
-// TestRunWithLead: an agent that leads is told what became of the tasks, and the run waits
-// until it has taken that.
+// TestRunWithLead: an agent that leads gets the outcome of the tasks, and the run waits until the
+// agent has taken it.
 func TestRunWithLead(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	op, said := fresh(t), &operatortest.Heard{}
 	f := parse(t, op, "team: api\nlead: boss\nmembers: [{name: boss, agent: puppet, backend: in-process, mode: default}, {name: ann, agent: puppet, backend: in-process}]\n"+
@@ -251,8 +252,8 @@ func TestRunWithLead(t *testing.T) {
 	}
 }
 
-// TestRunWorkerDies: a process that ends before it is ready ends the run, and its last words
-// are told.
+// TestRunWorkerDies: a process that ends before it is ready ends the run, and a note has its last
+// words.
 func TestRunWorkerDies(t *testing.T) {
 	t.Parallel()
 	op, said := fresh(t), &operatortest.Heard{}

@@ -14,6 +14,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/logfile"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/machine"
@@ -39,9 +40,15 @@ type started struct {
 
 // startAll starts the processes of members, all at the same time; those in panes one after the
 // other, so that the panes have the order of the members. It returns the started ones, with the
-// errors of the others.
-func (o Operator) startAll(ctx context.Context, l *leader.Leader, s *operator.State, ms []*control.Member, wait time.Duration) ([]*started, error) {
-	var mu sync.Mutex
+// errors of the others. note gets the steps
+// of worktrees that are prepared.
+func (o Operator) startAll(ctx context.Context, l *leader.Leader, s *operator.State, ms []*control.Member, wait time.Duration, note func(operator.Note)) ([]*started, error) {
+	var mu, notes sync.Mutex
+	said := func(n operator.Note) {
+		notes.Lock()
+		defer notes.Unlock()
+		note(n)
+	}
 	var wg sync.WaitGroup
 	var list []*started
 	var errs []error
@@ -52,7 +59,7 @@ func (o Operator) startAll(ctx context.Context, l *leader.Leader, s *operator.St
 			after = m.Process.Epoch
 		}
 		start := func() {
-			p, err := o.startMember(ctx, l, s, m)
+			p, err := o.startMember(ctx, l, s, m, said)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -76,7 +83,7 @@ func (o Operator) startAll(ctx context.Context, l *leader.Leader, s *operator.St
 }
 
 // startMember starts the process of a member that has joined.
-func (o Operator) startMember(ctx context.Context, l *leader.Leader, s *operator.State, m *control.Member) (*spawn.Process, error) {
+func (o Operator) startMember(ctx context.Context, l *leader.Leader, s *operator.State, m *control.Member, note func(operator.Note)) (*spawn.Process, error) {
 	if m.Process != nil && operator.Gone(m.Process.ID) {
 		if err := process.Of(o.Operator).EndTools(ctx, s, m); err != nil {
 			return nil, err
@@ -84,6 +91,9 @@ func (o Operator) startMember(ctx context.Context, l *leader.Leader, s *operator
 	}
 	dir := o.Root.MemberDir(s.Team, m.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := o.prepare(ctx, s, m, note); err != nil {
 		return nil, err
 	}
 	return process.Of(o.Operator).StartWorker(ctx, l, s, m.Instance, m.Name, m.Cwd, filepath.Join(dir, "output.log"))
@@ -229,7 +239,12 @@ func (o Operator) startFailed(kind operator.Kind, s *operator.State, st *started
 
 // LastLines returns the last lines of a log as one visible line.
 func LastLines(path string, lines int) string {
-	f, err := os.Open(path)
+	root, err := logfile.OpenDir(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	f, err := logfile.OpenPlain(root, filepath.Base(path), os.O_RDONLY) // a link or a pipe may be there: the member's
 	if err != nil {
 		return ""
 	}

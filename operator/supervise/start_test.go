@@ -13,8 +13,8 @@ import (
 	"waggle/spawn"
 )
 
-// TestContract: what a member is to be is compared with what it found itself to be, and each
-// difference is named.
+// TestContract: contract compares a member's specification with what the member reports of itself, and
+// names each difference.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -59,7 +59,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestExitText: how the end of a process is told.
+// TestExitText: the text for each end of a process.
 func TestExitText(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[string]spawn.Exit{
@@ -75,7 +75,7 @@ func TestExitText(t *testing.T) {
 	}
 }
 
-// TestReadyText: what a member came up as is told in one line.
+// TestReadyText: ReadyText describes in one line how a member came up.
 func TestReadyText(t *testing.T) {
 	t.Parallel()
 	if got, want := supervise.ReadyText(&record.Ready{Agent: "exec", Cwd: "/w", Policy: 3}), "agent exec, mode default, policy v3, in /w"; got != want {
@@ -119,7 +119,7 @@ func TestFirstLine(t *testing.T) {
 	}
 }
 
-// TestPlanOfMember: what a resume does with a member, by what is on record of it.
+// TestPlanOfMember: the action of a resume for a member, by the member's records.
 func TestPlanOfMember(t *testing.T) {
 	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())

@@ -40,7 +40,7 @@ type LeadOptions struct {
 	// stays, and is restarted by its policy.
 	Whole bool
 	// Ask shows a request to the person at this terminal (RunOptions.Ask).
-	Ask func(ctx context.Context, q decide.Question) (decide.Answer, error)
+	Ask func(ctx context.Context, q decide.Request) (decide.Answer, error)
 	// Note gets the events, one at a time, from one goroutine.
 	Note func(operator.Note)
 	// Up is called once, when every member that was to start is ready.
@@ -58,7 +58,7 @@ const (
 // runs yet; Keep starts them. This process holds the Claim of the name until Keep leads the team,
 // or Settled is called.
 func (o Operator) Prepare(ctx context.Context, f *teamfile.File, attended bool, note func(operator.Note)) (_ *operator.State, err error) {
-	if err := o.allowed(f, "up"); err != nil {
+	if err := f.Under(decide.Of(o.Operator).CeilingOf(nil)); err != nil {
 		return nil, err
 	}
 	held, err := o.Claim("up", f.Team)
@@ -73,7 +73,7 @@ func (o Operator) Prepare(ctx context.Context, f *teamfile.File, attended bool, 
 	if err := teams.Of(o.Operator).Clear(ctx, f.Team, note); err != nil {
 		return nil, err
 	}
-	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
+	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, Sandboxed: f.Policy.Sandboxed, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds(), Hosts: f.Network}
 	s, err := teams.Of(o.Operator).Make(ctx, f.Team, teamfile.About{Description: f.Description, Metadata: f.Metadata}, f.Layout, set)
 	if err != nil {
 		return nil, err
@@ -91,6 +91,9 @@ const endedFailed = "it could not be brought up"
 
 func (o Operator) raise(ctx context.Context, s *operator.State, f *teamfile.File, attended bool) error {
 	if err := accept(s.Dir, f); err != nil {
+		return err
+	}
+	if err := o.setBudgets(ctx, s, f.Budgets(nil)); err != nil {
 		return err
 	}
 	if err := o.enlistLead(ctx, s, f, attended); err != nil {
@@ -188,6 +191,9 @@ func (o Operator) enlist(ctx context.Context, s *operator.State, m teamfile.File
 	if m.Backend, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, attended); err != nil {
 		return err
 	}
+	if err := process.Of(o.Operator).CheckClient(ctx, m); err != nil {
+		return err
+	}
 	_, i, err := teams.Of(o.Operator).Join(ctx, s, m, false)
 	if err != nil || m.Mode == "" {
 		return err
@@ -203,18 +209,9 @@ func (o Operator) setMode(ctx context.Context, s *operator.State, i record.Insta
 	}
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		jm, _ := s.Lead.ByInstance(i)
-		return s.Lead.SetMode(jm, mode, policy.RoleOperator, o.Writer(), mint)
+		return s.Lead.SetMode(jm, mode, o.Role(), o.Writer(), mint)
 	})
 	return err
-}
-
-// allowed refuses a file that cannot run on this machine.
-func (o Operator) allowed(f *teamfile.File, op string) error {
-	if f.Sandbox == "required" {
-		return &operator.Error{Kind: operator.Failed, Op: op, Msg: "the file requires a sandbox and this build has no enforcer for one",
-			Advice: "sandbox: {mode: auto} runs without one and says so"}
-	}
-	return f.Under(decide.Of(o.Operator).CeilingOf(nil))
 }
 
 // Keep leads a team. It starts every member whose process does not run, restarts those that die by
@@ -238,7 +235,9 @@ func (o Operator) Keep(ctx context.Context, s *operator.State, f *teamfile.File,
 	if err != nil {
 		return "", err
 	}
-	l, err := process.Of(o.Operator).LeadAs(ctx, s, process.Of(o.Operator).LeaderOptions(s, false))
+	leads := process.Of(o.Operator).LeaderOptions(s, false)
+	leads.Leading = leading{o, s.Team}
+	l, err := process.Of(o.Operator).LeadAs(ctx, s, leads)
 	if err != nil {
 		return "", err
 	}
@@ -271,7 +270,17 @@ func (o Operator) Abandon(ctx context.Context, s *operator.State, grace time.Dur
 // accept copies the team file that the operator named: only the copy is read afterwards (trust §7).
 // The file's path is stored beside it.
 func accept(dir home.Dir, f *teamfile.File) error {
+	if types := f.Undefined(); len(types) > 0 {
+		return &operator.Error{Kind: operator.Usage, Op: "team file", Msg: fmt.Sprintf("%s: the agent definitions %s were not read", f.Path, strings.Join(types, ", ")), Advice: "teamfile.File.Define reads them"}
+	}
+	types, err := f.Definitions.Bytes()
+	if err != nil {
+		return err
+	}
 	path, o := dir.TeamFile(), atomicfile.Options{Sync: atomicfile.SyncData}
+	if err := atomicfile.WriteFile(path+".types", types, o); err != nil {
+		return err
+	}
 	if err := atomicfile.WriteFile(path+".from", []byte(f.Path+"\n"), o); err != nil {
 		return err
 	}
@@ -291,14 +300,30 @@ func (o Operator) Accepted(s *operator.State) (*teamfile.File, error) {
 	if err != nil {
 		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
 	}
-	return teamfile.ParseFile(strings.TrimSuffix(string(from), "\n"), data, process.Of(o.Operator).OwnWords()...)
+	f, err := teamfile.ParseFile(strings.TrimSuffix(string(from), "\n"), data, process.Of(o.Operator).OwnWords()...)
+	if err != nil || len(f.Undefined()) == 0 {
+		return f, err
+	}
+	types, err := atomicfile.ReadFile(s.Dir.TeamFile()+".types", atomicfile.Options{MaxSize: maxTypes})
+	if err != nil {
+		return nil, err
+	}
+	d, err := teamfile.ReadDefinitions(types)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.DefineAs(d)
 }
 
-// restartable returns the members that Keep would start: those without a process.
+// maxTypes bounds the agent definitions of an accepted file.
+const maxTypes = 16 << 20
+
+// restartable returns the members that Keep would start: those without a process, but for those
+// whose client connects by itself.
 func restartable(s *operator.State) []*control.Member {
 	var ms []*control.Member
 	for _, m := range s.Lead.Live() {
-		if m.Trust != record.FileTrust && m.Stopping == nil && !m.Approved && (m.Process == nil || !m.Process.ID.Alive()) {
+		if m.Trust != record.FileTrust && m.Backend != operator.BackendMCP && m.Stopping == nil && !m.Approved && (m.Process == nil || !m.Process.ID.Alive()) {
 			ms = append(ms, m)
 		}
 	}

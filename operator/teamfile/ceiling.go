@@ -19,18 +19,23 @@ import (
 type Config struct {
 	Ceiling record.Ceiling
 	Grace   time.Duration // for members to end by themselves; 0: not set
+	// Keys are the keys of commands of the full screen, by the name of the command.
+	Keys map[string][]string
 }
 
 // yamlConfig is the schema of that file. Unknown keys are an error with their line.
 type yamlConfig struct {
-	Ceiling yamlCeiling  `yaml:"ceiling"`
-	Grace   yamlDuration `yaml:"grace"`
+	Ceiling yamlCeiling         `yaml:"ceiling"`
+	Grace   yamlDuration        `yaml:"grace"`
+	Keys    map[string][]string `yaml:"keys"`
 }
 
 type yamlCeiling struct {
 	Mode  string    `yaml:"mode"`
 	Allow *[]string `yaml:"allow"` // absent: no limit; []: nothing is allowed
 	Deny  []string  `yaml:"deny"`
+	// Sandboxed is allow or ask: whether policy's sandboxed: allow holds where Allow limits rules.
+	Sandboxed string `yaml:"sandboxed"`
 }
 
 // ParseConfig checks the content of a user's file, which is at path. An empty file sets nothing.
@@ -56,6 +61,7 @@ func ParseConfig(path string, data []byte) (*Config, error) {
 	if c.Grace = time.Duration(y.Grace); c.Grace < 0 {
 		check.bad("$.grace", "want a time that is not negative")
 	}
+	c.Keys = y.Keys
 	check.ceiling(&c.Ceiling, y.Ceiling)
 	if len(check.errs) > 0 {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "config", Err: errors.Join(check.errs...)}
@@ -76,6 +82,7 @@ func (c *checker) ceiling(to *record.Ceiling, y yamlCeiling) {
 	if len(y.Deny) > 0 {
 		to.Deny = c.rules("$.ceiling.deny", y.Deny)
 	}
+	to.Sandboxed = c.sandboxed("$.ceiling", y.Sandboxed)
 }
 
 // Under refuses a team file that asks for more than the user's ceiling allows: the user has not
@@ -94,6 +101,12 @@ func (f *File) Under(c *record.Ceiling) error {
 	if f.LeadPolicy != nil {
 		check.under("$.lead_policy", *f.LeadPolicy, c)
 	}
+	for i, g := range f.Network {
+		rule := policy.Rule{Tool: "WebFetch", Pattern: "domain:" + g.Host}
+		if len(c.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Allow: []policy.Rule{rule}})) > 0 {
+			check.bad(fmt.Sprintf("$.sandbox.network[%d]", i), "%s is beyond the ceiling in %s, which does not cover %s", g.Host, c.File, rule)
+		}
+	}
 	if len(check.errs) == 0 {
 		return nil
 	}
@@ -105,6 +118,9 @@ func (f *File) Under(c *record.Ceiling) error {
 func (c *checker) under(at string, p policy.Policy, top *record.Ceiling) {
 	if p.Mode != policy.ModeDefault && top.Meet(p.Mode) != p.Mode {
 		c.bad(at+".mode", "mode %s is beyond the ceiling in %s, whose widest is %s", p.Mode, top.File, top.Widest())
+	}
+	if over := top.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Sandboxed: p.Sandboxed}); len(over) > 0 {
+		c.bad(at+".sandboxed", "it is beyond the ceiling in %s", top.File)
 	}
 	for i, r := range p.Allow {
 		if over := top.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Allow: []policy.Rule{r}}); len(over) > 0 {

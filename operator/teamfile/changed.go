@@ -9,7 +9,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Changed reports whether the team file differs from the one that was accepted. A file that was
+// Changed reports whether the team file, or an agent definition that it names, differs from the one
+// that was accepted. A file that was
 // removed or cannot be read does not count as changed.
 func (f *File) Changed() (bool, error) {
 	data, err := ReadBounded(f.Path)
@@ -22,5 +23,5 @@ func (f *File) Changed() (bool, error) {
 		return false, err
 	}
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]) != f.SHA256, nil
+	return hex.EncodeToString(sum[:]) != f.SHA256 || len(f.ChangedTypes()) > 0, nil
 }

@@ -7,7 +7,7 @@ import (
 	"waggle/operator/teamfile"
 )
 
-// A team file is read whole and checked, or refused with the place of what is wrong.
+// ParseFile checks a whole team file, or refuses it with the place of the error.
 func Example() {
 	const file = `team: api
 policy: {allow: ["Bash(go test:*)"]}

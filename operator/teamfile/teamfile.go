@@ -18,6 +18,7 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/internal/atomicfile"
+	"waggle/internal/claude"
 	"waggle/internal/jsonobj"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -41,15 +42,22 @@ type File struct {
 	Policy      policy.Policy
 	Deadline    time.Duration
 	Layout      mailbox.Layout // of the mailboxes
-	Sandbox     string         // off, auto, required; "" when the file does not name it
-	Network     []string       // hosts that the sandbox allows
-	Caches      []string       // directories that the sandbox shares
-	Members     []FileMember   // without the lead
+	// Sandbox confines the commands of members without a block of their own; nil: nothing does.
+	Sandbox *record.Sandbox
+	Network []record.HostGrant // hosts that every member may reach
+	Budget  *record.Limit      // of all members together; nil: none
+	Check   string             // the shell text that must succeed before a member's work is merged; "": none
+	// Prepare is what the worktrees of members get that have no mapping of their own, also of those
+	// that are added while the team is up; nil: nothing.
+	Prepare *record.Preparation
+	Members []FileMember // without the lead
 	// Lead is the agent that decides for the lead; nil: a person does. LeadPolicy is what that
 	// agent may do itself without asking; nil: the team's policy.
 	Lead       *FileMember
 	LeadPolicy *policy.Policy
 	Tasks      []FileTask
+	// Definitions are what members have taken from agent definitions (Define).
+	Definitions Definitions
 }
 
 // FileMember is a member as the file describes it.
@@ -60,13 +68,19 @@ type FileMember struct {
 	Color        string
 	Cwd          string
 	PlanRequired bool
-	Worktree     bool            // it gets a git worktree of its own, made of the checkout that Cwd is in
-	Model        string          // "": the agent's own choice
-	Mode         policy.Mode     // "": the policy's
-	Restart      *record.Restart // nil: never
-	Spec         json.RawMessage
+	Worktree     bool                // it gets a git worktree of its own, made of the checkout that Cwd is in
+	Prepare      *record.Preparation // of that worktree; nil: none
+	Included     []string            // files that .worktreeinclude names; nil: they were not looked up (Include)
+	Model        string              // "": the agent's own choice
+	Mode         policy.Mode         // "": the policy's
+	Restart      *record.Restart     // nil: never
+	Sandbox      *record.Sandbox     // the team's, narrowed; nil: its commands are not confined
+	Budget       *record.Limit       // nil: none of its own
+	// Definition is the one that Type names, once it was read (Define).
+	Definition *record.Definition
+	Spec       json.RawMessage
 	// Type, Prompt and Metadata are copied into the registry; waggle does not act on them.
-	Type     string // what kind of agent it is; "": general-purpose
+	Type     string // what kind of agent it is; "": general-purpose. Of agent claude: its definition
 	Prompt   string // its instructions
 	Metadata json.RawMessage
 }
@@ -84,36 +98,36 @@ type FileTask struct {
 
 // yamlFile is the schema of the file. Unknown keys are an error with their line.
 type yamlFile struct {
-	Team     string        `yaml:"team"`
-	About    string        `yaml:"description"`
-	Metadata yaml.MapSlice `yaml:"metadata"`
-	Lead     string        `yaml:"lead"`
-	LeadMay  *yamlPolicy   `yaml:"lead_policy"`
-	Decide   yamlDecide    `yaml:"decide"`
-	Deadline yamlDuration  `yaml:"deadline"`
-	Policy   yamlPolicy    `yaml:"policy"`
-	Layout   string        `yaml:"layout"`
-	Sandbox  *yamlSandbox  `yaml:"sandbox"`
-	Members  []yamlMember  `yaml:"members"`
-	Tasks    []yamlTask    `yaml:"tasks"`
+	Team     string           `yaml:"team"`
+	About    string           `yaml:"description"`
+	Metadata yaml.MapSlice    `yaml:"metadata"`
+	Lead     string           `yaml:"lead"`
+	LeadMay  *yamlPolicy      `yaml:"lead_policy"`
+	Decide   yamlDecide       `yaml:"decide"`
+	Deadline yamlDuration     `yaml:"deadline"`
+	Policy   yamlPolicy       `yaml:"policy"`
+	Layout   string           `yaml:"layout"`
+	Sandbox  *yamlSandbox     `yaml:"sandbox"`
+	Budget   *yamlBudget      `yaml:"budget"`
+	Check    string           `yaml:"check"`
+	Worktree *yamlPreparation `yaml:"worktree"`
+	Members  []yamlMember     `yaml:"members"`
+	Tasks    []yamlTask       `yaml:"tasks"`
 }
 
 type yamlDecide struct {
-	Tool    string `yaml:"tool"`
-	Plan    string `yaml:"plan"`
-	Network string `yaml:"network"`
+	Tool     string `yaml:"tool"`
+	Plan     string `yaml:"plan"`
+	Network  string `yaml:"network"`
+	Question string `yaml:"question"`
 }
 
 type yamlPolicy struct {
 	Mode  string   `yaml:"mode"`
 	Allow []string `yaml:"allow"`
 	Deny  []string `yaml:"deny"`
-}
-
-type yamlSandbox struct {
-	Mode    string   `yaml:"mode"`
-	Network []string `yaml:"network"`
-	Caches  []string `yaml:"caches"`
+	// Sandboxed is allow or ask.
+	Sandboxed string `yaml:"sandboxed"`
 }
 
 type yamlMember struct {
@@ -123,11 +137,15 @@ type yamlMember struct {
 	Color    string        `yaml:"color"`
 	Cwd      string        `yaml:"cwd"`
 	Plan     string        `yaml:"plan"`
-	Worktree bool          `yaml:"worktree"`
+	Worktree yamlWorktree  `yaml:"worktree"`
 	Model    string        `yaml:"model"`
 	Mode     string        `yaml:"mode"`
 	Restart  *yamlRestart  `yaml:"restart"`
+	Sandbox  *yamlSandbox  `yaml:"sandbox"`
+	Budget   *yamlBudget   `yaml:"budget"`
 	Command  []string      `yaml:"command"`
+	Program  string        `yaml:"program"` // of an agent that is a program of somebody else
+	Args     []string      `yaml:"args"`    // and further arguments of it
 	Steps    []yamlStep    `yaml:"steps"`
 	OnMail   []yamlStep    `yaml:"on_mail"`
 	Decide   *yamlRule     `yaml:"decide"` // of a script that is the lead
@@ -147,48 +165,6 @@ func objectOf(y yaml.MapSlice) (json.RawMessage, error) {
 		return nil, err
 	}
 	return json.RawMessage(strings.TrimSpace(string(raw))), nil
-}
-
-// yamlRule is how a script that is the lead answers.
-type yamlRule struct {
-	Answer string       `yaml:"answer"`
-	Reason string       `yaml:"reason"`
-	After  yamlDuration `yaml:"after"`
-}
-
-// yamlStep accepts short forms too.
-type yamlStep struct {
-	Say      *yamlSay      `yaml:"say"`
-	Tool     *yamlTool     `yaml:"tool"`
-	Plan     any           `yaml:"plan"` // a text, a list of revisions, or {revisions, withdraw}
-	Network  *yamlNetwork  `yaml:"network"`
-	Progress *yamlProgress `yaml:"progress"`
-	Fail     string        `yaml:"fail"`
-	Wait     any           `yaml:"wait"` // a duration, or {until: path}
-}
-
-type yamlSay struct {
-	To      string `yaml:"to"`
-	Text    string `yaml:"text"`
-	Summary string `yaml:"summary"`
-}
-
-type yamlTool struct {
-	Name   string         `yaml:"name"`
-	Input  map[string]any `yaml:"input"`
-	Reason string         `yaml:"reason"`
-	Expect string         `yaml:"expect"`
-}
-
-type yamlNetwork struct {
-	Host   string `yaml:"host"`
-	Reason string `yaml:"reason"`
-	Expect string `yaml:"expect"`
-}
-
-type yamlProgress struct {
-	Phase   string `yaml:"phase"`
-	Message string `yaml:"message"`
 }
 
 type yamlTask struct {
@@ -323,6 +299,9 @@ func (c *checker) file(f *File, y *yamlFile) {
 	f.Policy = c.policy("$.policy", y.Policy)
 	if y.LeadMay != nil {
 		p := c.policy("$.lead_policy", *y.LeadMay)
+		if y.LeadMay.Sandboxed != "" {
+			c.bad("$.lead_policy.sandboxed", "it holds for every member and the lead: say it under policy")
+		}
 		f.LeadPolicy = &p
 	}
 	if y.Layout != "" {
@@ -330,15 +309,13 @@ func (c *checker) file(f *File, y *yamlFile) {
 			c.bad("$.layout", "%v", err)
 		}
 	}
-	if y.Sandbox != nil {
-		f.Sandbox, f.Network, f.Caches = y.Sandbox.Mode, y.Sandbox.Network, y.Sandbox.Caches
-		switch y.Sandbox.Mode {
-		case "":
-			f.Sandbox = "required"
-		case "auto", "off", "required":
-		default:
-			c.bad("$.sandbox.mode", "%q is not one of auto, off, required", y.Sandbox.Mode)
-		}
+	c.sandbox(f, y.Sandbox)
+	f.Budget = c.budget("$.budget", y.Budget)
+	if f.Check = strings.TrimSpace(y.Check); f.Check == "" && y.Check != "" {
+		c.bad("$.check", "a command is not empty")
+	}
+	if y.Worktree != nil {
+		f.Prepare = c.preparation("$.worktree", *y.Worktree)
 	}
 	c.members(f, y.Members)
 	c.lead(f, y.Lead)
@@ -358,11 +335,18 @@ func (c *checker) lead(f *File, name string) {
 			continue
 		}
 		f.Lead, f.Members = &m, slices.Delete(f.Members, i, i+1)
+		if m.Agent == agent.KindMCP {
+			c.bad("$.lead", "%s is an MCP client, which connects as a worker: the lead is a member that waggle starts", m.Name)
+		}
 		if m.Worktree {
 			c.bad("$.lead", "%s leads and has no tasks, so it has no worktree", m.Name)
 		}
+		if m.Agent == claude.Kind && InPane(m.Backend) && f.leadDecides() {
+			c.bad("$.lead", "a client in a pane has no tools to answer with, and decide gives it questions to answer: write backend: process")
+		}
 		if a, err := agent.New(m.Agent, m.Spec); err == nil {
-			if _, ok := a.(agent.Decider); !ok && f.leadDecides() {
+			// Any other agent decides by calls of its own processes, as its MCP server.
+			if _, ok := a.(agent.Decider); !ok && m.Agent == "exec" && f.leadDecides() {
 				c.bad("$.lead", "agent %s decides nothing, and decide gives it questions to answer", m.Agent)
 			}
 		}
@@ -387,7 +371,10 @@ func (c *checker) decide(f *File, y yamlDecide, led bool) {
 		gate policy.Gate
 		key  string
 		val  string
-	}{{policy.GateTool, "tool", y.Tool}, {policy.GatePlan, "plan", y.Plan}, {policy.GateNetwork, "network", y.Network}} {
+	}{{policy.GateTool, "tool", y.Tool}, {policy.GatePlan, "plan", y.Plan}, {policy.GateNetwork, "network", y.Network}, {policy.GateQuestion, "question", y.Question}} {
+		if g.val == "" && g.gate == policy.GateQuestion {
+			continue // the operator's, as in files of before
+		}
 		if g.val == "" {
 			f.Decide[g.gate] = policy.DecideOperator
 			continue
@@ -412,7 +399,20 @@ func (c *checker) policy(at string, y yamlPolicy) policy.Policy {
 		}
 	}
 	p.Allow, p.Deny = c.rules(at+".allow", y.Allow), c.rules(at+".deny", y.Deny)
+	p.Sandboxed = c.sandboxed(at, y.Sandboxed)
 	return p
+}
+
+// sandboxed reads whether calls that run in a verified sandbox are allowed without asking.
+func (c *checker) sandboxed(at, text string) bool {
+	switch text {
+	case "allow":
+		return true
+	case "", "ask":
+	default:
+		c.bad(at+".sandboxed", "want allow or ask, not %q", text)
+	}
+	return false
 }
 
 func (c *checker) rules(at string, texts []string) []policy.Rule {
@@ -428,8 +428,8 @@ func (c *checker) rules(at string, texts []string) []policy.Rule {
 }
 
 func (c *checker) members(f *File, ys []yamlMember) {
-	if len(ys) == 0 {
-		c.bad("$.members", "a team needs at least one member")
+	if ys == nil {
+		c.bad("$.members", "a team needs at least one member; members: [] is a team to which members are added while it is up")
 	}
 	for i, y := range ys {
 		at := fmt.Sprintf("$.members[%d]", i)
@@ -443,7 +443,8 @@ func (c *checker) members(f *File, ys []yamlMember) {
 				break
 			}
 		}
-		m := FileMember{Name: name, Agent: y.Agent, Backend: y.Backend, Color: y.Color, Cwd: within(f.Dir, y.Cwd), PlanRequired: y.Plan == "required", Worktree: y.Worktree}
+		m := FileMember{Name: name, Agent: y.Agent, Backend: y.Backend, Color: y.Color, Cwd: within(f.Dir, y.Cwd), PlanRequired: y.Plan == "required"}
+		c.worktree(f, at, &m, y.Worktree)
 		if y.Plan != "" && y.Plan != "required" && y.Plan != "none" {
 			c.bad(at+".plan", "%q is not one of required, none", y.Plan)
 		}
@@ -452,19 +453,36 @@ func (c *checker) members(f *File, ys []yamlMember) {
 		}
 		if !slices.Contains(c.backends, m.Backend) {
 			c.bad(at+".backend", "backend %q is not one of %s", y.Backend, strings.Join(c.backends, ", "))
+		} else if err := m.Fit(); err != nil {
+			c.bad(at+".backend", "%v", err)
 		}
 		m.Type, m.Prompt = y.Type, y.Prompt
 		if m.Metadata, err = objectOf(y.Metadata); err != nil {
 			c.bad(at+".metadata", "%v", err)
 		}
 		c.ask(at, &m, y)
+		m.Sandbox = c.ownSandbox(f, at, y.Sandbox)
+		m.Budget = c.budget(at+".budget", y.Budget)
 		if m.Spec, err = spec(y); err != nil {
 			c.bad(at, "%v", err)
+		} else if m.Agent == agent.KindMCP {
+			c.client(at, &m, y)
 		} else if _, err := agent.New(m.Agent, m.Spec); err != nil {
 			c.bad(at+".agent", "%v", err)
 		}
 		f.Members = append(f.Members, m)
 	}
+}
+
+// client checks a member whose agent is a client that connects by itself.
+func (c *checker) client(at string, m *FileMember, y yamlMember) {
+	if y.Backend != "" {
+		c.bad(at+".backend", "nothing is started for agent %s: it takes no backend", agent.KindMCP)
+	}
+	if y.Restart != nil {
+		c.bad(at+".restart", "nothing is started for agent %s: it takes no restart", agent.KindMCP)
+	}
+	m.Backend, m.Restart = operator.BackendMCP, nil
 }
 
 // within resolves a directory of the file against dir.
@@ -489,12 +507,20 @@ func spec(y yamlMember) (json.RawMessage, error) {
 		return nil, fmt.Errorf("decide is for agent script, not %q", y.Agent)
 	case len(y.Command) > 0 && y.Agent != "exec":
 		return nil, fmt.Errorf("command is for agent exec, not %q", y.Agent)
+	case y.Program != "" && y.Agent != claude.Kind, len(y.Args) > 0 && y.Agent != claude.Kind:
+		return nil, fmt.Errorf("program and args are for agent claude, not %q", y.Agent)
+	case y.Agent == claude.Kind:
+		s := claude.Spec{Program: y.Program, Model: y.Model, Prompt: y.Prompt, Args: y.Args}
+		if y.Mode == claude.ModePlan {
+			s.Mode = y.Mode
+		}
+		return jsonobj.Marshal(s)
 	case y.Agent == "exec":
 		return jsonobj.Marshal(agent.ExecSpec{Command: y.Command})
 	case y.Agent == "script":
 		var s agent.ScriptSpec
 		if d := y.Decide; d != nil {
-			s.Decide = &agent.DecideStep{Answer: d.Answer, Reason: d.Reason, After: agent.Duration(d.After)}
+			s.Decide = &agent.DecideStep{Answer: d.Answer, Reason: d.Reason, After: agent.Duration(d.After), Words: d.Words}
 		}
 		var err error
 		if s.Steps, err = steps("steps", y.Steps); err == nil {
@@ -508,137 +534,40 @@ func spec(y yamlMember) (json.RawMessage, error) {
 	return nil, nil
 }
 
-func steps(key string, ys []yamlStep) (list []agent.Step, err error) {
-	for i, st := range ys {
-		step, err := st.step()
-		if err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", key, i, err)
-		}
-		list = append(list, step)
-	}
-	return list, nil
-}
-
 // AgentSpec returns the settings of an agent that needs only a command, which may be empty.
 func AgentSpec(kind string, command []string) (json.RawMessage, error) {
-	b, err := spec(yamlMember{Agent: kind, Command: command})
+	return specOf(yamlMember{Agent: kind, Command: command})
+}
+
+// InPane reports whether a backend shows its processes in panes, splits or windows.
+func InPane(backend string) bool {
+	return slices.Contains([]string{operator.BackendTmux, operator.BackendTmuxWindow, operator.BackendITerm2}, backend)
+}
+
+// Fit chooses the backend of an agent that does not run in every one.
+func (m *FileMember) Fit() error {
+	switch {
+	case m.Agent != claude.Kind || m.Backend == operator.BackendProcess || InPane(m.Backend):
+	case m.Backend == operator.BackendAuto:
+		m.Backend = operator.BackendProcess
+	default:
+		return fmt.Errorf("agent claude runs headless in backend process, or in a pane (tmux, tmux-window, iterm2), not in %q", m.Backend)
+	}
+	return nil
+}
+
+// SpecOf is the settings of a member that no file describes.
+func (m *FileMember) SpecOf(command []string) (json.RawMessage, error) {
+	return specOf(yamlMember{Agent: m.Agent, Command: command, Model: m.Model, Prompt: m.Prompt, Mode: string(m.Mode)})
+}
+
+func specOf(y yamlMember) (json.RawMessage, error) {
+	b, err := spec(y)
 	if err != nil {
 		return nil, err
 	}
-	_, err = agent.New(kind, b)
+	_, err = agent.New(y.Agent, b)
 	return b, err
-}
-
-// shortForm reads a text when the value is only a text, else the whole mapping.
-func shortForm(unmarshal func(any) error, text *string, whole any) error {
-	if unmarshal(text) == nil {
-		return nil
-	}
-	return unmarshal(whole)
-}
-
-// UnmarshalYAML reads {to, text, summary} or the text alone.
-func (s *yamlSay) UnmarshalYAML(unmarshal func(any) error) error {
-	type whole yamlSay
-	return shortForm(unmarshal, &s.Text, (*whole)(s))
-}
-
-// UnmarshalYAML reads {host, reason, expect} or the host alone.
-func (n *yamlNetwork) UnmarshalYAML(unmarshal func(any) error) error {
-	type whole yamlNetwork
-	return shortForm(unmarshal, &n.Host, (*whole)(n))
-}
-
-// UnmarshalYAML reads {phase, message} or the message alone.
-func (p *yamlProgress) UnmarshalYAML(unmarshal func(any) error) error {
-	type whole yamlProgress
-	return shortForm(unmarshal, &p.Message, (*whole)(p))
-}
-
-func (y yamlStep) step() (agent.Step, error) {
-	var s agent.Step
-	if y.Say != nil {
-		s.Say = &agent.SayStep{To: y.Say.To, Text: y.Say.Text, Summary: y.Say.Summary}
-	}
-	if y.Tool != nil {
-		in, err := jsonobj.Marshal(y.Tool.Input)
-		if err != nil {
-			return s, err
-		}
-		s.Tool = &agent.ToolStep{Name: y.Tool.Name, Input: in, Reason: y.Tool.Reason, Expect: y.Tool.Expect}
-	}
-	if y.Network != nil {
-		s.Network = &agent.NetworkStep{Host: y.Network.Host, Reason: y.Network.Reason, Expect: y.Network.Expect}
-	}
-	if y.Progress != nil {
-		s.Progress = &agent.ProgressStep{Phase: y.Progress.Phase, Message: y.Progress.Message}
-	}
-	if y.Fail != "" {
-		s.Fail = &agent.FailStep{Reason: y.Fail}
-	}
-	if err := y.plan(&s); err != nil {
-		return s, err
-	}
-	return s, y.wait(&s)
-}
-
-// plan reads a text, a list of revisions, or {revisions, withdraw}.
-func (y yamlStep) plan(s *agent.Step) error {
-	p := y.Plan
-	var withdraw any
-	if whole, ok := p.(map[string]any); ok {
-		for k := range whole {
-			if k != "revisions" && k != "withdraw" {
-				return fmt.Errorf("plan has no %q: it wants revisions and withdraw", k)
-			}
-		}
-		p, withdraw = whole["revisions"], whole["withdraw"]
-		if p == nil {
-			return errors.New("plan wants revisions")
-		}
-	}
-	switch p := p.(type) {
-	case nil:
-		return nil
-	case string:
-		s.Plan = &agent.PlanStep{Revisions: []string{p}}
-	case []any:
-		s.Plan = &agent.PlanStep{}
-		for _, r := range p {
-			s.Plan.Revisions = append(s.Plan.Revisions, fmt.Sprint(r))
-		}
-	default:
-		return errors.New("plan wants a text or a list of revisions")
-	}
-	var err error
-	if s.Plan.Withdraw, err = waitOf(withdraw); err != nil {
-		return fmt.Errorf("plan: withdraw: %w", err)
-	}
-	return nil
-}
-
-func (y yamlStep) wait(s *agent.Step) (err error) {
-	if s.Wait, err = waitOf(y.Wait); err != nil {
-		return fmt.Errorf("wait: %w", err)
-	}
-	return nil
-}
-
-// waitOf reads a duration or {until: path}; nil is nil.
-func waitOf(v any) (*agent.WaitStep, error) {
-	switch w := v.(type) {
-	case nil:
-		return nil, nil
-	case string:
-		d, err := time.ParseDuration(w)
-		return &agent.WaitStep{For: agent.Duration(d)}, err
-	case map[string]any:
-		until, ok := w["until"].(string)
-		if ok && len(w) == 1 {
-			return &agent.WaitStep{Until: until}, nil
-		}
-	}
-	return nil, errors.New("want a duration or {until: path}")
 }
 
 func (c *checker) tasks(f *File, ys []yamlTask) {

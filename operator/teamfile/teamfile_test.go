@@ -26,6 +26,7 @@ policy:
   mode: acceptEdits
   allow: ["Read", "Bash(go test:*)"]
   deny: ["Bash(rm -rf:*)"]
+  sandboxed: allow
 sandbox: {mode: auto}
 members:
   - {name: tester, agent: exec, backend: process, color: red, cwd: sub, model: m-1, mode: plan, restart: never}
@@ -51,14 +52,14 @@ tasks:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Team != "api" || f.Deadline != 5*time.Minute || f.Sandbox != "auto" || f.Dir != "/proj" || len(f.SHA256) != 64 {
+	if f.Team != "api" || f.Deadline != 5*time.Minute || f.Sandbox.Mode != record.SandboxAuto || f.Dir != "/proj" || len(f.SHA256) != 64 {
 		t.Errorf("%+v", f)
 	}
 	wantDecide := record.Deciders{policy.GateTool: policy.DecideRules, policy.GatePlan: policy.DecideAuto, policy.GateNetwork: policy.DecideOperator}
 	if diff := cmp.Diff(wantDecide, f.Decide); diff != "" {
 		t.Error(diff)
 	}
-	if f.Policy.Mode != policy.ModeAcceptEdits || len(f.Policy.Allow) != 2 || f.Policy.Deny[0].String() != "Bash(rm -rf:*)" {
+	if f.Policy.Mode != policy.ModeAcceptEdits || len(f.Policy.Allow) != 2 || f.Policy.Deny[0].String() != "Bash(rm -rf:*)" || !f.Policy.Sandboxed {
 		t.Errorf("%+v", f.Policy)
 	}
 	want := []teamfile.FileMember{
@@ -78,6 +79,9 @@ tasks:
 	want[0].Model, want[0].Mode, want[0].Restart = "m-1", policy.ModePlan, nil
 	want[1].Restart = &record.Restart{Most: 2, Window: 600_000, First: 5000, Longest: 60_000}
 	want[2].Restart = usual
+	for i := range want {
+		want[i].Sandbox = &record.Sandbox{Mode: record.SandboxAuto}
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -90,7 +94,7 @@ tasks:
 	}
 }
 
-// TestParseFileRefuses: what is wrong with a file is said with its line.
+// TestParseFileRefuses: an error in a file has the line of the error.
 func TestParseFileRefuses(t *testing.T) {
 	const head = "team: api\n"
 	const rest = "members:\n  - {name: a, agent: exec}\n"
@@ -105,6 +109,8 @@ func TestParseFileRefuses(t *testing.T) {
 		{"no members", head, "members: a team needs at least one member"},
 		{"bad name", head + "members:\n  - {name: team-lead, agent: exec}\n", "waggle.yaml:3: members[0].name"},
 		{"digits", head + "members:\n  - {name: '12', agent: exec}\n", "members[0].name"},
+		{"sandboxed", head + "policy: {sandboxed: true}\n" + rest, `policy.sandboxed: want allow or ask, not "true"`},
+		{"sandboxed of a lead", head + "lead: boss\nlead_policy: {sandboxed: allow}\n" + rest, "lead_policy.sandboxed: it holds for every member and the lead"},
 		{"twice", head + "members:\n  - {name: a, agent: exec}\n  - {name: A, agent: exec}\n", "waggle.yaml:4: members[1].name"},
 		{"agent", head + "members:\n  - {name: a, agent: robot}\n", "members[0].agent"},
 		{"backend", head + "members:\n  - {name: a, agent: exec, backend: docker}\n", "members[0].backend"},
@@ -119,6 +125,8 @@ func TestParseFileRefuses(t *testing.T) {
 		{"text for a mapping", head + "members:\n  - {name: a, agent: script, steps: [{tool: ls}]}\n", `, at "ls"`},
 		{"empty step", head + "members:\n  - {name: a, agent: script, steps: [{}]}\n", "step 1"},
 		{"lead", head + "lead: a\ndecide: {tool: leader}\n" + rest, "waggle.yaml:2: lead: agent exec decides nothing"},
+		{"lead in a pane", head + "lead: a\ndecide: {tool: leader}\nmembers:\n  - {name: a, agent: claude, backend: tmux}\n  - {name: b, agent: exec}\n", "waggle.yaml:2: lead: a client in a pane has no tools"},
+		{"lead is a client", "team: api\nlead: a\nmembers:\n  - {name: a, agent: mcp}\n  - {name: b, agent: exec}\n", "waggle.yaml:2: lead: a is an MCP client"},
 		{"mail steps of exec", head + "members:\n  - {name: a, agent: exec, on_mail: [{fail: x}]}\n", "on_mail is for agent script"},
 		{"decider", head + "decide: {tool: nobody}\n" + rest, "waggle.yaml:2: decide.tool"},
 		{"auto for tools", head + "decide: {tool: auto}\n" + rest, "auto decides plans only"},
@@ -207,5 +215,19 @@ func TestVisible(t *testing.T) {
 	}
 	if got := operator.VisibleLines("a\x1b\nb"); got != "a\\x1b\nb" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestNoMembers: a team to which members are added while it is up says so with an empty list.
+func TestNoMembers(t *testing.T) {
+	t.Parallel()
+	f, err := teamfile.ParseFile("/proj/waggle.yaml", []byte("team: api\nmembers: []\n"))
+	if err != nil || len(f.Members) != 0 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	for _, text := range []string{"team: api\n", "team: api\nmembers:\n"} {
+		if _, err := teamfile.ParseFile("/proj/waggle.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "members: []") {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

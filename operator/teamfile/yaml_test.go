@@ -24,14 +24,14 @@ func cost(f func()) (bytes uint64, took time.Duration) {
 	return after.TotalAlloc - before.TotalAlloc, took
 }
 
-// readers are what reads YAML that others wrote.
+// readers are the functions that read YAML from other people.
 var readers = map[string]func(path string, data []byte) error{
 	"team file": func(path string, data []byte) error { _, err := teamfile.ParseFile(path, data); return err },
 	"config":    func(path string, data []byte) error { _, err := teamfile.ParseConfig(path, data); return err },
 }
 
-// TestBoundYAMLCheap: a file of brackets is refused before anything is built of it,
-// whatever stands between them.
+// TestBoundYAMLCheap: a file of brackets is refused before any value is built from it, whatever stands
+// between the brackets.
 func TestBoundYAMLCheap(t *testing.T) {
 	const n = 200_000
 	for name, text := range map[string]string{
@@ -70,8 +70,8 @@ func TestBoundYAMLCheap(t *testing.T) {
 // slack is for a busy machine.
 const slack = 5
 
-// TestBoundYAMLRefuses: each thing that YAML has and waggle's files do without, with
-// the line it stands in.
+// TestBoundYAMLRefuses: each construct of YAML that waggle's files do without is refused, with its
+// line.
 func TestBoundYAMLRefuses(t *testing.T) {
 	deep := func(n int) string {
 		var b strings.Builder
@@ -138,8 +138,7 @@ func TestBoundYAMLRefuses(t *testing.T) {
 	}
 }
 
-// TestBoundYAMLOrdinary: what a person writes is not refused because it looks like one
-// of those things.
+// TestBoundYAMLOrdinary: ordinary text is not refused because it looks like one of those constructs.
 func TestBoundYAMLOrdinary(t *testing.T) {
 	const head = "team: api\nmembers: [{name: b, agent: exec}]\n"
 	task := func(text string) string {
@@ -191,8 +190,8 @@ func TestBoundYAMLOrdinary(t *testing.T) {
 	}
 }
 
-// Bounds of what reading a text may cost, whatever is in it. maxCost is bytes that are
-// allocated in all, of which most are garbage at once.
+// Bounds on the cost of reading a text, whatever is in it. maxCost is bytes that are allocated in all,
+// of which most are garbage at once.
 const (
 	largest = 256 << 10
 	maxCost = 400 << 20
@@ -253,7 +252,7 @@ var worstParts = [][3]string{
 // TestBoundYAMLWorst: of the files that repeat something, none costs more than the bound,
 // for its size. In the large, the files are as large as they may be.
 func TestBoundYAMLWorst(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	size := testenv.Scale(48<<10, largest)
 	var most uint64
 	var longest time.Duration

@@ -61,8 +61,11 @@ type Control struct {
 // program's (spawn.Identity.Theirs). When it is stopped, or the team ends, it is asked by message
 // and released.
 //
-// Refused are processes that are gone (exit 9), those of other users, process 1, this program, and
-// those that are members or lead (exit 6).
+// A name that is an entry of the team already is taken over only by the process whose entry it is, by
+// its own --agent-name and --team-name or its session id, and only when no living process has it.
+//
+// Refused are processes that are gone (exit 9), those of other users, process 1, this program, those
+// that are members or lead, and those that say that they are another member (exit 6).
 func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptions) (*Adopted, error) {
 	if (ao.PID == 0) == (ao.Session == "") {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
@@ -86,6 +89,20 @@ func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptio
 	a := &Adopted{Team: string(name), PID: id.PID, Start: id.Start, Session: ao.Session, Trust: record.FileTrust}
 	if a.Above, err = o.above(id); err != nil {
 		return nil, err
+	}
+	e, m, err := o.entryOf(ctx, s, ao.As)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.fits(s, ao, claimsOf(spawn.Argv(ao.PID)), e, m); err != nil {
+		return nil, err
+	}
+	if e != nil || m != nil {
+		if err := o.takeOver(ctx, s, ao, e, id, a); err != nil {
+			return nil, err
+		}
+		a.Controls = o.controls(name, waggle.MemberName(a.Name), id)
+		return a, nil
 	}
 	added, _, err := mail.Of(o.Operator).Register(ctx, name, team.Member{Name: ao.As, AgentType: mail.BackendAdopted, JoinedAt: o.Minter.Now(), SessionID: ao.Session,
 		Subscriptions: []string{}, BackendType: mail.BackendAdopted}, false)
@@ -118,7 +135,7 @@ func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, 
 			return nil, err
 		}
 		return []journal.Draft{
-			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: m.Name, Color: m.Color, Agent: mail.BackendAdopted, Backend: mail.BackendAdopted, Trust: record.FileTrust}},
+			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: m.Name, Color: m.Color, Agent: mail.BackendAdopted, Backend: mail.BackendAdopted, Trust: record.FileTrust, Provenance: record.Adopted}},
 			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}},
 		}, nil
 	})

@@ -126,7 +126,7 @@ func TestAdoptRefuses(t *testing.T) {
 	operatortest.Fails(t, err, operator.Refused, "adopt was called from inside member ann")
 }
 
-// A session is found by what the files of its team say, and by nothing else.
+// Adopt finds a session by the files of the session's team, and by nothing else.
 func TestAdoptASession(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

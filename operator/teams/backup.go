@@ -14,9 +14,11 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/message"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/operator/mail"
 	"waggle/operator/process"
 	"waggle/policy"
 	"waggle/record"
@@ -89,23 +91,11 @@ type Restored struct {
 // (trust §2), which then continues. Control messages in the lead's mailbox are older than a new
 // journal, and are not judged.
 func (o Operator) Restore(ctx context.Context, in io.Reader, do RestoreOptions) (_ *Restored, err error) {
-	u, err := team.Unpack(ctx, o.Root, in, o.Minter.Now())
-	var bad *team.BackupError
-	if errors.As(err, &bad) {
-		return nil, &operator.Error{Kind: operator.Refused, Op: "restore", Err: err, Advice: "nothing of it was kept"}
-	}
+	u, rs, name, err := o.unpack(ctx, o.Root, in, do)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, u.Close()) }()
-	rs := &Restored{From: string(u.Header.Team), Files: u.Files, Verified: u.Verified, Authority: AuthorityNone, Ended: []inspect.Running{}, Skipped: append([]team.Skipped{}, u.Skipped...)}
-	name := do.As
-	if name == "" {
-		name = u.Header.Team
-	} else if _, err := team.CheckName(string(name)); err != nil {
-		return nil, err
-	}
-	rs.Team = string(name)
 	held, err := o.Claim("restore", name)
 	if err != nil {
 		return nil, err
@@ -119,6 +109,90 @@ func (o Operator) Restore(ctx context.Context, in io.Reader, do RestoreOptions) 
 		return rs, exists(err, name)
 	}
 	return rs, o.restoreLed(ctx, u, name, rs)
+}
+
+// unpack reads a backup, and returns what a restore of it begins with and the name of the team that it makes.
+func (o Operator) unpack(ctx context.Context, into team.Root, in io.Reader, do RestoreOptions) (*team.Unpacked, *Restored, waggle.TeamName, error) {
+	u, err := team.Unpack(ctx, into, in, o.Minter.Now())
+	var bad *team.BackupError
+	if errors.As(err, &bad) {
+		err = &operator.Error{Kind: operator.Refused, Op: "restore", Err: err, Advice: "nothing of it was kept"}
+	}
+	if err != nil {
+		return nil, nil, "", err
+	}
+	rs := &Restored{From: string(u.Header.Team), Files: u.Files, Verified: u.Verified, Authority: AuthorityNone, Ended: []inspect.Running{}, Skipped: append([]team.Skipped{}, u.Skipped...)}
+	name := do.As
+	if name == "" {
+		name = u.Header.Team
+	} else if _, err := team.CheckName(string(name)); err != nil {
+		return nil, nil, "", errors.Join(err, u.Close())
+	}
+	rs.Team = string(name)
+	return u, rs, name, nil
+}
+
+// RestorePlan is what a restore would do.
+type RestorePlan struct {
+	Restored
+	Replaces *inspect.TeamView // the team that it would archive, whose processes it would end; nil: none is there
+}
+
+// PlanRestore says what Restore would do, or returns the error that it would refuse with. It reads the backup into
+// scratch, a directory of the caller's, and changes nothing in the tree and in STATE.
+func (o Operator) PlanRestore(ctx context.Context, in io.Reader, do RestoreOptions, scratch string) (_ *RestorePlan, err error) {
+	u, rs, name, err := o.unpack(ctx, team.Root{Path: scratch}, in, do)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, u.Close()) }()
+	p := &RestorePlan{Restored: *rs}
+	if left, err := mail.Of(o.Operator).Leftover(ctx, name); err != nil {
+		return nil, err
+	} else if left == nil { // else its end is completed first, and its place is free then
+		if p.Replaces, err = o.inTheWay(ctx, name, do); err != nil {
+			return nil, err
+		}
+		if p.Replaces == nil {
+			if err := u.Fits(o.Root, name); err != nil {
+				return nil, exists(err, name)
+			}
+		}
+	}
+	if !u.Header.Led {
+		return p, nil
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	p.Authority = AuthorityNew
+	if s != nil && p.Replaces == nil && u.Header.UID == string(s.Dir.UID) && u.Header.Root == o.RootURL && u.Header.Team == name {
+		p.Authority = AuthorityKept
+	}
+	return p, nil
+}
+
+// inTheWay is the team that a restore would archive first, nil for none; an error without Force.
+func (o Operator) inTheWay(ctx context.Context, name waggle.TeamName, do RestoreOptions) (*inspect.TeamView, error) {
+	facts, err := o.Facts(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	cause := facts.State().May(team.OnRestore)
+	switch {
+	case cause == nil:
+		return nil, nil
+	case !do.Force:
+		return nil, nameTaken(name, facts, cause)
+	}
+	return inspect.Of(o.Operator).Team(ctx, name)
+}
+
+// nameTaken is the error for a name that a team has.
+func nameTaken(name waggle.TeamName, facts team.Facts, cause error) error {
+	return &operator.Error{Kind: operator.Refused, Op: "restore", Err: cause, Msg: fmt.Sprintf("there is a team %s, which is %s", name, facts.State()),
+		Next: operator.NextRestoreElsewhere.With()}
 }
 
 // exists adds to an error the next step for an existing team or task list.
@@ -144,8 +218,7 @@ func (o Operator) makeRoom(ctx context.Context, name waggle.TeamName, do Restore
 		return nil
 	}
 	if !do.Force {
-		return &operator.Error{Kind: operator.Refused, Op: "restore", Err: cause, Msg: fmt.Sprintf("there is a team %s, which is %s", name, facts.State()),
-			Next: operator.NextRestoreElsewhere.With()}
+		return nameTaken(name, facts, cause)
 	}
 	d, err := o.Delete(ctx, name, DeleteOptions{Force: true, Tasks: true, Keep: true, Report: do.Report})
 	if err != nil {
@@ -222,7 +295,7 @@ func oldControls(ctx context.Context, u *team.Unpacked) ([]string, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			in := control.Incoming{Decoded: waggle.Decode(e.Envelope)}
+			in := message.Incoming{Decoded: waggle.Decode(e.Envelope)}
 			switch {
 			case e.Err != nil || !in.IsControl():
 			case name == waggle.Lead:

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"waggle"
 	"waggle/agent"
+	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -142,12 +145,26 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 	if err := vacant(s, m.Name); err != nil && !dedupe {
 		return team.Member{}, "", err
 	}
-	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, mail.Present(team.Member{Name: m.Name, AgentType: cmp.Or(m.Type, "general-purpose"), Model: cmp.Or(m.Model, mail.NoModel), Prompt: m.Prompt,
-		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: process.BackendType(m.Backend), Metadata: m.Metadata}), dedupe)
+	enter := mail.Present(team.Member{Name: m.Name, AgentType: cmp.Or(m.Type, "general-purpose"), Model: cmp.Or(m.Model, mail.NoModel), Prompt: m.Prompt,
+		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: process.BackendType(m.Backend), Metadata: m.Metadata})
+	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, dedupe)
+	for end := o.Minter.Now().Add(leftWait); errors.Is(err, team.ErrTaken) && hadLeft(s, m.Name) && o.Minter.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return team.Member{}, "", errors.Join(err, ctx.Err())
+		case <-time.After(leftLook):
+			added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, dedupe)
+		}
+	}
 	if err != nil {
 		return team.Member{}, "", err
 	}
 	var tree *record.Worktree
+	if m.Sandbox == nil { // made beside the team file: the team's block holds for it, too
+		if m.Sandbox, err = o.sandboxOf(s); err != nil {
+			return team.Member{}, "", err
+		}
+	}
 	defer func(name waggle.MemberName, i record.Instance) {
 		if err != nil {
 			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, name, i, tree))
@@ -161,7 +178,10 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
 	}
 	if m.Worktree {
-		if tree, m.Cwd, err = process.Of(o.Operator).NewWorktree(ctx, s, added.Name, i, m.Cwd); err != nil {
+		if tree, m.Cwd, err = process.Of(o.Operator).NewWorktree(ctx, s, added.Name, i, m.Cwd, m.Sandbox); err != nil {
+			return team.Member{}, "", err
+		}
+		if m.Prepare, err = o.preparation(ctx, m, tree.Repo); err != nil {
 			return team.Member{}, "", err
 		}
 		added.Cwd, added.WorktreePath = m.Cwd, tree.Path
@@ -174,9 +194,50 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 			return nil, err
 		}
 		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: added.Name, Color: added.Color,
-			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend, Trust: record.Cooperative, Channel: channel, Worktree: tree}}}, nil
+			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
+			Trust: m.Sandbox.Trust(), Channel: channel, Worktree: tree, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, channel), Definition: m.Definition}}}, nil
 	})
 	return added, i, err
+}
+
+// preparation is what the worktree of a new member gets: what was accepted for it, and the files that
+// .worktreeinclude of its checkout names at this moment.
+func (o Operator) preparation(ctx context.Context, m teamfile.FileMember, checkout string) (_ *record.Preparation, err error) {
+	var p record.Preparation
+	if m.Prepare != nil {
+		p = *m.Prepare
+	}
+	files := m.Included
+	if files == nil { // nobody has looked them up to show them
+		if files, err = process.Of(o.Operator).Included(ctx, checkout); err != nil {
+			return nil, err
+		}
+	}
+	p.Copy = append(slices.Clone(files), p.Copy...)
+	return &p, nil
+}
+
+// The process that leads takes a member that has left off the registry a moment after that is on
+// record: how long a new member of its name waits for it, and how often it looks.
+const (
+	leftWait = 5 * time.Second
+	leftLook = 50 * time.Millisecond
+)
+
+// hadLeft reports whether a member of this name was here and has left.
+func hadLeft(s *operator.State, name waggle.MemberName) bool {
+	return slices.ContainsFunc(s.Lead.Members, func(m *control.Member) bool { return m.Left != nil && waggle.SameName(m.Name, name) })
+}
+
+// provenance is how a member that waggle makes came to be one.
+func provenance(m teamfile.FileMember, channel string) record.Provenance {
+	switch {
+	case channel != "":
+		return record.ByToken
+	case m.Backend == operator.BackendMCP:
+		return record.ByMCP
+	}
+	return record.Spawned
 }
 
 // vacant refuses a name whose member has not left, whatever the registry has: the journal is the

@@ -61,7 +61,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// A team is inside of the user's ceiling, or is not made.
+// Create makes a team within the user's ceiling, or none.
 func TestCreateUnderACeiling(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -99,7 +99,7 @@ func TestJoin(t *testing.T) {
 	if err != nil || added.Name == "ann" || j == i {
 		t.Errorf("%+v, %v", added, err)
 	}
-	// What an earlier member of the name made is not the next one's.
+	// The artifacts of an earlier member of a name do not become those of the next one.
 	write(t, op.Root.MemberDir("api", "ann")+"/artifacts/a.txt", "a")
 	if err := teams.Of(op).Remove(t.Context(), "api", "ann"); err != nil {
 		t.Fatal(err)
@@ -114,7 +114,38 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// A name is made free of a team of ours that nobody is at work in, and of nothing else.
+// The process that leads takes a member that has left off the registry after that is on record: a new member
+// of its name waits for it.
+func TestJoinAfterLeft(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	i := join(t, tm, teamfile.FileMember{Name: "ann"})
+	s := tm.Write(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: record.LeftStopped}})
+	reg, err := team.Open(op.Root, "api", team.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks, now := 0, op.Minter.Now
+	late := op
+	late.Minter.Now = func() time.Time {
+		if looks++; looks == 4 { // after the registry was asked once
+			if err := reg.Remove(t.Context(), "ann", now()); err != nil {
+				t.Error(err)
+			}
+		}
+		return now()
+	}
+	added, j, err := teams.Of(late).Join(t.Context(), s, teamfile.FileMember{Name: "ann", Agent: "exec"}, false)
+	if err != nil || added.Name != "ann" || j == i {
+		t.Errorf("%+v, %v", added, err)
+	}
+	if looks < 4 {
+		t.Errorf("the clock was read %d times: the registry was free before it was asked", looks)
+	}
+}
+
+// Clear frees a name from a team of waggle in which nobody works, and from nothing else.
 func TestClear(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -141,7 +172,7 @@ func TestClear(t *testing.T) {
 	if !exists(op.Root.TeamDir("live")) || !exists(op.Root.TeamDir(abroad)) {
 		t.Error("it is gone all the same")
 	}
-	// Of one that has ended the rest is put away without a word.
+	// Clear puts away the rest of a team that has ended without a note.
 	done := operatortest.Team(t, op, "done", record.PolicySet{})
 	recordOf(t, done, func(*control.Leader) []journal.Draft {
 		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "deleted"}}}
@@ -152,7 +183,7 @@ func TestClear(t *testing.T) {
 	}
 }
 
-// Mail that was written under a name without a team is put away, and told of.
+// Clear puts away mail that was written under a name without a team, and a note reports it.
 func TestClearOfMailThatWasLeft(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -249,7 +280,7 @@ func TestToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Who cannot join has the token still.
+	// A token that cannot join stays valid.
 	tm.ByFile("bob")
 	_, _, _, err = o.JoinWith(ctx, late.Token)
 	operatortest.Fails(t, err, operator.Refused, "the name is taken")

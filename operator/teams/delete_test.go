@@ -61,8 +61,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// What waggle led is in the archive after it is deleted, and its tasks stay unless they are
-// meant too.
+// After Delete the files of a team that waggle led are in the archive. Its tasks stay unless Tasks is
+// set.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	for _, tasks := range []bool{false, true} {
@@ -122,7 +122,7 @@ func TestDeleteOfATeamThatRuns(t *testing.T) {
 	}
 }
 
-// Another program's team is removed, or put away where that is asked for.
+// Delete removes another program's team, or puts it away with Keep.
 func TestDeleteAbroad(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -147,7 +147,7 @@ func TestDeleteAbroad(t *testing.T) {
 	}
 }
 
-// Files of which nothing says whose they are are only put away.
+// Files of an unknown owner can only be put away.
 func TestDeleteOfBrokenFiles(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -185,7 +185,7 @@ func TestDeleteOfAWreck(t *testing.T) {
 	}
 }
 
-// What whoever ended a team was stopped in is finished by the next delete.
+// Delete finishes the end of a team that another process could not finish.
 func TestDeleteFinishes(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -199,7 +199,8 @@ func TestDeleteFinishes(t *testing.T) {
 	}
 }
 
-// A membership ends on record as its trust says; who is not ours to remove stays.
+// Remove records the end of a membership by the member's trust. A member of another program that was
+// not registered here stays.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -232,8 +233,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// Authority never comes out of a backup: the team has a journal of its own, and the old one
-// is kept to be read. Control messages of old are not judged again.
+// Restore takes no authority from a backup: the team has a journal of its own, and the old one is kept
+// to be read. Old control messages are not judged again.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -287,7 +288,7 @@ func TestBackupAndRestore(t *testing.T) {
 	operatortest.Fails(t, err, operator.Locked, "team third")
 }
 
-// Of the very team whose files are gone the journal that is here goes on.
+// If the files of the same team are gone, Restore keeps the journal that is here.
 func TestRestoreKeepsTheAuthorityThatIsHere(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -311,8 +312,8 @@ func TestRestoreKeepsTheAuthorityThatIsHere(t *testing.T) {
 	}
 }
 
-// Another team of the name has another identity: what is here of it ends, and does not go on
-// with files that are not its own.
+// If a backup is of another team of the same name, with another identity, the journal that is here
+// ends, and does not go on with files that are not its own.
 func TestRestoreBesideAnotherTeamOfTheName(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

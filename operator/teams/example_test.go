@@ -16,7 +16,7 @@ import (
 	"waggle/record"
 )
 
-// A team is made, backed up, and deleted; what it leaves behind is in the archive.
+// A team is made, backed up and deleted. Its files are then in the archive.
 func Example() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {

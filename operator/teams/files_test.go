@@ -20,7 +20,7 @@ import (
 	"waggle/task"
 )
 
-// Mailboxes move to another layout and back with what lies in them.
+// Migrate moves mailboxes to another layout and back with all of their messages.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -56,8 +56,8 @@ func TestMigrate(t *testing.T) {
 
 const oldTeam = `{"name":"research","description":"Q4","members":[{"agentId":"analyst-1@research","name":"analyst-1","agentType":"general-purpose","model":"haiku","prompt":"p","color":"blue","tmuxPaneId":"%88","backendType":"tmux","isActive":false,"spawnedAt":"2026-02-16T10:35:00.000Z"}],"createdAt":"2026-02-16T10:30:00.000Z","schemaVersion":"`
 
-// Files of an old version are brought to the newest, which a dry run only tells; those of a
-// newer one are left alone.
+// MigrateSchema brings files of an old version to the newest; a dry run only lists the steps. Files of
+// a newer version are refused.
 func TestMigrateSchema(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -93,8 +93,7 @@ func TestMigrateSchema(t *testing.T) {
 	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
-// Every file of a team is looked at, each fault is told with its place, and nothing is
-// changed.
+// Validate reads every file of a team and reports each fault with its place. It changes nothing.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
@@ -154,7 +153,7 @@ func TestValidate(t *testing.T) {
 	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
-// An export has who is and was there, what was said and what is to be done.
+// ExportTeam returns the present and past members, the messages and the tasks.
 func TestExportTeam(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

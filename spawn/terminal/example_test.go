@@ -6,7 +6,7 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// What the environment says of the multiplexer that this program runs in.
+// InTmux reads from the environment which multiplexer this program runs in.
 func ExampleInTmux() {
 	socket, pane, inside := terminal.InTmux([]string{"TMUX=/tmp/tmux-1000/default,4711,0", "TMUX_PANE=%3"})
 	fmt.Println(socket, pane, inside)

@@ -49,7 +49,7 @@ type iterm struct {
 
 func newITerm(t testing.TB) *iterm {
 	t.Helper()
-	testenv.Whole(t)
+	testenv.Drawn(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -344,7 +344,7 @@ func (s *fakeSession) run(command string) error {
 	if err != nil {
 		return err
 	}
-	// A file of the poller, so that closing it does not wait for who reads it.
+	// A file of the poller, so that closing it does not wait for its reader.
 	fd, err := syscall.Dup(int(tty.Fd()))
 	if err == nil {
 		syscall.CloseOnExec(fd)

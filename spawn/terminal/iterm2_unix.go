@@ -258,6 +258,7 @@ func (it it2) run(ctx context.Context, args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, it.program, args...)
 	cmd.Env = append([]string{}, it.env...)
+	apart(cmd)
 	var out, said bounded
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {

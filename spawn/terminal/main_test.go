@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	}
 	itermPrograms()
 	spawntest.Main()
-	testenv.Overlap(1)
+	testenv.Overlap(3)
 	os.Exit(m.Run())
 }
 

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"waggle/spawn"
 )
@@ -334,10 +335,15 @@ type tmux struct {
 	env             []string
 }
 
+// apart starts a command in a process group of its own: a Ctrl-C on this program's terminal is for this
+// program, which closes what it has opened.
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
 // run runs one command, or several with ";" between them.
 func (t tmux) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, t.program, append([]string{"-u", "-S", t.socket}, args...)...)
 	cmd.Env = append([]string{}, t.env...)
+	apart(cmd)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {

@@ -88,6 +88,7 @@ func (w *watch) attach(ctx context.Context) (looked bool, err error) {
 	cmd := exec.CommandContext(ctx, w.program, "-u", "-N", "-S", w.socket, "-C",
 		"attach-session", "-E", "-f", "read-only,no-output,ignore-size", "-t", session)
 	cmd.Env = append([]string{}, w.env...)
+	apart(cmd)
 	var said bounded
 	cmd.Stderr = &said
 	in, err := cmd.StdinPipe()

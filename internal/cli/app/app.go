@@ -5,6 +5,7 @@
 package app
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 	"waggle"
 	"waggle/home"
 	"waggle/internal/telemetry"
+	"waggle/internal/view/page"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -41,12 +43,21 @@ type App struct {
 	Version string
 
 	Alone bool  // the process ends with this command
+	Log   bool  // its stderr is a log, also where that is a terminal: lines are not broken for a width
 	Asker asker // the one reader of answers; see canAsk
 
 	Flags struct {
 		Root, State, Team, As, Config string
-		JSON, NoColor, Quiet          bool
+		JSON, NoColor, Quiet, UTC     bool
 	}
+}
+
+// Clock returns the present time where people are shown times: local, in UTC with --utc.
+func (a *App) Clock() time.Time {
+	if a.Flags.UTC {
+		return a.Now().In(page.UTC)
+	}
+	return a.Now().Local()
 }
 
 // Env returns a variable of the environment.
@@ -111,6 +122,15 @@ func (a *App) StatePath() (string, error) {
 	}
 	home, err := a.Home()
 	return filepath.Join(home, ".local", "state", "waggle"), err
+}
+
+// workDir returns the directory of this command, "" when it is gone.
+func (a *App) workDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
 }
 
 // ClaudeDir returns the directory in which Claude Code keeps its settings and its registry of
@@ -189,10 +209,14 @@ func (a *App) Op() (operator.Operator, error) {
 	if err != nil {
 		return operator.Operator{}, err
 	}
+	box, err := Confine()
+	if err != nil {
+		return operator.Operator{}, err
+	}
 	rootURL := (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
 	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(home.Home{Path: state}), "locks"), Led: led{home.Home{Path: state}, rootURL}}, RootURL: rootURL,
-		Home: home.Home{Path: state}, RunDir: a.runPath(home.Home{Path: state}), Worktrees: worktrees, Edits: &operator.EditCache{}, Token: a.Env("WAGGLE_TOKEN"), Minter: a.Minter(), Self: self, Environ: a.MemberEnviron(), Version: a.Version, PID: os.Getpid(),
-		Log: a.log(), Ancestors: spawn.Ancestors}, nil
+		Home: home.Home{Path: state}, RunDir: a.runPath(home.Home{Path: state}), Worktrees: worktrees, WorkDir: a.workDir(), Edits: &operator.EditCache{}, Token: a.Env("WAGGLE_TOKEN"), Minter: a.Minter(), Self: self, Environ: a.MemberEnviron(), Version: a.Version, PID: os.Getpid(),
+		Log: a.log(), Ancestors: spawn.Ancestors, Confine: box}, nil
 }
 
 // led are the teams with a state here, which waggle leads.
@@ -207,10 +231,11 @@ func (l led) Leads(name waggle.TeamName) bool {
 	return err != nil || len(dirs) > 0
 }
 
-// MemberEnviron returns the environment of members' processes, without the operator's tokens.
+// MemberEnviron returns the environment of members' processes, without the operator's tokens and
+// default team.
 func (a *App) MemberEnviron() []string {
 	return slices.DeleteFunc(slices.Clone(a.Environ), func(v string) bool {
-		return strings.HasPrefix(v, "WAGGLE_TOKEN=") || strings.HasPrefix(v, "WAGGLE_JOIN=")
+		return strings.HasPrefix(v, "WAGGLE_TEAM=") || strings.HasPrefix(v, "WAGGLE_TOKEN=") || strings.HasPrefix(v, "WAGGLE_JOIN=")
 	})
 }
 
@@ -241,7 +266,7 @@ func (a *App) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: level}))
 }
 
-// Team picks the team of --team, or the only one.
+// Team picks the team of --team or WAGGLE_TEAM, that of this directory, or the only one.
 func (a *App) Team() (operator.Operator, waggle.TeamName, error) {
 	op, err := a.Op()
 	if err != nil {
@@ -251,16 +276,99 @@ func (a *App) Team() (operator.Operator, waggle.TeamName, error) {
 	return op, name, err
 }
 
-// TeamPast is Team, and also returns a team of another program that --team names, that is gone, and
-// in which the operator acted.
-func (a *App) TeamPast() (operator.Operator, waggle.TeamName, error) {
+// TeamRead is Team for a command that reads: --team may also name a team that has ended. Then the operator
+// reads what is kept of it, and a note says so.
+func (a *App) TeamRead(ctx context.Context) (operator.Operator, waggle.TeamName, error) {
+	op, name, err := a.TeamOrEnded(ctx)
+	if err == nil && op.Reads != nil {
+		a.Talk("%s team %s has ended: this is what is kept of it", Yellow("note:"), name)
+	}
+	return op, name, err
+}
+
+// TeamOrEnded is TeamRead for a command that says itself what has ended: op.Reads is not nil then.
+func (a *App) TeamOrEnded(ctx context.Context) (operator.Operator, waggle.TeamName, error) {
 	op, name, err := a.Team()
+	if operator.KindOf(err) != operator.NotFound || a.Flags.Team == "" {
+		return op, name, err
+	}
+	ended, past, perr := op.EndedTeam(ctx, a.Flags.Team)
+	if operator.KindOf(perr) == operator.NotFound {
+		return op, name, err
+	}
+	return ended, past, perr
+}
+
+// TeamPast is TeamRead, and also returns a team of another program that --team names, that is gone, and
+// in which the operator acted.
+func (a *App) TeamPast(ctx context.Context) (operator.Operator, waggle.TeamName, error) {
+	op, name, err := a.TeamRead(ctx)
 	if operator.KindOf(err) == operator.NotFound && a.Flags.Team != "" {
 		if past, perr := waggle.ParseTeam(a.Flags.Team); perr == nil && inspect.Of(op).WorkedIn(past) {
 			return op, past, nil
 		}
 	}
 	return op, name, err
+}
+
+// TeamWith names the team in which a command that reads looks for a member: that of --team or
+// WAGGLE_TEAM, else the team here that has the member, present or past. "" stands for the only team.
+func (a *App) TeamWith(ctx context.Context, member string) (op operator.Operator, of string, err error) {
+	op, err = a.Op()
+	if err != nil || a.Flags.Team != "" {
+		return op, a.Flags.Team, err
+	}
+	names, err := op.Names()
+	if err != nil {
+		return op, "", err
+	}
+	if len(names) == 1 { // a member of an ended team is found too, when the living one has none of that name
+		with, err := inspect.Of(op).TeamsWith(ctx, member)
+		if err == nil && len(with) == 1 && with[0] != string(names[0]) {
+			return op, with[0], nil
+		}
+		return op, "", nil
+	}
+	if known, err := op.Home.List(); err != nil || len(names)+len(known) == 0 {
+		return op, "", err
+	}
+	of, err = inspect.Of(op).TeamWith(ctx, member)
+	return op, of, err
+}
+
+// Listed names the teams that a list is about: that of an argument, --team or WAGGLE_TEAM, else every
+// team here, else those whose records are kept. A list of one "" stands for the only team there was,
+// or for none.
+func (a *App) Listed(args []string) (op operator.Operator, of []string, err error) {
+	op, err = a.Op()
+	if len(args) > 0 || a.Flags.Team != "" || err != nil {
+		return op, append(slices.Clone(args), a.Flags.Team)[:1], err
+	}
+	names, err := op.Names()
+	if err != nil {
+		return op, nil, err
+	}
+	for _, n := range names {
+		of = append(of, string(n))
+	}
+	if len(of) > 1 {
+		return op, of, nil
+	}
+	if len(of) == 0 {
+		past, err := inspect.Of(op).PastNames()
+		if err != nil {
+			return op, nil, err
+		}
+		for _, n := range past {
+			if n.Name != "" {
+				of = append(of, n.Name)
+			}
+		}
+		if len(of) > 1 {
+			return op, of, nil
+		}
+	}
+	return op, []string{""}, nil
 }
 
 // TeamArg picks the team that a positional argument or --team names.
@@ -277,9 +385,9 @@ func Tty(v any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// profile returns how much colour a stream gets: none with --no-color, NO_COLOR, or when it is no
+// Profile returns how much colour a stream gets: none with --no-color, NO_COLOR, or when it is no
 // terminal.
-func (a *App) profile(w io.Writer) colorprofile.Profile {
+func (a *App) Profile(w io.Writer) colorprofile.Profile {
 	if a.Flags.NoColor {
 		return colorprofile.NoTTY
 	}
@@ -314,4 +422,21 @@ func (a *App) TaskTeam() (operator.Operator, waggle.TeamName, error) {
 	}
 	name, err := op.Pick(a.Flags.Team)
 	return op, name, err
+}
+
+// TaskTeamRead is TaskTeam for a command that reads: --team may also name a team that has ended.
+func (a *App) TaskTeamRead(ctx context.Context) (operator.Operator, waggle.TeamName, error) {
+	op, name, err := a.TaskTeam()
+	if operator.KindOf(err) == operator.NotFound && a.Flags.Team != "" {
+		return a.TeamRead(ctx)
+	}
+	return op, name, err
+}
+
+// TeamArgRead is TeamArg for a command that reads: the team may have ended.
+func (a *App) TeamArgRead(ctx context.Context, args []string) (operator.Operator, waggle.TeamName, error) {
+	if len(args) > 0 {
+		a.Flags.Team = args[0]
+	}
+	return a.TeamRead(ctx)
 }

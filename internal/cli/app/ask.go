@@ -73,7 +73,7 @@ func File(w io.Writer) *os.File {
 // styled returns text for the terminal: without colour, or with the colours that it can show.
 func (a *App) styled(s string) string {
 	var b bytes.Buffer
-	fmt.Fprint(&colorprofile.Writer{Forward: &b, Profile: a.profile(a.Err)}, s) // a write to a buffer does not fail
+	fmt.Fprint(&colorprofile.Writer{Forward: &b, Profile: a.Profile(a.Err)}, s) // a write to a buffer does not fail
 	return b.String()
 }
 
@@ -85,18 +85,34 @@ func (a *App) put(ctx context.Context, q ask.Question) (ask.Answer, error) {
 
 // Yes asks for y or n. Enter is no.
 func (a *App) Yes(ctx context.Context, text, question string) (bool, error) {
-	answer, err := a.put(ctx, ask.Question{Text: text, Confirm: question})
+	answer, err := a.put(ctx, ask.Question{Text: text, Confirm: question, Risk: -1}) // requests come first
 	return answer.Allow, err
 }
 
-// Ask implements RunOptions.Ask: it shows a request on this terminal.
-func (a *App) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
+// Choose asks for y, n or one of the choices. Enter is no.
+func (a *App) Choose(ctx context.Context, text, question string, choices ...ask.Choice) (ask.Answer, error) {
+	return a.put(ctx, ask.Question{Text: text, Confirm: question, Choices: choices, Risk: -1})
+}
+
+// Ask implements RunOptions.Ask: it shows a request on this terminal. A question takes words,
+// which no key answers: it is shown with the command that answers it.
+func (a *App) Ask(ctx context.Context, q decide.Request) (decide.Answer, error) {
+	if len(q.Questions) > 0 {
+		Fprint(a, a.Err, "%s\n%s", a.styled(a.QuestionText(q, Width(a.Err))), "answer it with words: waggle answer "+q.Handle+" CHOICE|TEXT")
+		<-ctx.Done()
+		return decide.Answer{}, ctx.Err()
+	}
 	return a.Request(ctx, q, "", true)
 }
 
 // Request shows a request with more text below it, and returns the answer.
-func (a *App) Request(ctx context.Context, q decide.Question, more string, reason bool) (decide.Answer, error) {
-	lay := func(cols int) string { return a.styled(QuestionText(q, cols)) + more }
+func (a *App) Request(ctx context.Context, q decide.Request, more string, reason bool) (decide.Answer, error) {
+	return a.RequestWith(ctx, q, func(int) string { return more }, reason)
+}
+
+// RequestWith is Request with a text that is laid out for a number of columns.
+func (a *App) RequestWith(ctx context.Context, q decide.Request, more func(cols int) string, reason bool) (decide.Answer, error) {
+	lay := func(cols int) string { return a.styled(a.QuestionText(q, cols) + more(cols)) }
 	answer, err := a.put(ctx, ask.Question{Handle: q.Handle, Lay: lay, Last: decisive(q), Risk: riskOf(q), Typed: typed(q), Reason: reason})
 	if err != nil {
 		return decide.Answer{}, err
@@ -106,9 +122,9 @@ func (a *App) Request(ctx context.Context, q decide.Question, more string, reaso
 }
 
 // typed reports whether a request is allowed only by typing its handle, never by one key.
-func typed(q decide.Question) bool { return policy.Risk(q.Risk) == policy.RiskHigh }
+func typed(q decide.Request) bool { return policy.Risk(q.Risk) == policy.RiskHigh }
 
-func riskOf(q decide.Question) int {
+func riskOf(q decide.Request) int {
 	switch policy.Risk(q.Risk) {
 	case policy.RiskHigh:
 		return 2
@@ -119,6 +135,6 @@ func riskOf(q decide.Question) int {
 }
 
 // decisive returns the line to read when the question is longer than the screen.
-func decisive(q decide.Question) string {
+func decisive(q decide.Request) string {
 	return Bold(operator.Visible(fmt.Sprintf("%s, risk %s, from %s: %s", q.Handle, q.Risk, q.Member, view.Asks(q))))
 }

@@ -120,7 +120,7 @@ func (a *App) CompleteRules(_ *cobra.Command, args []string, _ string) ([]string
 	return decide.Of(op).Rules(context.Background(), name), cobra.ShellCompDirectiveNoFileComp
 }
 
-func (a *App) openQuestions() []decide.Question {
+func (a *App) openQuestions() []decide.Request {
 	op, err := a.Op()
 	if err != nil {
 		return nil

@@ -65,6 +65,16 @@ func (a *App) config() (*teamfile.Config, error) {
 	return teamfile.ParseConfig(path, data)
 }
 
+// Keys returns the keys of the full screen in the user's file, by the name of their command, and the
+// path of the file.
+func (a *App) Keys() (keys map[string][]string, path string, err error) {
+	c, err := a.config()
+	if err != nil || c == nil {
+		return nil, "", err
+	}
+	return c.Keys, c.Ceiling.File, nil
+}
+
 // GraceSaid returns the grace of the user's file when no flag sets one.
 func (a *App) GraceSaid(cmd *cobra.Command, grace *time.Duration) error {
 	if *grace < 0 {

@@ -2,16 +2,22 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"waggle/control"
 	"waggle/internal/jsonobj"
+	"waggle/internal/view/page"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/operator/inspect"
 	"waggle/record"
 	"waggle/team"
 )
@@ -28,7 +34,7 @@ func UsageArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Err: err, Advice: "usage: " + cmd.UseLine()}
+				return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Msg: argumentsText(err), Err: err, Advice: "usage: " + cmd.UseLine()}
 			}
 			return nil
 		}
@@ -36,6 +42,23 @@ func UsageArgs(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		UsageArgs(sub)
 	}
+}
+
+// wrongArguments is how cobra says that there are too few or too many arguments.
+var wrongArguments = regexp.MustCompile(`^(?:accepts|requires) (at most |at least |between )?(\d+)(?: and (\d+))? arg\(s\), (?:only )?received (\d+)$`)
+
+// argumentsText says what is wrong with a number of arguments, and other errors as they are.
+func argumentsText(err error) string {
+	m := wrongArguments.FindStringSubmatch(err.Error())
+	switch {
+	case m == nil:
+		return err.Error()
+	case m[3] != "":
+		return fmt.Sprintf("it takes %s to %s arguments, and has %s", m[2], m[3], m[4])
+	case m[2] == "1":
+		return fmt.Sprintf("it takes %s1 argument, and has %s", m[1], m[4])
+	}
+	return fmt.Sprintf("it takes %s%s arguments, and has %s", m[1], m[2], m[4])
 }
 
 // ExitError ends the program with a code and prints nothing: the command has printed its errors.
@@ -57,7 +80,7 @@ type failureBody struct {
 }
 
 // Fail prints what went wrong and what to do next, and returns the exit code.
-func (a *App) Fail(err error) int {
+func (a *App) Fail(ctx context.Context, err error) int {
 	var quiet ExitError
 	if errors.As(err, &quiet) {
 		return int(quiet)
@@ -74,8 +97,11 @@ func (a *App) Fail(err error) int {
 	if errors.As(err, &missing) {
 		b.Op = "find"
 		b.Near = append(b.Near, missing.Near...)
+		if b.Hint == "" && missing.What == "team" && len(missing.Near) == 0 {
+			b.Hint = "waggle team list lists the teams"
+		}
 		if b.Hint == "" && missing.What == "member" {
-			b.Hint = "waggle team show lists the members"
+			b.Hint = a.elsewhere(ctx, missing.Name)
 		}
 	}
 	var unknown *control.UnknownRequestError
@@ -109,14 +135,59 @@ func (a *App) Fail(err error) int {
 		}
 		return b.Code
 	}
-	Fprint(a, a.Err, "%s %s", Red("error:"), operator.VisibleLines(b.Message))
-	if near := strings.Join(b.Near, ", "); near != "" && !strings.Contains(b.Message, near) {
-		Fprint(a, a.Err, "%s %s", Faint(" near:"), operator.Visible(near))
+	if b.Code != ExitUsage { // a usage error repeats what was typed
+		b.Message = page.Local(b.Message, a.Clock())
+	}
+	width := a.errWidth()
+	message := strings.Split(operator.VisibleLines(b.Message), "\n")
+	for i, l := range message {
+		if i == 0 {
+			l = Red("error:") + " " + l
+		}
+		message[i] = fold(l, width)
+	}
+	Fprint(a, a.Err, "%s", strings.Join(message, "\n"))
+	if near := strings.Join(b.Near, ", "); near != "" && !says(b.Message, near) {
+		Fprint(a, a.Err, "%s", fold(Faint(" near:")+" "+operator.Visible(near), width))
 	}
 	if b.Hint != "" {
-		Fprint(a, a.Err, "%s %s", Faint(" hint:"), operator.Visible(b.Hint))
+		Fprint(a, a.Err, "%s", fold(Faint(" hint:")+" "+operator.Visible(b.Hint), width))
 	}
 	return b.Code
+}
+
+// says reports whether a message has words, and not only as a part of longer ones.
+func says(message, words string) bool {
+	part := func(r rune) bool { return r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for i := 0; i < len(message); {
+		at := strings.Index(message[i:], words)
+		if at < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(message[:i+at])
+		after, _ := utf8.DecodeRuneInString(message[i+at+len(words):])
+		if !part(before) && !part(after) {
+			return true
+		}
+		i += at + len(words)
+	}
+	return false
+}
+
+// elsewhere is the next step where the chosen team has no such member: the team that has it.
+func (a *App) elsewhere(ctx context.Context, member string) string {
+	op, err := a.Op()
+	if err != nil {
+		return "waggle team show lists the members"
+	}
+	switch in := inspect.Of(op).PresentIn(ctx, member); len(in) {
+	case 0:
+		return "waggle team show lists the members"
+	case 1:
+		return member + " is a member of team " + in[0] + ": add --team " + in[0]
+	default:
+		return member + " is a member of the teams " + strings.Join(in, ", ") + ": name one with --team"
+	}
 }
 
 // isUsage recognises cobra's own errors, which have no type.

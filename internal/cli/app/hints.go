@@ -3,7 +3,7 @@ package app
 import (
 	"strings"
 
-	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator"
 )
 
@@ -22,7 +22,7 @@ func StepText(n operator.Next) string {
 }
 
 // sentence returns a text of the packages below with its step.
-func sentence(text string, n operator.Next) string { return view.Spell(StepText).Sentence(text, n) }
+func sentence(text string, n operator.Next) string { return page.Spell(StepText).Sentence(text, n) }
 
 // waysOn returns what a person can do about a broken leader's journal, apart from restoring it.
 func waysOn(team string) string {
@@ -33,6 +33,9 @@ func waysOn(team string) string {
 // operator.Next.
 var Steps = map[operator.Step]string{
 	operator.NextStatus:        "waggle status --team {team}",
+	operator.NextStatusAll:     "waggle status",
+	operator.NextDigestOf:      "waggle digest TEAM",
+	operator.NextListKept:      "waggle gc",
 	operator.NextStatusTeam:    "waggle status {team}",
 	operator.NextStatusNow:     "waggle status shows how it is now",
 	operator.NextStatusNames:   ", waggle status names them",
@@ -42,6 +45,8 @@ var Steps = map[operator.Step]string{
 	operator.NextWhoIsThere:    "waggle status shows who is there",
 	operator.NextWhoRuns:       "waggle status shows who runs",
 	operator.NextHowItEnded:    "waggle status says how it ended",
+	operator.NextStatusEnded:   "waggle status {team} says how it ended, and what is kept",
+	operator.NextReadEnded:     "waggle digest {team}; waggle log --team {team}",
 	operator.NextSessions:      "waggle status shows the sessions that run",
 	operator.NextShowMembers:   "waggle team show",
 	operator.NextWhy:           "waggle why {member} --team {team}",
@@ -58,7 +63,7 @@ var Steps = map[operator.Step]string{
 	operator.NextNameTeam:      "--team NAME",
 	operator.NextOtherTeam:     "--team {team}",
 
-	operator.NextDemoOrInit:         "waggle demo shows one; waggle init makes a team file",
+	operator.NextDemoOrInit:         "waggle new \"TASK\" starts an agent; waggle demo shows a team; waggle init writes a team file",
 	operator.NextDemo:               "waggle demo",
 	operator.NextTransitions:        "WAGGLE_TRANSITIONS=FILE waggle up writes every transition as a JSON line, which a collector can read",
 	operator.NextInit:               "waggle init writes one",
@@ -68,6 +73,7 @@ var Steps = map[operator.Step]string{
 	operator.NextResumeTeam:         "waggle resume {team}",
 	operator.NextDetach:             "waggle detach {team} leaves it running in the background",
 	operator.NextAccept:             "--accept takes it as it is",
+	operator.NextInto:               "name a branch with --into",
 	operator.NextDown:               "waggle down {team} ends the team with that process",
 	operator.NextDownOnly:           "waggle down ends the team",
 	operator.NextDownWithProcess:    "waggle down ends the team with that process",
@@ -86,17 +92,28 @@ var Steps = map[operator.Step]string{
 	operator.NextPutAway:            "waggle team delete {team} --archive puts its files away as they are",
 	operator.NextDeleteForce:        "--force ends them first",
 	operator.NextDeleteForeign:      "end that program first; --force removes its files under it",
-	operator.NextRestoreElsewhere:   "--as NAME restores under another name; --force puts the team that is there into the archive first",
-	operator.NextRestoreMakeRoom:    "--as NAME restores it under another name; waggle team delete {team} --tasks makes room",
+	operator.NextRestoreElsewhere:   "--name NAME restores under another name; --force puts the team that is there into the archive first",
+	operator.NextRestoreMakeRoom:    "--name NAME restores it under another name; waggle team delete {team} --tasks makes room",
 
 	operator.NextSpawn:          "waggle spawn starts a member in it",
 	operator.NextSpawnName:      "waggle spawn NAME starts a member of it",
 	operator.NextSpawnAgain:     "waggle spawn {member} starts it anew",
 	operator.NextSpawnProcess:   "say --backend process, or name the member in the team file",
+	operator.NextAcceptSetup:    `waggle new "TASK" in a terminal shows it and asks, once for a team`,
+	operator.NextNoSetup:        "waggle new --no-setup goes on without it",
+	operator.NextInstallAgent:   "npm install -g @anthropic-ai/claude-code installs it; waggle new exec 'COMMAND' runs a command",
+	operator.NextOwnChecks:      "waggle init without --template writes a file for your own checks",
+	operator.NextFollow:         "waggle pending; waggle peek {member}; waggle diff {member}; waggle merge {member}",
+	operator.NextMergeAgain:     "waggle diff {member} --team {team}; waggle merge {member} --team {team}",
+	operator.NextPeekResume:     "waggle peek {member} --team {team} has its log; waggle resume {member} --team {team} tries again",
+	operator.NextFollowHere:     "waggle pending; waggle peek {member}; waggle stop {member}",
+	operator.NextCompare:        "waggle compare shows them side by side; waggle merge the one to keep, waggle stop the others",
+	operator.NextParts:          "waggle plan show {member}; waggle plan approve {member} --rev 1; waggle new {member} --parts",
 	operator.NextStopMember:     "waggle stop {member} --team {team} ends it",
 	operator.NextStopAgain:      "waggle stop {member} again when there is room",
 	operator.NextGuest:          "waggle guest NAME -- COMMAND",
 	operator.NextToken:          "the operator makes one with waggle team token NAME",
+	operator.NextAddClient:      "waggle team add NAME --agent mcp makes a member for a client",
 	operator.NextAdoptPID:       "a session without agent teams writes no such file: name its process with --pid",
 	operator.NextAdoptedStatus:  ": waggle status --team {team}",
 	operator.NextAdoptedSend:    "waggle send {member} --team {team} puts them into {text}; the session sees them when something in it reads that file (waggle inbox {member} --team {team})",
@@ -125,6 +142,7 @@ var Steps = map[operator.Step]string{
 	operator.NextPendingList:    "waggle pending",
 	operator.NextPendingAgain:   "look again: waggle pending",
 	operator.NextShow:           "waggle show {id}",
+	operator.NextAnswer:         "waggle show {id} shows it whole, then waggle {text} {id}",
 	operator.NextShowGroup:      "waggle show --group {id}",
 	operator.NextExplain:        "waggle policy explain {id}",
 	operator.NextShowAgain:      "look again: waggle show {id}",
@@ -136,6 +154,8 @@ var Steps = map[operator.Step]string{
 	operator.NextSayGroup:       "say which by a request of it: waggle show --group ID",
 	operator.NextSayDigest:      "say which with --digest; waggle pending --json has it",
 	operator.NextPlanRevisions:  "waggle plan list --all shows the revisions",
+	operator.NextNetList:        "waggle net list",
+	operator.NextSandboxTest:    "write sandbox: {mode: required} into the team file; waggle sandbox test says what this machine can hold",
 	operator.NextNetPending:     "waggle net pending; --until TIME --for NAME answers ahead",
 	operator.NextNetAhead:       "to answer ahead say the port and for whom: waggle net allow {text}:443 --for NAME --until TIME",
 	operator.NextNetOpen:        "waggle net allow HOST:PORT --until TIME --for NAME opens a host for a time",

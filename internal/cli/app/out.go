@@ -13,6 +13,7 @@ import (
 	"waggle"
 	"waggle/internal/jsonobj"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/team"
@@ -52,7 +53,7 @@ func (a *App) Talk(format string, args ...any) {
 
 // Fprint writes a line. As a last filter it passes only visible text, line ends, tabs and colours.
 func Fprint(a *App, w io.Writer, format string, args ...any) {
-	fmt.Fprintln(&colorprofile.Writer{Forward: w, Profile: a.profile(w)}, operator.VisibleStyled(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(&colorprofile.Writer{Forward: w, Profile: a.Profile(w)}, operator.VisibleStyled(fmt.Sprintf(format, args...)))
 }
 
 // Styles of words. The writer drops colours where they are not wanted.
@@ -162,6 +163,45 @@ func wrap(l string, total int) []string {
 	return strings.Split(ansi.Hardwrap(l, max(20, total), true), "\n")
 }
 
+// fold breaks a line between words where it is wider than total columns, 0 for any number. What follows
+// is indented, so that it is no line of its own; a word that is too long stays whole, as a command or a
+// path is copied.
+func fold(l string, total int) string {
+	if total <= 0 || ansi.StringWidth(l) <= total {
+		return l
+	}
+	plain := ansi.Strip(l)
+	if strings.HasPrefix(strings.TrimLeft(plain, " "), "| ") {
+		return strings.Join(WrapAll([]string{l}, total), "\n")
+	}
+	indent := strings.Repeat(" ", min(len(plain)-len(strings.TrimLeft(plain, " "))+4, total/2))
+	var out strings.Builder
+	width := 0 // of the line that is being written
+	for i, word := range strings.Split(l, " ") {
+		w := ansi.StringWidth(word)
+		switch {
+		case i == 0:
+			width = w
+		case w > 0 && width+1+w > total && width > len(indent):
+			out.WriteString("\n" + indent)
+			width = len(indent) + w
+		default:
+			out.WriteByte(' ')
+			width += 1 + w
+		}
+		out.WriteString(word)
+	}
+	return out.String()
+}
+
+// errWidth is how wide a line on stderr may be, 0 for any width.
+func (a *App) errWidth() int {
+	if a.Log {
+		return 0
+	}
+	return Width(a.Err)
+}
+
 // WrapAll is wrap for lines that may begin with a bar: every piece but the first has a + in its
 // place, so that no text can imitate the beginning of a line.
 func WrapAll(lines []string, total int) []string {
@@ -207,7 +247,7 @@ func fit(w []int, total int) {
 // QuestionText returns everything that a decision is about; it cuts nothing decisive, and writes
 // hidden characters as codes. Text of agents never begins a line: what is wider than total columns,
 // 0 for any number, continues behind a mark.
-func QuestionText(q decide.Question, total int) string {
+func (a *App) QuestionText(q decide.Request, total int) string {
 	var b strings.Builder
 	row := func(k, v string) {
 		for i, l := range wrap(operator.Visible(v), total-11) {
@@ -218,22 +258,26 @@ func QuestionText(q decide.Question, total int) string {
 			fmt.Fprintf(&b, "%s %s\n", head, l)
 		}
 	}
-	block := func(k, text string) {
-		fmt.Fprintf(&b, "%s\n", Bold(k))
-		for _, l := range strings.Split(text, "\n") {
-			for _, l := range WrapAll([]string{"  | " + operator.Visible(l)}, total) {
-				fmt.Fprintf(&b, "%s\n", l)
-			}
-		}
-	}
-	for _, f := range view.QuestionFields(q) {
+	for _, f := range view.QuestionFields(q, a.Clock()) {
 		if f.Block {
-			block(f.Name, f.Text)
+			b.WriteString(Block(f.Name, f.Text, total))
 		} else {
 			row(f.Name, f.Text)
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// Block is a text behind a bar, below its name, in lines of at most total columns; 0: any number.
+func Block(name, text string, total int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", Bold(name))
+	for _, l := range strings.Split(text, "\n") {
+		for _, l := range WrapAll([]string{"  | " + operator.Visible(l)}, total) {
+			fmt.Fprintf(&b, "%s\n", l)
+		}
+	}
+	return b.String()
 }
 
 // SayNote shows progress on stderr.
@@ -249,7 +293,8 @@ func (a *App) SayNote(n operator.Note) {
 	default:
 		what = Faint(what)
 	}
-	a.Talk("%s %s %s", Bold(operator.Visible(n.Member)), what, operator.Visible(sentence(n.Text, n.Next)))
+	text := fmt.Sprintf("%s %s %s", Bold(operator.Visible(n.Member)), what, operator.Visible(page.Local(sentence(n.Text, n.Next), a.Clock())))
+	a.Talk("%s", fold(text, a.errWidth()))
 }
 
 // Scope returns the flags that the next command needs too.

@@ -7,17 +7,22 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"waggle"
-	"waggle/internal/view"
+	"waggle/internal/view/page"
+	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
 
 // ShowPage writes a page about a team. It calls colors when a table names members; nil: no name has
 // a colour.
-func (a *App) ShowPage(p view.Page, name waggle.TeamName, colors func() map[string]string) {
+func (a *App) ShowPage(p page.Page, name waggle.TeamName, colors func() map[string]string) {
 	for _, b := range p {
 		if b.Table == nil {
-			a.Say("%s", a.Spelled(b.Line, name))
+			width := Width(a.Out)
+			if b.AsIs {
+				width = 0
+			}
+			a.Say("%s", fold(a.Spelled(b.Line, name), width))
 			continue
 		}
 		a.showTable(b.Table, colors)
@@ -25,7 +30,7 @@ func (a *App) ShowPage(p view.Page, name waggle.TeamName, colors func() map[stri
 }
 
 // Give writes a document with --json, and else shows a page about no team.
-func (a *App) Give(doc any, page view.Page) error {
+func (a *App) Give(doc any, page page.Page) error {
 	if a.Flags.JSON {
 		return a.Document(doc)
 	}
@@ -34,25 +39,31 @@ func (a *App) Give(doc any, page view.Page) error {
 }
 
 // Tell writes the lines of a page to stderr.
-func (a *App) Tell(p view.Page, name waggle.TeamName) {
+func (a *App) Tell(p page.Page, name waggle.TeamName) {
 	for _, b := range p {
-		a.Talk("%s", a.Spelled(b.Line, name))
+		a.Talk("%s", fold(a.Spelled(b.Line, name), a.errWidth()))
 	}
 }
 
 // Notes writes remarks about the data to stderr.
 func (a *App) Notes(texts []string) {
 	for _, t := range texts {
-		a.Talk("%s %s", Yellow("note:"), operator.Visible(t))
+		a.Talk("%s", fold(Yellow("note:")+" "+operator.Visible(t), a.errWidth()))
 	}
 }
 
-func (a *App) showTable(t *view.Table, colors func() map[string]string) {
+func (a *App) showTable(t *page.Table, colors func() map[string]string) {
+	t, once := narrowed(t, Width(a.Out))
+	defer func() {
+		for _, l := range once {
+			a.Say("%s", Faint(l))
+		}
+	}()
 	switch {
 	case t.Below != nil:
 		a.tableBelow(t)
 	case t.Bare:
-		for _, l := range tableLines(make([]string, len(t.Rows[0])), t.Rows, Width(a.Out), nil)[1:] {
+		for _, l := range tableLines(make([]string, len(t.Rows[0])), t.Rows, max(0, Width(a.Out)-2), nil)[1:] {
 			a.Say("  %s", l)
 		}
 	case t.About:
@@ -77,18 +88,38 @@ func (a *App) showTable(t *view.Table, colors func() map[string]string) {
 	}
 }
 
+// narrowed leaves the spare columns of a table out while its rows are wider than total columns, 0 for any
+// number, and says what all rows have in one of them.
+func narrowed(t *page.Table, total int) (narrow *page.Table, once []string) {
+	wide := func() bool {
+		return total > 0 && slices.ContainsFunc(tableLines(t.Head, t.Rows, 0, nil), func(l string) bool { return ansi.StringWidth(l) > total })
+	}
+	for _, head := range t.Spare {
+		if wide() {
+			rest, _, _ := t.Without(head)
+			t = &rest
+		}
+	}
+	for _, head := range t.Once {
+		if rest, cell, same := t.Without(head); same && wide() {
+			t, once = &rest, append(once, "all: "+strings.ToLower(head)+" "+operator.Visible(cell))
+		}
+	}
+	return t, once
+}
+
 // inRole gives a text the style of its role.
-func inRole(r view.Role, text string) string {
+func inRole(r page.Role, text string) string {
 	switch r {
-	case view.Strong:
+	case page.RoleStrong:
 		return Bold(text)
-	case view.Faint:
+	case page.RoleFaint:
 		return Faint(text)
-	case view.Warning:
+	case page.RoleWarning:
 		return Yellow(text)
-	case view.Good:
+	case page.RoleGood:
 		return Green(text)
-	case view.Bad:
+	case page.RoleBad:
 		return Red(text)
 	}
 	return text
@@ -96,7 +127,7 @@ func inRole(r view.Role, text string) string {
 
 // tableBelow writes a table whose rows have lines below them. On a terminal on which a row does not
 // fit, its last cell is the first of those lines.
-func (a *App) tableBelow(t *view.Table) {
+func (a *App) tableBelow(t *page.Table) {
 	total, head, rows := Width(a.Out), t.Head, t.Rows
 	below := make([][]string, len(rows))
 	for i, ls := range t.Below {
@@ -124,7 +155,7 @@ func (a *App) tableBelow(t *view.Table) {
 }
 
 // Spelled returns a line with its colours and its commands.
-func (a *App) Spelled(l view.Line, name waggle.TeamName) string {
+func (a *App) Spelled(l page.Line, name waggle.TeamName) string {
 	var b strings.Builder
 	for _, s := range l {
 		text := operator.Visible(s.Text)
@@ -147,5 +178,5 @@ func (a *App) SaySessionRules(r *decide.SessionRules, err error) error {
 	if err != nil {
 		return err
 	}
-	return a.Give(view.SessionRules(r), view.SessionRulesPage(r))
+	return a.Give(policyview.SessionRules(r), policyview.SessionRulesPage(r, a.Clock()))
 }

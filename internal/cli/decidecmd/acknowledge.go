@@ -18,20 +18,20 @@ func auditAcknowledgeCmd(a *app.App) *cobra.Command {
 	var seq uint64
 	var member string
 	cmd := &cobra.Command{
-		Use:   "acknowledge --seq N",
+		Use:   "acknowledge [NAME] --seq N",
 		Short: "Acknowledge a broken journal, or journals that disagree, so that the team continues",
-		Long: `When a journal is broken (a byte was changed, a line is missing), or a member has taken
-an answer or an order that the leader's journal does not have, nothing is decided any more
-until you acknowledge it, or the file is restored. Without --seq this command shows the
-problem and exits 3; --seq N acknowledges it.
+		Long: `A journal is broken when a byte was changed or a line is missing. Journals disagree when
+a member has applied an answer or an order that the leader's journal does not have. Until
+you acknowledge the problem, or restore the file, the team decides nothing. Without --seq
+this command shows the problem and exits 3; --seq N acknowledges it.
 
-A broken journal of the leader: every process of the team is ended, the journal is kept
-unchanged beside, and a new one continues with the records before the break. Members
-become new instances without grants or orders, no rule allows anything until you set the
-policy again (waggle policy), open requests are closed, and tasks are released and not
-assigned again. waggle resume starts the members.
+A broken journal of the leader: the command ends every process of the team, keeps the
+journal unchanged in another file, and begins a new one with the records before the
+break. Members become new instances without grants or orders, no rule allows anything
+until you set the policy again (waggle policy), open requests are closed, and tasks are
+released and not assigned again. waggle resume starts the members.
 
-A broken journal of a member (--member): the member is ended and started as a new
+A broken journal of member NAME: the member is ended and started as a new
 instance; its journal is kept. Its tasks are released.
 
 Journals that disagree: decisions are possible again; the journals' records stay.
@@ -39,8 +39,12 @@ Journals that disagree: decisions are possible again; the journals' records stay
 --json: {"team","journal","member","file","line","seq","why","readable_records",
 "lost_records","lost_bytes","lost_sha256","kept","members","dropped","acknowledged"}; of
 journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.CompleteMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				member = args[0]
+			}
 			op, name, err := a.Team()
 			if err != nil {
 				return err
@@ -82,8 +86,8 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 			return app.ExitError(app.ExitQuestion)
 		},
 	}
-	cmd.Flags().Uint64Var(&seq, "seq", 0, "of the break or the divergence that you have looked at")
-	cmd.Flags().StringVar(&member, "member", "", "whose journal is broken")
+	cmd.Flags().Uint64Var(&seq, "seq", 0, "seq of the break or of the divergence that you acknowledge")
+	app.OldMember(cmd, "member", &member)
 	return cmd
 }
 
@@ -96,7 +100,7 @@ func acknowledgeBreak(a *app.App, cmd *cobra.Command, op operator.Operator, name
 		b, err = supervise.Of(op).AcknowledgeBreak(cmd.Context(), name, seq, a.SayNote)
 	case member == "":
 		return &operator.Error{Kind: operator.Usage, Op: "acknowledge", Msg: "the broken journal is that of " + b.Member,
-			Advice: "waggle audit acknowledge --team " + string(name) + " --member " + b.Member + " --seq " + strconv.FormatUint(b.Seq, 10)}
+			Advice: "waggle audit acknowledge --team " + string(name) + " " + b.Member + " --seq " + strconv.FormatUint(b.Seq, 10)}
 	default:
 		b, err = supervise.Of(op).AcknowledgeMember(cmd.Context(), name, member, seq, supervise.LeadOptions{Note: a.SayNote})
 	}
@@ -116,7 +120,7 @@ func acknowledgeBreak(a *app.App, cmd *cobra.Command, op operator.Operator, name
 	default:
 		of := ""
 		if b.Member != "" {
-			of = " --member " + b.Member
+			of = " " + b.Member
 		}
 		a.Talk("%s put the file back, or waggle audit acknowledge --team %s%s --seq %d goes on without these lines", app.Faint("next:"), name, of, b.Seq)
 		return app.ExitError(app.ExitQuestion)

@@ -8,22 +8,23 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/cli/app"
-	"waggle/internal/view"
-	"waggle/operator"
+	"waggle/internal/view/policyview"
 	"waggle/operator/decide"
 )
 
 func Answer(a *app.App) *cobra.Command {
-	return &cobra.Command{
+	var digest string
+	cmd := &cobra.Command{
 		Use:   "answer ID CHOICE|TEXT…",
 		Short: "Answer an agent's own question in words",
-		Long: `Answer an agent's own question: the number of an option, several numbers with commas
-where the question takes several, or any other text. A request that holds several
-questions takes one argument for each, in their order. waggle show ID lists them.
+		Long: `Answer a question that the agent of a member or of a session asks: with the number of an
+option, several numbers with commas where the question takes several, or any other text.
+A request with several questions takes one argument for each, in their order. waggle
+pending and waggle show ID list the questions.
 
-An answer is words: it opens no gate and is no consent to a later call. There is no
-default, and an empty answer is never given; deny ID -m TEXT tells the agent that the
-question gets no answer.
+An answer gives the agent text. It allows no call, and no later call. There is no default
+answer, and an empty one is refused; deny ID -m TEXT tells the agent that the question
+gets no answer.
 
 Exit codes and --json are as for approve.`,
 		Example: `  waggle answer 7KQF 2
@@ -31,12 +32,14 @@ Exit codes and --json are as for approve.`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return answer(cmd.Context(), a, args[0], args[1:])
+			return answer(cmd.Context(), a, args[0], args[1:], digest)
 		},
 	}
+	cmd.Flags().StringVar(&digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	return cmd
 }
 
-func answer(ctx context.Context, a *app.App, id string, words []string) error {
+func answer(ctx context.Context, a *app.App, id string, words []string, digest string) error {
 	op, err := a.Op()
 	if err != nil {
 		return err
@@ -45,13 +48,11 @@ func answer(ctx context.Context, a *app.App, id string, words []string) error {
 	if err != nil {
 		return err
 	}
+	with := decide.Answer{ID: id, Allow: true, Words: words, Digest: digest, Via: "answer"}
 	if !of {
-		if _, err := find(ctx, a, id); err != nil {
-			return err
-		}
-		return &operator.Error{Kind: operator.Usage, Op: "answer", Msg: id + " asks for permission, not for words", Advice: "waggle show " + id + ", then approve or deny it"}
+		return answerOne(ctx, a, []string{id}, answerFlags{digest: digest}, with, nil)
 	}
-	d, err := decide.Of(op).DecideSession(ctx, decide.Answer{ID: id, Allow: true, Via: "answer"}, words)
+	d, err := decide.Of(op).DecideSession(ctx, with, words)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func answer(ctx context.Context, a *app.App, id string, words []string) error {
 	}
 	results := []decide.Decided{*d}
 	if a.Flags.JSON {
-		if err := a.Document(view.Results(results)); err != nil {
+		if err := a.Document(policyview.Results(results)); err != nil {
 			return err
 		}
 	}

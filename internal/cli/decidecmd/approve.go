@@ -9,7 +9,7 @@ import (
 
 	"waggle"
 	"waggle/internal/cli/app"
-	"waggle/internal/view"
+	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -28,10 +28,12 @@ type answerFlags struct {
 func Approve(a *app.App) *cobra.Command {
 	var f answerFlags
 	cmd := &cobra.Command{
-		Use:   "approve ID… | --group GROUP",
+		Use:   "approve ID… | NAME | --group GROUP",
 		Short: "Allow requests, each exactly as it was shown",
-		Long: `Allow requests, each exactly as it was shown. The beginning of an id is enough when
-only one begins so.
+		Long: `Allow requests, each exactly as it was shown. ID is a request's handle, as pending shows
+it, or its id; of an open request it may be shortened while it names one only. The name of
+a member stands for its one open request: on a terminal the command shows it whole and
+asks, without one it is exit 2 with the handle.
 
 --group takes the id of a group, which pending and show print with all that it covers:
 exactly those requests with exactly those inputs. It takes no pattern, which would also
@@ -39,17 +41,17 @@ answer requests that you were not shown: waggle show 'Bash(go test:*)' prints th
 of a pattern and the id. Requests of high risk, plans and hosts cannot be answered as a
 group: answer them by their ids.
 
---input runs another input than the one that was asked. It is shown again and has a
-digest of its own; on a terminal you are asked once more, unless --yes.
+--input runs the given input instead of the requested one. The command shows it again,
+with a digest of its own, and asks on a terminal once more, unless --yes.
 
 --rule adds a rule with the answer, as a second act after the decision. It must cover the
-allowed call. It applies to the member that asked, with --scope team to every member, with
---scope sessions to sessions that waggle does not run (waggle policy sessions), and ends:
---expires 8h, 14d, 18:00 or a date (default 24h).
+allowed call. It applies to the member that asked, with --for team to every member, with
+--for sessions to sessions that waggle does not run (waggle policy sessions), and ends:
+--until 8h, 14d, 18:00 or a date (default 24h).
 
 Exit 0 also when the request had this answer already ("changed":false); 6 when it was
-decided otherwise, has expired or has another digest; 9 when there is no such request. --json:
-{"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
+decided otherwise, has expired or has another digest; 9 when there is no such request.
+--json: {"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
 "policy".`,
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
@@ -58,23 +60,25 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
-	fl.StringVar(&f.input, "input", "", "run this input (a JSON object) instead of what was asked")
+	fl.StringVar(&f.input, "input", "", "run this input (a JSON object) instead of the requested one")
 	fl.StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
-	fl.StringVar(&f.rule, "rule", "", "also learn this rule; show lists the narrowest")
-	fl.StringVar(&f.scope, "scope", "member", "whom the rule is for: member, team or sessions")
-	fl.StringVar(&f.expires, "expires", "", "when the rule ends (default 24h)")
+	fl.StringVar(&f.rule, "rule", "", "also add this rule; show lists the narrowest ones")
+	fl.StringVar(&f.scope, "for", "member", "whom the rule is for: member, team or sessions")
+	fl.StringVar(&f.expires, "until", "", "when the rule ends (default 24h)")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input")
+	app.OldFlags(cmd, map[string]string{"scope": "for", "expires": "until"})
 	app.Must(cmd.RegisterFlagCompletionFunc("group", cobra.NoFileCompletions)) // an id is printed with its group only
-	app.Must(cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"member", "team", scopeSessions}, cobra.ShellCompDirectiveNoFileComp)))
+	app.Must(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"member", "team", scopeSessions}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
 func Deny(a *app.App) *cobra.Command {
 	var f answerFlags
 	cmd := &cobra.Command{
-		Use:   "deny ID… | --group GROUP",
+		Use:   "deny ID… | NAME | --group GROUP",
 		Short: "Deny requests, with a reason for the worker",
-		Long: `Deny requests, with a reason for the worker. Ids, --group, exit codes and
+		Long: `Deny requests, with a reason for the worker. With NAME the command shows the one open
+request of that member whole and asks whether to deny it. Ids, --group, exit codes and
 --json are as for approve.`,
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
@@ -91,7 +95,7 @@ func Deny(a *app.App) *cobra.Command {
 func approve(ctx context.Context, a *app.App, ids []string, f answerFlags) error {
 	with := decide.Answer{Allow: true, Digest: f.digest, UpdatedInput: f.input, Via: "approve"}
 	if f.rule == "" && (f.expires != "" || f.scope != "member") {
-		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--scope and --expires go with --rule"}
+		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--for and --until go with --rule"}
 	}
 	if f.rule != "" {
 		l, err := lesson(a, f)
@@ -116,7 +120,7 @@ func lesson(a *app.App, f answerFlags) (*decide.Lesson, error) {
 	}
 	l := &decide.Lesson{Rule: r, Team: f.scope == "team", End: a.Now().Add(decide.LessonTime)}
 	if f.scope != "team" && f.scope != "member" && f.scope != scopeSessions {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--scope is member, team or sessions, not " + f.scope}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--for is member, team or sessions, not " + f.scope}
 	}
 	if f.expires != "" {
 		l.End, err = operator.ParseUntil(f.expires, a.Now())
@@ -130,7 +134,7 @@ func showChanged(ctx context.Context, a *app.App, id string, f answerFlags) erro
 	if err != nil {
 		return err
 	}
-	changed := fmt.Sprintf("%s\n%s", app.Bold("this runs instead:"), app.QuestionText(*q, app.Width(a.Err)))
+	changed := fmt.Sprintf("%s\n%s", app.Bold("this runs instead:"), a.QuestionText(*q, app.Width(a.Err)))
 	if f.yes || !a.CanAsk() {
 		app.Fprint(a, a.Err, "%s", changed)
 		return nil
@@ -149,11 +153,11 @@ func confirm(ctx context.Context, a *app.App, text, question string) error {
 
 func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, with decide.Answer, lesson *decide.Lesson) error {
 	bad := func(msg string) error {
-		return &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: msg, Advice: "usage: waggle " + with.Via + " ID… | --group GROUP"}
+		return &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: msg, Advice: "usage: waggle " + with.Via + " ID… | NAME | --group GROUP"}
 	}
 	switch {
 	case f.group == "" && len(ids) == 0:
-		return bad("name a request, or a group with --group")
+		return bad("name a request, a member, or a group with --group")
 	case len(ids) > 0 && decide.IsGroup(ids[0]):
 		return bad(ids[0] + " is a group: say --group " + ids[0])
 	case f.group != "" && len(ids) > 0:
@@ -161,24 +165,34 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 	case (len(ids) > 1 || f.group != "") && (f.digest != "" || f.input != ""):
 		return bad("--digest and --input go with one request")
 	}
+	if len(ids) == 1 && with.Words == nil {
+		if done, err := askNamed(ctx, a, ids[0], f, with); done || err != nil {
+			return err
+		}
+	}
 	if done, err := decideSessions(ctx, a, &ids, f, with); done || err != nil {
 		return err
 	}
 	op, name, err := a.Team()
 	if err != nil {
-		return err
+		return inOther(ctx, a, op, ids, with.Via, err)
 	}
 	results, err := answers(ctx, a, op, name, ids, f, with)
 	if err != nil {
 		return err
 	}
-	doc := view.Results(results)
+	if len(results) == 1 {
+		if err := inOther(ctx, a, op, ids, with.Via, results[0].Err()); err != nil && err != results[0].Err() {
+			return err
+		}
+	}
+	doc := policyview.Results(results)
 	var learned *decide.PolicyChange
 	if lesson != nil {
 		if learned, err = decide.Of(op).Learn(ctx, name, results, *lesson); err != nil {
 			return errors.Join(err, sayDecided(a, results))
 		}
-		doc.Policy = view.PolicyChange(learned)
+		doc.Policy = policyview.PolicyChange(learned)
 	}
 	if a.Flags.JSON {
 		if err := a.Document(doc); err != nil {
@@ -187,7 +201,7 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 	}
 	err = sayDecided(a, results)
 	if learned != nil && !a.Flags.JSON {
-		a.ShowPage(view.PolicyChangePage(learned, "rule "+lesson.Rule.String()), name, nil)
+		a.ShowPage(policyview.PolicyChangePage(learned, "rule "+lesson.Rule.String()), name, nil)
 	}
 	return err
 }
@@ -217,7 +231,7 @@ func sayDecided(a *app.App, results []decide.Decided) error {
 			continue
 		}
 		if !a.Flags.JSON {
-			a.Say("%s", a.Spelled(view.DecidedLine(r), ""))
+			a.Say("%s", a.Spelled(policyview.DecidedLine(r, a.Clock()), ""))
 		}
 	}
 	return first

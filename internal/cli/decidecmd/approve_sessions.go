@@ -6,7 +6,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/cli/app"
-	"waggle/internal/view"
+	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -43,18 +43,18 @@ func decideSessions(ctx context.Context, a *app.App, ids *[]string, f answerFlag
 		return true, err
 	case len(results) > 0:
 	case f.scope == scopeSessions && lesson != nil:
-		return true, &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: "--scope sessions goes with a request of a session", Advice: "waggle policy sessions add '" + lesson.Rule.String() + "'"}
+		return true, &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: "--for sessions goes with a request of a session", Advice: "waggle policy sessions add '" + lesson.Rule.String() + "'"}
 	default:
 		return false, nil
 	}
-	doc := view.Results(results)
+	doc := policyview.Results(results)
 	if lesson != nil {
 		end := lesson.End.UTC()
 		learned, err := decide.Of(op).AddSessionRule(ctx, lesson.Rule, false, &end)
 		if err != nil {
 			return true, err
 		}
-		doc.Policy = view.SessionRules(learned)
+		doc.Policy = policyview.SessionRules(learned)
 	}
 	if a.Flags.JSON {
 		if err := a.Document(doc); err != nil {
@@ -115,5 +115,5 @@ func forSessions(l *decide.Lesson, f answerFlags) error {
 	if l == nil || f.scope == scopeSessions {
 		return nil
 	}
-	return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a session is in no team of waggle, so the rule has no member to be for", Advice: "--scope sessions makes it a rule for sessions"}
+	return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a session is in no team of waggle, so the rule has no member to be for", Advice: "--for sessions makes it a rule for sessions"}
 }

@@ -14,14 +14,14 @@ import (
 	"waggle/operator/inspect"
 )
 
-const pastHelp = `TEAM is a name, or the id of a team that was (<team>-<8 hex digits>); a deleted
-team is still on record, and the wire tree is not needed.`
+const pastHelp = `TEAM is a name, or the id of a team that was (<team>-<8 hex digits>); the
+journals of a deleted team are kept, and the wire tree is not needed.`
 
 func Audit(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Who allowed what: check, query, show and export the record",
-		Long:  "Who allowed what, by which rule or person, under which policy, and what came of it.\n" + pastHelp,
+		Short: "Who allowed what: verify, query, show and export the journals",
+		Long:  "Show who allowed what, by which rule or person, under which policy, and the outcome.\n" + pastHelp,
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -33,16 +33,18 @@ func auditVerifyCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify [TEAM]",
 		Short: "Read every line of every journal and name the first bad record",
-		Long: `Read every line of every journal: its sum, the chain, the bodies; whether each record
-can have followed; and whether the journals agree, which finds an end that was cut off.
-Each snapshot is compared with what the journal folds to, and the rules are asked again
-for what they decided, where this version of them did.
-The first bad record of each journal is named with file and line, and the exit code is
-1. The heads are worth keeping elsewhere: who rewrites a whole chain changes its head.
-` + pastHelp + ` --json: {"team","id","ok","journals":[{"name","owner","records","head","ok"}],
+		Long: `Read every line of every journal and check its sum, the chain of sums, the record bodies,
+the order of the records, and that the journals agree, which also finds a journal whose
+end was cut off. The command compares each snapshot with its journal, and asks the rules
+again about the calls that they decided, when the same version of the rules' judge did.
+It names the first bad record of each journal with file and line, and then exits 1.
+Keep the heads in another place: a person who rewrites a whole chain changes its head.
+` + pastHelp + `
+
+--json: {"team","id","ok","journals":[{"name","owner","records","head","ok"}],
 "problems":[{"journal","owner","file","line","seq","why"}],"acknowledged":[{"journal",
 "owner","file","line","seq","why","lost_records","kept","at"}],"snapshots","recomputed",
-"not_recomputed"}. A break that you have acknowledged is shown and is no problem.`,
+"not_recomputed"}. A break that you have acknowledged is listed and is not a problem.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,16 +73,18 @@ func auditQueryCmd(a *app.App) *cobra.Command {
 	var q operator.AuditQuery
 	var since, until string
 	cmd := &cobra.Command{
-		Use:   "query [TEAM]",
+		Use:   "query [NAME | TEAM]",
 		Short: "List the gated calls with their decisions and outcomes",
-		Long: `List the gated calls, who or which rule decided them, and what came of them. ` + pastHelp + `
-The team "-" is that of the sessions that you started yourself: what they asked.
+		Long: `List the gated calls, the person or rule that decided each, and its outcome; with NAME,
+those of one member, which is found in all teams.
+` + pastHelp + `
+The team "-" stands for the sessions that you started yourself, and their requests.
 
---json: {"team","id","events":[{"id","kind","member","instance","trust","task","tool",
-"input","cwd","reason","digest","risk","asked_at","decision","by","channel","via","rule",
-"said","policy_version","decided_at","outcome","exit_code"}]}, and updated_input and
-updated_digest where the approver changed the input. Outcome is done, failed, running or
-unknown; "" when it did not start.`,
+--json: {"team","id","events":[{"id","handle","kind","member","instance","trust","task",
+"tool","input","cwd","reason","digest","risk","asked_at","decision","by","channel","via",
+"rule","said","policy_version","decided_at","outcome","exit_code"}]}, and updated_input
+and updated_digest when you changed the input. Outcome is done, failed, running or
+unknown; "" when the call did not start.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,12 +92,19 @@ unknown; "" when it did not start.`,
 			if sessions {
 				args = nil
 			}
-			op, of, err := Past(a, args)
-			if sessions {
-				op, err = a.Op()
-			}
+			op, args, name, err := subject(cmd.Context(), a, args)
 			if err != nil {
 				return err
+			}
+			if name != "" {
+				q.Member = name
+			}
+			if len(args) > 1 {
+				return &operator.Error{Kind: operator.Usage, Op: "audit", Msg: "several teams have a member " + name + ": name one with --team", Near: args}
+			}
+			of := a.Flags.Team
+			if len(args) > 0 {
+				of = args[0]
 			}
 			if q.Since, err = ago(a, since); err != nil {
 				return err
@@ -113,11 +124,11 @@ unknown; "" when it did not start.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&q.Member, "member", "", "only this member's")
-	fl.StringVar(&q.Tool, "tool", "", "only this tool")
-	fl.StringVar(&q.Decision, "decision", "", "only allow, or only deny")
+	app.OldMember(cmd, "member", &q.Member)
+	fl.StringVar(&q.Tool, "tool", "", "only calls of this tool")
+	fl.StringVar(&q.Decision, "decision", "", "only these decisions: allow or deny")
 	fl.StringVar(&q.By, "by", "", "only decided by operator, rules, leader, system or worker")
-	fl.StringVar(&q.Rule, "rule", "", "only decided by a rule that holds this text")
+	fl.StringVar(&q.Rule, "rule", "", "only decided by a rule that contains this text")
 	fl.StringVar(&since, "since", "", "asked since: 7d, 2h, 2026-11-20")
 	fl.StringVar(&until, "until", "", "asked before: 7d, 2h, 2026-11-20")
 	app.Must(cmd.RegisterFlagCompletionFunc("decision", cobra.FixedCompletions([]string{"allow", "deny"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -151,7 +162,7 @@ func sayEvents(a *app.App, id, team string, es []operator.AuditEvent) error {
 		a.Talk("no such call is on record in %s", id)
 		return nil
 	}
-	a.ShowPage(view.AuditPage(es), "", nil)
+	a.ShowPage(view.AuditPage(es, a.Clock()), "", nil)
 	return nil
 }
 
@@ -160,10 +171,10 @@ func auditShowCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one call whole: what was shown, who decided, every record about it",
-		Long: `Show one call whole: what was asked and shown, who decided it by which way and rule,
-what came of it, and every record about it. --of names a team that was. --json:
-{"event","records":[{"journal","owner","seq","time","writer","kind","body"}]}; event is as
-audit query has it.`,
+		Long: `Show one call whole: the request, what you were shown, who decided, through which channel
+and by which rule, its outcome, and every record about it. --team names a team, also one
+that was deleted. --json: {"event","records":[{"journal","owner","seq","time","writer",
+"kind","body"}]}; event is as for audit query.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -181,25 +192,27 @@ audit query has it.`,
 			return errors.Join(sayDetail(a, d), err)
 		},
 	}
-	cmd.Flags().StringVar(&of, "of", "", "the team, by name or id (default: --team, or the only one)")
+	cmd.Flags().StringVar(&of, "of", "", "the team: --team now")
+	app.Must(cmd.Flags().MarkHidden("of"))
 	app.Must(cmd.RegisterFlagCompletionFunc("of", a.CompletePast))
 	return cmd
 }
 
 func sayDetail(a *app.App, d *inspect.AuditDetail) error {
-	return a.Give(view.AuditShow(d), view.AuditShowPage(d))
+	return a.Give(view.AuditShow(d), view.AuditShowPage(d, a.Clock()))
 }
 
 func auditExportCmd(a *app.App) *cobra.Command {
 	var redact bool
 	cmd := &cobra.Command{
 		Use:   "export [TEAM] [--redact]",
-		Short: "Write the whole record, one JSON object a line",
-		Long: `Write the whole record to stdout, in order of time, one JSON object a line:
+		Short: "Write all records, one JSON object a line",
+		Long: `Write every record of the journals to stdout in order of time, one JSON object a line:
 {"journal","owner","seq","time","writer","kind","body"}. --redact masks secrets: values
-that the environment holds under names such as API_KEY, tokens that are known by their
-form, and what follows words such as password. It cannot know every secret. The record
-itself stays as it is. ` + pastHelp,
+that the environment holds under names such as API_KEY, tokens of known forms, and what
+follows words such as password. It cannot find every secret. The journals themselves do
+not change.
+` + pastHelp,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1,6 +1,7 @@
 package decidecmd
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -8,6 +9,7 @@ import (
 	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
+	"waggle/operator"
 	"waggle/operator/inspect"
 )
 
@@ -16,15 +18,16 @@ func Digest(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "digest [TEAM]",
 		Short: "Show what happened while you were away, and the open requests",
-		Long: `What happened since you last detached or decided something, whichever came later, or
-since the time that --since names: tasks that were completed or failed, members that
-died, were restarted or left, decisions that rules, the lead's agent or the deadline
-made, messages for you, and the open requests, each with the next command. It marks
-nothing as read, and also finds a team that has ended. For a team that another program
-leads, or led, it lists what you did there: registered members, sent messages, the work
-of guests and the decisions of their lead. The team "-" stands for the sessions that you
-started yourself, and is the default where there is no team: their requests, and who
-answered, as {"since","events"} with --json (audit query).
+		Long: `Show what happened since you last detached or decided something, whichever was later, or
+since the time of --since: tasks that were completed or failed, members that died, were
+restarted or left, decisions of the rules, of the lead's agent or by deadline, messages
+for you, and the open requests, each with the next command. The command marks nothing as
+read, and also finds a team that has ended. For a team that another program leads, or
+led, it lists what you did there: registered members, sent messages, the work of guests
+and the decisions of their lead. The team "-" stands for the sessions that you started
+yourself, and is the default where there is no team: their requests, and who answered,
+as {"since","events"} with --json (audit query). Without a team the digest is that of all
+teams here.
 
 --json: {"team","since","since_why","state","results":[{"at","member","task","subject",
 "outcome","note","next"}],"members":[{"at","member","what","detail","next"}],
@@ -32,7 +35,8 @@ answered, as {"since","events"} with --json (audit query).
 "calls":{"allowed","denied":[…]},"messages":[{"at","from","text","read"}],
 "sent":[{"at","from","to","text"}],
 "waiting":[{"id","member","asks","risk","age_s","asker","next"}],"trouble":[…]}; trouble
-lists the members that are dead, stalled or unknown now, like members.`,
+lists the members that are dead, stalled or unknown now, like members. Of several teams:
+{"digests":[…]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,24 +54,72 @@ lists the members that are dead, stalled or unknown now, like members.`,
 			if only {
 				return digestSessions(a, from)
 			}
-			op, of, err := Past(a, args)
+			op, of, err := a.Listed(args)
 			if err != nil {
 				return err
 			}
-			d, err := inspect.Of(op).Digest(cmd.Context(), of, from)
+			ds, err := digests(cmd.Context(), a, op, of, from)
 			if err != nil {
 				return err
 			}
 			if a.Flags.JSON {
-				return a.Document(view.Digest(d, a.Now(), app.StepText))
+				return a.Document(digestDocument(a, ds))
 			}
-			a.ShowPage(view.DigestPage(d, a.Now().Local()), waggle.TeamName(d.Team), nil)
-			if len(args) == 0 && a.Flags.Team == "" {
-				return sayDigestSessions(a, op, d.Since, false)
+			name, oldest := waggle.TeamName(""), ds[0].Since
+			for _, d := range ds {
+				if d.Since.Before(oldest) {
+					oldest = d.Since
+				}
+			}
+			if len(ds) == 1 {
+				name = waggle.TeamName(ds[0].Team)
+			}
+			all := len(args) == 0 && a.Flags.Team == ""
+			if len(args) > 0 {
+				a.Flags.Team = args[0] // the next steps name it too
+			}
+			a.ShowPage(view.DigestPage(a.Clock(), ds...), name, nil)
+			if all {
+				return sayDigestSessions(a, op, oldest, false)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "", "2h, 7d, 2026-11-20; your last decision unless said")
+	cmd.Flags().StringVar(&since, "since", "", "2h, 7d, 2026-11-20 (default: your last decision or detach)")
 	return cmd
+}
+
+// digests returns the digest of each team. Of several, one that cannot be read is left out with a
+// note.
+func digests(ctx context.Context, a *app.App, op operator.Operator, of []string, since time.Time) (ds []*inspect.Digest, err error) {
+	var first error
+	for _, name := range of {
+		d, err := inspect.Of(op).Digest(ctx, name, since)
+		switch {
+		case err == nil:
+			ds = append(ds, d)
+		case len(of) == 1:
+			return nil, err
+		default:
+			if first == nil {
+				first = err
+			}
+			SaySkipped(a, waggle.TeamName(name), err)
+		}
+	}
+	if len(ds) == 0 {
+		return nil, first
+	}
+	return ds, nil
+}
+
+func digestDocument(a *app.App, ds []*inspect.Digest) any {
+	if len(ds) == 1 {
+		return view.Digest(ds[0], a.Now(), app.StepText)
+	}
+	var list view.DigestList
+	for _, d := range ds {
+		list.Digests = append(list.Digests, view.Digest(d, a.Now(), app.StepText))
+	}
+	return list
 }

@@ -6,6 +6,7 @@ import (
 
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -57,14 +58,14 @@ func sayDigestSessions(a *app.App, op operator.Operator, since time.Time, alone 
 	}
 	if len(es) == 0 {
 		if alone {
-			a.Say("no session asked anything since %s", view.Clock(since, a.Now().Local()))
+			a.Say("no session asked anything since %s", page.Clock(since, a.Clock()))
 		}
 		return nil
 	}
 	if !alone {
 		a.Say("")
 	}
-	a.ShowPage(view.SessionsDigestPage(es, a.Now().Local()), "", nil)
+	a.ShowPage(view.SessionsDigestPage(es, a.Clock()), "", nil)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/claude"
 	"waggle/internal/cli/app"
 	"waggle/internal/realpath"
 	"waggle/internal/session"
@@ -29,19 +30,26 @@ func Hook(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hook CLIENT EVENT",
 		Short: "Run as a session's hook: record requests, give answers",
-		Long: `What a session's hook runs; waggle hooks install puts it into the client's settings.
-CLIENT is claude, codex or gemini, EVENT the hook's event; the client's JSON is read from standard input.
+		Long: `The client of a session runs this command as a hook; waggle hooks install puts it into
+the client's settings. CLIENT is claude, codex or gemini, EVENT the hook's event. The
+command reads the client's JSON from standard input.
 
-A PermissionRequest is put on record, where waggle pending lists it, and its answer is
-printed as the client documents it. The client's own dialog stands beside it: whoever
-answers first decides. With nothing to say, and after any error, the hook prints
-nothing and exits with 0.`,
+It records a PermissionRequest, which waggle pending then lists, and prints the answer in
+the form that the client documents. The client shows its own dialog as well: the first
+answer decides. Without an answer, and after any error, the hook prints nothing and exits
+with 0.`,
 		Hidden: true,
 		// An unknown flag would exit with 2, which a client reads as "block this call".
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 		Args:               cobra.ArbitraryArgs,
 		SilenceErrors:      true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 4 && args[0] == string(session.Claude) && args[1] == claude.ShellEvent {
+				return prefixed(cmd.Context(), a, args[2], args[3])
+			}
+			if second := a.Env(claude.SecondVar); second != "" {
+				return hookOfMember(cmd.Context(), a, second, args)
+			}
 			defer func() {
 				_ = recover() // a panic would exit with 2, which a client reads as "block this call"
 			}()
@@ -51,8 +59,71 @@ nothing and exits with 0.`,
 			return nil // an error of a hook must not reach the client
 		},
 	}
-	cmd.Flags().DurationVar(&wait, "wait", 0, "how long to wait for an answer (default: as long as the client does; 30s where its own prompt is held back meanwhile, 2m for a teammate's)")
+	cmd.Flags().DurationVar(&wait, "wait", 0, "how long to wait for an answer (default: as long as the client does; 30s where the client delays its own prompt meanwhile, 2m for a teammate's)")
 	return cmd
+}
+
+// hookBlocks is the exit code by which a hook of Claude Code blocks its call.
+const hookBlocks = 2
+
+// hookOfMember is a hook in a session that waggle runs as a member. Before a call it asks the
+// member's worker, which can only deny; whatever fails blocks the call. Of other events it tells the
+// worker where the member's own settings say so, for a client in a pane; a hook of the user's
+// settings does not: a member is in the list as what it is.
+func hookOfMember(ctx context.Context, a *app.App, second string, args []string) error {
+	if len(args) == 3 && args[0] == string(session.Claude) && args[2] == claude.MemberHook {
+		return reportOfMember(ctx, a, second, args[1])
+	}
+	if len(args) == 2 && args[1] != "PreToolUse" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, claude.HookWait)
+	defer cancel()
+	err := fmt.Errorf("want claude PreToolUse, not %q", args)
+	var out []byte
+	if len(args) == 2 && args[0] == string(session.Claude) {
+		out, err = claude.AskSecond(ctx, second, claude.Caller{Proxy: a.Env("HTTPS_PROXY"), Shell: a.Env(claude.ShellVar)}, a.In)
+	}
+	if err == nil {
+		_, err = a.Out.Write(out)
+	}
+	if err != nil {
+		fmt.Fprintln(a.Err, "waggle:", err)
+		return app.ExitError(hookBlocks)
+	}
+	return nil
+}
+
+// prefixed runs a shell command of a client whose shell commands alone are confined. It fails where the
+// member's worker does not answer.
+func prefixed(ctx context.Context, a *app.App, socket, command string) error {
+	code, err := claude.Prefixed(ctx, socket, command, os.Environ())
+	if err != nil {
+		fmt.Fprintln(a.Err, "waggle:", err)
+	}
+	if code != 0 {
+		return app.ExitError(code)
+	}
+	return nil
+}
+
+// reportOfMember tells the worker of a member in a pane of an event, and prints its decision of a
+// request. An error leaves the dialog in the pane: only exit 2 would block something.
+func reportOfMember(ctx context.Context, a *app.App, second, event string) error {
+	if !claude.AsksPerson(event) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, claude.HookWait)
+		defer cancel()
+	}
+	out, err := claude.Report(ctx, second, event, a.In)
+	if err == nil {
+		_, err = a.Out.Write(out)
+	}
+	if err != nil {
+		fmt.Fprintln(a.Err, "waggle:", err)
+		return app.ExitError(app.ExitFailed)
+	}
+	return nil
 }
 
 // hook runs one hook and keeps its error for doctor.

@@ -12,6 +12,7 @@ import (
 
 	"waggle/internal/claudesettings"
 	"waggle/internal/cli/app"
+	"waggle/internal/view/page"
 	"waggle/operator"
 )
 
@@ -19,13 +20,13 @@ func Hooks(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hooks",
 		Short: "Let waggle see and answer the questions of Claude Code sessions that you start yourself",
-		Long: `Hooks of waggle in the settings of Claude Code: with them the sessions that you start
-yourself report to waggle, and their questions can be answered from anywhere. The
-settings are ~/.claude/settings.json ($CLAUDE_CONFIG_DIR), and with --project
+		Long: `Manage the hooks of waggle in the settings of Claude Code. With them, the sessions that
+you start yourself report to waggle, and you can answer their questions from anywhere.
+The settings are ~/.claude/settings.json ($CLAUDE_CONFIG_DIR), with --project
 .claude/settings.local.json at the top of the repository.
 
-A session reads its hooks when it starts: one that runs already has them only after it
-was started again. Where settings have disableAllHooks, no hook runs.`,
+A session reads its hooks when it starts: a session that runs already has them after its
+next start. A setting disableAllHooks keeps all hooks from running.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -46,12 +47,12 @@ func hooksInstallCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Add the hooks to the settings, after showing the difference",
-		Long: `Show what would change in the settings file, ask, and write it. Everything else in the
-file stays byte for byte: order, comments, unknown keys, line endings, mode; a link stays
-a link. A second install changes nothing, one from another path of this program changes
-the path. Without a terminal --yes is needed; exit 3 without it. A file that is read-only,
-cannot be read as settings, or has changed since the difference was shown is refused
-(exit 6).
+		Long: `Show the change to the settings file, ask, and write it. Everything else in the file stays
+byte for byte: order, comments, unknown keys, line endings, mode, and a symbolic link
+stays one. A second install changes nothing; an install from another path of this program
+changes the path. Without a terminal --yes is needed; exit 3 without it. A file that is
+read-only, that is not valid settings, or that changed since the difference was shown is
+refused (exit 6).
 
 --json: {"path","real","how","changed","diff","program","events","off"}; how is installed
 or unchanged, off is null or {"path","key"}: the setting that keeps hooks from running.`,
@@ -75,10 +76,10 @@ func hooksUninstallCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove the hooks from the settings",
-		Long: `Show what would change in the settings file, ask, and write it. While the file is as the
-install left it, it gets back the bytes that it had before, or is removed when there was
-none. When it has changed since, the entries of waggle are removed and nothing else.
-Without a terminal --yes is needed; exit 3 without it.
+		Long: `Show the change to the settings file, ask, and write it. A file that is as the install
+left it gets its former bytes back, or is removed when there was none. From a file that
+has changed since, the command removes the entries of waggle and nothing else. Without a
+terminal --yes is needed; exit 3 without it.
 
 --json: {"path","real","how","changed","diff","program","events","off"}; how is restored,
 deleted, removed (only the entries) or unchanged.`,
@@ -266,9 +267,9 @@ func hooksShowCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the installed hooks, and other hooks that decide",
-		Long: `Which hooks of waggle are in the settings file, for which events, since when, and which
-program they run; which other hooks also answer PermissionRequest; and whether a setting
-keeps all hooks from running. Changes nothing.
+		Long: `Show the hooks of waggle in the settings file, with their events, their age and the
+program that they run; the other hooks that answer PermissionRequest; and a setting that
+keeps all hooks from running. The command changes nothing.
 
 --json: {"path","real","exists","installed","since","hooks":[{"event","matcher","command",
 "timeout"}],"missing":[],"programs":[{"path","state"}],"others":[…],"off"}. installed is
@@ -347,7 +348,7 @@ func sayHooks(a *app.App, doc *shownHooks) {
 	if doc.Installed {
 		state = "installed"
 		if at, err := time.Parse(time.RFC3339Nano, doc.Since); err == nil {
-			state += " since " + at.Local().Format("2006-01-02 15:04")
+			state += " since " + page.Clock(at, a.Clock())
 		}
 	}
 	a.Say("%s: %s", operator.Visible(doc.Path), app.Bold(state))

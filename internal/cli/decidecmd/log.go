@@ -2,58 +2,199 @@ package decidecmd
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
+	"waggle/internal/view/sentence"
+	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/record"
+	"waggle/team"
 )
 
 // logView selects the records that are shown.
 type logView struct {
 	kind, member string
-	follow       bool
+	follow, raw  bool
 }
 
 func Log(a *app.App) *cobra.Command {
 	var v logView
 	cmd := &cobra.Command{
-		Use:   "log [TEAM]",
-		Short: "What happened, from the journals",
-		Long: `What happened, from the journals, in order of time. TEAM is a name, or the id of a
-team that was (<team>-<8 hex digits>); a deleted team is still on record. Of a team that
-another program leads, or led, it is what was done from here. --json:
-{"records":[{"time","journal","name","seq","writer","kind","body"}]}; with --follow one
-record a line.`,
+		Use:   "log [NAME | TEAM]",
+		Short: "Show the records of the journals, a sentence each",
+		Long: `Show the records of the journals in order of time, a sentence each: of all teams here,
+of member NAME in whichever team it is (leader for the leader's journal), or of TEAM,
+which is a name, or the id of a team that was (<team>-<8 hex digits>); the journals of a
+deleted team are kept. A word that is both means the team; NAME@TEAM means the member. For
+a team that another program leads, or led, they hold only what you did there. --raw shows
+the records as the journals have them.
+
+--json: {"records":[{"team","time","journal","name","seq","writer","kind","body"}]}; with
+--follow one record a line.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, of, err := Past(a, args)
+			if err := v.known(); err != nil {
+				return err
+			}
+			op, args, name, err := subject(cmd.Context(), a, args)
 			if err != nil {
 				return err
 			}
-			l, err := op.OpenLog(cmd.Context(), of)
+			if name != "" {
+				v.member = name
+			}
+			ls, err := openLogs(cmd.Context(), a, op, args)
 			if err != nil {
 				return err
 			}
 			if v.follow {
-				return follow(cmd.Context(), a, l, v)
+				return follow(cmd.Context(), a, ls, v)
 			}
-			recs, broken := l.Next(cmd.Context())
-			if err := logAll(a, v.of(recs)); err != nil {
+			all, broken := ls.next(cmd.Context())
+			if err := ls.has(v.member, broken); err != nil {
+				return err
+			}
+			if err := v.show(a, v.of(all), ls.several()); err != nil {
 				return err
 			}
 			return broken
 		},
 	}
 	cmd.Flags().StringVar(&v.kind, "kind", "", "only records of this kind")
-	cmd.Flags().StringVar(&v.member, "member", "", "only this member's journal (leader for the leader's)")
-	cmd.Flags().BoolVarP(&v.follow, "follow", "f", false, "go on and show what is recorded")
+	app.OldMember(cmd, "member", &v.member)
+	cmd.Flags().BoolVar(&v.raw, "raw", false, "show the records as JSON, with times in UTC")
+	cmd.Flags().BoolVarP(&v.follow, "follow", "f", false, "continue, and show new records")
+	app.Must(cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(record.Kinds(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
+}
+
+// known refuses a kind that no journal has.
+func (v logView) known() error {
+	if v.kind == "" || slices.Contains(record.Kinds(), v.kind) {
+		return nil
+	}
+	return &operator.Error{Kind: operator.Usage, Op: "log", Msg: "there is no kind of record " + v.kind, Near: team.Near(v.kind, record.Kinds()),
+		Advice: "waggle log without --kind shows the kinds in its column KIND"}
+}
+
+// logs are the journals of the teams that a log is about.
+type logs struct {
+	list []*operator.Log
+	say  sentence.LogSentences
+}
+
+// subject reads an argument NAME | TEAM of a command that reads: the teams that it is about and, when
+// it names none, the member. The words of --team and of NAME@TEAM are teams.
+func subject(ctx context.Context, a *app.App, args []string) (op operator.Operator, teams []string, member string, err error) {
+	op, err = a.Op()
+	if err != nil || len(args) == 0 {
+		return op, nil, "", err
+	}
+	name, of, at := strings.Cut(args[0], "@")
+	if at && of != "" {
+		return op, []string{of}, name, nil
+	}
+	_, noTeam := op.OpenLog(ctx, name)
+	if a.Flags.Team == "" && noTeam == nil {
+		return op, args, "", nil
+	}
+	if a.Flags.Team != "" {
+		return op, []string{a.Flags.Team}, name, nil
+	}
+	if operator.KindOf(noTeam) != operator.NotFound {
+		return op, args, "", nil // its record cannot be read, which is said where it is opened
+	}
+	if name == string(journal.Leader) {
+		return op, nil, name, nil
+	}
+	with, err := inspect.Of(op).TeamsWith(ctx, name)
+	var none *team.NotFoundError
+	if errors.As(err, &none) {
+		var past *team.NotFoundError
+		if errors.As(noTeam, &past) {
+			none.Near = append(none.Near, team.Near(name, past.Near)...)
+		}
+		none.What, none.Near = "member or team", slices.Compact(none.Near)
+	}
+	return op, with, name, err
+}
+
+func openLogs(ctx context.Context, a *app.App, op operator.Operator, of []string) (*logs, error) {
+	if len(of) == 0 {
+		var err error
+		if _, of, err = a.Listed(nil); err != nil {
+			return nil, err
+		}
+	}
+	ls := &logs{}
+	var first error
+	for _, name := range of {
+		l, err := op.OpenLog(ctx, name)
+		switch {
+		case err == nil:
+			ls.list = append(ls.list, l)
+		case len(of) == 1:
+			return nil, err
+		default:
+			if first == nil {
+				first = err
+			}
+			SaySkipped(a, waggle.TeamName(name), err)
+		}
+	}
+	if len(ls.list) == 0 {
+		return nil, first
+	}
+	return ls, nil
+}
+
+func (ls *logs) several() bool { return len(ls.list) > 1 }
+
+// next returns the new records of all teams in order of time. The error says where a journal is
+// broken.
+func (ls *logs) next(ctx context.Context) (es []view.LogEntry, broken error) {
+	for _, l := range ls.list {
+		recs, err := l.Next(ctx)
+		broken = errors.Join(broken, err)
+		for _, r := range recs {
+			es = append(es, view.LogEntry{LogRecord: r, Sentence: ls.say.Of(r)})
+		}
+	}
+	slices.SortStableFunc(es, func(a, b view.LogEntry) int { return a.Time.Compare(b.Time) })
+	return es, broken
+}
+
+// has refuses a member that no team of the log has. A broken journal may be where it is.
+func (ls *logs) has(member string, broken error) error {
+	if member == "" || broken != nil {
+		return nil
+	}
+	var names []string
+	for _, l := range ls.list {
+		names = append(names, l.Owners()...)
+	}
+	if slices.ContainsFunc(names, func(n string) bool { return waggle.SameName(waggle.MemberName(n), waggle.MemberName(member)) }) {
+		return nil
+	}
+	return &team.NotFoundError{What: "member", Name: member, Near: team.Near(member, names)}
+}
+
+func (ls *logs) dirs() (dirs []string) {
+	for _, l := range ls.list {
+		dirs = append(dirs, l.Dirs()...)
+	}
+	return dirs
 }
 
 // Past returns the name of the record that an argument or --team gives, "" for the only one.
@@ -66,28 +207,41 @@ func Past(a *app.App, args []string) (operator.Operator, string, error) {
 }
 
 // of returns the selected records.
-func (v logView) of(recs []operator.LogRecord) []operator.LogRecord {
-	return slices.DeleteFunc(recs, func(r operator.LogRecord) bool {
-		return v.kind != "" && r.Kind != v.kind || v.member != "" && r.Name != v.member
+func (v logView) of(es []view.LogEntry) []view.LogEntry {
+	return slices.DeleteFunc(es, func(e view.LogEntry) bool {
+		return v.kind != "" && e.Kind != v.kind || v.member != "" && !waggle.SameName(waggle.MemberName(e.Name), waggle.MemberName(v.member))
 	})
 }
 
-func logAll(a *app.App, recs []operator.LogRecord) error {
-	return a.Give(view.Log(recs), view.LogPage(recs))
+func (v logView) show(a *app.App, es []view.LogEntry, several bool) error {
+	if v.raw {
+		return a.Give(view.Log(es), view.RawLogPage(es, several))
+	}
+	return a.Give(view.Log(es), view.LogPage(es, several, a.Clock()))
 }
 
 // followEvery is how often a followed log is read when the system reports no change.
 const followEvery = 500 * time.Millisecond
 
 // follow prints new records until ctx ends, or a journal is broken.
-func follow(ctx context.Context, a *app.App, l *operator.Log, v logView) error {
-	for {
-		recs, err := l.Next(ctx)
-		for _, r := range v.of(recs) {
-			if !a.Flags.JSON {
-				a.Say("%s", a.Spelled(view.LogLine(r), ""))
-			} else if err := a.Line(view.LogRecord(r)); err != nil {
+func follow(ctx context.Context, a *app.App, ls *logs, v logView) error {
+	for begun := false; ; begun = true {
+		es, err := ls.next(ctx)
+		if !begun {
+			if err := ls.has(v.member, err); err != nil {
 				return err
+			}
+		}
+		for _, e := range v.of(es) {
+			switch {
+			case a.Flags.JSON:
+				if err := a.Line(view.LogRecord(e.LogRecord)); err != nil {
+					return err
+				}
+			case v.raw:
+				a.Say("%s", a.Spelled(view.LogLine(e.LogRecord), ""))
+			default:
+				a.Say("%s", a.Spelled(view.LogEntryLine(e, ls.several(), a.Clock()), ""))
 			}
 		}
 		switch {
@@ -96,16 +250,16 @@ func follow(ctx context.Context, a *app.App, l *operator.Log, v logView) error {
 		case err != nil:
 			return err
 		}
-		if err := untilGrown(ctx, a, l); err != nil {
+		if err := untilGrown(ctx, a, ls.dirs()); err != nil {
 			return err
 		}
 	}
 }
 
 // untilGrown waits until a journal has grown, at most followEvery.
-func untilGrown(ctx context.Context, a *app.App, l *operator.Log) error {
+func untilGrown(ctx context.Context, a *app.App, dirs []string) error {
 	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: followEvery}, l.Dirs()...)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: followEvery}, dirs...)
 	if err != nil {
 		cancel()
 		return err

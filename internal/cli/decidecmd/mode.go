@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli/app"
-	"waggle/internal/view"
+	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -16,11 +16,11 @@ func Mode(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mode [NAME MODE]",
 		Short: "Show the members' permission modes, or set one",
-		Long: `Show the members' permission modes, or set one. NAME '*' is the team: its mode is
-every member's that has none of its own. MODE is one of
+		Long: `Show the members' permission modes, or set one. NAME '*' is the team: its mode applies to
+every member without a mode of its own. MODE is one of
 ` + modeList() + `
-It holds from the moment it is on record: the next call is judged by it. A plan that a
-member owes stays owed. --json: {"team","version","changed","members":[{"name","state",
+The mode applies to the next call once it is recorded. A member that needs an approved
+plan still needs it. --json: {"team","version","changed","members":[{"name","state",
 "version","mode"}]}; state is applied, pending or unsupported.`,
 		Args: cobra.MatchAll(cobra.MaximumNArgs(2), func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -30,16 +30,20 @@ member owes stays owed. --json: {"team","version","changed","members":[{"name","
 		}),
 		ValidArgsFunction: a.CompleteModes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.Team()
-			if err != nil {
-				return err
-			}
 			if len(args) == 0 {
+				op, name, err := a.TeamRead(cmd.Context())
+				if err != nil {
+					return err
+				}
 				v, err := decide.Of(op).Policy(cmd.Context(), name, "")
 				if err != nil {
 					return err
 				}
-				return a.Give(view.Mode(v), view.ModePage(v))
+				return a.Give(policyview.Mode(v), policyview.ModePage(v))
+			}
+			op, name, err := a.Team()
+			if err != nil {
+				return err
 			}
 			m, err := policy.ParseMode(args[1])
 			if err != nil {
@@ -57,7 +61,7 @@ member owes stays owed. --json: {"team","version","changed","members":[{"name","
 func modeList() string {
 	s := ""
 	for _, m := range policy.Modes() {
-		s += fmt.Sprintf("  %-18s %s\n", m.Mode, m.Meaning)
+		s += fmt.Sprintf("  %s\n    %s\n", m.Mode, m.Meaning)
 	}
 	return s
 }

@@ -8,7 +8,7 @@ import (
 
 	"waggle"
 	"waggle/internal/cli/app"
-	"waggle/internal/view"
+	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -23,17 +23,17 @@ func Net(a *app.App) *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use:   "pending",
 		Short: "List the hosts of open requests",
-		Long: `List the hosts that members ask for. A host that a member asks for several times is
-one line; an answer answers all. --json: {"pending":[{"host","port","shown","member",
-"instance","ids","reason","age_s","expires_at","status"}]}.`,
+		Long: `List the hosts that members ask for. Several requests of a member for one host are one
+line, and one answer answers all of them. --json: {"pending":[{"host","port","shown",
+"member","instance","ids","reason","age_s","expires_at","status"}]}.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return netPending(cmd.Context(), a) },
-	}, netListCmd(a), netAnswerCmd(a, true), netAnswerCmd(a, false))
+	}, netListCmd(a), netAnswerCmd(a, true), netAnswerCmd(a, false), netRevokeCmd(a))
 	return cmd
 }
 
 func netPending(ctx context.Context, a *app.App) error {
-	op, name, err := a.Team()
+	op, name, err := a.TeamRead(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,25 +42,37 @@ func netPending(ctx context.Context, a *app.App) error {
 		return err
 	}
 	if a.Flags.JSON {
-		return a.Document(view.NetPending(ns, a.Now()))
+		return a.Document(policyview.NetPending(ns, a.Now()))
 	}
 	if len(ns) == 0 {
 		a.Talk("no member asks for a host in team %s", name)
 		return nil
 	}
-	a.ShowPage(view.NetPendingPage(ns, a.Now()), name, nil)
+	a.ShowPage(policyview.NetPendingPage(ns, a.Now()), name, nil)
 	a.Talk("%s waggle net allow HOST | ID [--session | --until TIME] | net deny HOST | ID -m REASON", app.Faint("next:"))
 	return nil
 }
 
 func netListCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "List the standing answers",
-		Long:  `List the answers that stand. --json: {"hosts":[{"host","port","shown","effect","scope","expires_at","from"}]}.`,
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, name, err := a.Team()
+		Use:     "list [NAME]",
+		Aliases: []string{"ls"},
+		Short:   "List the standing answers",
+		Long: `List the answers that apply to later requests, with NAME those for that member, who gave
+each, and whether a sandbox enforces it for the member's commands. Without an enforced
+sandbox an answer binds only tools that ask. --json: {"hosts":[{"host","port","shown",
+"effect","scope","expires_at","from","by","enforced","sandbox"}]}.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.CompleteMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				_, of, err := a.TeamWith(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				a.Flags.As, a.Flags.Team = args[0], of
+			}
+			op, name, err := a.TeamRead(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -69,25 +81,26 @@ func netListCmd(a *app.App) *cobra.Command {
 				return err
 			}
 			if a.Flags.JSON {
-				return a.Document(view.Grants(v.Hosts))
+				return a.Document(policyview.Grants(v.Hosts))
 			}
 			if len(v.Hosts) == 0 {
 				a.Talk("no answer about a host stands in team %s", name)
 				return nil
 			}
-			a.ShowPage(view.GrantPage(v.Hosts), name, nil)
+			a.ShowPage(policyview.GrantPage(v.Hosts, a.Clock()), name, nil)
 			return nil
 		},
 	}
 }
 
 const netLong = ` TARGET is the id of a request, HOST, HOST:PORT or HOST:* for
-every port; HOST may be *.NAME for the hosts below a name. Every request that waits
-for it is answered, each by its own id.
+every port; HOST may be *.NAME for the hosts below a name. The command answers every open
+request for the target, each by its own id.
 
-Without more it is for what is asked now. --session stands for the member as long as
-it is there, --until 2h, 18:00 or a date until then: the next request is answered by
-it, and an enforcer reads it. --for names one member, or '*' for the team.
+Without a flag the answer covers the open requests only. With --session it applies to the
+member until it leaves, with --until 2h, 18:00 or a date until then: it answers later
+requests, and the network proxy of the sandbox applies it. --for names one member, or '*'
+for the team.
 `
 
 func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
@@ -95,31 +108,52 @@ func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
 	cmd := &cobra.Command{Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteHosts,
 		RunE: func(cmd *cobra.Command, args []string) error { return netAnswer(cmd.Context(), a, args[0], allow, f) }}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.once, "once", false, "for what is asked now (the default)")
-	fl.BoolVar(&f.session, "session", false, "as long as the member is there")
+	fl.BoolVar(&f.once, "once", false, "only for the open requests (the default)")
+	fl.BoolVar(&f.session, "session", false, "until the member leaves")
 	fl.StringVar(&f.until, "until", "", "until then: 2h, 18:00, 2026-12-24")
-	fl.StringVar(&f.member, "for", "", "for this member, or '*' for the team (default: whoever asks)")
+	fl.StringVar(&f.member, "for", "", "for this member, or '*' for the team (default: the members that ask)")
 	fl.StringVar(&f.digest, "digest", "", "with an id: only if its digest begins with these (at least 16) hex digits")
 	fl.StringVarP(&f.reason, "message", "m", "", "why")
 	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
 	if allow {
-		cmd.Use, cmd.Short = "allow TARGET", "Open a host: once, for the session, or until a time"
-		cmd.Long = "Open a host." + netLong + `
-A wildcard wants --wildcard, or a yes on the terminal, and is never a public suffix
-such as *.com or *.github.io. An international name is shown in both spellings.
+		cmd.Use, cmd.Short = "allow TARGET", "Allow a host: once, for the session, or until a time"
+		cmd.Long = "Allow a host." + netLong + `
+A wildcard needs --wildcard, or a yes on the terminal, and cannot be a public suffix such
+as *.com or *.github.io. The command shows an international name in both spellings.
 --json: {"results","policy","grants"}.`
-		fl.BoolVar(&f.wildcard, "wildcard", false, "yes, every host below that name")
+		fl.BoolVar(&f.wildcard, "wildcard", false, "confirm that it covers every host below that name")
 		return cmd
 	}
-	cmd.Use, cmd.Short = "deny TARGET", "Close a host; takes back what was allowed for it"
-	cmd.Long = "Close a host." + netLong + `
-What was allowed for that very host and port is taken back. --json: {"results",
+	cmd.Use, cmd.Short = "deny TARGET", "Deny a host, and remove the permission for it"
+	cmd.Long = "Deny a host." + netLong + `
+The command removes the permission for that very host and port. --json: {"results",
 "policy","grants"}.`
+	return cmd
+}
+
+func netRevokeCmd(a *app.App) *cobra.Command {
+	var f netFlags
+	cmd := &cobra.Command{
+		Use:     "revoke TARGET",
+		Aliases: []string{"rm"},
+		Short:   "Remove the permission for a host; the next connection asks",
+		Long: `Remove the permission for HOST, HOST:PORT, or HOST:* for every port, from every member
+or with --for from one. Open connections to it are closed, and the next connection asks
+again. Open requests stay open. --json is as for net deny.`,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteHosts,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.revoke = true
+			return netAnswer(cmd.Context(), a, args[0], false, f)
+		},
+	}
+	cmd.Flags().StringVar(&f.member, "for", "", "from this member, or '*' for the team's permission (default: from every member)")
+	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
 	return cmd
 }
 
 type netFlags struct {
 	once, session, wildcard       bool
+	revoke                        bool
 	until, member, digest, reason string
 }
 
@@ -131,7 +165,7 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 	if err != nil {
 		return err
 	}
-	n := decide.NetAnswer{Member: waggle.MemberName(f.member), Allow: allow, Reason: f.reason, Session: f.session, Digest: f.digest, Wildcard: f.wildcard}
+	n := decide.NetAnswer{Member: waggle.MemberName(f.member), Allow: allow, Reason: f.reason, Session: f.session, Digest: f.digest, Wildcard: f.wildcard, Revoke: f.revoke}
 	if strings.HasPrefix(target, "sandbox-") {
 		n.ID = target
 	} else if n.Target, err = decide.ParseNetTarget(target); err != nil {
@@ -156,7 +190,7 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 		return err
 	}
 	if a.Flags.JSON {
-		if err := a.Document(view.NetDecided(out)); err != nil {
+		if err := a.Document(policyview.NetDecided(out)); err != nil {
 			return err
 		}
 	}
@@ -164,6 +198,6 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 	if a.Flags.JSON {
 		return err
 	}
-	a.ShowPage(view.NetDecidedPage(out), name, nil)
+	a.ShowPage(policyview.NetDecidedPage(out, a.Clock()), name, nil)
 	return err
 }

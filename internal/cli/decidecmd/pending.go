@@ -16,32 +16,33 @@ func Pending(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pending",
 		Short: "List the open requests, riskiest first, then oldest",
-		Long: `List the open requests, riskiest first, then oldest. Without --team that is
-every team here and every session of yours that has the hook (waggle hooks install); a
-session has no team ("-"), and waggle does not gate its calls. Requests of one
-risk are a group when their inputs are equal, when their commands begin with the same
-words and have the same options (words that begin with -, + or @, or have a =), or when
-only the file below one directory differs. Each different input of a group is shown
-whole, and the group's id covers exactly that text and those requests: with one request
-more or less the id differs. A group that is too long for the list is shown without its
-id: show --group ID, with the id of any request of it, prints all of it, and the id.
+		Long: `List the open requests, riskiest first, then oldest. Without --team the list has the
+requests of every team here and of every session of yours that has the hook (waggle hooks
+install); a session has no team ("-"), and waggle does not gate its calls.
+
+Requests of one risk are a group when their inputs are equal, when their commands begin
+with the same words and have the same options (words that begin with -, + or @, or have a
+=), or when only the file below one directory differs. The list shows each different input
+of a group whole, and the group's id covers exactly that text and those requests: with one
+request more or less the id differs. A group that is too long for the list has no id
+there: show --group ID, with the id of any of its requests, prints all of it, and the id.
 
 With --json: {"pending":[…],"groups":[…]}. An item of pending has team, id, kind, member,
 instance, tool, input, cwd, reason, digest, risk, age_s, expires_at, status (open,
 expired, unanswerable; with --all also decided, closed), and handle, the few
 characters that every command takes for the id. A group has id, team, kind,
-tool, pattern, risk, count, members, ids, age_s, batch (whether --group may answer it), text
-(the lines that its id covers).
+tool, pattern, risk, count, members, ids, age_s, batch (whether --group may answer it),
+text (the lines that its id covers).
 
-It records nothing. Without a leader it also lists requests that no leader has recorded
-yet, leaves out those that the rules answer, and shows one whose deadline has passed as
-expired.
+The command records nothing. Without a leader it also lists requests that no leader has
+recorded yet, leaves out those that the rules answer, and shows one whose deadline has
+passed as expired.
 
 When the process that asks has died, the list says so, and show has the details: you can
 answer the request, and the answer waits for the next start of the process.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			qs, of, err := waiting(cmd.Context(), a, all)
+			qs, of, several, err := waiting(cmd.Context(), a, all)
 			if err != nil {
 				return err
 			}
@@ -53,15 +54,15 @@ answer the request, and the answer waits for the next start of the process.`,
 				return nil
 			}
 			if all || long {
-				a.ShowPage(view.PendingPage(qs, a.Now()), "", nil)
+				a.ShowPage(view.PendingPage(qs, several, a.Now()), "", nil)
 			} else {
-				a.ShowPage(view.GroupPage(decide.Groups(qs), a.Now()), "", nil)
+				a.ShowPage(view.GroupPage(decide.Groups(qs), several, a.Now()), "", nil)
 			}
 			a.Talk("%s waggle show ID | approve ID | deny ID -m REASON | approve --group ID", app.Faint("next:"))
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also what was answered")
+	cmd.Flags().BoolVar(&all, "all", false, "also answered requests")
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "a line for each request")
 	return cmd
 }
@@ -71,12 +72,12 @@ func Show(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID | GROUP | PATTERN",
 		Short: "Show a request whole, or all of a group with its id",
-		Long: `Show a request whole. Nothing is cut, invisible characters are written as codes, and a
-wrapped line continues behind a +. ID is a
-request's handle or id; the beginning of an id is enough when only one begins so.
+		Long: `Show a request whole: without cuts, with invisible characters as codes, and a + before the
+continuation of a wrapped line. ID is a request's handle or id, which may be shortened
+while it names one request only.
 
 A group is named by its id, by a pattern that pending shows ('Bash(go test:*)'), or
-with --group by a request of it. All of it is printed, and last the id that
+with --group by one of its requests. The command prints all of it, and last the id that
 approve --group takes.
 
 --json has the fields of pending and host, port, plan, revision, hash, task, command,
@@ -89,14 +90,14 @@ paths; else unheld. Of a group {"group","requests"}.`,
 			if group || decide.IsGroup(args[0]) || strings.Contains(args[0], "(") {
 				return showGroup(cmd.Context(), a, args[0])
 			}
-			q, err := find(cmd.Context(), a, args[0])
+			q, err := look(cmd.Context(), a, args[0])
 			if err != nil {
 				return err
 			}
 			return showQuestion(a, *q)
 		},
 	}
-	cmd.Flags().BoolVarP(&group, "group", "g", false, "the whole group of this request")
+	cmd.Flags().BoolVarP(&group, "group", "g", false, "show the whole group of this request")
 	return cmd
 }
 
@@ -108,13 +109,13 @@ func showGroup(ctx context.Context, a *app.App, word string) error {
 		return err
 	}
 	if a.Flags.JSON {
-		return a.Document(view.GroupShown{Group: view.Group(*g, a.Now()), Requests: view.Questions(g.Questions, a.Now())})
+		return a.Document(view.GroupShown{Group: view.Group(*g, a.Now()), Requests: view.Questions(g.Requests, a.Now())})
 	}
 	for _, l := range app.WrapAll(g.Text, app.Width(a.Out)) {
 		a.Say("%s", l)
 	}
-	for _, q := range g.Questions {
-		a.Say("\n%s", app.QuestionText(q, app.Width(a.Out)))
+	for _, q := range g.Requests {
+		a.Say("\n%s", a.QuestionText(q, app.Width(a.Out)))
 	}
 	if !g.Batch {
 		a.Say("\n%s", app.Faint("each is answered by its id"))
@@ -124,10 +125,10 @@ func showGroup(ctx context.Context, a *app.App, word string) error {
 	return nil
 }
 
-func showQuestion(a *app.App, q decide.Question) error {
+func showQuestion(a *app.App, q decide.Request) error {
 	if a.Flags.JSON {
 		return a.Document(view.Question(q, a.Now()))
 	}
-	a.Say("%s", app.QuestionText(q, app.Width(a.Out)))
+	a.Say("%s", a.QuestionText(q, app.Width(a.Out)))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
+	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -18,11 +19,11 @@ import (
 func Plan(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Plans: list, read, compare, approve, reject, take over",
-		Long: `Plans are what a member wants to do before it does anything. Every revision is a
-request of its own with its text on record; a newer one takes the place of those
-before it, and its member may take it back. PLAN is a request's id, or a member's name
-for its newest work.`,
+		Short: "Plans: list, read, compare, approve, reject, escalate",
+		Long: `A plan is a text in which a member says what it wants to do before it changes anything.
+Every revision is a request of its own with its text in the journal. A newer revision
+replaces the earlier ones, and the member may withdraw its plan. PLAN is a request's id,
+or a member's name for its newest plan.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return planList(cmd.Context(), a, false) },
 	}
@@ -33,18 +34,19 @@ for its newest work.`,
 func planListCmd(a *app.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the open plans",
-		Long:  `List the plans that wait for you. --json: {"plans":[…]}, each as waggle show --json has it.`,
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return planList(cmd.Context(), a, all) },
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the open plans",
+		Long:    `List the open plans. --json: {"plans":[…]}, each as waggle show --json has it.`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return planList(cmd.Context(), a, all) },
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also what was answered, or replaced by a newer revision")
+	cmd.Flags().BoolVar(&all, "all", false, "also answered plans, and revisions that a newer one has replaced")
 	return cmd
 }
 
 func planList(ctx context.Context, a *app.App, all bool) error {
-	op, name, err := a.Team()
+	op, name, err := a.TeamRead(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,10 +70,11 @@ func planShowCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show PLAN",
 		Short:             "Read a plan, by default its newest revision",
+		Long:              `Show the text of a plan, by default of its newest revision. --json is as for waggle show.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.Team()
+			op, name, err := a.TeamRead(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -92,9 +95,9 @@ func planApproveCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve PLAN --rev N",
 		Short: "Approve exactly one revision of a plan",
-		Long: `Approve exactly one revision of a plan: --rev says which you have read. A revision
-that a newer one has replaced cannot be approved. Exit codes and --json are as for
-waggle approve.`,
+		Long: `Approve exactly one revision of a plan: --rev is the revision that you have read. A
+revision that a newer one has replaced cannot be approved. Exit codes and --json are as
+for waggle approve.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -115,8 +118,8 @@ func planRejectCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reject PLAN -m FEEDBACK",
 		Short: "Reject a plan with feedback, for another revision",
-		Long: `Send a plan back. The feedback reaches the member, which goes on planning. Exit
-codes and --json are as for waggle deny.`,
+		Long: `Reject a plan. The member gets the feedback and continues to plan. Exit codes and --json
+are as for waggle deny.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -127,7 +130,7 @@ codes and --json are as for waggle deny.`,
 		},
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "only this revision (default: the newest)")
-	cmd.Flags().StringVarP(&feedback, "message", "m", "", "what to change")
+	cmd.Flags().StringVarP(&feedback, "message", "m", "", "feedback: what to change")
 	return cmd
 }
 
@@ -137,10 +140,10 @@ func planEscalateCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "escalate PLAN",
 		Short: "Escalate a plan to yourself, from the lead agent or the rules",
-		Long: `Take the answer to a plan to yourself: from then on neither the lead agent nor the rules
-decide it, only you, with plan approve and plan reject. Exit 6 when it was answered or
-taken back, or takes two anyway. --json: {"id","member","revision","digest","changed",
-"decider"}; changed is false when it waited for you alone already.`,
+		Long: `Escalate a plan to yourself: from then on neither the lead agent nor the rules decide it,
+only you, with plan approve and plan reject. Exit 6 when the plan was answered or
+withdrawn, or needs two approvals anyway. --json: {"id","member","revision","digest",
+"changed","decider"}; changed is false when you were the only one to decide already.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -161,7 +164,7 @@ taken back, or takes two anyway. --json: {"id","member","revision","digest","cha
 		},
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "only this revision (default: the newest)")
-	cmd.Flags().StringVarP(&reason, "message", "m", "", "why, for the record")
+	cmd.Flags().StringVarP(&reason, "message", "m", "", "the reason, for the journal")
 	return cmd
 }
 
@@ -183,7 +186,7 @@ func planDecide(ctx context.Context, a *app.App, plan string, rev int, with deci
 		return err
 	}
 	if a.Flags.JSON {
-		if err := a.Document(view.Results(results)); err != nil {
+		if err := a.Document(policyview.Results(results)); err != nil {
 			return err
 		}
 	}
@@ -194,12 +197,19 @@ func planDiffCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff A B | diff MEMBER REV REV",
 		Short: "Compare two revisions of a plan",
-		Long: `What changed between two plans, by their ids, or between two revisions of a member's
-newest work, as a unified diff. --json: {"a","b","same","diff"}.`,
+		Long: `Print a unified diff of two plans, by their ids, or of two revisions of a member's newest
+plan. --json: {"a","b","same","diff"}.`,
 		Args:              cobra.RangeArgs(2, 3),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.Team()
+			if len(args) == 3 {
+				_, of, err := a.TeamWith(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				a.Flags.Team = of
+			}
+			op, name, err := a.TeamRead(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -221,7 +231,7 @@ newest work, as a unified diff. --json: {"a","b","same","diff"}.`,
 	}
 }
 
-func planPair(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, args []string) (x, y *decide.Question, err error) {
+func planPair(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, args []string) (x, y *decide.Request, err error) {
 	of, revs := []string{args[0], args[1]}, []int{0, 0}
 	if len(args) == 3 {
 		of[1] = args[0]

@@ -11,7 +11,7 @@ import (
 
 	"waggle"
 	"waggle/internal/cli/app"
-	"waggle/internal/view"
+	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -24,27 +24,38 @@ func Policy(a *app.App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return policyList(cmd.Context(), a) },
 	}
-	cmd.AddCommand(policyListCmd(a), policyAddCmd(a), policyRmCmd(a), policyTestCmd(a), policySuggestCmd(a), policyExplainCmd(a), policySessionsCmd(a))
+	cmd.AddCommand(policyListCmd(a), policyAddCmd(a), policyRmCmd(a), policySandboxedCmd(a), policyTestCmd(a), policySuggestCmd(a), policyExplainCmd(a), policySessionsCmd(a))
 	return cmd
 }
 
 func policyListCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "List the rules with their members, and which members have applied them",
-		Long: `List the rules, whom they are for, until when, and how far each member is; with
---as NAME those that are for that member. --json: {"team","version","mode","decide",
-"deadline_s","rules":[{"rule","effect","scope","expires_at","from"}],"hosts",
-"members":[{"name","state","version","mode"}],"ceiling"}; ceiling is null, or
-{"file","sha256","mode","allow","deny","cut"} of your own file. decide says who
-decides what no rule and no mode allows or denies; operator is you.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return policyList(cmd.Context(), a) },
+		Use:     "list [NAME]",
+		Aliases: []string{"ls"},
+		Short:   "List the rules with their members, and which members have applied them",
+		Long: `List the rules with their members and expiry, and which members have applied them; with
+NAME the rules that apply to that member. --json: {"team","version","mode",
+"sandboxed","decide","deadline_s","rules":[{"rule","effect","scope","expires_at","from"}],
+"hosts","members":[{"name","state","version","mode"}],"ceiling"}; ceiling is null, or
+{"file","sha256","mode","allow","deny","cut"} of your own file. decide names who decides
+when no rule and no mode allows or denies a call; operator is you.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.CompleteMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				_, of, err := a.TeamWith(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				a.Flags.As, a.Flags.Team = args[0], of
+			}
+			return policyList(cmd.Context(), a)
+		},
 	}
 }
 
 func policyList(ctx context.Context, a *app.App) error {
-	op, name, err := a.Team()
+	op, name, err := a.TeamRead(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,7 +63,7 @@ func policyList(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	return a.Give(view.Policy(v), view.PolicyPage(v))
+	return a.Give(policyview.Policy(v), policyview.PolicyPage(v, a.Clock()))
 }
 
 func policyAddCmd(a *app.App) *cobra.Command {
@@ -62,10 +73,10 @@ func policyAddCmd(a *app.App) *cobra.Command {
 		Use:   "add RULE",
 		Short: "Add a rule: a new version of the policy, which members apply",
 		Long: `Add a rule: Tool, Tool(pattern), 'Bash(go test:*)', 'Edit(src/**)',
-'WebFetch(domain:example.com)'. It is for the team, or with --for for one member, and
-holds until it is taken back, or with --expires until then. It makes a new version of
-the policy: the next call is judged by it. --json: {"team","version","changed",
-"members":[{"name","state","version","mode"}]}; state is applied, pending or unsupported.`,
+'WebFetch(domain:example.com)'. It applies to the team, or with --for to one member, until
+you remove it, or until the time of --until. It makes a new version of the policy, which
+applies to the next call. --json: {"team","version","changed","members":[{"name","state",
+"version","mode"}]}; state is applied, pending or unsupported.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, op, name, err := ruleArg(a, args[0])
@@ -90,7 +101,8 @@ the policy: the next call is judged by it. --json: {"team","version","changed",
 	}
 	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
 	cmd.Flags().StringVar(&member, "for", "", "for this member (default: the team)")
-	cmd.Flags().StringVar(&expires, "expires", "", "when it ends: 8h, 14d, 18:00, 2026-12-24")
+	app.OldFlags(cmd, map[string]string{"expires": "until"})
+	cmd.Flags().StringVar(&expires, "until", "", "when it ends: 8h, 14d, 18:00, 2026-12-24")
 	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
 	return cmd
 }
@@ -101,9 +113,9 @@ func policyRmCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm RULE",
 		Short: "Remove a rule: a new version of the policy",
-		Long: `Take a rule back, from the team and from every member, or with --for from one member
-only. A member that waggle does not run keeps what it was told: it is named. --json is as
-for policy add, with their names in "keep".`,
+		Long: `Remove a rule from the team and from every member, or with --for from one member only. A
+member that waggle does not run keeps the rules that it has: the command names it. --json
+is as for policy add, with the names of such members in "keep".`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRules,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -124,6 +136,31 @@ for policy add, with their names in "keep".`,
 	return cmd
 }
 
+func policySandboxedCmd(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "sandboxed allow|ask",
+		Short: "Allow shell calls that run inside a verified sandbox, or ask about them",
+		Long: `Set whether a shell call that runs wholly inside a sandbox is allowed without a request.
+The setting applies to members whose sandbox passed its self-test when they started. Deny
+rules and the modes plan, safe and locked-down apply as before, and a call that names a
+guarded file asks. The record of such a call names the rule "sandboxed". --json is as for
+policy add.`,
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{"allow", "ask"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.Team()
+			if err != nil {
+				return err
+			}
+			c, err := decide.Of(op).AllowSandboxed(cmd.Context(), name, args[0] == "allow")
+			if err != nil {
+				return err
+			}
+			return changed(a, c, "sandboxed: "+args[0])
+		},
+	}
+}
+
 func ruleArg(a *app.App, s string) (policy.Rule, operator.Operator, waggle.TeamName, error) {
 	r, err := policy.ParseRule(s)
 	if err != nil {
@@ -134,77 +171,110 @@ func ruleArg(a *app.App, s string) (policy.Rule, operator.Operator, waggle.TeamN
 }
 
 func changed(a *app.App, c *decide.PolicyChange, what string) error {
-	return a.Give(view.PolicyChange(c), view.PolicyChangePage(c, what))
+	return a.Give(policyview.PolicyChange(c), policyview.PolicyChangePage(c, what))
 }
 
 const callHelp = `TOOLCALL is written as 'Bash(go test ./...)', 'Read(docs/a.md)',
 'WebFetch(https://example.com/)', 'net example.com:443', or as JSON:
 '{"tool":"Bash","input":{"command":"ls"}}'.`
 
+// judging are the flags of a command that judges a call.
+type judging struct{ cwd, member string }
+
+func (f *judging) add(a *app.App, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "directory of the call (default: the member's, or this one)")
+	cmd.Flags().StringVar(&f.member, "for", "", "as a call of this member, with its rules, mode and directory (default: the team)")
+	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
+}
+
+// team is the team whose policy judges: that of --team, else the one that has the member. --as is the older
+// spelling of --for.
+func (f *judging) team(ctx context.Context, a *app.App) (operator.Operator, waggle.TeamName, error) {
+	if f.member == "" {
+		f.member = a.Flags.As
+	}
+	if f.member != "" {
+		_, of, err := a.TeamWith(ctx, f.member)
+		if err != nil {
+			return operator.Operator{}, "", err
+		}
+		a.Flags.Team = of
+	}
+	return a.TeamRead(ctx)
+}
+
 func policyTestCmd(a *app.App) *cobra.Command {
-	var cwd string
+	var f judging
 	cmd := &cobra.Command{
 		Use:   "test TOOLCALL",
 		Short: "Show which rule would decide a call, and why",
-		Long: `Say which rule would decide a call now, and why. Nothing is asked and nothing
-recorded. --as NAME judges it as that member's, with its rules, mode and directory.
-` + callHelp + ` --json: {"as","tool","input","cwd","decision","rule","why","decider","mode",
+		Long: `Show which rule would decide a call now, and why. The command asks and records nothing.
+--for NAME judges it as a call of that member, with its rules, mode and directory; the
+command finds NAME in all teams.
+` + callHelp + `
+
+--json: {"as","tool","input","cwd","decision","rule","why","decider","mode",
 "area","risk","policy_version","rules":[{"rule","effect","match","counts"}]}.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.Team()
+			op, name, err := f.team(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
-			return judge(cmd.Context(), a, op, name, args[0], cwd, false)
+			return f.judge(cmd.Context(), a, op, name, args[0], false)
 		},
 	}
-	cmd.Flags().StringVar(&cwd, "cwd", "", "directory of the call (default: the member's, or this one)")
+	f.add(a, cmd)
 	return cmd
 }
 
 // judge returns the policy's verdict on a call, in the named directory, the member's, or this one.
-func judge(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, call, cwd string, every bool) error {
-	if cwd == "" && a.Flags.As == "" {
+func (f judging) judge(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, call string, every bool) error {
+	if f.cwd == "" && f.member == "" {
 		var err error
-		if cwd, err = os.Getwd(); err != nil {
+		if f.cwd, err = os.Getwd(); err != nil {
 			return err
 		}
 	}
-	j, err := decide.Of(op).TestPolicy(ctx, name, a.Flags.As, call, cwd)
+	j, err := decide.Of(op).TestPolicy(ctx, name, f.member, call, f.cwd)
 	if err != nil {
 		return err
 	}
-	return a.Give(view.Judged(j), view.JudgedPage(j, every))
+	return a.Give(policyview.Judged(j), policyview.JudgedPage(j, every))
 }
 
 func policyExplainCmd(a *app.App) *cobra.Command {
-	var cwd string
+	var f judging
 	cmd := &cobra.Command{
 		Use:   "explain ID | TOOLCALL",
 		Short: "Show what decided a past call, and the result of every rule now",
-		Long: `Say what decided a call that was made, by its id, and what every rule makes of the
-same call now; or only the latter, of a call as policy test takes it.
-` + callHelp + ` --json of an id: {"id","kind","member","decision","by","rule","reason","at",
-"policy_version","digest","now"}; now is as policy test has it.`,
+		Long: `Show what decided a past call, by its id, and the result of every rule for the same call
+now. With a TOOLCALL, as policy test takes it with --for NAME, show only the latter.
+` + callHelp + `
+
+--json of an id: {"id","kind","member","decision","by","rule","reason","at",
+"policy_version","digest","now"}; now is as for policy test.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.Team()
+			if !isCall(args[0]) && f.member != "" {
+				return &operator.Error{Kind: operator.Usage, Op: "policy explain", Msg: "--for is for a TOOLCALL: a past call has its member", Advice: "waggle policy explain " + args[0]}
+			}
+			op, name, err := f.team(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
 			if isCall(args[0]) {
-				return judge(cmd.Context(), a, op, name, args[0], cwd, true)
+				return f.judge(cmd.Context(), a, op, name, args[0], true)
 			}
 			e, err := decide.Of(op).Explain(cmd.Context(), name, args[0])
 			if err != nil {
 				return err
 			}
-			return a.Give(view.Explained(e), view.ExplainedPage(e))
+			return a.Give(policyview.Explained(e), policyview.ExplainedPage(e, a.Clock()))
 		},
 	}
-	cmd.Flags().StringVar(&cwd, "cwd", "", "directory of the call (default: the member's, or this one)")
+	f.add(a, cmd)
 	return cmd
 }
 
@@ -216,15 +286,15 @@ func policySuggestCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "suggest",
 		Short: "Propose the narrowest rules from what you have approved more than once",
-		Long: `Propose rules from what you have approved more than once, those for identical calls
-first, and show which of the last calls each would have matched. Nothing of high risk
-is proposed, nothing that you have ever denied, and nothing that holds already. Nothing
-is changed. --json: {"suggestions":[{"rule","scope","approvals","identical","risk",
-"members","matched":[{"id","member","tool","input","decision","by"}],"matched_total",
-"calls_looked_at"}]}.`,
+		Long: `Propose rules for calls that you have approved more than once, those for identical calls
+first, and show which of the last calls each rule would have matched. The command proposes
+no rule for a call of high risk, for a call that you have ever denied, or for one that a
+rule already allows, and changes nothing. --json: {"suggestions":[{"rule","scope",
+"approvals","identical","risk","members","matched":[{"id","member","tool","input",
+"decision","by"}],"matched_total","calls_looked_at"}]}.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, name, err := a.Team()
+			op, name, err := a.TeamRead(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -233,7 +303,7 @@ is changed. --json: {"suggestions":[{"rule","scope","approvals","identical","ris
 				return err
 			}
 			if a.Flags.JSON {
-				return a.Document(view.Suggestions(ss))
+				return a.Document(policyview.Suggestions(ss))
 			}
 			if len(ss) == 0 {
 				a.Talk("nothing to suggest: no call of low or medium risk was approved twice")
@@ -249,12 +319,12 @@ is changed. --json: {"suggestions":[{"rule","scope","approvals","identical","ris
 
 // saySuggestion shows a suggestion and the command that makes it a rule.
 func saySuggestion(a *app.App, s decide.Suggestion, name waggle.TeamName) {
-	a.ShowPage(view.SuggestionPage(s), name, nil)
+	a.ShowPage(policyview.SuggestionPage(s), name, nil)
 	who := ""
 	if !slices.Contains([]string{"", "team"}, s.Scope) {
 		who = " --for " + s.Scope
 	}
-	a.Say("  %s waggle policy add %s%s --expires 14d%s", app.Faint("next:"), shellQuote(s.Rule), who, a.Scope(name))
+	a.Say("  %s waggle policy add %s%s --until 14d%s", app.Faint("next:"), shellQuote(s.Rule), who, a.Scope(name))
 }
 
 // shellQuote writes a word for a shell.

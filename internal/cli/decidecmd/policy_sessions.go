@@ -16,12 +16,12 @@ func policySessionsCmd(a *app.App) *cobra.Command {
 		Use:   "sessions",
 		Short: "Your rules for sessions that waggle does not run; off until you turn them on",
 		Long: `Your rules for sessions that waggle does not run and that have its hook (waggle hooks
-install). When they are on, a permission request that a rule covers is answered by it
-at once, and is on record like any other. They answer permission requests only: a plan
-or a question is always yours. They gate nothing: what the session's own rules allow is
-never asked.
+install). When they are on, a rule that covers a permission request answers it at once,
+and the journal has the request and the answer. The rules answer permission requests only:
+you decide every plan and every question. They gate no call: a session does not ask about
+a call that its own rules allow.
 
-approve ID --rule RULE --scope sessions adds one from an answer. --json: {"on",
+approve ID --rule RULE --for sessions adds a rule with an answer. --json: {"on",
 "rules":[{"rule","effect","expires_at","over"}],"changed"}.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -41,8 +41,8 @@ approve ID --rule RULE --scope sessions adds one from an answer. --json: {"on",
 			return a.SaySessionRules(decide.Of(op).TurnSessionRules(cmd.Context(), on))
 		}}
 	}
-	cmd.AddCommand(turn("on", "Let the rules answer requests of sessions", true), turn("off", "Ask about everything again", false),
-		policySessionsEdit(a, "add RULE", "Add a rule for sessions", true), policySessionsEdit(a, "rm RULE", "Take a rule back", false))
+	cmd.AddCommand(turn("on", "Let the rules answer requests of sessions", true), turn("off", "Let no rule answer requests of sessions", false),
+		policySessionsEdit(a, "add RULE", "Add a rule for sessions", true), policySessionsEdit(a, "rm RULE", "Remove a rule for sessions", false))
 	return cmd
 }
 
@@ -74,7 +74,8 @@ func policySessionsEdit(a *app.App, use, short string, add bool) *cobra.Command 
 	}}
 	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
 	if add {
-		cmd.Flags().StringVar(&expires, "expires", "", "when it ends: 8h, 14d, 18:00, 2026-12-24")
+		app.OldFlags(cmd, map[string]string{"expires": "until"})
+		cmd.Flags().StringVar(&expires, "until", "", "when it ends: 8h, 14d, 18:00, 2026-12-24")
 	}
 	return cmd
 }

@@ -13,29 +13,38 @@ import (
 func Adopt(a *app.App) *cobra.Command {
 	var ao teams.AdoptOptions
 	cmd := &cobra.Command{
-		Use:   "adopt --pid N | --session UUID --as NAME",
+		Use:   "adopt --pid N | --session UUID NAME",
 		Short: "Make a running session that waggle did not start a member",
-		Long: `A running session becomes a member as it is: it is not restarted, not interrupted and
-never signalled. Its process is on record by pid and start time, so status says whether
-it lives. What can be done with it and what cannot is printed: its tool calls are not
-gated, and stop and down only ask it by message and let it go.
+		Long: `Make a running session a member. The session is not restarted, not interrupted and never
+signalled. The journal has its process by pid and start time, so that status shows whether
+it runs. The command prints what waggle can do with the session and what it cannot: its
+tool calls are not gated, and stop and down only ask it by message, then remove it from
+the team.
 
 --session finds the process of a session of Claude Code by the files of its team: the
-config.json whose leadSessionId is that id names it (leadProcess). Refused are processes
-that are gone, of another user, process 1, and those that are members already. A process
-that this command runs below may be named; commands that are given below it are that
-member's from then on, so that you decide from another terminal.
+config.json whose leadSessionId is that id names it (leadProcess). The command refuses
+processes that are gone, of another user, process 1, and those that are members already.
+It accepts a process below which it runs itself; later commands below that process act as
+that member, so decide from another terminal. NAME can be an entry of the team: the
+process takes it over when no living process has it and the process's own --agent-name
+and --team-name, or its session id, are those of the entry. --as NAME names it too.
 
 --json: {"team","name","instance","pid","start","session","above","trust",
 "controls":[{"what","can","how"}]}.`,
-		Args:              cobra.NoArgs,
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.Flags.As == "" {
-				return &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "what is the member to be called?", Advice: "--as NAME"}
+		RunE: func(cmd *cobra.Command, args []string) error {
+			as := a.Flags.As
+			switch {
+			case len(args) > 0 && as != "" && args[0] != as:
+				return &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "NAME and --as name two members"}
+			case len(args) > 0:
+				as = args[0]
+			case as == "":
+				return &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "what is the member to be called?", Advice: "waggle adopt --pid N NAME"}
 			}
 			var err error
-			if ao.As, err = waggle.ParseMember(a.Flags.As); err != nil {
+			if ao.As, err = waggle.ParseMember(as); err != nil {
 				return &operator.Error{Kind: operator.Usage, Op: "adopt", Err: err}
 			}
 			op, name, err := a.Team()

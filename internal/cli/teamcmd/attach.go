@@ -19,7 +19,7 @@ import (
 )
 
 func Attach(a *app.App) *cobra.Command {
-	var look bool
+	var keys, look bool
 	cmd := &cobra.Command{
 		Use:   "attach [NAME]",
 		Short: "Attach to a member's terminal, or lead a team again",
@@ -27,9 +27,10 @@ func Attach(a *app.App) *cobra.Command {
 leader: it shows what happened meanwhile (waggle digest) and leads from then on, as
 waggle up does.
 
-With NAME, it shows a member's terminal, and passes your keys to it. The member continues
-when you detach with Ctrl-]. A member in a pane of tmux is shown by
-tmux, and left with its own detach key.`,
+With NAME, it shows a member's terminal. Your keys do not reach it, except with --type.
+The member continues when you detach with Ctrl-]. For a member in a pane of tmux, tmux
+shows the pane, and its own detach key leaves it; inside of that tmux you are in the pane
+itself.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,16 +50,19 @@ tmux, and left with its own detach key.`,
 				return err
 			}
 			if p := h.Place.Pane; p != nil && app.Tty(a.In) && app.Tty(a.Out) {
-				argv, err := process.Of(op).ShowPane(*p)
+				argv, err := process.Of(op).ShowPane(*p, !keys)
 				if err != nil {
 					return err
 				}
 				return interactive(cmd.Context(), a, argv)
 			}
-			return attach(cmd.Context(), a, string(name), h, look)
+			return attach(cmd.Context(), a, string(name), h, !keys)
 		},
 	}
-	cmd.Flags().BoolVar(&look, "read-only", false, "only look; nothing that is typed reaches it")
+	cmd.Flags().BoolVar(&keys, "type", false, "pass your keys to the terminal")
+	cmd.Flags().BoolVar(&look, "read-only", false, "only show the terminal, as without --type")
+	app.Must(cmd.Flags().MarkHidden("read-only"))
+	cmd.MarkFlagsMutuallyExclusive("type", "read-only")
 	return cmd
 }
 
@@ -91,7 +95,11 @@ func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look
 		if w, h, err := term.GetSize(fd); err == nil {
 			s.Size = terminal.Size{Cols: uint16(w), Rows: uint16(h)}
 		}
-		a.Talk("attached to %s; Ctrl-] leaves it", operator.Visible(name))
+		how := "Ctrl-] leaves it"
+		if look {
+			how += "; your keys do not reach it, --type passes them"
+		}
+		a.Talk("attached to %s; %s", operator.Visible(name), how)
 		old, err := term.MakeRaw(fd)
 		if err != nil {
 			return fmt.Errorf("attach: %w", err)
@@ -101,7 +109,9 @@ func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look
 		defer stop()
 		s.In, s.Resized = in, resized
 		if look {
-			s.In = onlyDetach{in}
+			s.In = onlyDetach{r: in, say: func() {
+				a.Talk("\r\nCtrl-] leaves %s, which goes on; waggle stop %s ends it", operator.Visible(name), operator.Visible(name))
+			}}
 		}
 	}
 	err := terminal.Attach(ctx, h.Place.Socket, s)
@@ -115,17 +125,26 @@ func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look
 	return err
 }
 
-// onlyDetach passes only the key that detaches.
-type onlyDetach struct{ r io.Reader }
+// onlyDetach passes only the key that detaches. It calls say for Ctrl-C, by which people try to leave.
+type onlyDetach struct {
+	r   io.Reader
+	say func()
+}
+
+// interrupt is Ctrl-C on a terminal in raw mode.
+const interrupt = 0x03
 
 func (o onlyDetach) Read(b []byte) (int, error) {
 	buf := make([]byte, len(b))
 	for {
 		n, err := o.r.Read(buf)
 		for _, c := range buf[:n] {
-			if c == terminal.Detach {
+			switch c {
+			case terminal.Detach:
 				b[0] = c
 				return 1, err
+			case interrupt:
+				o.say()
 			}
 		}
 		if err != nil {

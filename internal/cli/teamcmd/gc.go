@@ -14,31 +14,32 @@ func Gc(a *app.App) *cobra.Command {
 	var yes, dry bool
 	cmd := &cobra.Command{
 		Use:   "gc [TEAM]",
-		Short: "What teams have left behind: list it, or end it with --yes",
-		Long: `What teams have left behind: processes of members that have left or whose team has
+		Short: "List what teams have left behind; end and remove it with --yes",
+		Long: `List what teams have left behind: processes of members that have left or whose team has
 ended, commands whose worker is dead, terminals and panes of processes that are gone,
 hand-overs that no process takes, dead sockets, clean worktrees, and mail that was written
 to a team after its end, which is archived; without a team also the journals of sessions
-that ended over 30 days ago. Without --yes nothing is changed. With it the listed items are
-ended or removed, each after another check, and the items that only those had needed.
-Exit 1 when something could not be ended, and when processes run for a team whose journal
-cannot be read; those are kept and listed.
+that ended over 30 days ago. Without --yes the command changes nothing. With it, it ends
+or removes the listed items, each after another check, and the items that only those
+needed. Exit 1 when an item could not be ended, and when processes run for a team whose
+journal cannot be read; those are kept and listed.
 
-It touches only what waggle has started and recorded, identified by pid and start time,
-never by name. An interrupted team, which waggle resume can continue, stays and is listed
-as kept with the reason; so is a process that has a member's mark in its environment and
+The command touches only what waggle has started and recorded, identified by pid and start
+time, never by name. It keeps an interrupted team, which waggle resume can continue, and
+lists it with the reason; also a process that has a member's mark in its environment and
 runs below one without. When a member's process has died, a child of its commands that
 both cleared its environment and left its process group cannot be found any more: the
 last line names such members.
 
---json: {"found":[{"kind","team","member","pid","start","argv","path","why","done","error"}],
-"kept":[{"kind","team","member","path","why"}],"unseen":[{"team","member"}],"living"}. kind is
-process, command, holder, pane, record, hand-over, socket, worktree, mail or session, and team for a team that is kept.`,
+--json: {"found":[{"kind","team","member","pid","start","argv","path","why","done",
+"error"}],"kept":[{"kind","team","member","path","why"}],"unseen":[{"team","member"}],
+"living"}. kind is process, command, holder, pane, record, hand-over, socket, worktree,
+mail or session, and team for a team that is kept.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if yes && dry {
-				return &operator.Error{Kind: operator.Usage, Op: "gc", Msg: "--yes and --dry-run are opposites"}
+				return &operator.Error{Kind: operator.Usage, Op: "gc", Msg: "--yes and --plan are opposites"}
 			}
 			op, err := a.Op()
 			if err != nil {
@@ -60,8 +61,8 @@ process, command, holder, pane, record, hand-over, socket, worktree, mail or ses
 			return sayCollected(a, c, yes)
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "end and remove what is listed")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "list it and change nothing, as without flags")
+	cmd.Flags().BoolVar(&yes, "yes", false, "end and remove the listed items")
+	app.PlanFlag(cmd, &dry, "list it and change nothing, as without flags")
 	return cmd
 }
 

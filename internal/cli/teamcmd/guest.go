@@ -24,13 +24,13 @@ func Guest(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "guest NAME -- COMMAND...",
 		Short: "Work as a member in a team that another program leads",
-		Long: `guest runs NAME in this process, as a member of a team that another program leads,
-such as a Claude Code session's, until its lead asks it to end. A name that 'team add'
-has not registered is registered first. COMMAND is run for the words that arrive, which
-it reads on its standard input; before each run the lead is asked, in its own dialect,
-unless the mode allows it. The lead's answer allows that one run as it was asked, and
-nothing that the ceiling of the configuration denies. The registry of the team shows in
-isActive whether a turn runs; nothing else of it is changed while the guest works.`,
+		Long: `Run the member NAME in this process, in a team that another program leads, such as a
+Claude Code session's, until its lead asks it to end. The command registers NAME first if
+'team add' has not. COMMAND runs for each message, which it reads on its standard input.
+Before each run the guest asks the lead, in the lead's own dialect, unless the mode allows
+the run. The lead's answer allows that one run as it was asked, and nothing that the
+ceiling of your configuration denies. The guest sets isActive in the team's registry while
+a turn runs, and changes nothing else there.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n := teams.NewGuest{Command: args[1:]}
@@ -70,8 +70,9 @@ isActive whether a turn runs; nothing else of it is changed while the guest work
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&cwd, "cwd", ".", "where its command runs")
-	cmd.Flags().StringVar(&mode, "mode", "", "what it may do without asking its lead, inside of the ceiling (default \"default\")")
-	app.Must(cmd.RegisterFlagCompletionFunc("mode", a.CompleteModes))
+	cmd.Flags().StringVar(&cwd, "cwd", ".", "directory in which its command runs")
+	app.OldFlags(cmd, map[string]string{"mode": "permission-mode"})
+	cmd.Flags().StringVar(&mode, "permission-mode", "", "its permission mode: which runs need no answer of its lead, inside the ceiling (default \"default\")")
+	app.Must(cmd.RegisterFlagCompletionFunc("permission-mode", a.CompleteModes))
 	return cmd
 }

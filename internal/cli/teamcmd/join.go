@@ -14,6 +14,7 @@ import (
 	"waggle/internal/cli/app"
 	"waggle/internal/jsonobj"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
@@ -27,10 +28,10 @@ func teamTokenCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token NAME [-- COMMAND...]",
 		Short: "Make a token with which one process joins a team, once",
-		Long: `token prints a token. Whoever runs 'waggle join' with it, in a terminal or a
-program that waggle did not start, becomes the member NAME: a worker with its own
-journal, behind the same gate as every other. It can ask; it approves nothing. The
-token is used once, and not after it expired.`,
+		Long: `Print a token. A program that runs 'waggle join' with it, in a terminal or a process that
+waggle did not start, becomes the member NAME: a worker with its own journal, whose calls
+are gated like those of every other. It can ask; it approves nothing. The token works
+once, and only until it expires. --json: {"team","member","token","expires"}.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, err := a.Team()
@@ -53,15 +54,16 @@ token is used once, and not after it expired.`,
 			if err := a.Give(view.Token(t), view.TokenPage(t)); err != nil || a.Flags.JSON {
 				return err
 			}
-			a.Talk("for one 'waggle join' as %s until %s; give it in WAGGLE_JOIN, never as an argument", t.Member, waggle.FormatTime(t.Expires))
+			a.Talk("for one 'waggle join' as %s until %s; give it in WAGGLE_JOIN, never as an argument", t.Member, page.Clock(t.Expires, a.Clock()))
 			return nil
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&life, "expires", teams.DefaultTokenLife, "how long it may be used, at most 24h")
-	f.StringVar(&cwd, "cwd", ".", "where its commands run")
+	app.OldFlags(cmd, map[string]string{"expires": "until"})
+	f.DurationVar(&life, "until", teams.DefaultTokenLife, "how long the token is valid, at most 24h")
+	f.StringVar(&cwd, "cwd", ".", "directory in which its commands run")
 	f.StringVar(&color, "color", "", "the member's colour")
-	f.BoolVar(&plan, "plan", false, "it needs an approved plan before it writes")
+	app.RequirePlanFlag(cmd, &plan, "it needs an approved plan before it writes")
 	return cmd
 }
 
@@ -73,9 +75,9 @@ func Join(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "join",
 		Short: "Become a member of a team, with a token of its operator",
-		Long: `join runs a member in this process until it is asked to end, or interrupted. The
-token is in WAGGLE_JOIN, or in --token-file ('-' is stdin); 'waggle team token'
-makes it. It is not an argument: others can read those.`,
+		Long: `Run a member in this process until its leader ends it, or you interrupt it. The token is
+in WAGGLE_JOIN, or in --token-file ('-' is stdin); 'waggle team token' makes it. It is no
+argument, because other users can read arguments.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, err := joinToken(a, file)

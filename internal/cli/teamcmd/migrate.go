@@ -32,20 +32,22 @@ func teamMigrateCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate TEAM [--layout array|jsonl]",
 		Short: "Bring a team's files to the newest version, or its mailboxes to another layout",
-		Long: `Bring a team's files to the newest version of their format, step by step: each step
-is numbered, changes what it finds to change, and writes its version into the
-registry. --dry-run says what the steps would do.
+		Long: `Bring a team's files to the newest version of their format, step by step. The steps have
+numbers; each changes the files that need it, and writes its version into the registry.
+--plan shows the steps and changes nothing.
 
 With --layout, move a team's mailboxes between a JSON array (inboxes/NAME.json) and
-lines (mailbox/NAME.jsonl), while its members go on. Messages of a member in both are
-put together.
+lines (mailbox/NAME.jsonl), while its members continue. The command merges the mailboxes
+of a member that has both.
 
-If either is interrupted, the same command finishes it; nothing is lost.`,
+If either is interrupted, the same command finishes it; nothing is lost.
+
+--json with --layout: {"team","layout","changed","members","notes"}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if layout != "" && dry {
-				return &operator.Error{Kind: operator.Usage, Op: "team migrate", Msg: "--dry-run is for the versions; it does not go with --layout"}
+				return &operator.Error{Kind: operator.Usage, Op: "team migrate", Msg: "--plan is for the versions; it does not go with --layout"}
 			}
 			op, name, err := a.TeamArg(args)
 			if err != nil {
@@ -70,7 +72,7 @@ If either is interrupted, the same command finishes it; nothing is lost.`,
 		},
 	}
 	layoutFlag(cmd, &layout, "", "the layout to move the mailboxes to")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "change nothing, say what would be")
+	app.PlanFlag(cmd, &dry, "show the steps, and change nothing")
 	return cmd
 }
 
@@ -84,7 +86,7 @@ func sayMigratedSchema(a *app.App, m *teams.MigratedSchema) error {
 		return err
 	}
 	if m.DryRun && len(m.Steps) > 0 {
-		a.Talk("nothing was changed: without --dry-run team %s would have version %s", m.Team, m.To)
+		a.Talk("nothing was changed: without --plan team %s would have version %s", m.Team, m.To)
 	}
 	return nil
 }

@@ -3,17 +3,14 @@ package teamcmd
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"waggle/internal/atomicfile"
 	"waggle/internal/cli/app"
-	"waggle/internal/jsonobj"
-	"waggle/internal/view"
+	"waggle/internal/view/fileview"
+	"waggle/internal/view/reportview"
 	"waggle/operator"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
@@ -22,17 +19,25 @@ import (
 func Run(a *app.App) *cobra.Command {
 	var ro supervise.RunOptions
 	var report string
+	var budget budgetFlags
+	var plan bool
 	cmd := &cobra.Command{
 		Use:   "run [FILE]",
 		Short: "Run a team file's tasks to completion",
-		Long: `Bring up the team in FILE, run its tasks to completion, end it by handshake and
-report. Naming the file is consent to what it says. Without FILE, waggle.yaml here is
-shown on a terminal, as it is understood and as it is written, and asked about.
+		Long: `Start the team in FILE, run its tasks to completion, end it by handshake, and report.
+When you name the file, you consent to its content. Without FILE, the command shows the
+meaning and the text of ./waggle.yaml on a terminal, and asks.
 
-With --headless nobody is asked: what the policy does not allow is denied at once
-and the run ends with 3, unless --wait gives a person that long to answer from
-elsewhere (waggle pending, approve, deny). Without it the run waits, and asks on
-the terminal when there is one.`,
+With --headless nobody is asked: a call that the policy does not allow is denied at once
+and the run ends with 3, unless --wait gives you that long to answer from another place
+(waggle pending, approve, deny). Without it the run waits, and asks on the terminal when
+there is one.
+
+` + reportHelp + `
+
+--json is the report: {"team","exit","reason","began","took_s","sandbox","state","tasks",
+"requests","members","overlaps"}, as in the file report.json of --report; with --plan
+{"file","sha256","team","members","tasks","meaning"}.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if ro.Wait > 0 && !ro.Headless {
@@ -40,6 +45,13 @@ the terminal when there is one.`,
 			}
 			if err := a.GraceSaid(cmd, &ro.Grace); err != nil {
 				return err
+			}
+			var err error
+			if ro.Budget, err = budget.limit("run"); err != nil {
+				return err
+			}
+			if plan {
+				return planFile(cmd.Context(), a, args)
 			}
 			f, err := teamFile(cmd.Context(), a, "run", args, ro.Headless)
 			if err != nil {
@@ -50,30 +62,66 @@ the terminal when there is one.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&ro.Headless, "headless", false, "ask nobody")
-	fl.DurationVar(&ro.Wait, "wait", 0, "with --headless: how long a question may be answered from elsewhere")
+	fl.DurationVar(&ro.Wait, "wait", 0, "with --headless: how long a request stays open for an answer from another place")
 	fl.DurationVar(&ro.Timeout, "timeout", 0, "end the run after this long (exit 4)")
 	fl.DurationVar(&ro.Grace, "grace", 10*time.Second, "time for members to end by themselves")
-	fl.DurationVar(&ro.Homeless, "homeless", 5*time.Second, "how long to go on when the team's directory is gone")
+	fl.DurationVar(&ro.Homeless, "homeless", 5*time.Second, "how long to continue when the team's directory is gone")
 	fl.BoolVar(&ro.Keep, "keep", false, "leave the team's files in the wire tree")
-	fl.StringVar(&report, "report", "", "write report.json and report.txt into this directory")
+	budget.add(cmd)
+	app.PlanFlag(cmd, &plan, "show what the team file means, and start nothing")
+	reportFlag(cmd, &report)
 	return cmd
+}
+
+// planFile shows what a team file means.
+func planFile(ctx context.Context, a *app.App, args []string) error {
+	path := "waggle.yaml"
+	if len(args) > 0 {
+		path = args[0]
+	}
+	user, err := a.ClaudeDir()
+	if err != nil {
+		return err
+	}
+	f, err := teamfile.ReadFile(path)
+	if err == nil {
+		err = f.Define(user)
+	}
+	if err != nil {
+		return err
+	}
+	f.Include(ctx, a.MemberEnviron())
+	if a.Flags.JSON {
+		return a.Document(fileview.FilePlan(f))
+	}
+	a.Say("%s", fileview.FileText(f))
+	return nil
 }
 
 // teamFile reads the team file for this command. A file that the user did not name is not consent:
 // the command asks, and with --headless it refuses (trust §7).
 func teamFile(ctx context.Context, a *app.App, verb string, args []string, headless bool) (*teamfile.File, error) {
+	path := "waggle.yaml"
 	if len(args) > 0 {
-		return teamfile.ReadFile(args[0])
+		path = args[0]
 	}
-	f, err := teamfile.ReadFile("waggle.yaml")
+	user, err := a.ClaudeDir()
 	if err != nil {
 		return nil, err
+	}
+	f, err := teamfile.ReadFile(path)
+	if err == nil {
+		err = f.Define(user)
+	}
+	if err != nil || len(args) > 0 {
+		return f, err
 	}
 	if headless || !a.CanAsk() {
 		return nil, &operator.Error{Kind: operator.Question, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
 			Advice: "name it: waggle " + verb + " waggle.yaml"}
 	}
-	yes, err := a.Yes(ctx, view.FileText(f), "run it?")
+	f.Include(ctx, a.MemberEnviron())
+	yes, err := a.Yes(ctx, fileview.FileText(f), "run it?")
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +131,21 @@ func teamFile(ctx context.Context, a *app.App, verb string, args []string, headl
 	return f, nil
 }
 
+// unconfined reports a file with a member whose commands nothing is to confine.
+func unconfined(f *teamfile.File) bool {
+	ms := slices.Clone(f.Members)
+	if f.Lead != nil {
+		ms = append(ms, *f.Lead)
+	}
+	return slices.ContainsFunc(ms, func(m teamfile.FileMember) bool { return !m.Sandbox.Asked() })
+}
+
 func run(ctx context.Context, a *app.App, f *teamfile.File, ro supervise.RunOptions, report string) error {
 	op, err := a.Op()
 	if err != nil {
 		return err
 	}
-	if f.Sandbox == "" || f.Sandbox == "off" || f.Sandbox == "auto" {
+	if unconfined(f) {
 		a.Notes([]string{"no sandbox: members run as you, level cooperative"})
 	}
 	ro.Note = a.SayNote
@@ -111,15 +168,11 @@ func run(ctx context.Context, a *app.App, f *teamfile.File, ro supervise.RunOpti
 		return err
 	}
 	exit := app.ExitCode(rep.Kind)
-	if report != "" {
-		if werr := writeReport(report, rep, exit); werr != nil {
-			err = errors.Join(err, werr)
-		}
-	}
+	err = errors.Join(err, reported(a, rep, exit, report))
 	if a.Flags.JSON {
-		err = errors.Join(err, a.Document(view.Report(rep, exit)))
+		err = errors.Join(err, a.Document(reportview.Of(rep, exit)))
 	} else {
-		a.Say("%s", view.ReportText(rep, exit))
+		a.Say("%s", reportview.Text(rep, exit))
 	}
 	if err != nil {
 		return err
@@ -129,18 +182,4 @@ func run(ctx context.Context, a *app.App, f *teamfile.File, ro supervise.RunOpti
 		return app.ExitError(exit)
 	}
 	return nil
-}
-
-// writeReport writes report.json and report.txt into dir.
-func writeReport(dir string, rep *supervise.Report, exit int) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	b, err := jsonobj.MarshalIndent(view.Report(rep, exit))
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	o := atomicfile.Options{Perm: 0o600}
-	return errors.Join(atomicfile.WriteFile(filepath.Join(dir, "report.json"), append(b, '\n'), o),
-		atomicfile.WriteFile(filepath.Join(dir, "report.txt"), []byte(view.ReportText(rep, exit)), o))
 }

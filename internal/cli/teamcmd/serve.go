@@ -16,13 +16,13 @@ func Serve(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Take messages by HTTP for the teams of this root",
-		Long: `serve answers POST /v1/TEAM/MEMBER until it is interrupted: an envelope goes into
-that member's mailbox. Who posts must have the token. On this machine, under the
-same state, 'waggle send http://127.0.0.1:PORT/v1/TEAM/MEMBER TEXT' finds it by
-itself; elsewhere it is given in WAGGLE_TOKEN. --where prints both.
+		Long: `Serve POST /v1/TEAM/MEMBER until the command is interrupted: it puts the posted envelope
+into that member's mailbox. The sender needs the token. On this machine, with the same
+state, 'waggle send http://127.0.0.1:PORT/v1/TEAM/MEMBER TEXT' finds the token; elsewhere
+it is in WAGGLE_TOKEN. --where prints URL and token; --json: {"v","url","token","pid"}.
 
-It listens on the loopback. Another address needs a certificate and its key.
-Every team is served unless --team names one.`,
+The server listens on the loopback. Another address needs a certificate and its key. It
+serves every team unless --team names one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			op, err := a.Op()
@@ -51,8 +51,8 @@ Every team is served unless --team names one.`,
 	f.StringVar(&so.Listen, "listen", "127.0.0.1:0", "address and port; port 0 takes a free one")
 	f.StringVar(&so.CertFile, "cert", "", "certificate, for https")
 	f.StringVar(&so.KeyFile, "key", "", "its private key")
-	f.StringSliceVar(&so.Names, "name", nil, "a host name under which it is reached, besides the loopback's")
-	f.BoolVar(&so.NewToken, "new-token", false, "make the token anew: who has the old one is out")
-	f.BoolVar(&where, "where", false, "print URL and token of the endpoint that runs")
+	f.StringSliceVar(&so.Names, "name", nil, "a further host name of the endpoint, besides those of the loopback")
+	f.BoolVar(&so.NewToken, "new-token", false, "make a new token; the old one is invalid then")
+	f.BoolVar(&where, "where", false, "print URL and token of the running endpoint")
 	return cmd
 }

@@ -23,9 +23,10 @@ func Spawn(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spawn NAME [PROMPT]",
 		Short: "Start a new member in a team that is up",
-		Long: `Start a new member. PROMPT is its first task and lies in its mailbox before its
-process starts. The command ends when the member is ready, and shows what it is; when
-that is not what was asked for, the member is ended again, unless --accept takes it.`,
+		Long: `Start a new member. PROMPT is its first task and is in its mailbox before its process
+starts. The command returns when the member is ready, and shows its model, mode and
+directory. When these are not as requested, it ends the member again, unless --accept
+keeps it. --json: {"team","name","session","pid","backend","task","ready"}.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := o.member(args)
@@ -50,7 +51,7 @@ that is not what was asked for, the member is ended again, unless --accept takes
 	}
 	l.add(cmd, false)
 	o.add(cmd)
-	app.Must(cmd.RegisterFlagCompletionFunc("mode", a.CompleteModes))
+	app.Must(cmd.RegisterFlagCompletionFunc("permission-mode", a.CompleteModes))
 	for flag, words := range map[string][]string{"backend": operator.Backends(), "agent": agent.Kinds(), "restart": {teamfile.RestartOnFailure, teamfile.RestartNever}} {
 		app.Must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -66,18 +67,19 @@ type spawnFlags struct {
 
 func (o *spawnFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.agent, "agent", "exec", "what thinks in it")
+	f.StringVar(&o.agent, "agent", "exec", "the kind of its agent")
 	f.StringArrayVar(&o.command, "command", nil, "argument of the program that an exec member runs for each task; repeat it for each argument")
 	f.StringVar(&o.backend, "backend", operator.BackendAuto, "where its process runs")
 	f.StringVar(&o.cwd, "cwd", ".", "its directory")
 	f.StringVar(&o.color, "color", "", "its colour")
 	f.StringVar(&o.model, "model", "", "the model that it must have")
-	f.StringVar(&o.mode, "mode", "", "its permission mode")
-	f.StringVar(&o.kind, "type", "general-purpose", "what kind of agent the registry says it is")
+	app.OldFlags(cmd, map[string]string{"mode": "permission-mode"})
+	f.StringVar(&o.mode, "permission-mode", "", "its permission mode")
+	f.StringVar(&o.kind, "type", "general-purpose", "its agent type in the registry")
 	MetadataFlag(cmd, &o.metadata)
-	f.BoolVar(&o.plan, "require-plan", false, "a plan of it must be approved before it changes anything")
-	f.BoolVar(&o.worktree, "worktree", false, "give it a git worktree of its own, made of the checkout that its directory is in")
-	f.StringVar(&o.restart, "restart", teamfile.RestartOnFailure, "what becomes of it when its process dies while somebody leads: on-failure, never")
+	app.RequirePlanFlag(cmd, &o.plan, "it needs an approved plan before it changes anything")
+	f.BoolVar(&o.worktree, "worktree", false, "give it a git worktree of its own, made from the checkout that has its directory")
+	f.StringVar(&o.restart, "restart", teamfile.RestartOnFailure, "whether the leader restarts it when its process dies: on-failure, never")
 }
 
 func (o *spawnFlags) member(args []string) (*supervise.NewMember, error) {
@@ -106,6 +108,9 @@ func (o *spawnFlags) member(args []string) (*supervise.NewMember, error) {
 	if m.Restart, err = teamfile.ParseRestart(o.restart); err != nil {
 		return nil, err
 	}
-	m.Spec, err = teamfile.AgentSpec(o.agent, o.command)
+	if err := m.Fit(); err != nil {
+		return nil, &operator.Error{Kind: operator.Usage, Op: "spawn", Err: err}
+	}
+	m.Spec, err = m.SpecOf(o.command)
 	return m, err
 }

@@ -7,21 +7,20 @@ import (
 
 	"waggle"
 	"waggle/internal/cli/app"
-	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/inspect"
 )
 
 func Status(a *app.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "status [TEAM]",
 		Short: "Show each member's state, its age, and the reason",
 		Long: `Show each member's state, its age, and the reason. A state is one of starting,
 working, waiting-human (you have to answer it), waiting-peer (another member, or the
 lead's agent, has to do something first), waiting-background (a command of it runs
 silently, or outlived its turn), idle, stalled (its process is stopped or does not
-apply what it is ordered), dead (its process is gone) and unknown, with the reason.
+apply its orders), dead (its process is gone) and unknown, with the reason.
 waggle why NAME lists the evidence. The command records and sends nothing: without a
 leader it shows what is due, and the next command that acts (approve, send, task add)
 does it.
@@ -30,33 +29,59 @@ Without a team it shows every team here and the sessions that you started yourse
 the client registers them and its hooks report (waggle hooks install): their open
 requests, their age, and their tmux panes.
 
+--line counts over all of them: ?2 are open requests, and idle members whose last merge
+was refused; >5 are members that work; x1 are dead members and tasks that failed. With
+--json {"waiting","working","failed"}.
+
 --json: {"team","notice","leader":{"led","by","sandbox","pid","detached"},"members":
-[{"name","lead","state","since","why","pid","backend","trust","task","pending",
-"policy_version","socket","restarts","ready","log","worktree","usage",
+[{"name","lead","state","since","why","pid","backend","trust","sandbox","task",
+"pending","policy_version","socket","restarts","ready","log","worktree","usage",
 "evidence"}],"interrupted",
-"pending","unread","unverified","ceiling"}. ready is the report of its
-process: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend"}, or null; usage is {"cpu_s","rss_bytes","processes"} of its process and the processes
-below, or null. Without a team and with one team here, "sessions" is added; with several,
-or none, the document is {"teams":[…],"sessions":[{"team","session","client","name",
-"under","pid","state","since","why","handles","pane","cwd","version","hook",
-"takes_words","trust"}]}. interrupted is {"at","members","pending"} when members died and no process
-leads, else null.`,
+"pending","unread","unverified","ceiling"}. sandbox is enforced, files only, off, or
+unknown before its process has found out, with " (shell only)" where the agent's program
+runs outside; the leader's is that of the least confined member. ready is the report of
+its process: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend",
+"sandbox"}, or null, and its sandbox is {"level","why","fix","gaps","shell","outside"};
+usage is {"cpu_s","rss_bytes","processes"} of its process and the processes below, or
+null. Without a team and with one team here, "sessions" is added; with several, or none,
+the document is {"teams":[…],"sessions":[{"team","session","client","name","under","pid",
+"state","since","why","handles","pane","cwd","version","hook","takes_words","trust"}]}.
+interrupted is {"at","members","pending"} when members died and no process leads, else
+null.
+
+TEAM may have ended: then the command shows when and how it ended, how its members left,
+its tasks, and which worktrees and branches are kept. --json: {"team","state","id",
+"opened","ended_at","how","members":[{"name","state","how","detail","at"}],"tasks":[{"id",
+"subject","owner","state","note"}],"worktrees","pending","dir"}; state is ended.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				a.Flags.Team = args[0]
 			}
+			if line, _ := cmd.Flags().GetBool("line"); line {
+				return statusLine(cmd.Context(), a)
+			}
 			if a.Flags.Team == "" {
 				return statusAll(cmd.Context(), a)
 			}
-			op, name, err := a.Team()
-			if err != nil {
-				return err
-			}
-			return status(cmd.Context(), a, op, name)
+			return statusOf(cmd.Context(), a)
 		},
 	}
+	lineFlag(cmd)
+	return cmd
+}
+
+// statusOf shows the team of --team, also one that has ended.
+func statusOf(ctx context.Context, a *app.App) error {
+	op, name, err := a.TeamOrEnded(ctx)
+	if err != nil {
+		return err
+	}
+	if op.Reads != nil {
+		return statusEnded(ctx, a, op, name)
+	}
+	return status(ctx, a, op, name)
 }
 
 func status(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName) error {
@@ -67,57 +92,36 @@ func status(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 	if a.Flags.JSON {
 		return a.Document(view.Status(st))
 	}
-	a.ShowPage(view.StatusPage(st, a.Now().Local()), name, func() map[string]string { return memberColors(ctx, op, name) })
+	showStatus(ctx, a, op, st)
 	return nil
 }
 
-// Bare runs waggle without a command: it suggests commands, or shows the status.
-func Bare(ctx context.Context, a *app.App) error {
-	op, err := a.Op()
+// statusEnded shows how a team ended.
+func statusEnded(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName) error {
+	st, err := inspect.Of(op).EndedStatus(ctx, name)
 	if err != nil {
 		return err
 	}
-	if a.Flags.Team != "" {
-		name, err := op.Pick(a.Flags.Team)
-		if err != nil {
-			return err
-		}
-		return status(ctx, a, op, name)
+	return a.Give(view.EndedStatus(st), view.EndedStatusPage(st, a.Clock()))
+}
+
+// Ended shows the status of the team of --team when it has ended. ok is false when it has not, or there is no
+// such team.
+func Ended(ctx context.Context, a *app.App) (ok bool, err error) {
+	if a.Flags.Team == "" {
+		return false, nil
 	}
-	names, err := op.Root.Names()
-	if err != nil {
-		return err
+	op, name, err := a.TeamOrEnded(ctx)
+	if err != nil || op.Reads == nil {
+		return false, nil
 	}
-	if len(names) > 1 && !a.Flags.JSON {
-		if err := teamList(ctx, a); err != nil {
-			return err
-		}
-		rows, _, _ := decidecmd.Sessions(a, op)
-		a.ShowPage(view.SessionsPage(rows, a.Now()), "", nil)
-		return nil
+	return true, statusEnded(ctx, a, op, name)
+}
+
+func showStatus(ctx context.Context, a *app.App, op operator.Operator, sts ...*inspect.Status) {
+	name := waggle.TeamName("")
+	if len(sts) == 1 {
+		name = waggle.TeamName(sts[0].Team)
 	}
-	if len(names) > 0 {
-		return statusAll(ctx, a)
-	}
-	rows, _, err := decidecmd.Sessions(a, op)
-	if err != nil {
-		return err
-	}
-	if a.Flags.JSON {
-		return a.Document(view.TeamsAndSessions{Teams: []view.StatusDocument{}, Sessions: view.Sessions(rows)})
-	}
-	if len(rows) > 0 {
-		a.ShowPage(view.SessionsPage(rows, a.Now()), "", nil)
-		return nil
-	}
-	a.Say("There is no team here yet. Try:\n")
-	a.Say("  waggle demo            a scripted team shows every flow, in under a minute")
-	if decidecmd.Hooked(a) {
-		a.Say("  claude                 its questions are in waggle pending: the hooks are installed")
-	} else {
-		a.Say("  waggle hooks install   see and answer the questions of your own Claude sessions")
-	}
-	a.Say("  waggle init            write a team file for this directory")
-	a.Say("  waggle doctor          what works on this machine")
-	return nil
+	a.ShowPage(view.StatusPage(a.Clock(), sts...), name, func() map[string]string { return memberColors(ctx, op, name) })
 }

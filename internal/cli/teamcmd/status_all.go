@@ -6,6 +6,7 @@ import (
 	"waggle/internal/cli/app"
 	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
 )
 
@@ -27,31 +28,35 @@ func statusAll(ctx context.Context, a *app.App) error {
 		_, err := op.Pick("") // there is no team: the error has the next step
 		return err
 	}
-	if a.Flags.JSON {
-		all := []view.StatusDocument{}
-		for _, name := range names {
-			st, err := inspect.Of(op).Status(ctx, name)
-			if err != nil {
-				return err
-			}
-			all = append(all, view.Status(st))
-		}
-		if len(all) == 1 {
-			return a.Document(view.TeamAndSessions{StatusDocument: all[0], Sessions: view.Sessions(rows)})
-		}
-		return a.Document(view.TeamsAndSessions{Teams: all, Sessions: view.Sessions(rows)})
-	}
-	for i, name := range names {
-		if i > 0 {
-			a.Say("")
-		}
-		if err := status(ctx, a, op, name); err != nil {
+	var sts []*inspect.Status
+	for _, name := range names {
+		st, err := inspect.Of(op).Status(ctx, name)
+		if err != nil {
 			return err
 		}
+		sts = append(sts, st)
+	}
+	if a.Flags.JSON {
+		return a.Document(statusDocument(sts, rows))
+	}
+	if len(sts) > 0 {
+		showStatus(ctx, a, op, sts...)
 	}
 	if len(names) > 0 && len(rows) > 0 {
 		a.Say("")
 	}
 	a.ShowPage(view.SessionsPage(rows, a.Now()), "", nil)
 	return nil
+}
+
+// statusDocument is the document of the teams here and of the sessions.
+func statusDocument(sts []*inspect.Status, rows []decide.SessionRow) any {
+	if len(sts) == 1 {
+		return view.TeamAndSessions{StatusDocument: view.Status(sts[0]), Sessions: view.Sessions(rows)}
+	}
+	all := []view.StatusDocument{}
+	for _, st := range sts {
+		all = append(all, view.Status(st))
+	}
+	return view.TeamsAndSessions{Teams: all, Sessions: view.Sessions(rows)}
 }

@@ -1,29 +1,33 @@
 package teamcmd
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/operator"
+	"waggle/operator/inspect"
 	"waggle/operator/process"
 )
 
 const stopCodes = `
 Exit code: 0 it agreed, or was not asked (--force); 6 it refused and was ended;
 4 it did not answer in time and was ended; 5 it was dead already; 1 it could not be
-ended.`
+ended. --json: {"member","how","step","rejected","forced","answered","worktree"}.`
 
 func Stop(a *app.App) *cobra.Command {
 	var so process.StopOptions
 	cmd := &cobra.Command{
 		Use:   "stop NAME",
 		Short: "End one member: ask, then signal",
-		Long: `End one member. It is asked to end, and asked again when it refuses; when the grace is
-over its input is closed, then its processes get SIGTERM, then SIGKILL, and their end is
-verified. That takes ten seconds more at most. --force does not ask.
+		Long: `End one member. The command asks it to end, and asks again when it refuses. After the
+grace it closes the member's input, sends its processes SIGTERM, then SIGKILL, and
+verifies their end. That takes at most ten seconds more. With --force it does not ask.
 ` + stopCodes,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
@@ -53,15 +57,22 @@ verified. That takes ten seconds more at most. --force does not ask.
 
 func Down(a *app.App) *cobra.Command {
 	var so process.StopOptions
+	var plan bool
+	var report string
 	cmd := &cobra.Command{
 		Use:   "down [TEAM]",
 		Short: "End a team: ask each member, then signal those that do not end",
-		Long: `End a team: every member is asked to end; those that have not when the grace is over
-get SIGTERM, then SIGKILL. A process that leads the team is asked to do it. The team's
-files are archived.
+		Long: `End a team. The command asks every member to end; those that run after the grace get
+SIGTERM, then SIGKILL. A process that leads the team does this when there is one. The
+team's files are archived, and the command shows a report.
+` + reportHelp + `
 
 Exit code: 0 every member agreed; 6 one refused and was ended; 4 one did not answer in
-time and was ended.`,
+time and was ended.
+
+--json: {"team","state","members":[{"member","how","step","rejected","forced","answered",
+"worktree"}],"archive","worktrees"}; with --plan {"team","led","running":[{"name",
+"pid"}]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,12 +83,19 @@ time and was ended.`,
 			if err != nil {
 				return err
 			}
+			if plan {
+				return planEnd(cmd.Context(), a, op, name)
+			}
 			so.Note = a.SayNote
 			d, err := process.Of(op).Down(cmd.Context(), name, so)
 			if err != nil {
 				return err
 			}
-			if err = a.Give(view.Ended(d), view.EndedPage(d)); err == nil && d.Kind() != operator.None {
+			err = a.Give(view.Ended(d), view.EndedPage(d))
+			if d.Archive != "" {
+				err = errors.Join(err, sayEnd(cmd.Context(), a, op, name, app.ExitCode(d.Kind()), report))
+			}
+			if err == nil && d.Kind() != operator.None {
 				err = app.ExitError(app.ExitCode(d.Kind()))
 			}
 			return err
@@ -85,5 +103,16 @@ time and was ended.`,
 	}
 	cmd.Flags().DurationVar(&so.Grace, "grace", 10*time.Second, "time for members to end by themselves")
 	cmd.Flags().BoolVar(&so.Force, "force", false, "do not ask")
+	app.PlanFlag(cmd, &plan, "show what would be ended, and end nothing")
+	reportFlag(cmd, &report)
 	return cmd
+}
+
+// planEnd shows what the end of a team would end.
+func planEnd(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName) error {
+	tv, err := inspect.Of(op).Team(ctx, name)
+	if err != nil {
+		return err
+	}
+	return a.Give(view.EndPlan(tv), view.EndPlanPage(tv))
 }

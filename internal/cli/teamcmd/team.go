@@ -2,12 +2,16 @@ package teamcmd
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/internal/cli/app"
+	"waggle/internal/seat"
 	"waggle/internal/view"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -35,10 +39,13 @@ func Team(a *app.App) *cobra.Command {
 
 func teamListCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "List the teams in this wire tree",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return teamList(cmd.Context(), a) },
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the teams in this wire tree",
+		Long: `List the teams in this wire tree. --json: {"teams":[{"name","dialect","layout","members",
+"live"}]}; live counts the running processes.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return teamList(cmd.Context(), a) },
 	}
 }
 
@@ -75,6 +82,7 @@ func teamCreateCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create TEAM",
 		Short: "Make an empty team that waggle leads",
+		Long:  `Make an empty team that waggle leads. --json: {"path","team"}.`,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := team.CheckName(args[0])
@@ -108,21 +116,28 @@ func teamCreateCmd(a *app.App) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&description, "description", "", "what the team is for")
+	cmd.Flags().StringVar(&description, "description", "", "the purpose of the team")
 	MetadataFlag(cmd, &metadata)
 	layoutFlag(cmd, &layout, mailbox.Array.String(), "of the mailboxes")
-	cmd.Flags().StringVar(&mode, "mode", string(policy.ModeDefault), "permission mode")
+	app.OldFlags(cmd, map[string]string{"mode": "permission-mode"})
+	cmd.Flags().StringVar(&mode, "permission-mode", string(policy.ModeDefault), "permission mode")
 	return cmd
 }
 
 func teamAddCmd(a *app.App) *cobra.Command {
 	var m team.Member
-	var unique bool
+	var unique, plan bool
 	var metadata []string
+	var kind string
 	cmd := &cobra.Command{
 		Use:   "add MEMBER",
 		Short: "Register a member that another program runs",
-		Args:  cobra.ExactArgs(1),
+		Long: `Register a member that another program runs, and that reads and writes the files of the
+team itself. With --agent mcp the member's program is an MCP client, such as an editor:
+the command then prints the entry for the client's configuration, with which the client
+starts 'waggle mcp'. --json: {"agent_id","archived","color","member"}, with --agent mcp
+{"team","member","mcpServers"}.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if m.Name, err = waggle.ParseNewMember(args[0]); err != nil {
@@ -134,6 +149,12 @@ func teamAddCmd(a *app.App) *cobra.Command {
 			op, name, err := a.Team()
 			if err != nil {
 				return err
+			}
+			if kind != "" {
+				return addClient(cmd.Context(), a, op, name, kind, teamfile.FileMember{Name: m.Name, Color: m.Color, Cwd: m.Cwd, Type: m.AgentType, Model: m.Model, Prompt: m.Prompt, PlanRequired: plan, Metadata: m.Metadata})
+			}
+			if plan {
+				return &operator.Error{Kind: operator.Usage, Op: "team add", Msg: "--require-plan is for --agent mcp: what another program does is its own"}
 			}
 			m.JoinedAt, m.Subscriptions = a.Now(), []string{}
 			m, old, err := mail.Of(op).Register(cmd.Context(), name, m, unique)
@@ -149,25 +170,51 @@ func teamAddCmd(a *app.App) *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&kind, "agent", "", "mcp: its program is an MCP client")
+	app.RequirePlanFlag(cmd, &plan, "with --agent mcp: it needs an approved plan before it writes")
+	app.Must(cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions([]string{agent.KindMCP}, cobra.ShellCompDirectiveNoFileComp)))
 	cmd.Flags().StringVar(&m.Color, "color", "", "a colour's name or #rrggbb (default: the next of the palette)")
 	cmd.Flags().StringVar(&m.Cwd, "cwd", "", "the member's directory")
-	cmd.Flags().StringVar(&m.AgentType, "type", "general-purpose", "what kind of agent it is")
+	cmd.Flags().StringVar(&m.AgentType, "type", "general-purpose", "its agent type")
 	cmd.Flags().StringVar(&m.Model, "model", "", "the model it uses")
-	cmd.Flags().StringVar(&m.Prompt, "prompt", "", "what it was told to be")
+	cmd.Flags().StringVar(&m.Prompt, "prompt", "", "its initial prompt")
 	MetadataFlag(cmd, &metadata)
 	cmd.Flags().BoolVar(&unique, "unique", false, "append -2, -3, … when the name is taken")
 	return cmd
 }
 
+// addClient makes a member for an MCP client and says what the client's configuration needs.
+func addClient(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, kind string, m teamfile.FileMember) error {
+	if kind != agent.KindMCP {
+		return &operator.Error{Kind: operator.Usage, Op: "team add", Msg: fmt.Sprintf("--agent %s: the agent of a member that waggle does not start is %s", kind, agent.KindMCP), Next: operator.NextSpawn.With()}
+	}
+	var err error
+	if m.Cwd, err = filepath.Abs(m.Cwd); err != nil {
+		return err
+	}
+	added, err := seat.Of(op).Add(ctx, name, m)
+	if err != nil {
+		return err
+	}
+	state, err := a.StatePath()
+	if err != nil {
+		return err
+	}
+	c := view.Client{Team: string(name), Member: string(added.Name), Program: op.Self, Root: op.Root.Path, State: state}
+	return a.Give(view.ClientAdded(c), view.ClientAddedPage(c))
+}
+
 // MetadataFlag adds --metadata, for entries with keys of the user's own.
 func MetadataFlag(cmd *cobra.Command, pairs *[]string) {
-	cmd.Flags().StringArrayVar(pairs, "metadata", nil, "KEY=VALUE for readers of the entry, which waggle does not act on; VALUE is JSON or text;\nrepeat it for each key")
+	cmd.Flags().StringArrayVar(pairs, "metadata", nil, "KEY=VALUE in the registry, which waggle keeps and does not use; VALUE is JSON or text;\nrepeat it for each key")
 }
 
 func teamRemoveCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "remove MEMBER",
+		Aliases:           []string{"rm"},
 		Short:             "Remove a member from the registry",
+		Long:              `Remove a member from the registry. --json: {"member","state"}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -185,15 +232,23 @@ func teamRemoveCmd(a *app.App) *cobra.Command {
 
 func teamDeleteCmd(a *app.App) *cobra.Command {
 	var do teams.DeleteOptions
+	var plan bool
 	cmd := &cobra.Command{
-		Use:               "delete TEAM",
-		Short:             "Delete a team; what waggle led is kept in the archive",
+		Use:   "delete TEAM",
+		Short: "Delete a team; the files of a team that waggle led are archived",
+		Long: `Delete a team's files from the wire tree. The files of a team that waggle led are kept in
+the archive. A team whose members run is refused, unless --force. --json: {"team","state",
+"ended":[{"name","pid"}],"archive","tasks"}; tasks is kept, archived or removed;
+with --plan as for down.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, err := a.TeamArg(args)
 			if err != nil {
 				return err
+			}
+			if plan {
+				return planEnd(cmd.Context(), a, op, name)
 			}
 			do.Report = func(r inspect.Running, ends bool) { sayEnding(a, r, ends) }
 			d, err := teams.Of(op).Delete(cmd.Context(), name, do)
@@ -209,9 +264,10 @@ func teamDeleteCmd(a *app.App) *cobra.Command {
 			return nil
 		},
 	}
+	app.PlanFlag(cmd, &plan, "show what runs in it, and delete nothing")
 	cmd.Flags().BoolVar(&do.Force, "force", false, "end its running members first, and say which")
-	cmd.Flags().BoolVar(&do.Tasks, "tasks", false, "the task list too (default: it stays)")
-	cmd.Flags().BoolVar(&do.Keep, "archive", false, "keep the files of a team that waggle has no records of, too")
+	cmd.Flags().BoolVar(&do.Tasks, "tasks", false, "also delete the task list (default: it stays)")
+	cmd.Flags().BoolVar(&do.Keep, "archive", false, "archive also the files of a team that waggle has no records of")
 	return cmd
 }
 

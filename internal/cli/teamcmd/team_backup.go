@@ -27,9 +27,9 @@ func teamBackupCmd(a *app.App) *cobra.Command {
 		Short: "Write a team's files to a tar",
 		Long: `Write a team's registry, mailboxes, tasks, artifacts and journals to a tar.
 
-Registry, mailboxes and tasks are those of one moment. The team may go on meanwhile.
+Registry, mailboxes and tasks are those of one moment; the team may continue meanwhile.
 A FILE that ends in .gz or .tgz is compressed; - is stdout. A FILE that exists is
-not overwritten.`,
+not overwritten. --json: {"bytes","files","path","skipped","team"}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,18 +104,23 @@ func newFile(op, path string, write func(io.Writer) error) (err error) {
 
 func teamRestoreCmd(a *app.App) *cobra.Command {
 	var as string
+	var plan bool
 	var do teams.RestoreOptions
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Make a team of a backup",
-		Long: `Make a team of a backup, or of a tar of teams/TEAM and tasks/TEAM.
+		Short: "Make a team from a backup",
+		Long: `Make a team from a backup, or from a tar of teams/TEAM and tasks/TEAM.
 
-A team that is there is not overwritten: --as restores under another name, and
---force puts the one that is there into the archive, and ends what of it runs.
+A team of that name is not overwritten: --name restores under another name, and --force
+moves the present one into the archive and ends its processes.
 
-Authority does not come out of a file. A team that waggle led gets a new journal: no
-decision, grant or policy of the backup counts, and its journals are kept to be
-read. Only when the journal here is that of the very same team does it go on.`,
+A file grants no authority. A team that waggle led gets a new journal: no decision, grant
+or policy of the backup applies, and its journals are kept to be read. Only when the
+journal here is that of the very same team does the team continue it.
+
+--json: {"team","from","files","verified","authority","history","replaced","ended",
+"skipped"}; authority is kept, new or none; with --plan {"team","from","files","verified",
+"authority","replaces","running","skipped"}.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, err := a.Op()
@@ -139,6 +144,9 @@ read. Only when the journal here is that of the very same team does it go on.`,
 				defer f.Close()
 				in = f
 			}
+			if plan {
+				return planRestore(cmd.Context(), a, op, in, do)
+			}
 			do.Report = func(r inspect.Running, ends bool) { sayEnding(a, r, ends) }
 			rs, err := teams.Of(op).Restore(cmd.Context(), in, do)
 			if err != nil {
@@ -152,7 +160,23 @@ read. Only when the journal here is that of the very same team does it go on.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&as, "as", "", "restore under this name")
-	cmd.Flags().BoolVar(&do.Force, "force", false, "put a team of that name into the archive first, and end what of it runs")
+	app.OldFlags(cmd, map[string]string{"as": "name"})
+	cmd.Flags().StringVar(&as, "name", "", "restore under this name")
+	app.PlanFlag(cmd, &plan, "show what would be restored and replaced, and change nothing")
+	cmd.Flags().BoolVar(&do.Force, "force", false, "first move a team of that name into the archive, and end its processes")
 	return cmd
+}
+
+// planRestore shows what a restore would do. What it reads of the backup is in a scratch directory until then.
+func planRestore(ctx context.Context, a *app.App, op operator.Operator, in io.Reader, do teams.RestoreOptions) (err error) {
+	scratch, err := os.MkdirTemp("", "waggle-restore-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	p, err := teams.Of(op).PlanRestore(ctx, in, do, scratch)
+	if err != nil {
+		return err
+	}
+	return a.Give(view.RestorePlan(p), view.RestorePlanPage(p))
 }

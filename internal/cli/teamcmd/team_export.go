@@ -16,14 +16,14 @@ func teamExportCmd(a *app.App) *cobra.Command {
 	var format, out string
 	cmd := &cobra.Command{
 		Use:   "export TEAM [--format markdown|json|state] [-o FILE]",
-		Short: "Write a team's members, messages and tasks to read or to process",
+		Short: "Write a team's members, messages and tasks as text or JSON",
 		Long: `Write a team's members, messages and tasks, for people or for programs.
 
-  markdown  everything, for people; what members wrote is only ever text in it
+  markdown  everything, for people; text of members cannot become markup
   json      everything, for programs (also with --json)
   state     who is in the team: {"team","created","active_members","total_members"}
 
-Nothing is consumed or changed. A FILE that exists is not overwritten.`,
+The command changes nothing. A FILE that exists is not overwritten.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,7 +39,7 @@ Nothing is consumed or changed. A FILE that exists is not overwritten.`,
 			if !ok {
 				return &operator.Error{Kind: operator.Usage, Op: "team export", Msg: "there is no format " + format, Near: []string{"markdown", "json", "state"}}
 			}
-			op, name, err := a.TeamArg(args)
+			op, name, err := a.TeamArgRead(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/team"
@@ -18,12 +20,15 @@ import (
 
 func teamShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:               "show [TEAM]",
-		Short:             "Show a team's registry, and its running members",
+		Use:   "show [TEAM]",
+		Short: "Show a team's registry, and its running members",
+		Long: `Show a team's registry and its running members. --json: the registry's own keys and
+{"team","created","active_members","total_members","dialect","layout","live",
+"live_members","led","ours","sockets"}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TeamArg(args)
+			op, name, err := a.TeamArgRead(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -45,14 +50,14 @@ func teamShow(ctx context.Context, a *app.App, op operator.Operator, name waggle
 		return a.Document(json.RawMessage(doc))
 	}
 	cfg := tv.Config
-	a.Say("%s  created %s, %s dialect, %d of %d members present, %d running", app.Bold(string(name)), waggle.FormatTime(cfg.CreatedAt),
+	a.Say("%s  created %s, %s dialect, %d of %d members present, %d running", app.Bold(string(name)), page.When(cfg.CreatedAt, a.Clock()),
 		cfg.Dialect(), len(tv.Active()), len(cfg.Members), len(tv.Live))
 	if cfg.Description != "" {
 		a.Say("%s", operator.Visible(cfg.Description))
 	}
 	var rows [][]string
 	for _, m := range cfg.Members {
-		rows = append(rows, []string{string(m.Name), m.AgentType, m.Color, m.BackendType, memberState(tv, m), m.Cwd})
+		rows = append(rows, []string{string(m.Name), m.AgentType, m.Color, m.BackendType, memberState(tv, m, a.Clock()), m.Cwd})
 	}
 	a.TableIn([]string{"MEMBER", "TYPE", "COLOUR", "BACKEND", "STATE", "CWD"}, rows, func(row, column int, cell string) string {
 		if column != 0 && column != 2 {
@@ -90,7 +95,7 @@ func memberColors(ctx context.Context, op operator.Operator, name waggle.TeamNam
 
 // memberState returns the state of a member from the registry and, for a running process, from the
 // journal.
-func memberState(tv *inspect.TeamView, m team.Member) string {
+func memberState(tv *inspect.TeamView, m team.Member, now time.Time) string {
 	for _, r := range tv.Live {
 		if r.Name == m.Name && !m.Gone() {
 			return "running"
@@ -98,7 +103,7 @@ func memberState(tv *inspect.TeamView, m team.Member) string {
 	}
 	switch {
 	case m.Gone():
-		return "left " + waggle.FormatTime(m.ShutdownAt)
+		return "left " + page.When(m.ShutdownAt, now)
 	case m.IsActive != nil && !*m.IsActive:
 		return "idle"
 	}

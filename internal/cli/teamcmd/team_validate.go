@@ -5,6 +5,7 @@ import (
 
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator/teams"
 )
 
@@ -14,12 +15,13 @@ func teamValidateCmd(a *app.App) *cobra.Command {
 		Short: "Check a team's files against their formats",
 		Long: `Check a team's registry, mailboxes, tasks and status files against their formats.
 
-Each problem names the file, the place in it as a JSON pointer, and what is wrong.
-Nothing is changed. Exit code 1 when there are problems.`,
+For each problem the command prints the file, the place in it as a JSON pointer, and what
+is wrong. It changes nothing. Exit code 1 when there are problems. --json:
+{"problems":[{"path","pointer","message"}]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TeamArg(args)
+			op, name, err := a.TeamArgRead(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -31,7 +33,7 @@ Nothing is changed. Exit code 1 when there are problems.`,
 				return err
 			}
 			if !a.Flags.JSON {
-				a.Talk("%s", app.Red(view.Count(len(problems), "problem")))
+				a.Talk("%s", app.Red(page.Count(len(problems), "problem")))
 			}
 			return app.ExitError(app.ExitFailed)
 		},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,65 +13,90 @@ import (
 	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
+	"waggle/internal/view/fileview"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
+	"waggle/record"
 	"waggle/spawn"
 )
 
 // leadFlags are the flags of commands that bring members up.
 type leadFlags struct {
 	detach bool
+	budget *record.Limit // of the run; nil: none
 	lo     supervise.LeadOptions
 }
 
 func (l *leadFlags) add(cmd *cobra.Command, detach bool) {
 	f := cmd.Flags()
 	if detach {
-		f.BoolVarP(&l.detach, "detach", "d", false, "lead in the background; the command ends when all are ready")
+		f.BoolVarP(&l.detach, "detach", "d", false, "lead in the background; the command ends when all members are ready")
 	}
-	f.DurationVar(&l.lo.Ready, "ready", 30*time.Second, "how long a start may take until the member is ready")
-	f.BoolVar(&l.lo.Accept, "accept", false, "take a member whose model, mode or directory is not what was asked for")
+	f.DurationVar(&l.lo.Ready, "ready", 30*time.Second, "how long a member may take to become ready")
+	f.BoolVar(&l.lo.Accept, "accept", false, "keep a member whose model, mode or directory is not as requested")
 }
 
 func Up(a *app.App) *cobra.Command {
 	var l leadFlags
+	var budget budgetFlags
+	var plan bool
+	var report string
 	cmd := &cobra.Command{
 		Use:   "up [FILE]",
-		Short: "Bring up a team and keep it up",
-		Long: `Bring up the team in FILE and lead it: start its members, assign their tasks, ask you
-what the policy does not decide, restart members whose process has died. When you name
-the file, you consent to its content. Without FILE, the command shows the meaning and the
-text of ./waggle.yaml on a terminal, and asks.
+		Short: "Start a team and lead it",
+		Long: `Start the team in FILE and lead it: start its members, assign their tasks, ask you about
+the calls that the policy does not decide, restart members whose process has died. When
+you name the file, you consent to its content. Without FILE, the command shows the meaning
+and the text of ./waggle.yaml on a terminal, and asks.
 
-The command leads until the team ends: by Ctrl-C here, or by waggle down. With
---detach, or after waggle detach, or when its terminal goes away, it leads in the
-background. When a leader dies, the members run on; waggle resume
-takes its place.`,
+The command leads until the team ends: by Ctrl-C here, or by waggle down. With --detach,
+or after waggle detach, or when its terminal closes, it leads in the background. When a
+leader dies, the members run on, and waggle resume leads them again.
+
+The command shows a report when the team ends.
+` + reportHelp + `
+
+--json with --detach is as for status; without it {"team","state"} at the end; with --plan
+{"file","sha256","team","members","tasks","meaning"}.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.GraceSaid(cmd, &l.lo.Grace); err != nil {
 				return err
 			}
+			var err error
+			if l.budget, err = budget.limit("up"); err != nil {
+				return err
+			}
+			if plan {
+				return planFile(cmd.Context(), a, args)
+			}
+			if report != "" && l.detach {
+				return &operator.Error{Kind: operator.Usage, Op: "up", Msg: "--report is written when the team ends, which --detach does not wait for", Advice: "waggle down --report " + report}
+			}
 			f, err := teamFile(cmd.Context(), a, "up", args, false)
 			if err != nil {
 				return err
 			}
-			return up(cmd.Context(), a, f, l)
+			return up(cmd.Context(), a, f, l, report)
 		},
 	}
 	l.add(cmd, true)
+	budget.add(cmd)
+	app.PlanFlag(cmd, &plan, "show what the team file means, and start nothing")
+	reportFlag(cmd, &report)
 	cmd.Flags().DurationVar(&l.lo.Grace, "grace", 10*time.Second, "time for members to end by themselves")
 	return cmd
 }
 
-func up(ctx context.Context, a *app.App, f *teamfile.File, l leadFlags) error {
+func up(ctx context.Context, a *app.App, f *teamfile.File, l leadFlags, report string) error {
 	op, err := a.Op()
 	if err != nil {
 		return err
 	}
-	if f.Sandbox == "" || f.Sandbox == "off" || f.Sandbox == "auto" {
+	if unconfined(f) {
 		a.Notes([]string{"no sandbox: members run as you, level cooperative"})
 	}
 	attend(a, &l)
@@ -80,12 +106,17 @@ func up(ctx context.Context, a *app.App, f *teamfile.File, l leadFlags) error {
 		return err
 	}
 	defer s.Settled()
+	if l.budget != nil { // no process runs yet
+		if err := supervise.Of(op).SetBudget(ctx, f.Team, record.ScopeRun, "", l.budget); err != nil {
+			return errors.Join(err, supervise.Of(op).Abandon(context.WithoutCancel(ctx), s, time.Second, a.SayNote))
+		}
+	}
 	if l.detach {
 		if err = background(ctx, a, op, s, l.lo); err == nil {
 			return raised(ctx, a, op, s)
 		}
 	} else {
-		err = keep(ctx, a, op, s, f, l.lo)
+		err = keep(ctx, a, op, s, f, l.lo, report)
 	}
 	if err != nil && !isUp(op, ctx, s) {
 		a.Talk("%s ending what came up", app.Faint("note:"))
@@ -114,9 +145,9 @@ func attend(a *app.App, l *leadFlags) {
 }
 
 // keep leads a team in the foreground.
-func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.State, f *teamfile.File, lo supervise.LeadOptions) error {
+func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.State, f *teamfile.File, lo supervise.LeadOptions, report string) error {
 	lo.Up = func(s *operator.State) {
-		a.Talk("%s team %s is up: %d ready; Ctrl-C ends it, waggle detach%s leaves it running", app.Green("note:"), s.Team, len(s.Lead.Live()), a.Scope(s.Team))
+		a.Talk("%s team %s is up: %d ready, sandbox %s; Ctrl-C ends it, waggle detach%s leaves it running", app.Green("note:"), s.Team, len(s.Lead.Live()), inspect.SandboxOf(s), a.Scope(s.Team))
 	}
 	hurry, stop := hurry(ctx, a)
 	defer stop()
@@ -135,9 +166,13 @@ func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.Sta
 		a.Talk("%s detached: the members go on; waggle attach%s comes back", app.Faint("note:"), a.Scope(s.Team))
 	case supervise.LedEnded:
 		if a.Flags.JSON {
-			return a.Document(map[string]string{"team": string(s.Team), "state": "ended"})
+			if err := a.Document(map[string]string{"team": string(s.Team), "state": "ended"}); err != nil {
+				return err
+			}
+		} else {
+			a.Say("team %s has ended; its history is in %s", s.Team, s.Dir.Path)
 		}
-		a.Say("team %s has ended; its history is in %s", s.Team, s.Dir.Path)
+		return sayEnd(ctx, a, op, s.Team, 0, report)
 	}
 	return nil
 }
@@ -172,12 +207,18 @@ func hurry(ctx context.Context, a *app.App) (hurry <-chan struct{}, stop func())
 	}
 }
 
-// background starts a process without a terminal that leads, and waits until all members are ready.
-func background(ctx context.Context, a *app.App, op operator.Operator, s *operator.State, lo supervise.LeadOptions) error {
-	args := []string{op.Self, "lead", "--root", op.RootURL, "--state", op.Home.Path, "--team", string(s.Team), "--ready", lo.Ready.String()}
+// Own is the command line of a command of this program for a team, with the files of this invocation.
+func Own(a *app.App, op operator.Operator, command string, team waggle.TeamName) []string {
+	args := []string{op.Self, command, "--root", op.RootURL, "--state", op.Home.Path, "--team", string(team)}
 	if a.Flags.Config != "" {
 		args = append(args, "--config", a.Flags.Config)
 	}
+	return args
+}
+
+// background starts a process without a terminal that leads, and waits until all members are ready.
+func background(ctx context.Context, a *app.App, op operator.Operator, s *operator.State, lo supervise.LeadOptions) error {
+	args := append(Own(a, op, "lead", s.Team), "--ready", lo.Ready.String())
 	if lo.Accept {
 		args = append(args, "--accept")
 	}
@@ -244,7 +285,7 @@ func Lead(a *app.App) *cobra.Command {
 	}
 	l.add(cmd, false)
 	cmd.Flags().BoolVar(&l.lo.Whole, "whole", false, "a member that does not come up is an error")
-	cmd.Flags().BoolVar(&l.lo.Attended, "attended", false, "somebody looks at the multiplexer it runs in")
+	cmd.Flags().BoolVar(&l.lo.Attended, "attended", false, "a person uses the terminal multiplexer in which it runs")
 	return cmd
 }
 
@@ -252,23 +293,32 @@ func Resume(a *app.App) *cobra.Command {
 	var l leadFlags
 	var dry, accepted bool
 	cmd := &cobra.Command{
-		Use:   "resume [TEAM]",
+		Use:   "resume [TEAM|NAME]",
 		Short: "Resume a team whose processes have died",
-		Long: `Resume a team after a crash: every member whose process is gone is restarted with its
-session id, and continues its turn. Tasks, messages and open requests keep their ids and
-states. A member that still runs is supervised again, never started twice. A call that
-was started and has no recorded end is shown as unknown, and not run again. The accepted
-team file applies; when the file has changed since, the command shows the change, in its
-meaning and in its text, and asks.`,
+		Long: `Resume a team after a crash. The command starts every member whose process is gone again,
+with its session id, and the member continues its turn. Tasks, messages and open requests
+keep their ids and states. A member that still runs is supervised again, never started
+twice. A call that was started and has no recorded end is shown as unknown, and not run
+again. The accepted team file applies; when the file has changed since, the command shows
+the change, in its meaning and in its text, and asks.
+
+NAME is a member of a team that is led: only that member is started again, also after its
+setup failed or after too many deaths.
+
+--json with --plan: {"team","led","pid","members":[{"name","action","session","pid",
+"why"}],"file_changed","file","open_tasks","undelivered","pending","unknown","leftover"}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.GraceSaid(cmd, &l.lo.Grace); err != nil {
 				return err
 			}
-			op, name, err := a.TeamArg(args)
+			op, name, member, err := teamOrMember(cmd.Context(), a, args)
 			if err != nil {
 				return err
+			}
+			if member != "" {
+				return resumeMember(cmd.Context(), a, op, name, member, l, dry)
 			}
 			return resume(cmd.Context(), a, op, name, l, dry, accepted)
 		},
@@ -276,9 +326,64 @@ meaning and in its text, and asks.`,
 	l.add(cmd, true)
 	f := cmd.Flags()
 	f.DurationVar(&l.lo.Grace, "grace", 10*time.Second, "time for members to end by themselves, at the end")
-	f.BoolVar(&dry, "dry-run", false, "say what would be done, and do nothing")
-	f.BoolVar(&accepted, "accepted", false, "go on with the team file as it was accepted, although it has changed")
+	app.PlanFlag(cmd, &dry, "show what resume would do, and change nothing")
+	f.BoolVar(&accepted, "accepted", false, "continue with the team file as it was accepted, although it has changed")
 	return cmd
+}
+
+// teamOrMember reads an argument that names a team, or else a member of the team that --team, the
+// directory or the only team says.
+func teamOrMember(ctx context.Context, a *app.App, args []string) (op operator.Operator, team waggle.TeamName, member string, err error) {
+	named := a.Flags.Team
+	op, team, err = a.TeamArg(args)
+	if err == nil || len(args) == 0 {
+		return op, team, "", err
+	}
+	a.Flags.Team = named
+	op, team, terr := a.Team()
+	if terr != nil {
+		if all, oerr := a.Op(); oerr == nil {
+			if with, werr := inspect.Of(all).TeamsWith(ctx, args[0]); werr == nil && len(with) > 0 {
+				err = terr // a member, and no team is chosen
+			}
+		}
+		return op, "", "", err
+	}
+	s, terr := op.Led(ctx, team)
+	if terr != nil {
+		return op, "", "", err
+	}
+	if _, terr := decide.Member(s, args[0]); terr != nil {
+		if named != "" {
+			err = terr
+		}
+		return op, "", "", err
+	}
+	return op, team, args[0], nil
+}
+
+// resumeMember starts one member of a team that is led.
+func resumeMember(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName, member string, l leadFlags, dry bool) error {
+	s, p, err := supervise.Of(op).PlanResume(ctx, team)
+	if err != nil {
+		return err
+	}
+	if dry {
+		p.Members = slices.DeleteFunc(p.Members, func(m supervise.ResumeMember) bool {
+			return !waggle.SameName(waggle.MemberName(m.Name), waggle.MemberName(member))
+		})
+		return a.Give(view.Resume(p), view.ResumePage(p))
+	}
+	attend(a, &l)
+	started, err := supervise.Of(op).RestartMember(ctx, s, member, l.lo)
+	switch {
+	case err != nil:
+		return err
+	case !started:
+		a.Say("%s runs: there is nothing to resume", member)
+		return nil
+	}
+	return raised(ctx, a, op, s)
 }
 
 func resume(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, l leadFlags, dry, accepted bool) error {
@@ -315,7 +420,7 @@ func resume(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 		return supervise.Absent(s)
 	}
 	a.ShowPage(view.ResumePage(p), "", nil)
-	return keep(ctx, a, op, s, nil, l.lo)
+	return keep(ctx, a, op, s, nil, l.lo, "")
 }
 
 // comeBack takes over a team that a background process leads.
@@ -329,7 +434,7 @@ func comeBack(ctx context.Context, a *app.App) error {
 		return err
 	}
 	if d, err := inspect.Of(op).Digest(ctx, string(name), time.Time{}); err == nil && !a.Flags.JSON {
-		a.ShowPage(view.DigestPage(d, a.Now().Local()), waggle.TeamName(d.Team), nil) // what happened meanwhile; without it the team is led all the same
+		a.ShowPage(view.DigestPage(a.Clock(), d), waggle.TeamName(d.Team), nil) // what happened meanwhile; without it the team is led all the same
 	}
 	if err := supervise.Of(op).TakeLead(ctx, s); err != nil {
 		return err
@@ -339,7 +444,7 @@ func comeBack(ctx context.Context, a *app.App) error {
 	}
 	var l leadFlags
 	attend(a, &l)
-	return keep(ctx, a, op, s, nil, l.lo)
+	return keep(ctx, a, op, s, nil, l.lo, "")
 }
 
 // askChanged shows how the team file differs from the accepted one, and asks whether to continue
@@ -353,7 +458,7 @@ func askChanged(ctx context.Context, a *app.App, s *operator.State, op operator.
 		return &operator.Error{Kind: operator.Question, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
 			Advice: "--accepted goes on with what was accepted; waggle down and up take the new one"}
 	}
-	yes, err := a.Yes(ctx, view.FileChangeText(change), "go on with what was accepted?")
+	yes, err := a.Yes(ctx, fileview.FileChangeText(change), "go on with what was accepted?")
 	if err != nil {
 		return err
 	}
@@ -367,8 +472,8 @@ func Detach(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "detach [TEAM]",
 		Short: "Leave a team running in the background",
-		Long: `Have the waggle up or resume that leads a team in a terminal hand over to a process in
-the background, and end. The members run on.`,
+		Long: `Make the waggle up or resume that leads a team in a terminal hand over to a process in
+the background, and end. The members run on. --json: {"team","state","pid"}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {

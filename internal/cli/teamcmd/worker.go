@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli/app"
+	"waggle/internal/logfile"
+	"waggle/internal/pane"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/worker"
@@ -39,10 +41,34 @@ func Worker(a *app.App) *cobra.Command {
 			}
 			o.Who, o.Minter, o.Environ, o.Output, o.Terminal, o.Version = mail.SessionsOf(claude), a.Minter(), a.Environ, a.Out, app.Tty(a.Out), a.Version
 			o.Log = slog.New(slog.NewTextHandler(a.Err, nil))
+			if o.Pane != "" {
+				shut, err := paned(&o)
+				if err != nil {
+					return err
+				}
+				defer shut()
+			}
+			if o.Confine, err = app.Confine(); err != nil {
+				return err
+			}
 			return interrupted(worker.Join(cmd.Context(), o))
 		},
 	}
 	return cmd
+}
+
+// paned gives the terminal of this process to the member's program, and what the member writes to a
+// log. Without a terminal it stays as it is.
+func paned(o *worker.Options) (shut func(), err error) {
+	if !app.Tty(os.Stdin) || !app.Tty(os.Stdout) {
+		return func() {}, nil
+	}
+	log, err := logfile.Open(o.Pane, logfile.Options{})
+	if err != nil {
+		return nil, &operator.Error{Kind: operator.Failed, Op: "worker", Err: err}
+	}
+	o.Display, o.Output, o.Log = pane.New(os.Stdin, os.Stdout), log, slog.New(slog.NewTextHandler(log, nil))
+	return func() { _ = log.Close() }, nil
 }
 
 // workerMemory is the heap size from which on a worker collects garbage more often instead of
@@ -55,6 +81,9 @@ const workerMemory = 64 << 20
 func interrupted(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return app.ExitError(app.ExitFailed)
+	}
+	if errors.Is(err, worker.ErrUnconfined) {
+		return &operator.Error{Kind: operator.Refused, Op: "worker", Err: err}
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 // Write writes docs/conformance.md, or checks what go test -json said of the tests in it:
 //
 //	go run ./internal/conformance/write docs/conformance.md
+//	go run ./internal/conformance/write -unrun <tests.json   # "PACKAGE PATTERN" for go test -run
 //	go run ./internal/conformance/write -results <tests.json
 package main
 
@@ -22,18 +23,25 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 1 {
-		return errors.New("usage: write FILE | -results")
+		return errors.New("usage: write FILE | -unrun | -results")
 	}
 	reqs, err := conformance.Requirements()
 	if err != nil {
 		return err
 	}
-	if args[0] != "-results" {
+	if args[0] != "-results" && args[0] != "-unrun" {
 		return os.WriteFile(args[0], []byte(conformance.Document(reqs)), 0o666)
 	}
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
 		return errors.New("the program does not know its module")
+	}
+	if args[0] == "-unrun" {
+		runs, err := conformance.Unrun(os.Stdin, build.Main.Path, reqs)
+		for _, r := range runs {
+			fmt.Println("./"+r.Package, r.Tests)
+		}
+		return err
 	}
 	failed, err := conformance.Failed(os.Stdin, build.Main.Path, reqs)
 	if err != nil {

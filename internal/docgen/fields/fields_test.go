@@ -9,8 +9,8 @@ import (
 	"waggle/internal/docgen/fields"
 )
 
-// TestAddedFieldIsFollowed: a field that is added to those of a kind is a row of its table,
-// with all that is known of it.
+// TestAddedFieldIsFollowed: a field that is added to those of a kind is a row of its table, with all
+// of its columns.
 func TestAddedFieldIsFollowed(t *testing.T) {
 	for _, info := range waggle.Kinds() {
 		list := waggle.Fields(info.Kind)

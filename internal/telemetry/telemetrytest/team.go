@@ -19,6 +19,7 @@ import (
 	"waggle/internal/telemetry"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/message"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -114,7 +115,7 @@ func (f *Team) Life() []func() {
 				f.t.Fatal(err)
 			}
 			f.do(f.lj, lead, func() ([]journal.Draft, error) {
-				return f.l.See(control.Incoming{Entry: "e", Box: waggle.Lead, Envelope: env, Decoded: waggle.Decode(env)}, f.w), nil
+				return f.l.See(message.Incoming{Entry: "e", Box: waggle.Lead, Envelope: env, Decoded: waggle.Decode(env)}, f.w), nil
 			})
 		},
 		func() {
@@ -131,7 +132,7 @@ func (f *Team) Life() []func() {
 				f.t.Fatal(err)
 			}
 			f.do(f.wj, ada, func() ([]journal.Draft, error) {
-				return f.w.Receive(control.Incoming{Entry: "a", Box: "ada", Envelope: env, Decoded: waggle.Decode(env)}, f.l), nil
+				return f.w.Receive(message.Incoming{Entry: "a", Box: "ada", Envelope: env, Decoded: waggle.Decode(env)}, f.l), nil
 			})
 			f.do(f.lj, lead, func() ([]journal.Draft, error) { return f.l.Settle(f.w), nil })
 		},

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -82,8 +83,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestDrawn: a seed gives the same order again, another seed another one, and code that
-// comes leaves the order of the rest.
+// TestDrawn: a seed gives the same order again and another seed another one, and new code leaves the
+// order of the rest.
 func TestDrawn(t *testing.T) {
 	order := func(text string, seed uint64) (keys []string) {
 		found, err := inFile("p", "p/f.go", text)
@@ -113,7 +114,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestFoundBy: the report names what found a mutant.
+// TestFoundBy: the report names the test that found a mutant.
 func TestFoundBy(t *testing.T) {
 	for out, want := range map[string]string{
 		"--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/b (0.0s)\nFAIL\n": "TestA",
@@ -130,6 +131,7 @@ func TestFoundBy(t *testing.T) {
 // TestRun: a mutant that a test fails on is found, one that no test sees survives, and
 // the checkout stays as it was.
 func TestRun(t *testing.T) {
+	testenv.Drawn(t)
 	code := "package p\n\nfunc Held(a int) bool { return a < 3 }\n\nfunc Loose(a int) bool { return a < 3 }\n"
 	program(t, map[string]string{
 		"q/q.go":      strings.Replace(code, "package p", "package q", 1),
@@ -163,6 +165,14 @@ func program(t *testing.T, files map[string]string) {
 	t.Chdir(dir)
 }
 
+// further skips another run of the program, which costs seconds: TestRun is the run of every day.
+func further(t *testing.T) {
+	t.Helper()
+	if !testenv.Tables() {
+		t.Skip("TestRun is the run of every day: this one with WAGGLE_TABLES=whole")
+	}
+}
+
 // TestTestsOf: a mutant has the tests of its own package, and those of the group's first only
 // where a plus says so.
 func TestTestsOf(t *testing.T) {
@@ -184,6 +194,7 @@ func TestTestsOf(t *testing.T) {
 // TestRunBeside: the tests of a package find the mutants of one that stands behind a plus, and
 // not of one behind a comma.
 func TestRunBeside(t *testing.T) {
+	further(t)
 	program(t, map[string]string{
 		"low/low.go":     "package low\n\nfunc Held(a int) bool { return a < 3 }\n",
 		"high/high.go":   "package high\n\nimport \"p/low\"\n\nfunc Held(a int) bool { return low.Held(a) }\n",
@@ -199,6 +210,7 @@ func TestRunBeside(t *testing.T) {
 
 // TestRunWithoutTests: a mutant of a package without tests survives.
 func TestRunWithoutTests(t *testing.T) {
+	further(t)
 	program(t, map[string]string{"q/q.go": "package q\n\nfunc Loose(a int) bool { return a < 3 }\n"})
 	s := settings{n: 10, jobs: 2, seed: 1, timeout: time.Minute, packages: []string{"q"}}
 	if survived, err := run(t.Context(), s); err != nil || survived != 3 {
@@ -206,8 +218,9 @@ func TestRunWithoutTests(t *testing.T) {
 	}
 }
 
-// TestRunAgain: a test that fails once is not what found a mutant.
+// TestRunAgain: a test that fails once, and passes when it runs again, has not found a mutant.
 func TestRunAgain(t *testing.T) {
+	further(t)
 	program(t, map[string]string{
 		"q/q.go": "package q\n\nfunc Loose(a int) bool { return a < 3 }\n",
 		"q/q_test.go": `package q
@@ -230,5 +243,108 @@ func TestOnce(t *testing.T) {
 	survived, err := run(t.Context(), settings{n: 10, jobs: 1, seed: 1, timeout: time.Minute, packages: []string{"q"}})
 	if _, missing := os.Stat("failed"); missing != nil || err != nil || survived != 3 {
 		t.Errorf("%d survived, %v, %v; want all three", survived, err, missing)
+	}
+}
+
+// TestLimit: the time limit of a mutant's tests is five times their time without it plus half a
+// minute, and at most the set limit.
+func TestLimit(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: 30 * time.Second, 10 * time.Second: 80 * time.Second, time.Minute: 3 * time.Minute} {
+		if got := limit(took, 3*time.Minute); got != want {
+			t.Errorf("%s: %s, want %s", took, got, want)
+		}
+	}
+	s := settings{limits: map[string]time.Duration{"a": time.Minute, "b": 90 * time.Second}}
+	if got := s.span(); got != "1m0s to 1m30s" {
+		t.Error(got)
+	}
+}
+
+// TestRunRefusesFailing: tests that fail without a mutant find nothing, and run returns an error.
+func TestRunRefusesFailing(t *testing.T) {
+	further(t)
+	program(t, map[string]string{
+		"q/q.go":      "package q\n\nfunc Loose(a int) bool { return a < 3 }\n",
+		"q/q_test.go": "package q\n\nimport \"testing\"\n\nfunc TestBad(t *testing.T) { t.Error(Loose(1)) }\n",
+	})
+	s := settings{n: 10, jobs: 2, seed: 1, timeout: time.Minute, packages: []string{"q"}}
+	if _, err := run(t.Context(), s); err == nil || !strings.Contains(err.Error(), "the tests of q fail as they are") {
+		t.Error(err)
+	}
+}
+
+// TestRunEndless: a mutant whose tests do not end is found by the time limit, and one that does not
+// compile is no mutant.
+func TestRunEndless(t *testing.T) {
+	further(t)
+	program(t, map[string]string{
+		"q/q.go":      "package q\n\nfunc Count() (n int) {\n\tvar a [1]int\n\t_ = a[0]\n\tfor n < 2 {\n\t\tn = n + 1\n\t}\n\treturn n\n}\n",
+		"q/q_test.go": "package q\n\nimport \"testing\"\n\nfunc TestCount(t *testing.T) {\n\tif Count() != 2 {\n\t\tt.Error()\n\t}\n}\n",
+	})
+	s := settings{n: 20, jobs: 2, seed: 1, timeout: 5 * time.Second, packages: []string{"q"}}
+	found, err := places("q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.limits = map[string]time.Duration{"q": s.timeout}
+	all, err := tryAll(t.Context(), s, [][]place{found}, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var endless, survived []string
+	for _, m := range all {
+		switch {
+		case m.survived:
+			survived = append(survived, m.key())
+		case m.by == "the time limit":
+			endless = append(endless, m.key())
+		}
+	}
+	slices.Sort(survived)
+	slices.Sort(endless)
+	if got, want := strings.Join(survived, ", "), "q/q.go Count: 1 => 2, q/q.go Count: 1 => 2 #2"; got != want {
+		t.Errorf("survived: %s, want %s", got, want)
+	}
+	if got, want := strings.Join(endless, ", "), "q/q.go Count: + => -, q/q.go Count: 1 => 0 #2, q/q.go Count: n = n + 1 => "; got != want {
+		t.Errorf("endless: %s, want %s", got, want)
+	}
+	if len(all) != 8 {
+		t.Errorf("%d mutants, want 8: an array of no items, an index that is not in it, and a variable without use do not compile", len(all))
+	}
+}
+
+// TestReasons: each reason belongs to an existing place, so that none stays after its line is gone,
+// and has a text.
+func TestReasons(t *testing.T) {
+	t.Chdir("../../..")
+	keys := map[string]bool{}
+	for _, group := range packages {
+		for _, dir := range dirs(group) {
+			found, err := places(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range found {
+				keys[p.key()] = true
+			}
+		}
+	}
+	for key, why := range reasons() {
+		if !keys[key] && runtime.GOOS == "linux" {
+			t.Errorf("no place has the key %q", key)
+		}
+		if why == "" || strings.HasPrefix(why, "equivalent") && !strings.HasPrefix(why, "equivalent: ") && !strings.HasPrefix(why, "equivalent on Linux: ") {
+			t.Errorf("%s: the reason is %q", key, why)
+		}
+	}
+}
+
+// TestFlagsOf: only the tests of a package with properties get the flags that make them leave no file.
+func TestFlagsOf(t *testing.T) {
+	t.Chdir("../../..")
+	for dir, want := range map[string]string{"record": "-rapid.nofailfile", "policy": "-rapid.nofailfile", "internal/testenv/mutants": ""} {
+		if got, err := flagsOf(dir); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v", dir, got, err)
+		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// place is a part of a file and what a mutant has there.
+// place is a part of a file and the text that a mutant has there.
 type place struct {
 	file       string // slash-separated, from the root of the module
 	line       int
@@ -47,7 +47,7 @@ func short(s string) string {
 	return s
 }
 
-// places lists what can be broken in the files of a package that this system builds.
+// places lists the places for mutants in the files of a package that this system builds.
 func places(dir string) ([]place, error) {
 	pkg, err := build.ImportDir(filepath.FromSlash(dir), 0)
 	if err != nil {
@@ -69,7 +69,7 @@ func places(dir string) ([]place, error) {
 	return out, nil
 }
 
-// inFile lists what can be broken in one file.
+// inFile lists the places for mutants in one file.
 func inFile(dir, path, text string) ([]place, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution)
@@ -94,7 +94,7 @@ func inFile(dir, path, text string) ([]place, error) {
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
-			// What is only printed is not worth a mutant.
+			// A text that is only printed is not worth a mutant.
 			if decl.Body != nil && decl.Name.Name != "String" {
 				inBody(decl, func(c []change) { add(decl.Name.Name, c) })
 			}
@@ -139,13 +139,13 @@ func inBody(fn *ast.FuncDecl, add func([]change)) {
 	})
 }
 
-// change replaces the source between two positions; \x00 stands for what was there.
+// change replaces the source between two positions; \x00 stands for the old source.
 type change struct {
 	from, to token.Pos
 	is       string
 }
 
-// swapped is what an operator is broken into.
+// swapped has the operator that a mutant has in place of another.
 var swapped = map[token.Token]string{
 	token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">",
 	token.EQL: "!=", token.NEQ: "==", token.LAND: "||", token.LOR: "&&",
@@ -156,7 +156,7 @@ var swapped = map[token.Token]string{
 func broken(n ast.Node) []change {
 	switch n := n.(type) {
 	case *ast.IfStmt:
-		// The second is the statement dropped: what it declares stays in use.
+		// The second is the statement dropped: the variables that it declares stay in use.
 		return []change{{n.Cond.Pos(), n.Cond.End(), "!(\x00)"}, {n.Cond.Pos(), n.Cond.End(), "false && (\x00)"}}
 	case *ast.BinaryExpr:
 		if is, ok := swapped[n.Op]; ok {

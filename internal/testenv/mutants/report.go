@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -41,8 +42,8 @@ func report(s settings, all []tried, took time.Duration) (int, error) {
 	survived, equivalent := 0, 0
 	why := reasons()
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n    go run ./internal/testenv/mutants -seed %d -n %d %s\n\n%s on %s.\n\n",
-		heading(s.as), s.seed, s.n, strings.Join(s.packages, " "), took.Round(time.Second), machine())
+	fmt.Fprintf(&b, "## %s\n\n    go run ./internal/testenv/mutants -seed %d -n %d %s\n\n%s on %s, with the tests as they are before it.\nThe tests of a mutant end after %s.\n\n",
+		heading(s.as), s.seed, s.n, strings.Join(s.packages, " "), took.Round(time.Second), machine(), s.span())
 	b.WriteString("| package | mutants | survived | of them equivalent |\n|---|---:|---:|---:|\n")
 	for _, group := range s.packages {
 		n, left, same := 0, 0, 0
@@ -53,7 +54,7 @@ func report(s settings, all []tried, took time.Duration) (int, error) {
 			n++
 			if t.survived {
 				left++
-				if strings.HasPrefix(why[t.key()], "equivalent: ") {
+				if strings.HasPrefix(why[t.key()], "equivalent") {
 					same++
 				}
 			}
@@ -78,6 +79,16 @@ func report(s settings, all []tried, took time.Duration) (int, error) {
 	return survived, write(s.as, b.String())
 }
 
+// span is how long the tests of a mutant may take: from the shortest limit of a group to the longest.
+func (s settings) span() string {
+	all := slices.Sorted(maps.Values(s.limits))
+	shortest, longest := all[0].Round(time.Second), all[len(all)-1].Round(time.Second)
+	if shortest == longest {
+		return shortest.String()
+	}
+	return shortest.String() + " to " + longest.String()
+}
+
 // heading is a section's name as people write it.
 func heading(name string) string {
 	if name == "" {
@@ -86,7 +97,7 @@ func heading(name string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// machine is what the time depends on.
+// machine names the properties of the machine on which the time depends.
 func machine() string {
 	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

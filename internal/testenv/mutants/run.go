@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/build"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// tried is one mutant and what became of it.
+// tried is one mutant and its result.
 type tried struct {
 	place
 	group    string // the packages it was drawn from, as they stand in the settings
@@ -35,10 +36,12 @@ func run(ctx context.Context, s settings) (int, error) {
 			queues[i] = append(queues[i], found...)
 		}
 		queues[i] = drawn(queues[i], s.seed)
-		if !s.list {
-			if out, ok := test(ctx, s, group); !ok {
-				return 0, fmt.Errorf("the tests of %s fail as they are:\n%s", group, out)
-			}
+	}
+	began := time.Now()
+	if !s.list {
+		var err error
+		if s.limits, err = limitsOf(ctx, s); err != nil {
+			return 0, err
 		}
 	}
 	temp, err := os.MkdirTemp("", "mutants")
@@ -46,12 +49,47 @@ func run(ctx context.Context, s settings) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(temp)
-	began := time.Now()
 	all, err := tryAll(ctx, s, queues, temp)
 	if err != nil {
 		return 0, err
 	}
 	return report(s, all, time.Since(began))
+}
+
+// limitsOf runs the tests of each group as they are, as many at once as mutants are tried, and
+// returns how long those of a mutant may take.
+func limitsOf(ctx context.Context, s settings) (map[string]time.Duration, error) {
+	var (
+		mu     sync.Mutex
+		wg     sync.WaitGroup
+		failed error
+	)
+	limits, groups := map[string]time.Duration{}, make(chan string)
+	for range s.jobs {
+		wg.Go(func() {
+			for group := range groups {
+				began := time.Now()
+				out, ok := test(ctx, s, group)
+				mu.Lock()
+				if !ok {
+					failed = errors.Join(failed, fmt.Errorf("the tests of %s fail as they are:\n%s", group, out))
+				}
+				limits[group] = limit(time.Since(began), s.timeout)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, group := range s.packages {
+		groups <- group
+	}
+	close(groups)
+	wg.Wait()
+	return limits, failed
+}
+
+// limit is how long the tests of a mutant may take that take so long without it.
+func limit(took, most time.Duration) time.Duration {
+	return min(most, 5*took+30*time.Second)
 }
 
 // tryAll takes from each queue its share. A place that does not compile is no mutant.
@@ -127,14 +165,15 @@ func try(ctx context.Context, s settings, p place, group, temp string) (t tried,
 	if !ok || err != nil {
 		return t, false, errors.Join(err, ctx.Err())
 	}
-	out, passed := tests.run(ctx, s, "-test.short")
+	limit := s.limits[group]
+	out, passed := tests.run(ctx, limit, "-test.short")
 	if passed {
-		out, passed = tests.run(ctx, s)
+		out, passed = tests.run(ctx, limit)
 	}
 	by := foundBy(out)
 	if !passed && strings.HasPrefix(by, "Test") {
-		if _, alone := tests.run(ctx, s, "-test.run", "^"+strings.Split(by, "/")[0]+"$"); alone {
-			out, passed = tests.run(ctx, s)
+		if _, alone := tests.run(ctx, limit, "-test.run", "^"+strings.Split(by, "/")[0]+"$"); alone {
+			out, passed = tests.run(ctx, limit)
 			by = foundBy(out)
 		}
 	}
@@ -162,15 +201,31 @@ func foundBy(out string) string {
 
 // test runs the tests of a group of packages as they are.
 func test(ctx context.Context, s settings, group string) (string, bool) {
-	args := []string{"test", "-failfast", "-vet=off", "-timeout", s.timeout.String()}
+	args := []string{"test", "-count=1", "-failfast", "-vet=off", "-timeout", s.timeout.String()}
 	for _, dir := range dirs(group) {
 		args = append(args, "./"+dir)
 	}
-	return command(ctx, s, ".", "go", args...)
+	return command(ctx, s.timeout, ".", "go", args...)
 }
 
-// binary is the compiled tests of a package.
-type binary struct{ dir, path string }
+// binary is the compiled tests of a package, and the flags of their own that they get.
+type binary struct {
+	dir, path string
+	flags     []string
+}
+
+// flagsOf are the flags with which the tests of a package leave no file in the checkout: a value that
+// a property failed for is tried in every later run, which would find other mutants too.
+func flagsOf(dir string) ([]string, error) {
+	pkg, err := build.ImportDir(filepath.FromSlash(dir), 0)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(slices.Concat(pkg.TestImports, pkg.XTestImports), "pgregory.net/rapid") {
+		return []string{"-rapid.nofailfile"}, nil
+	}
+	return nil, nil
+}
 
 type binaries []binary
 
@@ -210,7 +265,11 @@ func compile(ctx context.Context, group, pkg, overlay, temp string) (tests binar
 			return nil, false, nil
 		}
 		if _, err := os.Stat(path); err == nil { // else it has no tests
-			tests = append(tests, binary{dir, path})
+			flags, err := flagsOf(dir)
+			if err != nil {
+				return nil, false, err
+			}
+			tests = append(tests, binary{dir, path, flags})
 		}
 	}
 	return tests, true, nil
@@ -218,29 +277,29 @@ func compile(ctx context.Context, group, pkg, overlay, temp string) (tests binar
 
 // run runs the tests; those of several packages one after the other, until some fail. Where
 // there are none, none fails.
-func (b binaries) run(ctx context.Context, s settings, flags ...string) (out string, passed bool) {
+func (b binaries) run(ctx context.Context, limit time.Duration, flags ...string) (out string, passed bool) {
 	passed = true
 	for _, b := range b {
-		flags := append([]string{"-test.failfast", "-test.timeout", s.timeout.String()}, flags...)
-		if out, passed = command(ctx, s, filepath.FromSlash(b.dir), b.path, flags...); !passed {
+		flags := append([]string{"-test.failfast", "-test.timeout", limit.String()}, slices.Concat(b.flags, flags)...)
+		if out, passed = command(ctx, limit, filepath.FromSlash(b.dir), b.path, flags...); !passed {
 			return out, false
 		}
 	}
 	return out, true
 }
 
-// command runs a program of the tests.
-func command(ctx context.Context, s settings, dir, program string, args ...string) (string, bool) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout+time.Minute)
+// command runs a program of the tests, which ends itself at the limit.
+func command(ctx context.Context, limit time.Duration, dir, program string, args ...string) (string, bool) {
+	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WAGGLE_SEED=1")
-	cmd.WaitDelay = 10 * time.Second
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WAGGLE_SEED=1", "WAGGLE_TESTS=all")
+	cmd.WaitDelay, cmd.SysProcAttr = 10*time.Second, ownGroup()
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
 }
 
-// line is what is printed of a mutant.
+// line is the line that is printed for a mutant.
 func (t tried) line(list bool) string {
 	where := fmt.Sprintf("%s:%d %s", t.file, t.place.line, strings.TrimPrefix(t.key(), t.file+" "))
 	switch {

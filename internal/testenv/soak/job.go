@@ -24,7 +24,7 @@ func (j job) command() string {
 	return strings.Join(append(j.env[:len(j.env):len(j.env)], j.argv...), " ")
 }
 
-// result is what a command's output says.
+// result holds the results in a command's output.
 type result struct {
 	measured        []measured
 	passed, skipped int
@@ -62,7 +62,7 @@ func (j job) run(ctx context.Context) (result, error) {
 	return res, err
 }
 
-// read takes what is to be kept out of the output of go test -v or .ci/fuzz.
+// read takes the lines to keep out of the output of go test -v or .ci/fuzz.
 func read(r io.Reader) (result, error) {
 	var res result
 	test := ""

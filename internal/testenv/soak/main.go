@@ -185,7 +185,7 @@ func put(text, name, body string) (string, error) {
 	return strings.TrimRight(text, "\n") + "\n\n" + section.Wrap(name, body), nil
 }
 
-// machine says what the figures depend on, without a date or a name.
+// machine names the properties of the machine on which the figures depend, without a date or a name.
 func machine() string {
 	kernel := runtime.GOOS
 	if out, err := exec.Command("uname", "-sr").Output(); err == nil {

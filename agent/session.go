@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"context"
+
+	"waggle/policy"
+)
+
+// Session is an Agent with a conversation that goes on from turn to turn, and that a later process
+// of the member resumes (Work.Conversation). A turn is interrupted by the end of its ctx.
+type Session interface {
+	Agent
+	// SetMode tells the conversation the member's mode: before each turn when it has changed, and
+	// while a turn runs. The gate goes by the mode at once; an error is logged, and the next pass
+	// tries again.
+	SetMode(ctx context.Context, mode policy.Mode) error
+	// Close ends what the conversation runs, after the last turn. Its id stays on record.
+	Close(ctx context.Context) error
+}
+
+// Conversation is an agent's conversation as it tells its Host.
+type Conversation struct {
+	ID    string
+	Model string
+	// Resumed says that it goes on with the history of an earlier process, so that the agent does
+	// not repeat what it did there.
+	Resumed bool
+}
+
+// Usage is what an agent has used since it last said so.
+type Usage struct {
+	ID                                   string // the agent's own, of the result that says it; the same twice counts once
+	Input, Output, CacheRead, CacheWrite int64  // tokens
+	CostMicros                           int64  // millionths of a US dollar
+	Estimated                            bool   // no client reported it
+}
+
+// DeclaredStep is a step of what the agent says that it does in this turn.
+type DeclaredStep struct {
+	Text  string
+	State string // pending, in_progress or completed
+}
+
+// Account is where an agent says of itself what people see: none of it decides anything.
+type Account interface {
+	// Conversation records the conversation, once its id is known. The next process of the member
+	// gets its id with its work.
+	Conversation(ctx context.Context, c Conversation) error
+	Used(ctx context.Context, u Usage) error
+	// Steps shows the steps of this turn, all of them each time.
+	Steps(ctx context.Context, steps []DeclaredStep) error
+}

@@ -1,0 +1,226 @@
+package control_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+	"waggle/record"
+)
+
+// guest is a member of ours, ada, in a team that another program leads, and its journal.
+type guest struct {
+	t *testing.T
+	j *journal.Handle
+	w *control.Worker
+	l *control.Leader
+	n int
+}
+
+func newGuest(t *testing.T) *guest {
+	g := &guest{t: t, w: control.NewWorker(nil), l: leadFold(t, record.PolicySet{})}
+	g.j = journal.NewMemory("uid", journal.Name("ada"), func() time.Time { return start }).Open(g.w)
+	g.do([]journal.Draft{{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "api", UID: "uid", Instance: "ada", Name: "ada", Epoch: 1, Guest: true}}})
+	g.step(func() ([]journal.Draft, error) { return g.w.Take(record.Taken{}, g.l) })
+	return g
+}
+
+func (g *guest) do(ds []journal.Draft) {
+	g.t.Helper()
+	g.step(func() ([]journal.Draft, error) { return ds, nil })
+}
+
+func (g *guest) step(step func() ([]journal.Draft, error)) {
+	g.t.Helper()
+	if _, err := g.j.Append(g.t.Context(), journal.Writer{Instance: "ada", Epoch: 1, PID: 7}, understood(g.t, step)); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *guest) ask(kind waggle.Kind, a record.Ask) (k record.Key) {
+	g.t.Helper()
+	g.n++
+	g.step(func() (ds []journal.Draft, err error) {
+		k, ds, err = g.w.Ask(kind, a, g.l, record.Mint{Now: start, MsgID: "00000000-0000-4000-8000-00000000000" + string(rune('0'+g.n)), Nonce: "000000" + string(rune('0'+g.n))})
+		return ds, err
+	})
+	return k
+}
+
+// sent is what the guest drafts for an entry of its mailbox.
+func (g *guest) sent(from, text string) []journal.Draft {
+	b := box{}
+	return g.w.ReceiveFile(incoming("ada", b.put(envelope(from, text), false)), g.l, start)
+}
+
+func (g *guest) answers(p waggle.Payload) []journal.Draft {
+	g.t.Helper()
+	return g.sent("team-lead", encode(g.t, p))
+}
+
+// TestGuestRefuses: a message that is unreadable, is not the lead's, or answers no open request has
+// no effect in a guest either.
+func TestGuestRefuses(t *testing.T) {
+	g := newGuest(t)
+	allowed := g.ask(host, record.Ask{Host: "a.test"})
+	yes := func(id waggle.RequestID, name string) waggle.Payload {
+		return waggle.SandboxPermissionResponse{RequestID: string(id), Host: name, Allow: true, Timestamp: stamp}
+	}
+	g.do(g.answers(yes(allowed.ID, "a.test")))
+	call := g.ask(tool, bash)
+	port := g.ask(host, record.Ask{Host: "b.test", Port: "443"})
+	answer := func(tool string) string {
+		return encode(t, waggle.PermissionResponse{RequestID: string(call.ID), Subtype: waggle.SubtypeSuccess, ToolUseID: tool})
+	}
+	for what, c := range map[string]struct {
+		from, text, why string
+	}{
+		"unreadable":  {"team-lead", `{"type":"permission_response","request_id":7}`, "cannot be read: "},
+		"of a peer":   {"bob", answer(""), "only the lead may send it"},
+		"not by file": {"team-lead", encode(t, waggle.ModeSetRequest{Mode: "plan", From: "team-lead"}), "by file has no effect"},
+		"another":     {"team-lead", encode(t, waggle.ShutdownRequest{RequestID: "s1", From: "bob", Timestamp: stamp}), "the payload names another sender"},
+		"not asked":   {"team-lead", encode(t, yes("other", "a.test")), "it answers nothing that was asked"},
+		"closed":      {"team-lead", encode(t, waggle.SandboxPermissionResponse{RequestID: string(allowed.ID), Host: "a.test", Timestamp: stamp}), "it answers nothing that is open"},
+		"other call":  {"team-lead", answer("toolu_2"), "it names another call"},
+		"other host":  {"team-lead", encode(t, yes(port.ID, "c.test")), "it names another host"},
+		"other port":  {"team-lead", encode(t, yes(port.ID, "b.test:80")), "it names another host"},
+	} {
+		if ds := g.sent(c.from, c.text); len(ds) != 1 || !strings.Contains(refusedFor(ds), c.why) {
+			t.Errorf("%s: %q, want %q", what, refusedFor(ds), c.why)
+		}
+	}
+	if ds := g.sent("team-lead", "hello"); ds != nil {
+		t.Errorf("words: %+v", ds)
+	}
+	for _, ok := range []waggle.Payload{yes(port.ID, "b.test"), yes(port.ID, "b.test:443"), waggle.PermissionResponse{RequestID: string(call.ID), Subtype: waggle.SubtypeSuccess, ToolUseID: "toolu_1"}} {
+		if ds := g.answers(ok); len(ds) != 1 || ds[0].Kind != record.KindAnswered {
+			t.Errorf("%s: %+v", encode(t, ok), ds)
+		}
+	}
+	b := box{}
+	order := incoming("ada", b.put(envelope("team-lead", encode(t, waggle.TaskAssignment{TaskID: "1", Subject: "s", Description: "d", AssignedBy: "team-lead", Timestamp: stamp})), false))
+	if !order.IsWords() || incoming("ada", b.put(envelope("team-lead", answer("")), false)).IsWords() {
+		t.Error("an assignment is words for a guest, and an answer is not")
+	}
+}
+
+// TestGuestAnswers: the lead's yes allows the request, with the input that was asked and for an
+// hour; further permissions in the answer have no effect, and a no denies.
+func TestGuestAnswers(t *testing.T) {
+	input := `{"command":"go test ./...","n":10000000000000000001}`
+	call := record.Ask{Tool: "Bash", Input: input, Cwd: "/work", ToolUseID: "toolu_1"}
+	granted := func(raw string, updates ...string) *waggle.PermissionGranted {
+		g := &waggle.PermissionGranted{UpdatedInput: json.RawMessage(raw)}
+		for _, u := range updates {
+			g.PermissionUpdates = append(g.PermissionUpdates, json.RawMessage(u))
+		}
+		return g
+	}
+	const beyond = "what it allows beyond this request has no effect by file"
+	for what, c := range map[string]struct {
+		kind   waggle.Kind
+		ask    record.Ask
+		answer func(id string) waggle.Payload
+		allow  bool
+		reason string
+	}{
+		"yes": {tool, call, func(id string) waggle.Payload {
+			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess}
+		}, true, ""},
+		"the same input": {tool, call, func(id string) waggle.Payload {
+			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess, Response: granted(`{ "n": 10000000000000000001, "command": "go test ./..." }`)}
+		}, true, ""},
+		"no input": {tool, call, func(id string) waggle.Payload {
+			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess, Response: granted(`{}`)}
+		}, true, ""},
+		"another input": {tool, call, func(id string) waggle.Payload {
+			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess, Response: granted(`{"command":"rm"}`)}
+		}, false, "the answer changes the input, and by file only what was asked is allowed"},
+		"another number": {tool, call, func(id string) waggle.Payload {
+			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess, Response: granted(strings.Replace(input, "1}", "2}", 1))}
+		}, false, "the answer changes the input, and by file only what was asked is allowed"},
+		"rules too": {tool, call, func(id string) waggle.Payload {
+			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess, Response: granted(`{}`, `{"type":"addRules"}`)}
+		}, true, beyond},
+		"no": {tool, call, func(id string) waggle.Payload {
+			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeError, Error: "not now"}
+		}, false, "not now"},
+		"a plan": {plan, record.Ask{Plan: "First this."}, func(id string) waggle.Payload {
+			return waggle.PlanApprovalResponse{RequestID: id, Approved: true, Feedback: "good", Timestamp: stamp}
+		}, true, "good"},
+		"a plan, and a mode": {plan, record.Ask{Plan: "First this."}, func(id string) waggle.Payload {
+			return waggle.PlanApprovalResponse{RequestID: id, Approved: true, Feedback: "good", PermissionMode: "acceptEdits", Timestamp: stamp}
+		}, true, "good; " + beyond},
+		"no plan": {plan, record.Ask{Plan: "First this."}, func(id string) waggle.Payload {
+			return waggle.PlanApprovalResponse{RequestID: id, Feedback: "too long", Timestamp: stamp}
+		}, false, "too long"},
+		"a host": {host, record.Ask{Host: "a.test"}, func(id string) waggle.Payload {
+			return waggle.SandboxPermissionResponse{RequestID: id, Host: "a.test", Allow: true, Timestamp: stamp}
+		}, true, ""},
+		"no host": {host, record.Ask{Host: "a.test"}, func(id string) waggle.Payload {
+			return waggle.SandboxPermissionResponse{RequestID: id, Host: "a.test", Timestamp: stamp}
+		}, false, ""},
+	} {
+		g := newGuest(t)
+		k := g.ask(c.kind, c.ask)
+		ds := g.answers(c.answer(string(k.ID)))
+		if len(ds) != 1 || ds[0].Kind != record.KindAnswered || !ds[0].Must {
+			t.Errorf("%s: %+v", what, ds)
+			continue
+		}
+		a := ds[0].Body.(record.Answered)
+		if (a.Decision == record.DecisionAllow) != c.allow || a.Reason != c.reason || a.Channel != policy.ChannelFile || a.By != policy.RoleLeader || a.Policy != 1 || a.Key != k {
+			t.Errorf("%s: %+v", what, a)
+		}
+		if (a.UseBy != nil) != c.allow || c.allow && !a.UseBy.Equal(start.Add(time.Hour)) {
+			t.Errorf("%s: until %v", what, a.UseBy)
+		}
+		g.do(ds)
+		if call, _ := g.w.Call(k); call.Open() {
+			t.Errorf("%s: it is still open", what)
+		}
+	}
+}
+
+// TestGuestGoes: the lead's request ends a guest, once, and under an id.
+func TestGuestGoes(t *testing.T) {
+	g := newGuest(t)
+	ask := func(id string) []journal.Draft {
+		return g.answers(waggle.ShutdownRequest{RequestID: id, From: "team-lead", Timestamp: stamp})
+	}
+	ds := ask("s1")
+	if len(ds) != 1 || ds[0].Kind != record.KindApplied {
+		t.Fatalf("%+v", ds)
+	}
+	if a := ds[0].Body.(record.Applied); a.What != record.CommandShutdown || a.ID != "s1" || a.Channel != policy.ChannelFile || a.Entry == "" {
+		t.Errorf("%+v", a)
+	}
+	if g.w.Leaving() {
+		t.Error("it leaves before it is on record")
+	}
+	g.do(ds)
+	if why := refusedFor(ask("s2")); !g.w.Leaving() || why != "a shutdown is being answered" {
+		t.Errorf("leaving %v, a second one: %q", g.w.Leaving(), why)
+	}
+	g.step(func() ([]journal.Draft, error) {
+		return g.w.AnswerShutdown(true, "", control.Shown{}, g.l, record.Mint{Now: start, MsgID: "00000000-0000-4000-8000-000000000099", Nonce: "0000099"})
+	})
+	if why := refusedFor(ask("s3")); !g.w.Leaving() || why != "this member has ended" {
+		t.Errorf("after its yes: %q", why)
+	}
+	// A guest's lead does not know messageId.
+	for _, o := range g.w.Outbox {
+		env, err := o.Mail.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := env.Member("messageId"); ok || env.MsgID == "" || env.From != "ada" || env.Text == "" {
+			t.Errorf("%s", o.Mail.Envelope)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+// Package budget is the account of a team: what may be used, what it was raised to, and what its
+// members have used. Its fields are exported for the snapshot of the fold that holds it.
+package budget
+
+import (
+	"waggle"
+	"waggle/record"
+)
+
+// Of names a budget: of a member, or of the team or a run, without a name.
+type Of struct {
+	Scope record.BudgetScope
+	Name  waggle.MemberName
+}
+
+// Limit is a limit as it was set, and as far as the operator has raised it.
+type Limit struct {
+	Set, Now record.Limit
+}
+
+// Account is the budgets of a team and what counts against them. The zero value has none. It is not
+// safe for concurrent use.
+type Account struct {
+	Limits map[Of]Limit
+	Spent  map[record.Instance]record.Usage // what members have used in all, as far as a budget counts it
+	From   record.Usage                     // what the team had used when the run began
+}
+
+func limits(b record.Budgets) map[Of]record.Limit {
+	all := map[Of]record.Limit{}
+	put := func(of Of, l *record.Limit) {
+		if l != nil && l.Set() {
+			all[of] = *l
+		}
+	}
+	put(Of{Scope: record.ScopeTeam}, b.Team)
+	put(Of{Scope: record.ScopeRun}, b.Run)
+	for name, one := range b.Members {
+		put(Of{record.ScopeMember, name}, &one)
+	}
+	return all
+}
+
+// Same reports whether these are the budgets that are set.
+func (a *Account) Same(b record.Budgets) bool {
+	want := limits(b)
+	for of, one := range a.Limits {
+		if want[of] != one.Set {
+			return false
+		}
+	}
+	return len(want) == len(a.Limits)
+}
+
+// Set sets the budgets. What was raised stays raised where the limit is the same, and a run that has a
+// budget already counts from where it did.
+func (a *Account) Set(b record.Budgets) {
+	next := map[Of]Limit{}
+	for of, limit := range limits(b) {
+		one := Limit{Set: limit, Now: limit}
+		if had, ok := a.Limits[of]; ok && had.Set == limit {
+			one.Now = had.Now
+		}
+		next[of] = one
+	}
+	if _, ran := a.Limits[Of{Scope: record.ScopeRun}]; !ran {
+		a.From = b.From
+	}
+	a.Limits = next
+}
+
+// AsSet is the budgets as they were set, nil without any.
+func (a *Account) AsSet() *record.Budgets {
+	if len(a.Limits) == 0 {
+		return nil
+	}
+	b := &record.Budgets{From: a.From}
+	for of, one := range a.Limits {
+		switch set := one.Set; of.Scope {
+		case record.ScopeTeam:
+			b.Team = &set
+		case record.ScopeRun:
+			b.Run = &set
+		case record.ScopeMember:
+			if b.Members == nil {
+				b.Members = map[waggle.MemberName]record.Limit{}
+			}
+			b.Members[of.Name] = set
+		}
+	}
+	return b
+}
+
+// Raise raises a budget, and never lowers one. One that is not set stays unset.
+func (a *Account) Raise(of Of, to record.Limit) {
+	if b, ok := a.Limits[of]; ok {
+		b.Now = b.Now.Raised(to)
+		a.Limits[of] = b
+	}
+}
+
+// Counts reports whether a usage is news of a member: some budget is set, and it has used something
+// else than is counted.
+func (a *Account) Counts(i record.Instance, u record.Usage) bool {
+	return len(a.Limits) > 0 && u.Source != "" && u != a.Spent[i]
+}
+
+// Count sets what a member has used in all.
+func (a *Account) Count(i record.Instance, u record.Usage) {
+	if a.Spent == nil {
+		a.Spent = map[record.Instance]record.Usage{}
+	}
+	a.Spent[i] = u
+}
+
+// Used is what all members have used, with now as the newest of one of them ("": of none).
+func (a *Account) Used(i record.Instance, now record.Usage) record.Usage {
+	sum := record.Usage{Source: record.UsageReported}
+	for of, u := range a.Spent {
+		if of != i {
+			sum = sum.Plus(u)
+		}
+	}
+	if now.Source != "" {
+		sum = sum.Plus(now)
+	}
+	sum.ID = ""
+	return sum
+}
+
+// OfRun is the part of a usage of the team that the run has used.
+func (a *Account) OfRun(u record.Usage) record.Usage {
+	u.Input, u.Output, u.CostMicros = u.Input-a.From.Input, u.Output-a.From.Output, u.CostMicros-a.From.CostMicros
+	u.CacheRead, u.CacheWrite = u.CacheRead-a.From.CacheRead, u.CacheWrite-a.From.CacheWrite
+	return u
+}

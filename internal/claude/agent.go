@@ -1,0 +1,668 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/internal/claudeaccount"
+	"waggle/internal/jsonobj"
+	"waggle/policy"
+	"waggle/spawn"
+)
+
+// Kind is the name of this agent in team files.
+const Kind = "claude"
+
+// Spec is a member's settings.
+type Spec struct {
+	Program string   `json:"program,omitempty"` // "": claude, from PATH
+	Model   string   `json:"model,omitempty"`
+	Prompt  string   `json:"prompt,omitempty"` // added to its system prompt
+	Mode    string   `json:"mode,omitempty"`   // the mode in which each turn begins: ModeDefault or ModePlan
+	Args    []string `json:"args,omitempty"`   // see CheckArgs
+	// Tools are the only tools that it has, nil: all; and NoTools those that it has not. They allow
+	// nothing.
+	Tools   []string `json:"tools,omitzero"`
+	NoTools []string `json:"no_tools,omitempty"`
+}
+
+// arguments are the permitted further arguments of a member: they add context for the model or
+// limit it, and none changes permissions, settings, hooks, sessions or the protocol.
+var arguments = map[string]bool{ // whether a value follows
+	"--add-dir": true, "--effort": true, "--fallback-model": true, "--max-turns": true, "--max-budget-usd": true,
+	"--disallowedTools": true, "--disallowed-tools": true, "--strict-mcp-config": false, "--disable-slash-commands": false,
+	"--verbose": false,
+}
+
+// CheckArgs refuses arguments that are not permitted.
+func CheckArgs(args []string) error {
+	for i := 0; i < len(args); i++ {
+		name, value, has := strings.Cut(args[i], "=")
+		follows, known := arguments[name]
+		switch {
+		case !known:
+			return fmt.Errorf("args: %q is not one that a member may be given; those are %s", clipped(args[i]), strings.Join(argumentNames(), ", "))
+		case has && (!follows || value == ""):
+			return fmt.Errorf("args: %q has a value that it does not take, or none", clipped(args[i]))
+		case follows && !has:
+			if i++; i == len(args) || strings.HasPrefix(args[i], "-") {
+				return fmt.Errorf("args: %s needs a value", name)
+			}
+		}
+	}
+	return nil
+}
+
+func argumentNames() []string {
+	var names []string
+	for name := range arguments {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Read reads a member's settings by exact field name.
+func Read(raw json.RawMessage) (Spec, error) {
+	var s Spec
+	if len(raw) == 0 {
+		return s, nil
+	}
+	o, err := jsonobj.Parse(raw)
+	if err != nil {
+		return s, fmt.Errorf("claude: %w", err)
+	}
+	for _, key := range o.Keys() {
+		v, _ := o.Get(key)
+		var ok bool
+		switch key {
+		case "program":
+			s.Program, ok = jsonobj.String(v)
+		case "model":
+			s.Model, ok = jsonobj.String(v)
+		case "prompt":
+			s.Prompt, ok = jsonobj.String(v)
+		case "mode":
+			s.Mode, ok = jsonobj.String(v)
+		case "args":
+			s.Args, ok = texts(v)
+		case "tools":
+			s.Tools, ok = texts(v)
+		case "no_tools":
+			s.NoTools, ok = texts(v)
+		default:
+			return s, fmt.Errorf("claude: %q is not one of args, mode, model, no_tools, program, prompt, tools", clipped(key))
+		}
+		if !ok {
+			return s, fmt.Errorf("claude: %s is %s", key, jsonobj.TypeOf(v))
+		}
+	}
+	switch {
+	case s.Mode != "" && s.Mode != ModeDefault && s.Mode != ModePlan:
+		return s, fmt.Errorf("claude: mode %q is not one of default, plan: what else it may do is the team's policy", clipped(s.Mode))
+	case strings.HasPrefix(s.Model, "-"), strings.HasPrefix(s.Program, "-"):
+		return s, errors.New("claude: model and program do not begin with -")
+	}
+	if err := errors.Join(CheckArgs(s.Args), CheckTools(s.Tools), CheckTools(s.NoTools)); err != nil {
+		return s, fmt.Errorf("claude: %w", err)
+	}
+	return s, nil
+}
+
+// texts reads a list of texts, which is not nil.
+func texts(raw json.RawMessage) (list []string, ok bool) {
+	es, ok := jsonobj.Elements(raw)
+	list = []string{}
+	for _, e := range es {
+		t, is := jsonobj.String(e)
+		list, ok = append(list, t), ok && is
+	}
+	return list, ok
+}
+
+// New makes an agent from a member's settings. It starts nothing.
+func New(raw json.RawMessage) (agent.Agent, error) {
+	s, err := Read(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{spec: s}, nil
+}
+
+// Agent is the Claude Code client of a member. Its process runs across turns, and its session is
+// resumed after a crash.
+type Agent struct {
+	spec Spec
+
+	turning sync.Mutex // held during a turn, and by Close
+
+	mu      sync.Mutex // guards what follows
+	place   agent.Place
+	tune    Tune
+	mode    policy.Mode
+	dirs    map[string]string // directory by session id
+	running *opened
+	turn    *turn
+	limit   Limited
+
+	pane *inPane // does the turns instead, where the client has a pane; nil: it is headless
+}
+
+var (
+	_ agent.Resident  = (*Agent)(nil)
+	_ agent.Session   = (*Agent)(nil)
+	_ agent.Displayed = (*Agent)(nil)
+	_ agent.Starter   = (*Agent)(nil)
+)
+
+// Display implements agent.Displayed: the client is an interactive one, in the member's pane.
+func (a *Agent) Display(d agent.Display) { a.pane = newInPane(a.spec, d) }
+
+// Starts implements agent.Starter. A headless client begins no turn.
+func (a *Agent) Starts() <-chan struct{} {
+	if a.pane == nil {
+		return nil
+	}
+	return a.pane.starts
+}
+
+// Settle implements agent.Resident.
+func (a *Agent) Settle(p agent.Place) {
+	if a.pane != nil {
+		a.pane.change(func() { a.pane.place = p })
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.place = p
+}
+
+// SetMode implements agent.Session. The client's mode is plan or default only: the gate decides
+// about calls. A client whose task needs an approved plan leaves plan mode only by ExitPlanMode.
+func (a *Agent) SetMode(ctx context.Context, mode policy.Mode) error {
+	if a.pane != nil {
+		a.pane.change(func() { a.pane.mode = mode })
+		return nil
+	}
+	a.mu.Lock()
+	a.mode = mode
+	o, t := a.running, a.turn
+	a.mu.Unlock()
+	want := a.spec.wants(mode)
+	if o == nil || t == nil || o.c.Mode() == want || want == ModeDefault && t.owes() {
+		return nil // the next turn begins in this mode
+	}
+	return o.c.SetMode(ctx, want)
+}
+
+// wants returns the client's mode for a mode of the team.
+func (s Spec) wants(mode policy.Mode) string {
+	if mode == policy.ModePlan || s.Mode == ModePlan && mode == "" {
+		return ModePlan
+	}
+	return ModeDefault
+}
+
+// Tune has settings for tests.
+type Tune struct {
+	Hook string // the program of the deny-only hook; "": this program
+	Wait Waits
+}
+
+// Set sets the Tune, before the first turn.
+func (a *Agent) Set(t Tune) {
+	if a.pane != nil {
+		a.pane.change(func() { a.pane.tune = t })
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tune = t
+}
+
+// Limit is the last usage limit that the client has reported.
+func (a *Agent) Limit() Limited { a.mu.Lock(); defer a.mu.Unlock(); return a.limit }
+
+// Model is the model in use, as far as it is known.
+func (a *Agent) Model() string {
+	if a.pane != nil {
+		return a.pane.model()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.running != nil {
+		if m := a.running.c.Model(); m != "" {
+			return m
+		}
+	}
+	return a.spec.Model
+}
+
+// Close implements agent.Session: it ends the client. The next turn starts it again, with its session.
+func (a *Agent) Close(ctx context.Context) error {
+	if a.pane != nil {
+		return a.pane.close()
+	}
+	a.turning.Lock()
+	defer a.turning.Unlock()
+	return a.shut(ctx)
+}
+
+// opened is a running client with its directory, hook and session.
+type opened struct {
+	c       *Client
+	second  *Second
+	shells  *Shells   // nil: its shell commands run as it does
+	tools   *ownTools // nil: its member does not lead
+	errs    *os.File
+	dir     string
+	plans   string                // where the client keeps plans
+	account claudeaccount.Account // of a client in a sandbox
+	own     string                // where that client writes; "": there is no sandbox
+	usd     float64               // of its session, up to the last turn
+	resumed bool                  // its next words are the first since it was resumed
+	limited bool                  // its last turn was cut short by a usage limit
+	met     bool                  // its tool servers were waited for
+	// wasResumed is true when the client resumed an earlier session; kept is the recorded session.
+	wasResumed bool
+	kept       agent.Conversation
+}
+
+func (o *opened) close(ctx context.Context) error {
+	return errors.Join(o.c.Close(ctx), o.errs.Close(), o.renewed(), o.shells.close(), o.tools.close(), o.second.Close())
+}
+
+// meet waits for the tool servers of the client, before its first turn, and says which are missing.
+func (o *opened) meet(ctx context.Context, h agent.Host) error {
+	if o.met {
+		return nil
+	}
+	say := func(line string) { fmt.Fprintln(h.Output(), line) }
+	missing, err := o.c.Connected(ctx, say)
+	if err != nil {
+		return err
+	}
+	o.met = true
+	for _, line := range missing {
+		say(line)
+	}
+	return nil
+}
+
+// renewed keeps a login that the client has renewed in a sandbox.
+func (o *opened) renewed() error {
+	if o.own == "" {
+		return nil
+	}
+	return o.account.Renewed(o.own)
+}
+
+// shut ends the running client.
+func (a *Agent) shut(ctx context.Context) error {
+	a.mu.Lock()
+	o := a.running
+	a.running = nil
+	a.mu.Unlock()
+	if o == nil {
+		return nil
+	}
+	return o.close(ctx)
+}
+
+// Turn implements agent.Agent.
+func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+	if a.pane != nil {
+		return a.pane.Turn(ctx, h, w)
+	}
+	a.turning.Lock()
+	defer a.turning.Unlock()
+	ctx, dir, cancel := where(ctx, w)
+	defer cancel()
+	o, err := a.open(ctx, h, dir, w.Conversation)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	met := o.meet(ctx, h)
+	a.mu.Lock()
+	team := a.mode // it may have changed while the client was started
+	a.mu.Unlock()
+	mode := a.spec.begins(w, team)
+	t := &turn{a: a, o: o, asker: asker{h: h, ctx: ctx, lacks: a.spec.lacks, own: o.tools.has, dir: o.dir, plans: o.plans, claims: map[string]agent.Claim{},
+		inPlan: func() bool { return o.c.Mode() == ModePlan }, planning: mode == ModePlan, required: w.Task != nil && w.Task.PlanRequired}}
+	if met != nil {
+		return a.result(ctx, w, t, Ended{}, met)
+	}
+	a.mu.Lock()
+	a.turn = t
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		a.turn = nil
+		a.mu.Unlock()
+	}()
+	if o.c.Mode() != mode {
+		if err := o.c.SetMode(ctx, mode); err != nil {
+			return agent.Result{}, errors.Join(err, a.shut(context.WithoutCancel(ctx)))
+		}
+	}
+	words := prompt(w, o.resumed)
+	if o.limited && !o.resumed {
+		words = afterLimit + "\n\n" + words
+	}
+	e, err := o.c.Turn(ctx, words, t)
+	o.resumed, o.limited = false, false
+	a.count(context.WithoutCancel(ctx), o, t, e, err)
+	return a.result(ctx, w, t, e, err)
+}
+
+// where is the directory of a turn. Its context has the task's time limit.
+func where(ctx context.Context, w agent.Work) (_ context.Context, dir string, cancel context.CancelFunc) {
+	dir, cancel = w.Cwd, func() {}
+	if w.Task == nil {
+		return ctx, dir, cancel
+	}
+	if w.Task.Timeout > 0 {
+		ctx, cancel = context.WithTimeoutCause(ctx, w.Task.Timeout, fmt.Errorf("the task's timeout of %s", w.Task.Timeout))
+	}
+	return ctx, w.Task.Cwd, cancel
+}
+
+// begins is the client's mode at the begin of a turn, in a mode of the team.
+func (s Spec) begins(w agent.Work, mode policy.Mode) string {
+	if w.Task != nil && w.Task.PlanRequired {
+		return ModePlan
+	}
+	return s.wants(mode)
+}
+
+// result makes the result of a turn.
+func (a *Agent) result(ctx context.Context, w agent.Work, t *turn, e Ended, err error) (agent.Result, error) {
+	select {
+	case <-t.o.c.Done():
+		err = errors.Join(err, a.shut(context.WithoutCancel(ctx)))
+	default:
+	}
+	t.mu.Lock()
+	owed, limit := t.planning, t.limit
+	t.mu.Unlock()
+	r := agent.Result{Summary: firstLine(e.Text)}
+	switch {
+	case err != nil && errors.Is(err, ErrEnded) && ctx.Err() == nil:
+		return agent.Result{Failed: true, Reason: err.Error()}, nil
+	case err != nil && w.Task != nil && w.Task.Timeout > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return agent.Result{Failed: true, Reason: "ended by " + context.Cause(ctx).Error()}, nil
+	case err != nil:
+		return agent.Result{}, err
+	case e.Failed && (limit.Rejected || e.Status == 429):
+		t.o.limited = true
+		return agent.Result{}, &agent.Limited{Until: limit.Until, Reason: limit.reason()}
+	case e.Failed:
+		r.Failed, r.Reason = true, failed(e)
+	case w.Task != nil && w.Task.PlanRequired && owed:
+		r.Failed, r.Denied, r.Reason = true, true, "it ended without an approved plan"
+	}
+	return r, nil
+}
+
+func failed(e Ended) string {
+	words := firstLine(e.Text)
+	switch {
+	case words == "":
+		return "the client's turn ended with " + clipped(e.Subtype)
+	case e.Subtype == "success":
+		return words
+	}
+	return clipped(e.Subtype) + ": " + words
+}
+
+// afterLimit begins the words of a turn that a usage limit has cut short and that goes on.
+const afterLimit = "A usage limit had cut your turn short, and is over. Go on where you stopped, and do not repeat what is done. What you were given last:"
+
+func (l Limited) reason() string {
+	if l.Kind == "" {
+		return "a usage limit is reached"
+	}
+	return "a usage limit is reached (" + clipped(l.Kind) + ")"
+}
+
+func (l Limited) words() string {
+	s := l.reason()
+	if !l.Until.IsZero() {
+		s += ", until " + waggle.FormatTime(l.Until)
+	}
+	return s
+}
+
+// firstLine is the first words of a text.
+func firstLine(s string) string {
+	const most = 1000
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most-1]) + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// count records the usage of a turn.
+func (a *Agent) count(ctx context.Context, o *opened, t *turn, e Ended, err error) {
+	t.mu.Lock()
+	sum, last := t.seen()
+	t.mu.Unlock()
+	u := agent.Usage{ID: last, Estimated: true}
+	if err == nil && e.USD != nil {
+		sum, u.ID, u.Estimated = e.Tokens, cmp.Or(e.ID, last), false
+		usd := *e.USD
+		if usd >= o.usd { // the figure is the sum of the session
+			usd -= o.usd
+		}
+		u.CostMicros, o.usd = int64(math.Round(min(usd, mostUSD)*1e6)), *e.USD
+	}
+	u.Input, u.Output, u.CacheRead, u.CacheWrite = sum.Input, sum.Output, sum.CacheRead, sum.CacheWrite
+	if sum.Total() == 0 && u.CostMicros == 0 {
+		return
+	}
+	if err := t.h.Used(ctx, u); err != nil {
+		fmt.Fprintf(t.h.Output(), "what the turn has used is not on record: %v\n", err)
+	}
+}
+
+// mostUSD is the largest plausible cost of one turn.
+const mostUSD = 1e6
+
+// open returns the client for a directory. It replaces a client that has ended, or that runs in
+// another directory.
+func (a *Agent) open(ctx context.Context, h agent.Host, dir, conversation string) (*opened, error) {
+	a.mu.Lock()
+	o, of := a.running, a.dirs[conversation]
+	a.mu.Unlock()
+	if o != nil {
+		select {
+		case <-o.c.Done():
+		default:
+			if o.dir == dir {
+				return o, nil
+			}
+		}
+		if err := a.shut(ctx); err != nil {
+			return nil, err
+		}
+	}
+	resume := conversation
+	if of != "" && of != dir {
+		resume = "" // a session belongs to one directory
+	}
+	o, err := a.begin(ctx, h, dir, resume)
+	if err != nil && resume != "" && errors.Is(err, ErrEnded) && ctx.Err() == nil {
+		fmt.Fprintf(h.Output(), "session %s cannot be resumed, a new one begins: %v\n", resume, err)
+		o, err = a.begin(ctx, h, dir, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.running = o
+	a.mu.Unlock()
+	return o, nil
+}
+
+// begin starts a client.
+func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o *opened, err error) {
+	a.mu.Lock()
+	place, t := a.place, a.tune
+	a.mu.Unlock()
+	if place.Exec == nil {
+		place.Exec = direct{}
+	}
+	found, err := a.find(ctx, place, h.Environ(), dir)
+	if err != nil {
+		return nil, err
+	}
+	second, err := a.listen(place)
+	if err != nil {
+		return nil, fmt.Errorf("the second line of agent claude: %w", err)
+	}
+	o = &opened{second: second, dir: dir, resumed: resume != "", wasResumed: resume != ""}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.shells.close(), o.tools.close(), second.Close())
+			if o.errs != nil {
+				o.errs.Close()
+			}
+		}
+	}()
+	if o.tools, err = toolsOf(place, h, t.Hook, second.Dir()); err != nil {
+		return nil, err
+	}
+	if t.Hook == "" && place.Box != nil {
+		t.Hook = place.Box.Program
+	}
+	if t.Hook == "" {
+		if t.Hook, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	if o.shells, err = shellsOf(place, second.Dir(), dir, t.Hook); err != nil {
+		return nil, err
+	}
+	settings, err := Settings(HookCommand(t.Hook), place.Box != nil || place.Shell != nil, o.shells.Prefix())
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(second.Dir(), "settings.json")
+	if err := os.WriteFile(file, settings, 0o600); err != nil {
+		return nil, err
+	}
+	if o.errs, err = os.OpenFile(filepath.Join(second.Dir(), "stderr"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600); err != nil {
+		return nil, err
+	}
+	env, err := a.environ(place, o, h.Environ())
+	if err != nil {
+		return nil, err
+	}
+	o.plans = plansIn(env)
+	o.c, err = Open(ctx, Start{Program: found.Program, Dir: dir, Env: env, Settings: file, Mode: a.spec.Mode,
+		Model: a.spec.Model, Prompt: told(a.spec.Prompt, place, o.tools.Name()), Server: o.tools.Name(), Serve: o.tools.Serve, Tools: a.spec.offered(), Resume: resume, Args: a.spec.Args, Exec: place.Exec, Errors: o.errs, Wait: t.Wait})
+	return o, err
+}
+
+// inSandbox is what the model is told of its sandbox.
+const inSandbox = "Your commands run in a sandbox. They change only files of your working directory, of $WAGGLE_ARTIFACTS and of /tmp. " +
+	"The network is reached only by the proxy that HTTP_PROXY, HTTPS_PROXY and ALL_PROXY name, which asks a person about hosts that are not allowed yet: " +
+	"a program that ignores these variables fails at once, so use one that reads them, or give it the proxy."
+
+// told is what is added to the system prompt.
+func told(prompt string, p agent.Place, server string) string {
+	if server != "" {
+		prompt += "\n\nYou lead this team. The tools mcp__" + server + "__* are the team's: its members, tasks and requests."
+	}
+	if p.Box != nil || p.Shell != nil {
+		prompt += "\n\n" + inSandbox
+	}
+	return strings.TrimSpace(prompt)
+}
+
+// find looks the client up. In a sandbox its version is asked there: its member may have written it.
+func (a *Agent) find(ctx context.Context, p agent.Place, env []string, dir string) (Found, error) {
+	if p.Box == nil {
+		return Find(ctx, a.spec.Program, env)
+	}
+	return findBy(ctx, p.Exec, a.spec.Program, env, dir)
+}
+
+// listen begins the second line.
+func (a *Agent) listen(p agent.Place) (*Second, error) {
+	if p.Box == nil {
+		return Listen(os.TempDir(), a.refuse)
+	}
+	return ListenIn(p.Box, a.refuse)
+}
+
+// direct runs a client as spawn does.
+type direct struct{}
+
+func (direct) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) { return c.Run(ctx) }
+
+// keep records the session when the client has reported its id.
+func (a *Agent) keep(t *turn) {
+	c := agent.Conversation{ID: t.o.c.Session(), Model: t.o.c.Model(), Resumed: t.o.wasResumed}
+	if c.ID == "" || c == t.o.kept {
+		return
+	}
+	a.mu.Lock()
+	if a.dirs == nil {
+		a.dirs = map[string]string{}
+	}
+	a.dirs[c.ID] = t.o.dir
+	a.mu.Unlock()
+	if err := t.h.Conversation(t.ctx, c); err != nil {
+		fmt.Fprintf(t.h.Output(), "session %s is not on record: %v\n", c.ID, err)
+		return
+	}
+	t.o.kept = c
+}
+
+// refuse is the decision of Second about a call: it denies what a rule denies now, and every call
+// between turns.
+func (a *Agent) refuse(ctx context.Context, e Event) string {
+	a.mu.Lock()
+	t := a.turn
+	a.mu.Unlock()
+	if t == nil {
+		return betweenTurns
+	}
+	if why := t.o.shells.refuse(e); why != "" {
+		return why
+	}
+	return t.refuse(ctx, e)
+}
+
+// prompt is the user line of a turn.
+func prompt(w agent.Work, resumed bool) string {
+	var parts []string
+	if resumed {
+		parts = append(parts, "Your process ended and was started again. Go on where you stopped, and do not repeat what is done. What you were given last:")
+	}
+	if w.Task != nil {
+		head := "Task"
+		if w.Task.ID != "" {
+			head += " " + w.Task.ID
+		}
+		if w.Task.Subject != "" {
+			head += ": " + w.Task.Subject
+		}
+		parts = append(parts, head, w.Task.Instructions)
+	}
+	if len(w.Mail) > 0 {
+		parts = append(parts, waggle.TextForm(w.Mail...))
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n\n"))
+}

@@ -1,0 +1,235 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"waggle/agent"
+	"waggle/internal/jsonobj"
+)
+
+// asker asks the gate, in one turn, for what a client asks its host.
+type asker struct {
+	h          agent.Host
+	ctx        context.Context          // of the turn
+	dir, plans string                   // where the client works, and where it keeps plans
+	inPlan     func() bool              // the client is in plan mode
+	lacks      func(tool string) string // why the member has no such tool, "" when it has
+	own        func(tool string) bool   // it is a tool of the member's own server, which asks and records by itself
+
+	mu       sync.Mutex             // guards what follows
+	claims   map[string]agent.Claim // calls that were allowed and have not ended, by the client's id
+	planning bool                   // in plan mode, before a plan was approved
+	required bool                   // the task needs an approved plan
+}
+
+// Answer asks for what the client wants to do.
+func (t *asker) Answer(ctx context.Context, a Asked) Reply {
+	switch {
+	case a.Ambiguous != "":
+		if a.Subtype == elicits {
+			return Reply{response: []byte(cancelled)}
+		}
+		return Deny(a.Ambiguous)
+	case a.Subtype == elicits:
+		return t.elicit(ctx, a.Request)
+	case a.Input == nil || a.Tool == "" || a.UseID == "":
+		return Deny("the request names no tool, no input or no tool_use_id")
+	}
+	if t.own(a.Tool) {
+		return Allow(a.Input)
+	}
+	if why := t.lacks(a.Tool); why != "" {
+		return Deny(why)
+	}
+	switch a.Tool {
+	case "AskUserQuestion":
+		return t.question(ctx, a)
+	case "ExitPlanMode":
+		return t.plan(ctx, a)
+	case "SendMessage":
+		return t.send(ctx, a)
+	}
+	if t.plansFile(a.Tool, a.Input) {
+		return Allow(a.Input)
+	}
+	return t.call(ctx, a)
+}
+
+// plansFile reports whether a call writes the plan of a client in plan mode.
+func (t *asker) plansFile(tool string, input json.RawMessage) bool {
+	return t.inPlan() && plansFile(t.plans, tool, input)
+}
+
+// call asks the gate about a call that the client runs itself.
+func (t *asker) call(ctx context.Context, a Asked) Reply {
+	c, err := t.h.Ask(ctx, agent.Call{Tool: a.Tool, Input: a.Input, Cwd: t.dir, Reason: a.Why, UseID: a.UseID})
+	if err != nil {
+		return Deny("it could not be asked: " + err.Error())
+	}
+	if !c.Allowed || c.Input == nil {
+		return Deny(reasonOf(c.Answer))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, twice := t.claims[a.UseID]; twice {
+		return Deny("the client asks for " + clipped(a.UseID) + " a second time")
+	}
+	t.claims[a.UseID] = c
+	r := Allow(c.Input)
+	if _, ok := r.Allowed(); !ok {
+		delete(t.claims, a.UseID)
+		_ = c.Done(t.ctx, agent.Ran{Failed: true, Err: r.Words() + ", so it was not run"})
+		return r
+	}
+	r.undo = func() {
+		t.mu.Lock()
+		delete(t.claims, a.UseID)
+		t.mu.Unlock()
+		_ = c.Done(context.WithoutCancel(t.ctx), agent.Ran{Failed: true, Err: "the client took the request back, so it was not run"})
+	}
+	return r
+}
+
+// reasonOf is the text of a denial for the model.
+func reasonOf(a agent.Answer) string {
+	reason := strings.TrimSpace(a.Reason)
+	switch {
+	case reason == "":
+		return "denied by " + a.By + " without a reason"
+	case a.By == "system":
+		return reason
+	}
+	return "denied by " + a.By + ": " + reason
+}
+
+// question asks a person. Without an answer it is denied: the client would treat an allow as an
+// empty answer.
+func (t *asker) question(ctx context.Context, a Asked) Reply {
+	q, err := questions(a.Input)
+	if err != nil {
+		return Deny("it cannot be asked: " + err.Error())
+	}
+	ans, err := t.h.Question(ctx, q)
+	switch {
+	case err != nil:
+		return Deny(agent.NoAnswer + " (" + err.Error() + ")")
+	case !ans.Given && ans.Reason == "":
+		return Deny(agent.NoAnswer)
+	case !ans.Given:
+		return Deny(ans.Reason)
+	}
+	input, err := withAnswers(a.Input, q, ans.Replies)
+	if err != nil {
+		return Deny(agent.NoAnswer + " (" + err.Error() + ")")
+	}
+	return Allow(input)
+}
+
+// plan requests a decision about the client's plan.
+func (t *asker) plan(ctx context.Context, a Asked) Reply {
+	o, err := jsonobj.Parse(a.Input)
+	if err != nil || len(o.Duplicates()) > 0 {
+		return Deny("the plan cannot be read in one way only")
+	}
+	words := o.Text("plan")
+	if strings.TrimSpace(words) == "" {
+		return Deny("There is no plan yet: write it into the plan file, then call ExitPlanMode again.")
+	}
+	ans, err := t.h.Plan(ctx, words)
+	if err != nil {
+		return Deny("the plan could not be asked for: " + err.Error())
+	}
+	if !ans.Allowed {
+		return Deny(reasonOf(ans))
+	}
+	t.mu.Lock()
+	t.planning = false
+	t.mu.Unlock()
+	return Allow(a.Input)
+}
+
+// send delivers the client's SendMessage to a member of this team, because the client's own teams
+// are disabled. The model reads a denial with the result, since the client's tool does not run.
+func (t *asker) send(ctx context.Context, a Asked) Reply {
+	o, err := jsonobj.Parse(a.Input)
+	if err != nil || len(o.Duplicates()) > 0 {
+		return Deny("the message cannot be read in one way only")
+	}
+	to, words := o.Text("to"), o.Text("message")
+	if to == "" || words == "" {
+		return Deny("waggle sends words to one member: to and message are texts")
+	}
+	if err := t.h.Say(ctx, to, words, o.Text("summary")); err != nil {
+		return Deny("not sent: " + err.Error())
+	}
+	return Deny("Sent: waggle has put this message into the mailbox of " + to + ", in place of this tool. Do not send it again.")
+}
+
+// owes reports whether the task needs an approved plan and has none yet.
+func (t *asker) owes() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.required && t.planning
+}
+
+// refuse returns the rule that denies a call, "" when none does.
+func (t *asker) refuse(ctx context.Context, e Event) string {
+	if t.ctx.Err() != nil {
+		return "the turn is being ended"
+	}
+	if why := t.lacks(e.Tool); why != "" && !t.own(e.Tool) {
+		return why
+	}
+	if t.plansFile(e.Tool, e.Input) {
+		return ""
+	}
+	r, ok := t.h.(agent.Refuser)
+	if !ok {
+		return ""
+	}
+	return r.Refuses(ctx, agent.Call{Tool: e.Tool, Input: e.Input, Cwd: t.dir, UseID: e.UseID})
+}
+
+// finish records how a call ended that the client ran itself. It reports false for a call that was
+// not allowed here.
+func (t *asker) finish(id string, failed bool, text string) bool {
+	t.mu.Lock()
+	c, ok := t.claims[id]
+	delete(t.claims, id)
+	t.mu.Unlock()
+	if !ok {
+		return false
+	}
+	ran := agent.Ran{Failed: failed, Tail: tail(text)}
+	if code, ok := exitCode(text); ok && failed {
+		ran.ExitCode = &code
+	}
+	if err := c.Done(t.ctx, ran); err != nil {
+		fmt.Fprintf(t.h.Output(), "the end of %s is not on record: %v\n", c.ID, err)
+	}
+	return true
+}
+
+// exitCode reads the exit code from the client's text about a failed command.
+func exitCode(s string) (int, bool) {
+	first, _, _ := strings.Cut(s, "\n")
+	n, ok := strings.CutPrefix(first, "Exit code ")
+	if !ok {
+		return 0, false
+	}
+	code, err := strconv.Atoi(strings.TrimSpace(n))
+	return code, err == nil
+}
+
+// tail is the end of a tool's result.
+func tail(s string) string {
+	if len(s) > agent.TailSize {
+		s = s[len(s)-agent.TailSize:]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

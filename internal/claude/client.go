@@ -1,0 +1,596 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"waggle/agent"
+	"waggle/internal/jsonobj"
+	"waggle/spawn"
+)
+
+// The permission modes in which waggle runs the client. Because the gate decides, none of them asks
+// less than the default.
+const (
+	ModeDefault = "default"
+	ModePlan    = "plan"
+)
+
+// Start has the settings of a client's start.
+type Start struct {
+	Program  string
+	Dir      string   // its working directory
+	Env      []string // Environ's
+	Settings string   // a file with the private settings
+	Mode     string   // its first permission mode; "": ModeDefault
+	Model    string   // "": the client's own choice
+	Prompt   string   // what is added to its system prompt
+	Tools    string   // the built-in tools that it offers, with commas; "": all
+	Resume   string   // a session's id; "": a new one
+	Args     []string // further arguments (CheckArgs)
+	// Server is the name of a tool server that this process is, and Serve answers its messages; "": there
+	// is none.
+	Server string
+	Serve  func(ctx context.Context, message []byte) (answer []byte, err error)
+	Exec   agent.Exec
+	// Errors gets what the client writes to stderr; nil: it is dropped.
+	Errors *os.File
+	// Note gets lines that are no frames; nil: they are dropped.
+	Note func(line []byte, err error)
+	Wait Waits
+}
+
+// Waits are the client's time limits; zero values are the usual ones.
+type Waits struct {
+	Ready  time.Duration // from its start to its answer; 0: 60 s
+	Answer time.Duration // for any other answer; 0: 10 s
+	End    time.Duration // after the end of its input; 0: 5 s
+	// Servers is for its tool servers, before its first turn; 0: 60 s. The client gives each of them 30 s,
+	// or what MCP_TIMEOUT says.
+	Servers time.Duration
+}
+
+func (w Waits) filled() Waits {
+	def := func(d *time.Duration, usual time.Duration) {
+		if *d == 0 {
+			*d = usual
+		}
+	}
+	def(&w.Ready, time.Minute)
+	def(&w.Answer, 10*time.Second)
+	def(&w.End, 5*time.Second)
+	def(&w.Servers, time.Minute)
+	return w
+}
+
+// argv is the client's command line.
+func (s Start) argv() []string {
+	argv := []string{s.Program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--permission-prompt-tool", "stdio", "--permission-mode", s.Mode, "--settings", s.Settings}
+	for _, opt := range []struct{ flag, value string }{{"--model", s.Model}, {"--append-system-prompt", s.Prompt}, {"--tools", s.Tools}, {"--resume", s.Resume}} {
+		if opt.value != "" {
+			argv = append(argv, opt.flag, opt.value)
+		}
+	}
+	if s.Server != "" {
+		name := string(jsonobj.AppendString(nil, s.Server))
+		argv = append(argv, "--mcp-config", `{"mcpServers":{`+name+`:{"type":"sdk","name":`+name+`}}}`)
+	}
+	return append(argv, s.Args...)
+}
+
+// Handler gets the events of a turn. Answer runs concurrently, in a goroutine for each request; its
+// context ends when the client cancels the request, and with the turn. The other methods are called
+// in the order of the client's output.
+type Handler interface {
+	Answer(ctx context.Context, a Asked) Reply
+	Said(s Said)
+	Ran(r Ran)
+	Mode(mode string)
+	Limited(l Limited)
+}
+
+// Client is a running client. One turn runs at a time.
+type Client struct {
+	start Start
+	run   context.Context // ends with the process
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the process has ended
+	exit  spawn.Exit    // before done is closed
+	err   error         // before done is closed
+
+	writing sync.Mutex // held while a line is written
+	stdin   *io.PipeWriter
+
+	mu      sync.Mutex
+	broken  error // why reading of the client's output ended
+	sent    int
+	waiting map[string]chan Answered
+	session string
+	mode    string
+	version string
+	model   string
+	turn    *running
+	busy    bool           // it works in a turn that waggle did not begin
+	free    chan struct{}  // closed and replaced when a turn that the client began itself ends
+	asides  sync.WaitGroup // answers to requests outside turns; Close waits for them
+}
+
+// running is the present turn.
+type running struct {
+	ctx   context.Context
+	h     Handler
+	open  map[string]context.CancelFunc // cancel functions by request id
+	asks  sync.WaitGroup                // answers
+	ended chan Ended
+}
+
+// ErrEnded: the client's process ended before its turn did.
+var ErrEnded = errors.New("the client ended without a result")
+
+var errSilent = errors.New("the client does not answer")
+
+// Open starts a client and waits until it answers. The caller closes it.
+func Open(ctx context.Context, s Start) (*Client, error) {
+	s.Wait = s.Wait.filled()
+	if s.Mode == "" {
+		s.Mode = ModeDefault
+	}
+	run, stop := context.WithCancel(context.Background())
+	in, out := io.Pipe()
+	c := &Client{start: s, run: run, stop: stop, done: make(chan struct{}), stdin: out, waiting: map[string]chan Answered{}, free: make(chan struct{}),
+		session: s.Resume, mode: s.Mode}
+	go func() {
+		defer close(c.done)
+		c.exit, c.err = s.Exec.Run(run, spawn.Command{Argv: s.argv(), Dir: s.Dir, Env: s.Env, Stdin: in, Output: &lines{each: c.take}, Errors: s.Errors,
+			Grace: spawn.Grace{Term: s.Wait.End, Kill: s.Wait.End}, Linger: s.Wait.End, Reap: true})
+		_ = in.CloseWithError(ErrEnded)
+		c.gone()
+	}()
+	ready, cancel := context.WithTimeoutCause(ctx, s.Wait.Ready, fmt.Errorf("it did not answer within %s", s.Wait.Ready))
+	defer cancel()
+	if _, err := c.request(ready, "initialize", ""); err != nil {
+		err = errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+		return nil, fmt.Errorf("start %s: %w", s.Program, err)
+	}
+	return c, nil
+}
+
+// Session is the id of the client's session; "" before its first turn.
+func (c *Client) Session() string { c.mu.Lock(); defer c.mu.Unlock(); return c.session }
+
+// Mode is the client's permission mode.
+func (c *Client) Mode() string { c.mu.Lock(); defer c.mu.Unlock(); return c.mode }
+
+// Version is the version that the client reported; "" before its first turn.
+func (c *Client) Version() string { c.mu.Lock(); defer c.mu.Unlock(); return c.version }
+
+// Model is the model that the client uses; "" before its first turn.
+func (c *Client) Model() string { c.mu.Lock(); defer c.mu.Unlock(); return c.model }
+
+// Done is closed when the client's process has ended.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// write writes one line.
+func (c *Client) write(line []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.stdin.Write(append(line, '\n'))
+	if errors.Is(err, io.ErrClosedPipe) {
+		err = ErrEnded
+	}
+	return err
+}
+
+// request sends a control request to the client and waits for its answer. fields are the members of
+// the request after its subtype, as JSON, with a comma before.
+func (c *Client) request(ctx context.Context, subtype, fields string) (*jsonobj.Object, error) {
+	c.mu.Lock()
+	c.sent++
+	id, got := "waggle-"+strconv.Itoa(c.sent), make(chan Answered, 1)
+	c.waiting[id] = got
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, id)
+		c.mu.Unlock()
+	}()
+	wrote := make(chan error, 1)
+	go func() {
+		wrote <- c.write([]byte(`{"type":"control_request","request_id":"` + id + `","request":{"subtype":"` + subtype + `"` + fields + `}}`))
+	}()
+	for {
+		select {
+		case err := <-wrote:
+			if err != nil {
+				return nil, c.ended(err)
+			}
+			wrote = nil
+		case a := <-got:
+			if !a.OK {
+				return nil, fmt.Errorf("the client refuses %s: %s", subtype, a.Error)
+			}
+			return a.Body, nil
+		case <-c.done:
+			return nil, c.ended(ErrEnded)
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%s: %w", subtype, context.Cause(ctx))
+		}
+	}
+}
+
+// ended is the error of a client whose process has ended.
+func (c *Client) ended(err error) error {
+	select {
+	case <-c.done:
+	case <-time.After(c.start.Wait.End):
+		return err
+	}
+	c.mu.Lock()
+	broken := c.broken
+	c.mu.Unlock()
+	how := fmt.Sprintf("exit status %d", c.exit.Code)
+	if c.exit.Signal != "" {
+		how = "signal " + c.exit.Signal
+	}
+	if last := c.lastWords(); last != "" {
+		how += ": " + last
+	}
+	return errors.Join(fmt.Errorf("%w (%s)", ErrEnded, how), broken)
+}
+
+// lastWords is the end of the client's stderr.
+func (c *Client) lastWords() string {
+	const most = 400
+	if c.start.Errors == nil {
+		return ""
+	}
+	fi, err := c.start.Errors.Stat()
+	if err != nil {
+		return ""
+	}
+	b := make([]byte, min(fi.Size(), most))
+	n, _ := c.start.Errors.ReadAt(b, max(0, fi.Size()-most))
+	return strings.ToValidUTF8(strings.TrimSpace(string(b[:n])), "\uFFFD")
+}
+
+// SetMode changes the permission mode. It succeeds only when the client confirms the change.
+func (c *Client) SetMode(ctx context.Context, mode string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.start.Wait.Answer, errSilent)
+	defer cancel()
+	body, err := c.request(ctx, "set_permission_mode", `,"mode":`+string(jsonobj.AppendString(nil, mode)))
+	if err != nil {
+		return err
+	}
+	if got := body.Text("mode"); got != "" && got != mode {
+		return fmt.Errorf("the client was told mode %s and answers %s", mode, got)
+	}
+	c.mu.Lock()
+	c.mode = mode
+	c.mu.Unlock()
+	return nil
+}
+
+// Interrupt ends the present turn: the client cancels its requests and sends a result.
+func (c *Client) Interrupt(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.start.Wait.Answer, errSilent)
+	defer cancel()
+	_, err := c.request(ctx, "interrupt", "")
+	return err
+}
+
+// Turn sends the client one user line and waits for the result. When ctx ends first, the turn is
+// interrupted, and a client that then gives no result is ended; the error is ctx's. The error is
+// ErrEnded when the client's process ends without a result.
+func (c *Client) Turn(ctx context.Context, words string, h Handler) (Ended, error) {
+	if err := c.whenFree(ctx); err != nil {
+		return Ended{}, err
+	}
+	within, over := context.WithCancel(ctx)
+	t := &running{ctx: within, h: h, open: map[string]context.CancelFunc{}, ended: make(chan Ended, 1)}
+	c.mu.Lock()
+	c.turn = t
+	c.mu.Unlock()
+	defer func() {
+		over()
+		c.mu.Lock()
+		c.turn = nil
+		c.mu.Unlock()
+		t.asks.Wait()
+	}()
+	line := append([]byte(`{"type":"user","message":{"role":"user","content":`), jsonobj.AppendString(nil, words)...)
+	wrote := make(chan error, 1)
+	go func() { wrote <- c.write(append(line, `}}`...)) }()
+	for {
+		select {
+		case err := <-wrote:
+			if err != nil {
+				return Ended{}, c.ended(err)
+			}
+			wrote = nil
+		case e := <-t.ended:
+			return e, nil
+		case <-c.done:
+			select {
+			case e := <-t.ended:
+				return e, nil
+			default:
+			}
+			return Ended{}, c.ended(ErrEnded)
+		case <-ctx.Done():
+			return c.cut(context.WithoutCancel(ctx), t, context.Cause(ctx))
+		}
+	}
+}
+
+// cut interrupts a turn, and ends a client that does not stop the turn.
+func (c *Client) cut(ctx context.Context, t *running, why error) (Ended, error) {
+	err := c.Interrupt(ctx)
+	if err == nil {
+		select {
+		case e := <-t.ended:
+			return e, why
+		case <-c.done:
+			return Ended{}, why
+		case <-time.After(c.start.Wait.End):
+			err = errors.New("no result after an interrupt")
+		}
+	}
+	return Ended{}, errors.Join(why, err, c.Close(ctx))
+}
+
+// whenFree waits until a turn that the client began itself has ended.
+func (c *Client) whenFree(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		busy, free := c.busy, c.free
+		c.mu.Unlock()
+		select {
+		case <-c.done:
+			return c.ended(ErrEnded)
+		default:
+		}
+		if !busy {
+			return nil
+		}
+		select {
+		case <-free:
+		case <-c.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Close ends the client: it closes its input, and after the time limit signals its process tree.
+func (c *Client) Close(ctx context.Context) error {
+	_ = c.stdin.Close()
+	select {
+	case <-c.done:
+	case <-time.After(c.start.Wait.End):
+	case <-ctx.Done():
+	}
+	c.stop()
+	<-c.done
+	c.asides.Wait()
+	if errors.Is(c.err, context.Canceled) {
+		return nil
+	}
+	return c.err
+}
+
+// gone releases every goroutine that waits for the client.
+func (c *Client) gone() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turn != nil {
+		for _, cancel := range c.turn.open {
+			cancel()
+		}
+	}
+}
+
+// take handles one line of the client.
+func (c *Client) take(line []byte) error {
+	f, err := Decode(line)
+	if err != nil {
+		c.note(line, err)
+		return nil
+	}
+	c.mu.Lock()
+	t := c.turn
+	switch f := f.(type) {
+	case Init:
+		c.session, c.model, c.version, c.mode = f.Session, f.Model, f.Version, f.Mode
+		c.busy = t == nil
+	case Status:
+		if f.Mode != "" {
+			c.mode = f.Mode
+		}
+	case Said:
+		c.busy = c.busy || t == nil
+	case Ended:
+		if f.Session != "" {
+			c.session = f.Session
+		}
+		c.busy = false
+		close(c.free)
+		c.free = make(chan struct{})
+	case Answered:
+		if got := c.waiting[f.ID]; got != nil {
+			delete(c.waiting, f.ID)
+			got <- f
+		}
+	case Cancelled:
+		if t != nil && t.open[f.ID] != nil {
+			t.open[f.ID]()
+		}
+	case Asked:
+		c.answer(t, f)
+	}
+	c.mu.Unlock()
+	if t != nil {
+		t.tell(f)
+	}
+	return nil
+}
+
+func (c *Client) note(line []byte, err error) {
+	if c.start.Note != nil {
+		c.start.Note(line, err)
+	}
+}
+
+// tell passes a frame to the turn's handler.
+func (t *running) tell(f Frame) {
+	switch f := f.(type) {
+	case Init:
+		t.h.Mode(f.Mode)
+	case Status:
+		if f.Mode != "" {
+			t.h.Mode(f.Mode)
+		}
+	case Said:
+		t.h.Said(f)
+	case Ran:
+		t.h.Ran(f)
+	case Limited:
+		t.h.Limited(f)
+	case Ended:
+		select {
+		case t.ended <- f:
+		default:
+		}
+	}
+}
+
+// answer answers a request in a goroutine; the turn waits for that goroutine. The caller holds mu.
+func (c *Client) answer(t *running, a Asked) {
+	if a.Subtype == "mcp_message" && a.Server != "" && a.Server == c.start.Server {
+		c.asides.Go(func() {
+			answer, err := c.start.Serve(c.run, a.Message)
+			if err != nil {
+				_ = c.write(failure(a.ID, err.Error()))
+				return
+			}
+			_ = c.write(served(a.ID, answer))
+		})
+		return
+	}
+	if a.Subtype != "can_use_tool" && a.Subtype != elicits {
+		c.asides.Go(func() {
+			_ = c.write(failure(a.ID, "this host does not know "+clipped(a.Subtype)))
+		})
+		return
+	}
+	if t == nil || t.ctx.Err() != nil {
+		refusal := Deny(betweenTurns)
+		if a.Subtype == elicits {
+			refusal.response = []byte(cancelled)
+		}
+		c.asides.Go(func() { _ = c.write(refusal.line(a.ID)) })
+		return
+	}
+	ctx, cancel := context.WithCancel(t.ctx)
+	t.open[a.ID] = cancel
+	t.asks.Go(func() {
+		defer func() {
+			cancel()
+			c.mu.Lock()
+			delete(t.open, a.ID)
+			c.mu.Unlock()
+		}()
+		r := t.h.Answer(ctx, a)
+		if ctx.Err() != nil { // the client has cancelled the request, or the turn is interrupted
+			if r.undo != nil {
+				r.undo()
+			}
+			return
+		}
+		if err := c.write(r.line(a.ID)); err != nil {
+			c.note(nil, fmt.Errorf("an answer could not be given: %w", err))
+		}
+	})
+}
+
+const betweenTurns = "no turn runs: tools are used in the turns that waggle begins"
+
+// Reply is the answer to one can_use_tool: an allow with the input that runs, or a deny with a
+// reason. The zero value denies.
+type Reply struct {
+	input []byte
+	words string
+	// response is the whole answer to a request that is no can_use_tool; nil: it is one.
+	response []byte
+	undo     func() // called instead when the client has cancelled the request; may be nil
+}
+
+// Allow lets a call run with exactly this input, a JSON object.
+func Allow(input []byte) Reply {
+	if jsonobj.TypeOf(input) != "object" {
+		return Deny("the allowed input is no object")
+	}
+	return Reply{input: slices.Clone(input)}
+}
+
+// Deny refuses a call. The model reads words as the reason.
+func Deny(words string) Reply {
+	if strings.TrimSpace(words) == "" {
+		words = "denied without a reason"
+	}
+	return Reply{words: words}
+}
+
+// Allowed reports whether the call runs, and with what.
+func (r Reply) Allowed() (input []byte, ok bool) { return r.input, r.input != nil }
+
+// Words is the reason of a denial.
+func (r Reply) Words() string { return r.words }
+
+func (r Reply) line(id string) []byte {
+	b := append([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":`), jsonobj.AppendString(nil, id)...)
+	if r.response != nil {
+		return append(append(append(b, `,"response":`...), r.response...), `}}`...)
+	}
+	if r.input != nil {
+		b = append(b, `,"response":{"behavior":"allow","updatedInput":`...)
+		// A line break between values of the input would end the line.
+		b = append(b, bytes.ReplaceAll(bytes.ReplaceAll(r.input, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))...)
+		return append(b, `}}}`...)
+	}
+	if r.words == "" {
+		r = Deny("")
+	}
+	b = append(b, `,"response":{"behavior":"deny","message":`...)
+	return append(jsonobj.AppendString(b, r.words), `}}}`...)
+}
+
+// served is the answer of a tool server.
+func served(id string, answer []byte) []byte {
+	b := append([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":`), jsonobj.AppendString(nil, id)...)
+	return append(append(append(b, `,"response":{"mcp_response":`...), answer...), `}}}`...)
+}
+
+func failure(id, words string) []byte {
+	b := append([]byte(`{"type":"control_response","response":{"subtype":"error","request_id":`), jsonobj.AppendString(nil, id)...)
+	b = append(b, `,"error":`...)
+	return append(jsonobj.AppendString(b, words), `}}`...)
+}
+
+// clipped shortens a text of the client for an error message.
+func clipped(s string) string {
+	const most = 100
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -1,0 +1,123 @@
+package claude
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waggle/agent"
+	"waggle/internal/claudeaccount"
+	"waggle/spawn"
+)
+
+// stripped are the variables of a surrounding session that the client must not inherit, with the
+// reason.
+var stripped = []struct{ name, why string }{
+	// Variables that clients set for their commands and hooks (observed).
+	{"CLAUDECODE", "says that the client runs inside of a client: it behaves as its child"},
+	{"CLAUDE_CODE_ENTRYPOINT", "says who started the parent"},
+	{"CLAUDE_CODE_EXECPATH", "is the parent's program"},
+	{"CLAUDE_CODE_SESSION_ID", "is the parent's session"},
+	{"CLAUDE_CODE_CHILD_SESSION", "says that it is a child of that session"},
+	{"CLAUDE_CODE_CHILD_NOTES_DIR", "is where children of that session write"},
+	{"CLAUDE_CODE_SESSION_ATTENDED", "says whether a person sits at the parent"},
+	{"CLAUDE_CODE_MESSAGING_SOCKET", "is the parent's socket for mail"},
+	{"CLAUDE_CODE_MESSAGING_TOKEN", "is the token of that socket"},
+	{"CLAUDE_EFFORT", "is the parent's effort"},
+	{"CLAUDE_PID", "is the parent's process"},
+	{"AI_AGENT", "names the agent that runs the parent's commands"},
+	{"CLAUDE_PROJECT_DIR", "is the parent's project; a hook of the child is told its own"},
+	{"CLAUDE_ENV_FILE", "is where the parent's hooks write its environment"},
+	// Variables that make a client a member of a Claude Code team, or make it ignore settings.
+	{"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "switches the client's own teams on: their members ask its lead, and not waggle"},
+	{"CLAUDE_CODE_PARENT_SESSION_ID", "makes it a member of the parent's team"},
+	{"CLAUDE_CODE_TEAM_NAME", "makes it a member of the parent's team"},
+	{"CLAUDE_CODE_AGENT_ID", "makes it a member of the parent's team"},
+	{"CLAUDE_CODE_AGENT_NAME", "makes it a member of the parent's team"},
+	{"CLAUDE_CODE_TASK_LIST_ID", "shares the parent's task list"},
+	{"CLAUDE_CODE_SSE_PORT", "connects it to the parent's editor"},
+	{"CLAUDE_CODE_SIMPLE", "leaves hooks out: the second line would not run"},
+	// Variables that waggle sets for processes that ask in a member's name.
+	{agent.EnvSocket, "is for hooks and tool servers that ask by themselves, not for the model's commands"},
+	{agent.EnvSpawn, "is for hooks and tool servers that ask by themselves, not for the model's commands"},
+}
+
+// SecondVar is the environment variable with the socket of Second, for the deny-only hook of a
+// member.
+const SecondVar = "WAGGLE_CLAUDE_SECOND"
+
+// Environ is the environment of a client: the member's environment without the variables of a
+// session in which waggle itself may run. second is the socket of Second.
+func Environ(member []string, second string) []string {
+	env := slices.DeleteFunc(slices.Clone(member), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return name == SecondVar || slices.ContainsFunc(stripped, func(s struct{ name, why string }) bool { return s.name == name })
+	})
+	// Without it, a cd in one command would move the next command out of the directory in which it
+	// was judged.
+	return append(env, "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR=1", SecondVar+"="+second)
+}
+
+// Needs implements agent.Resident.
+func (a *Agent) Needs(env []string, dir string) agent.Needs {
+	n := claudeaccount.Of(env).Needs(dir)
+	n.Hosts, n.Variables, n.Start = claudeaccount.Hosts(env), claudeaccount.Secrets, []string{program(a.spec.Program), "--version"}
+	if path, err := spawn.LookPath(program(a.spec.Program), env); err == nil {
+		n.Readable = slices.Insert(n.Readable, 0, path) // also where the sandbox has a directory of its own
+	}
+	n.Settings = []string{filepath.Join(dir, settingsName)}
+	return n
+}
+
+// environ is the environment of a client where it is to run.
+func (a *Agent) environ(p agent.Place, o *opened, member []string) ([]string, error) {
+	env := Environ(member, o.second.Path())
+	limits, err := limitsOf(p.Limits, o.second.Dir())
+	if err != nil {
+		return nil, err
+	}
+	env = append(env, limits...)
+	if o.shells != nil {
+		return append(env, o.shells.Environ()...), nil
+	}
+	if p.Box == nil {
+		return env, nil
+	}
+	// What its member must not decide: which program it is tomorrow, and who hears of it.
+	env = append(env, "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
+	acc := claudeaccount.Of(member)
+	if acc.Config == "" {
+		return env, nil
+	}
+	config, err := acc.Move(p.Box.Own, o.dir)
+	if err != nil {
+		return nil, fmt.Errorf("the client's configuration in its sandbox: %w", err)
+	}
+	o.account, o.own = acc, p.Box.Own
+	return append(env, "CLAUDE_CONFIG_DIR="+config), nil
+}
+
+// limitsOf are the variables by which a client holds its calls to limits. It runs every command by a
+// script in dir, which limits the processor time.
+func limitsOf(l agent.CallLimits, dir string) (env []string, err error) {
+	if l.Time > 0 {
+		ms := strconv.FormatInt(l.Time.Milliseconds(), 10)
+		env = append(env, "BASH_DEFAULT_TIMEOUT_MS="+ms, "BASH_MAX_TIMEOUT_MS="+ms)
+	}
+	if l.Output > 0 {
+		env = append(env, "BASH_MAX_OUTPUT_LENGTH="+strconv.FormatInt(l.Output, 10))
+	}
+	if l.CPU > 0 {
+		seconds := int64((l.CPU + time.Second - 1) / time.Second)
+		prefix := filepath.Join(dir, "shell")
+		if err := os.WriteFile(prefix, fmt.Appendf(nil, "#!/bin/sh\nulimit -t %d && exec \"${SHELL:-/bin/sh}\" -c \"$1\"\n", seconds), 0o700); err != nil {
+			return nil, err
+		}
+		env = append(env, prefixVar+"="+prefix)
+	}
+	return env, nil
+}

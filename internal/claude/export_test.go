@@ -1,0 +1,40 @@
+package claude
+
+import (
+	"bytes"
+	"io"
+	"testing"
+)
+
+// CutLines returns the lines of a stream that is written in parts.
+func CutLines(t *testing.T, parts ...[]byte) [][]byte {
+	t.Helper()
+	got, err := WriteLines(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// WriteLines writes parts and returns the lines.
+func WriteLines(parts ...[]byte) (got [][]byte, err error) {
+	l := &lines{each: func(line []byte) error {
+		got = append(got, bytes.Clone(line))
+		return nil
+	}}
+	for _, p := range parts {
+		if _, err := l.Write(p); err != nil {
+			return got, err
+		}
+	}
+	return got, nil
+}
+
+// ReadEvent reads the input that the client gives to a PreToolUse hook.
+func ReadEvent(in io.Reader) (Event, error) { return readEvent(in, preToolUse) }
+
+// CloseShells ends a Shells.
+func CloseShells(s *Shells) error { return s.close() }
+
+// RefuseShell returns the reason with which a Shells refuses a call.
+func RefuseShell(s *Shells, e Event) string { return s.refuse(e) }

@@ -1,0 +1,296 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"waggle/agent"
+	"waggle/policy"
+)
+
+// inPane does the turns of a member whose client is an ordinary interactive session in the member's
+// pane, which a person can type to. Work goes in through the client's messaging socket; what the
+// client asks, and how its turns end, its hooks tell. What begins without work, a person's prompt
+// for one, is a turn of its own.
+type inPane struct {
+	spec   Spec
+	show   agent.Display
+	starts chan struct{}
+
+	turning sync.Mutex // held during a turn, and by Close
+
+	mu      sync.Mutex // guards what follows, and the session's fields
+	changed chan struct{}
+	place   agent.Place
+	tune    Tune
+	mode    policy.Mode
+	dirs    map[string]string // directory by session id
+	s       *session          // the client that runs; nil: none
+	turn    *paneTurn         // nil: none runs
+	kept    agent.Conversation
+	closed  bool
+	failed  int // clients in a row that ended before they were ready
+}
+
+func newInPane(spec Spec, show agent.Display) *inPane {
+	p := &inPane{spec: spec, show: show, starts: make(chan struct{}, 1), changed: make(chan struct{}), dirs: map[string]string{}}
+	p.want() // the pane shows the client from the beginning
+	return p
+}
+
+func (p *inPane) change(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	do()
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// want wants a turn without work.
+func (p *inPane) want() {
+	select {
+	case p.starts <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+func (p *inPane) model() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.s != nil && p.s.model != "" {
+		return p.s.model
+	}
+	return p.spec.Model
+}
+
+// close ends the client, after the last turn.
+func (p *inPane) close() error {
+	p.turning.Lock()
+	defer p.turning.Unlock()
+	p.change(func() { p.closed = true })
+	return p.shut()
+}
+
+// shut ends the running client.
+func (p *inPane) shut() error {
+	p.mu.Lock()
+	s := p.s
+	p.s = nil
+	p.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	return s.close()
+}
+
+// maxFailed is how many clients in a row may end before they are ready: the next is started with the
+// next work.
+const maxFailed = 3
+
+// Turn does one turn.
+func (p *inPane) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+	p.turning.Lock()
+	defer p.turning.Unlock()
+	work := w.Task != nil || len(w.Mail) > 0
+	p.mu.Lock()
+	team, tired := p.mode, p.failed >= maxFailed
+	p.mu.Unlock()
+	if !work && tired {
+		return agent.Result{}, nil
+	}
+	ctx, dir, cancel := where(ctx, w)
+	defer cancel()
+	mode := p.spec.begins(w, team)
+	t := &paneTurn{p: p, waits: shown{h: h}, open: map[*dialog]bool{}, asker: asker{h: h, ctx: ctx, lacks: p.spec.lacks, own: (*ownTools)(nil).has, dir: dir, claims: map[string]agent.Claim{}, planning: mode == ModePlan, required: w.Task != nil && w.Task.PlanRequired}}
+	defer t.waits.set(context.WithoutCancel(ctx), "")
+	s, err := p.open(ctx, t, h, dir, mode, w.Conversation)
+	if err != nil {
+		return p.unopened(ctx, w, err)
+	}
+	t.s, t.plans, t.before = s, s.plans, p.taken(s)
+	t.inPlan = func() bool { p.mu.Lock(); defer p.mu.Unlock(); return s.mode == ModePlan }
+	p.change(func() { p.turn = t })
+	defer t.end()
+	p.keep(t)
+	first := p.firstAfterResume(s) // without work a person goes on as they like
+	if !work {
+		return t.result(w, t.await(func() bool { return t.looks.quiet >= surelyQuiet }))
+	}
+	if err = t.say(prompt(w, first)); err == nil {
+		p.change(func() { t.looks = looks{} })
+		err = t.await(t.over)
+	}
+	return t.result(w, err)
+}
+
+// unopened is the result of a turn whose client could not be started.
+func (p *inPane) unopened(ctx context.Context, w agent.Work, err error) (agent.Result, error) {
+	if ctx.Err() != nil {
+		return agent.Result{}, errors.Join(err, ctx.Err())
+	}
+	p.change(func() {
+		p.failed++
+		if errors.As(err, new(*MissingError)) || errors.As(err, new(*UnsupportedError)) {
+			p.failed = maxFailed // another try finds the same
+		}
+	})
+	if w.Task == nil && len(w.Mail) == 0 {
+		p.want()
+	}
+	return agent.Result{Failed: true, Reason: err.Error()}, nil
+}
+
+// taken is how many prompts of waggle a session has taken.
+func (p *inPane) taken(s *session) int { p.mu.Lock(); defer p.mu.Unlock(); return s.ours }
+
+// firstAfterResume reports, once, that the next words are the first since the session was resumed.
+func (p *inPane) firstAfterResume(s *session) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := s.resumed
+	s.resumed = false
+	return first
+}
+
+// keep records the session.
+func (p *inPane) keep(t *paneTurn) {
+	p.mu.Lock()
+	c := agent.Conversation{ID: t.s.id, Model: t.s.model, Resumed: t.s.wasResumed}
+	known := c.ID == "" || c == p.kept
+	if c.ID != "" {
+		p.dirs[c.ID] = t.s.dir
+	}
+	p.mu.Unlock()
+	if known {
+		return
+	}
+	if err := t.h.Conversation(t.ctx, c); err != nil {
+		fmt.Fprintf(t.h.Output(), "session %s is not on record: %v\n", c.ID, err)
+		return
+	}
+	p.change(func() { p.kept = c })
+}
+
+// open returns the client for a directory and a mode. A client that has ended, that works elsewhere
+// or that plans when it should not is replaced: its mode is changed by nobody else than its person.
+func (p *inPane) open(ctx context.Context, t *paneTurn, h agent.Host, dir, mode, conversation string) (*session, error) {
+	p.mu.Lock()
+	s, of := p.s, p.dirs[conversation]
+	fits := s != nil && !s.ended() && s.dir == dir && (mode == ModePlan) == (s.mode == ModePlan)
+	if s != nil && s.id != "" {
+		conversation, of = s.id, s.dir
+	}
+	p.mu.Unlock()
+	if fits {
+		return s, nil
+	}
+	if err := p.shut(); err != nil {
+		fmt.Fprintf(h.Output(), "the client before: %v\n", err)
+	}
+	if of != "" && of != dir {
+		conversation = "" // a session belongs to one directory
+	}
+	s, err := p.start(ctx, t, h, dir, mode, conversation)
+	if err != nil && conversation != "" && errors.Is(err, ErrEnded) && ctx.Err() == nil {
+		fmt.Fprintf(h.Output(), "session %s cannot be resumed, a new one begins: %v\n", conversation, err)
+		s, err = p.start(ctx, t, h, dir, mode, "")
+	}
+	return s, err
+}
+
+// start starts a client and waits until its hooks have told of its session and it takes words. What
+// it shows meanwhile, that it wants to be trusted or logged in, a person answers in the pane.
+func (p *inPane) start(ctx context.Context, t *paneTurn, h agent.Host, dir, mode, resume string) (*session, error) {
+	s, err := p.begin(ctx, h.Environ(), dir, mode, resume)
+	if err != nil {
+		return nil, err
+	}
+	p.change(func() { p.s = s })
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	still := stillness{}
+	for {
+		p.mu.Lock()
+		changed, pid, id := p.changed, s.pid, s.id
+		p.mu.Unlock()
+		if id != "" {
+			if e, ok := s.entry(pid, id); ok && e.MessagingSocketPath != "" {
+				p.change(func() { p.failed = 0 })
+				t.waits.set(ctx, "")
+				return s, nil
+			}
+		}
+		lines, wrote := p.show.Shown()
+		if still.since(wrote) >= stillFor {
+			t.waits.set(ctx, screenText(lines))
+		}
+		select {
+		case <-s.done:
+			err := fmt.Errorf("%w (%s)", ErrEnded, s.how(lines))
+			return nil, errors.Join(err, p.shut())
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), p.shut())
+		case <-changed:
+		case <-tick.C:
+			still.ticks++
+		}
+	}
+}
+
+// lookEvery is how often the screen and the client's registry are looked at.
+const lookEvery = 500 * time.Millisecond
+
+// stillness counts for how long a screen has not changed.
+type stillness struct {
+	wrote int64
+	ticks int
+}
+
+func (s *stillness) since(wrote int64) time.Duration {
+	if wrote != s.wrote {
+		s.wrote, s.ticks = wrote, 0
+	}
+	return time.Duration(s.ticks) * lookEvery
+}
+
+// shown is what the member's pane is said to wait for.
+type shown struct {
+	h   agent.Host
+	now string
+}
+
+// set says it, when it is another than before.
+func (w *shown) set(ctx context.Context, why string) {
+	to, ok := w.h.(agent.Waiter)
+	if !ok || why == w.now {
+		return
+	}
+	if err := to.Waits(ctx, why); err != nil {
+		fmt.Fprintf(w.h.Output(), "what the pane waits for is not on record: %v\n", err)
+		return
+	}
+	w.now = why
+}
+
+// enter waits for a turn of this session, and wants one when none runs.
+func (p *inPane) enter(ctx context.Context, s *session) *paneTurn {
+	for {
+		p.mu.Lock()
+		t, changed := p.turn, p.changed
+		p.mu.Unlock()
+		if t != nil && t.s == s && t.ctx.Err() == nil {
+			return t
+		}
+		p.want()
+		select {
+		case <-changed:
+		case <-s.done:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

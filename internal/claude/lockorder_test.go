@@ -1,0 +1,3 @@
+package claude_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,257 @@
+package claude
+
+import (
+	"bufio"
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"waggle/agent"
+	"waggle/internal/jsonobj"
+	"waggle/internal/peer"
+)
+
+// Second is the second check of a call, beside the gate: the client's hook asks it before every
+// tool, and it can only deny, or have the client ask. A hook that gets no answer blocks the call. Hooks of a client in a
+// pane tell it the other events too.
+type Second struct {
+	dir    string
+	l      net.Listener
+	path   string // where hooks ask
+	token  string // that callers say first; "": the kernel says who they are
+	refuse func(context.Context, Event) (reason string)
+	heed   func(context.Context, Event) (print []byte) // nil: no other events
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// HookWait is how long a hook waits for its answer. It is shorter than the time limit of the client
+// (hookSeconds), because the client runs the call when its hook times out. secondWait is the time
+// limit of the answer.
+const (
+	HookWait   = 20 * time.Second
+	secondWait = 15 * time.Second
+)
+
+// Listen serves a Second in a new private directory below temp. refuse returns why a call is
+// denied, "" when it is not.
+func Listen(temp string, refuse func(context.Context, Event) (reason string)) (*Second, error) {
+	return ListenAll(temp, refuse, nil)
+}
+
+// ListenAll is Listen that also heeds the other events of a client in a pane: heed returns what their
+// hook prints. The context of a PermissionRequest or an Elicitation ends when its hook does, that of
+// another event also when its time is over.
+func ListenAll(temp string, refuse func(context.Context, Event) (reason string), heed func(context.Context, Event) (print []byte)) (*Second, error) {
+	dir, err := os.MkdirTemp(temp, "wcl") // a short name, because the path of a socket is limited
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return begin(dir, l, path, "", refuse, heed), nil
+}
+
+// ListenIn serves a second line for hooks inside of a sandbox, which open no Unix sockets.
+func ListenIn(box *agent.Box, refuse func(context.Context, Event) (reason string)) (*Second, error) {
+	dir, err := os.MkdirTemp(box.Shared, "wcl")
+	if err != nil {
+		return nil, err
+	}
+	l, way, err := box.Listen()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	scheme := tcpScheme
+	if way.Proxied {
+		scheme = proxyScheme
+	}
+	return begin(dir, l, scheme+way.Address+"/"+way.Token, way.Token, refuse, nil), nil
+}
+
+func begin(dir string, l net.Listener, path, token string, refuse func(context.Context, Event) (reason string), heed func(context.Context, Event) []byte) *Second {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Second{dir: dir, l: l, path: path, token: token, refuse: refuse, heed: heed, stop: stop}
+	s.wg.Go(func() { s.serve(ctx) })
+	return s
+}
+
+// How the address of a second line begins that is no socket's path: ADDRESS/TOKEN follows.
+const (
+	tcpScheme   = "tcp://"
+	proxyScheme = "proxy://" // by the proxy that the environment names
+)
+
+// Path is where hooks ask.
+func (s *Second) Path() string { return s.path }
+
+// Dir is the private directory, which is removed by Close.
+func (s *Second) Dir() string { return s.dir }
+
+// Close ends the Second: hooks that still run block their calls.
+func (s *Second) Close() error {
+	s.stop()
+	err := s.l.Close()
+	s.wg.Wait()
+	return errors.Join(err, os.RemoveAll(s.dir))
+}
+
+func (s *Second) serve(ctx context.Context) {
+	for {
+		c, err := s.l.Accept()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			select { // for example no descriptors: hooks block their calls meanwhile
+			case <-ctx.Done():
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+			continue
+		}
+		s.wg.Go(func() { s.one(ctx, c) })
+	}
+}
+
+// one answers one hook.
+func (s *Second) one(ctx context.Context, c net.Conn) {
+	defer c.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	late := time.AfterFunc(secondWait, cancel)
+	defer late.Stop()
+	r := bufio.NewReader(io.LimitReader(c, MaxEvent+(2<<10)))
+	if !s.knows(c, r) {
+		return
+	}
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return
+	}
+	e, err := parseEvent(line)
+	if err != nil {
+		return
+	}
+	var answer []byte
+	switch {
+	case e.Name == preToolUse:
+		answer = []byte(`{"denied":false}`)
+		if reason := s.refuse(ctx, e); reason != "" {
+			answer = append(append([]byte(`{"denied":true,"reason":`), jsonobj.AppendString(nil, reason)...), '}')
+		}
+	case s.heed == nil:
+		return
+	default:
+		if AsksPerson(e.Name) {
+			late.Stop()
+			s.wg.Go(func() { // it says nothing more: a read ends with the hook
+				_, _ = c.Read(make([]byte, 1))
+				cancel()
+			})
+		}
+		answer = append(append([]byte(`{"print":`), jsonobj.AppendString(nil, string(s.heed(ctx, e)))...), '}')
+	}
+	if ctx.Err() == nil {
+		_, _ = c.Write(append(answer, '\n'))
+	}
+}
+
+// knows reports whether a caller is of this user: the kernel says so, or its token.
+func (s *Second) knows(c net.Conn, r *bufio.Reader) bool {
+	if s.token == "" {
+		u, ok := c.(*net.UnixConn)
+		return ok && peer.Ours(u)
+	}
+	line, err := r.ReadString('\n')
+	return err == nil && subtle.ConstantTimeCompare([]byte(line), []byte(s.token+"\n")) == 1
+}
+
+// Caller is what the environment of a hook says.
+type Caller struct {
+	Proxy string // the URL of the proxy
+	Shell string // ShellVar
+}
+
+// AskSecond asks the worker of a member about a call, and returns what the hook prints: nothing, a
+// denial, or that the client must ask. It never allows. After an error the hook must block the call.
+func AskSecond(ctx context.Context, path string, by Caller, in io.Reader) ([]byte, error) {
+	e, err := readEvent(in, preToolUse)
+	if err != nil {
+		return nil, err
+	}
+	o, err := tell(ctx, path, by, e)
+	if err != nil {
+		return nil, err
+	}
+	raw, _ := o.Get("denied")
+	switch {
+	case string(raw) == "true":
+		return decision("deny", o.Text("reason")), nil
+	case string(raw) != "false":
+		return nil, errors.New("the answer of the worker of this member says neither yes nor no")
+	case strings.HasPrefix(e.Tool, "mcp__"):
+		// The ask rule mcp__* of the private settings has no effect in older clients (2.1.150).
+		return decision("ask", "the team decides about tools of servers"), nil
+	}
+	return nil, nil
+}
+
+// decision is what a PreToolUse hook prints.
+func decision(behavior, reason string) []byte {
+	out := []byte(`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"` + behavior + `","permissionDecisionReason":`)
+	return append(jsonobj.AppendString(out, reason), "}}\n"...)
+}
+
+// Report tells the worker of a member in a pane of another event, and returns what the hook prints:
+// for a PermissionRequest or an Elicitation the answer, once there is one, for others nothing.
+func Report(ctx context.Context, path, event string, in io.Reader) ([]byte, error) {
+	if event == preToolUse || !slices.Contains(events, event) {
+		return nil, fmt.Errorf("the event %q is not reported", clipped(event))
+	}
+	e, err := readEvent(in, event)
+	if err != nil {
+		return nil, err
+	}
+	o, err := tell(ctx, path, Caller{}, e)
+	if err != nil {
+		return nil, err
+	}
+	return []byte(o.Text("print")), nil
+}
+
+// tell sends an event to the worker of a member and reads its answer.
+func tell(ctx context.Context, path string, by Caller, e Event) (*jsonobj.Object, error) {
+	e.Shell = by.Shell
+	c, r, err := dialSecond(ctx, path, by.Proxy)
+	if err != nil {
+		return nil, fmt.Errorf("the worker of this member does not answer: %w", err)
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	if _, err := c.Write(e.line()); err != nil {
+		return nil, fmt.Errorf("the worker of this member does not answer: %w", err)
+	}
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return nil, fmt.Errorf("the worker of this member does not answer: %w", err)
+	}
+	o, err := jsonobj.Parse(line)
+	if err != nil {
+		return nil, fmt.Errorf("the answer of the worker of this member: %w", err)
+	}
+	return o, nil
+}

@@ -1,0 +1,262 @@
+//go:build unix
+
+package claude_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"waggle/agent"
+	"waggle/internal/claude"
+)
+
+func event(tool, input string) string {
+	return fmt.Sprintf(`{"session_id":"s1","transcript_path":"/t","cwd":"/w","hook_event_name":"PreToolUse","tool_name":%q,"tool_input":%s,"tool_use_id":"t1","new":[1]}`, tool, input)
+}
+
+// The second line denies a call with a reason or prints nothing. If it cannot ask the worker, that is
+// an error, which blocks the call.
+func TestSecond(t *testing.T) {
+	var got []claude.Event
+	s, err := claude.Listen(t.TempDir(), func(_ context.Context, e claude.Event) string {
+		got = append(got, e)
+		if e.Tool == "Bash" {
+			return `a rule says "no"`
+		}
+		return ""
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fi, err := os.Stat(s.Dir()); err != nil || fi.Mode().Perm() != 0o700 {
+		t.Errorf("the directory is %v, %v", fi.Mode(), err)
+	}
+	ask := func(path, in string) (string, error) {
+		out, err := claude.AskSecond(t.Context(), path, claude.Caller{}, strings.NewReader(in))
+		return string(out), err
+	}
+	if out, err := ask(s.Path(), event("Read", "{\"file_path\":\n\"/a\"}")); out != "" || err != nil {
+		t.Errorf("%q %v", out, err)
+	}
+	want := `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"a rule says \"no\""}}` + "\n"
+	if out, err := ask(s.Path(), event("Bash", `{"command":"x"}`)); out != want || err != nil {
+		t.Errorf("%q %v, want %q", out, err, want)
+	}
+	want = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"the team decides about tools of servers"}}` + "\n"
+	if out, err := ask(s.Path(), event("mcp__notes__mark", "{}")); out != want || err != nil {
+		t.Errorf("%q %v, want %q", out, err, want)
+	}
+	if len(got) != 3 || string(got[0].Input) != `{"file_path": "/a"}` || got[1].UseID != "t1" || got[1].Cwd != "/w" {
+		t.Errorf("the worker was asked %+v", got)
+	}
+	for _, in := range []string{"", "x", "[]", `{"hook_event_name":"PreToolUse"}`, event("Read", "1"), event("Read", "null"), event("", "{}"),
+		strings.Replace(event("Read", "{}"), "PreToolUse", "PostToolUse", 1), strings.Replace(event("Read", "{}"), `"tool_name"`, `"Tool_Name"`, 1),
+		strings.Replace(event("Read", "{}"), `"cwd"`, `"tool_name":"Bash","cwd"`, 1)} {
+		if out, err := ask(s.Path(), in); err == nil {
+			t.Errorf("%q passes with %q", in, out)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := ask(s.Path(), event("Read", "{}")); err == nil {
+		t.Errorf("without a worker the hook says %q", out)
+	}
+}
+
+// An answer of the worker other than yes or no, or none, blocks the call.
+func TestSecondAnswers(t *testing.T) {
+	for _, answer := range []string{"", "x\n", "{}\n", `{"denied":"false"}` + "\n", `{"Denied":false}` + "\n", `{"denied":false}`} {
+		path := filepath.Join(t.TempDir(), "s")
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 4096))
+			_, _ = c.Write([]byte(answer))
+			c.Close()
+		}()
+		if out, err := claude.AskSecond(t.Context(), path, claude.Caller{}, strings.NewReader(event("Read", "{}"))); err == nil {
+			t.Errorf("%q passes with %q", answer, out)
+		}
+		l.Close()
+		<-done
+	}
+}
+
+// The deny-only hook gives its program the event and prints the program's output; it blocks the call
+// when the program fails, is killed or does not exist.
+func TestHookCommand(t *testing.T) {
+	for name, one := range map[string]struct {
+		program, out string
+		code         int
+	}{
+		"nothing": {"cat >/dev/null", "", 0}, "words": {"cat; echo printed", "the event\nprinted\n", 0}, "failed": {"exit 1", "", 2},
+		"blocked": {"exit 2", "", 2}, "killed": {"kill -9 $$", "", 2}, "not there": {"", "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "it's a program")
+			if one.program != "" {
+				if err := os.WriteFile(program, []byte("#!/bin/sh\n"+one.program+"\n"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			data, err := claude.Settings(claude.HookCommand(program), false, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var s struct {
+				Hooks map[string][]struct{ Hooks []struct{ Command string } }
+			}
+			if err := json.Unmarshal(data, &s); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("sh", "-c", s.Hooks["PreToolUse"][0].Hooks[0].Command)
+			cmd.Stdin = strings.NewReader("the event\n")
+			out, err := cmd.Output()
+			if code := cmd.ProcessState.ExitCode(); string(out) != one.out || code != one.code {
+				t.Errorf("it prints %q and exits with %d (%v), want %q and %d", out, code, err, one.out, one.code)
+			}
+		})
+	}
+}
+
+// The private settings are of this user alone, ask for every tool that does not plainly read, and
+// switch hooks on; the directory is gone when the client is.
+func TestPrivateSettings(t *testing.T) {
+	g := newGate(t, "2.1.330")
+	a, f := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+`< {"type":"result","subtype":"success","is_error":false,"result":"x","session_id":"s1"}`+"\n")
+	if _, err := a.Turn(t.Context(), g, task()); err != nil {
+		t.Fatal(err)
+	}
+	argv := f.started[0].Argv
+	file := ""
+	for i, arg := range argv {
+		if arg == "--settings" {
+			file = argv[i+1]
+		}
+	}
+	fi, err := os.Stat(file)
+	if err != nil || fi.Mode().Perm() != 0o600 {
+		t.Fatalf("%v %v", fi, err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct {
+		Permissions struct {
+			Ask, Allow []string
+		}
+		DisableAllHooks *bool
+		Hooks           map[string][]struct {
+			Hooks []struct{ Type, Command string }
+		}
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"Bash", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch", "Task", "Agent", "mcp__*", "SendMessage"} {
+		if !strings.Contains(string(data), `"`+tool+`"`) {
+			t.Errorf("%s is not asked for", tool)
+		}
+	}
+	if len(s.Permissions.Allow) > 0 || s.DisableAllHooks == nil || *s.DisableAllHooks {
+		t.Errorf("settings %s", data)
+	}
+	pre := s.Hooks["PreToolUse"]
+	if len(s.Hooks) != 1 || len(pre) != 1 || !strings.Contains(pre[0].Hooks[0].Command, "/bin/waggle") || !strings.HasSuffix(pre[0].Hooks[0].Command, " || exit 2") {
+		t.Errorf("hooks %+v", s.Hooks)
+	}
+	for _, kv := range f.started[0].Env {
+		if strings.HasPrefix(kv, agent.EnvSpawn+"=") {
+			t.Error("the client has the token with which a process asks as the member")
+		}
+	}
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Dir(file)); !os.IsNotExist(err) {
+		t.Errorf("the private directory stays: %v", err)
+	}
+}
+
+// Between turns, and in a turn for a call that the rules deny, the second line denies; while the
+// client plans, it does not refuse the plan's file.
+func TestSecondInTurns(t *testing.T) {
+	g := newGate(t, "2.1.330")
+	g.refuse = func(c agent.Call) string { return "rule against " + c.Tool }
+	var path string
+	hook := func(tool, input string) string {
+		out, err := claude.AskSecond(t.Context(), path, claude.Caller{}, strings.NewReader(event(tool, input)))
+		return fmt.Sprint(string(out), err)
+	}
+	plan := func() string { return hook("Write", `{"file_path":"/home/u/.claude/plans/a-b.md","content":"x"}`) }
+	other := func() string { return hook("Write", `{"file_path":"/home/u/.claude/plans/../x.md","content":"x"}`) }
+	var inTurn []string
+	g.tool = func(agent.Call) (agent.Answer, string) {
+		inTurn = []string{plan(), other(), hook("Read", "{}")}
+		return agent.Answer{Reason: "no", By: "operator"}, ""
+	}
+	a, f := newAgent(t, `{"mode":"plan"}`, initialized+user("Task 1: go\\n\\ndo it")+
+		`< {"type":"system","subtype":"init","session_id":"s1","permissionMode":"plan"}`+"\n"+
+		`< {"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"x"},"tool_use_id":"t1"}}`+"\n"+
+		`> {"type":"control_response","response":{"subtype":"success","request_id":"r1","response":{"behavior":"deny","message":"denied by operator: no"}}}`+"\n"+
+		`< {"type":"result","subtype":"success","is_error":false,"result":"x","session_id":"s1"}`+"\n")
+	f.onStart = func(env []string) {
+		for _, kv := range env {
+			if v, ok := strings.CutPrefix(kv, claude.SecondVar+"="); ok {
+				path = v
+			}
+		}
+	}
+	if _, err := a.Turn(t.Context(), g, task()); err != nil {
+		t.Fatal(err)
+	}
+	if len(inTurn) != 3 || inTurn[0] != "<nil>" || !strings.Contains(inTurn[1], "rule against Write") || !strings.Contains(inTurn[2], "rule against Read") {
+		t.Errorf("in the turn the hook says %q", inTurn)
+	}
+	if after := hook("Read", "{}"); !strings.Contains(after, `"deny"`) || !strings.Contains(after, "no turn runs") {
+		t.Errorf("after the turn the hook says %q", after)
+	}
+}
+
+// A hook inside of a sandbox asks through the sandbox's own way, with its token; without the token it
+// gets no answer.
+func TestSecondInBox(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := &agent.Box{Shared: t.TempDir(), Listen: func() (net.Listener, agent.Way, error) {
+		return l, agent.Way{Address: l.Addr().String(), Token: "secret"}, nil
+	}}
+	s, err := claude.ListenIn(box, func(_ context.Context, e claude.Event) string { return "no " + e.Tool })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	out, err := claude.AskSecond(t.Context(), s.Path(), claude.Caller{}, strings.NewReader(event("Bash", `{"command":"x"}`)))
+	if err != nil || !strings.Contains(string(out), "no Bash") {
+		t.Errorf("%s %v", out, err)
+	}
+	for _, path := range []string{strings.TrimSuffix(s.Path(), "secret"), strings.Replace(s.Path(), "secret", "other", 1), strings.Replace(s.Path(), "tcp://", "proxy://", 1)} {
+		if out, err := claude.AskSecond(t.Context(), path, claude.Caller{}, strings.NewReader(event("Bash", `{"command":"x"}`))); err == nil {
+			t.Errorf("%s answers %s", path, out)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package claude
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"waggle/internal/claudeaccount"
+	"waggle/internal/jsonobj"
+)
+
+// asks are the tools about which the client asks its host, whatever the user's settings allow: all
+// that do more than read. About a tool that is not listed here, and that no other setting allows,
+// the client asks anyway.
+var asks = []string{
+	"Bash", "BashOutput", "KillShell", "KillBash", "PowerShell", "Monitor",
+	"Edit", "MultiEdit", "Write", "NotebookEdit",
+	"WebFetch", "WebSearch",
+	"Agent", "Task", "Skill", "SlashCommand", "Workflow",
+	"SendMessage", "TeamCreate", "TeamDelete",
+	"CronCreate", "CronDelete", "RemoteTrigger", "EnterWorktree", "ExitWorktree",
+	"mcp__*",
+}
+
+// hookSeconds is how long the client waits for the hook of a tool call, and watchSeconds after what
+// time the hook's shell kills a program that hangs. HookWait, in which the program ends by itself, is
+// shorter.
+const (
+	hookSeconds  = 25
+	watchSeconds = 22
+)
+
+// Settings writes the private settings of a headless session: ask rules that beat the user's allow
+// rules, and the deny-only hook, which runs also where the user's settings switch hooks off. hook is
+// its command, without what makes it block when it fails. confined says that the client or its shell
+// commands run in a sandbox, in which it cannot make one of its own; prefix is the program that runs
+// those commands in it, "" for a client that is inside.
+func Settings(hook string, confined bool, prefix string) ([]byte, error) {
+	return settings(asks, map[string]command{preToolUse: denyOnly(hook)}, confined, prefix)
+}
+
+// PaneSettings writes those of a session in a pane, for a program that is its hooks. A
+// PermissionRequest waits for its answer for a day beside the dialog, which is left when it fails; so
+// does an Elicitation, whose dialog comes only then. The other events are evidence. prefix is the program
+// that runs its shell commands in a sandbox, "" where there is none; version is the client's.
+func PaneSettings(program, prefix string, version Version) ([]byte, error) {
+	hooks := map[string]command{}
+	for _, event := range events {
+		limit := reportSeconds
+		if AsksPerson(event) {
+			limit = askSeconds
+		}
+		hooks[event] = command{"command", memberHook(program, event), limit}
+	}
+	hooks[preToolUse] = denyOnly(HookCommand(program))
+	ask := asks
+	if !version.before(withoutOld) {
+		ask = slices.DeleteFunc(slices.Clone(asks), func(tool string) bool { return slices.Contains(old, tool) })
+	}
+	return settings(ask, hooks, prefix != "", prefix)
+}
+
+// old are tools of earlier clients. Later ones, since withoutOld at the latest, show a warning about a rule
+// for a tool that they do not have.
+var (
+	old        = []string{"MultiEdit", "SlashCommand"}
+	withoutOld = Version{2, 1, 329}
+)
+
+// memberHook is the command of a hook that reports an event.
+func memberHook(program, event string) string {
+	return quoted(program) + " hook claude " + event + " " + MemberHook
+}
+
+// MemberHook is the last argument of hooks that these settings give: the user's own settings may have
+// hooks of waggle too, which tell the worker nothing.
+const MemberHook = "member"
+
+// How long the client waits for the hook of a request, and for one that only reports.
+const (
+	askSeconds    = 24 * 60 * 60
+	reportSeconds = 20
+)
+
+type command struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"`
+}
+
+// denyOnly is a hook that blocks the call when its program fails, and when it has not ended after
+// watchSeconds: the client runs the call when a hook takes longer than hookSeconds.
+func denyOnly(hook string) command {
+	script := "exec 3<&0; " + hook + " <&3 & p=$!; " +
+		"{ trap 'kill $s; exit' TERM; sleep " + strconv.Itoa(watchSeconds) + " & s=$!; wait $s && kill -9 $p; } 3<&- </dev/null >/dev/null 2>&1 & w=$!; " +
+		"wait $p; r=$?; kill $w 2>/dev/null; exit $r"
+	return command{"command", "/bin/sh -c " + quoted(script) + " || exit 2", hookSeconds}
+}
+
+func settings(ask []string, hooks map[string]command, confined bool, prefix string) ([]byte, error) {
+	type sandbox struct {
+		Enabled bool `json:"enabled"`
+	}
+	type matcher struct {
+		Hooks []command `json:"hooks"`
+	}
+	var s struct {
+		Permissions struct {
+			Ask []string `json:"ask"`
+		} `json:"permissions"`
+		DisableAllHooks bool                 `json:"disableAllHooks"`
+		Hooks           map[string][]matcher `json:"hooks"`
+		Sandbox         *sandbox             `json:"sandbox,omitempty"`
+		Env             map[string]string    `json:"env,omitempty"` // over that of the user's and the project's settings
+	}
+	s.Permissions.Ask, s.Hooks = ask, map[string][]matcher{}
+	for event, c := range hooks {
+		s.Hooks[event] = []matcher{{Hooks: []command{c}}}
+	}
+	if confined {
+		s.Sandbox = &sandbox{}
+	}
+	if prefix != "" {
+		s.Env = map[string]string{prefixVar: prefix}
+	}
+	return jsonobj.Marshal(s)
+}
+
+// HookCommand is the command of the deny-only hook for a program, quoted for a shell.
+func HookCommand(program string) string { return quoted(program) + " hook claude " + preToolUse }
+
+func quoted(program string) string { return "'" + strings.ReplaceAll(program, "'", `'\''`) + "'" }
+
+// plansFile reports whether a call writes the file in which the client keeps the plan of its plan
+// mode: without it ExitPlanMode has no plan. The gate decides about the plan itself.
+func plansFile(plans, tool string, input json.RawMessage) bool {
+	if plans == "" || !slices.Contains([]string{"Write", "Edit", "MultiEdit"}, tool) {
+		return false
+	}
+	o, err := jsonobj.Parse(input)
+	if err != nil || len(o.Duplicates()) > 0 {
+		return false
+	}
+	name, ok := strings.CutPrefix(o.Text("file_path"), plans+"/")
+	return ok && strings.HasSuffix(name, ".md") && !strings.ContainsAny(name, `/\`) && !strings.HasPrefix(name, ".")
+}
+
+// plansIn is where a client with this environment keeps the plans of its plan mode.
+func plansIn(env []string) string {
+	if config := claudeaccount.Of(env).Config; config != "" {
+		return filepath.Join(config, "plans")
+	}
+	return ""
+}

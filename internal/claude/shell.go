@@ -1,0 +1,371 @@
+package claude
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"waggle/agent"
+	"waggle/internal/claudeaccount"
+	"waggle/internal/jsonobj"
+	"waggle/internal/peer"
+	"waggle/spawn"
+)
+
+// ShellEvent is the event of the hook program that is the prefix of a client's shell commands.
+const ShellEvent = "Shell"
+
+// ShellVar is set for hooks that came by the prefix: a client that ignores the prefix does not set it.
+const ShellVar = "WAGGLE_CLAUDE_SHELL"
+
+// prefixVar is the client's variable for a program that it starts in place of every shell command, with
+// the command's text as its argument: commands of the model, hooks and MCP servers.
+const prefixVar = "CLAUDE_CODE_SHELL_PREFIX"
+
+// Shells runs the shell commands of a client that runs outside of its member's sandbox: the client's
+// prefix starts each command as Shells prepares it. The hooks of its private settings run as they are.
+// A command for which nothing can be prepared fails.
+type Shells struct {
+	box     agent.Shell
+	dir     string // private
+	l       net.Listener
+	own     []string // texts of hooks that run outside
+	guarded []string
+	stop    context.CancelFunc
+	wg      sync.WaitGroup
+}
+
+// ListenShells serves the prefix of a client that works in work. dir is a private directory, program
+// the hook program.
+func ListenShells(box agent.Shell, dir, work, program string) (*Shells, error) {
+	guarded, err := projectSettings(box, work)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "x")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Shells{box: box, dir: dir, l: l, own: hookTexts(program), guarded: guarded, stop: stop}
+	if err := os.WriteFile(s.Prefix(), []byte(prefixScript(program, path)), 0o700); err != nil {
+		stop()
+		return nil, errors.Join(err, l.Close())
+	}
+	s.wg.Go(func() { s.serve(ctx) })
+	return s, nil
+}
+
+// shellsOf serves the prefix of a client at a place; nil: its shell commands run as it does.
+func shellsOf(p agent.Place, dir, work, program string) (*Shells, error) {
+	if p.Shell == nil {
+		return nil, nil
+	}
+	s, err := ListenShells(*p.Shell, dir, work, program)
+	if err != nil {
+		return nil, fmt.Errorf("the sandbox of the client's shell commands: %w", err)
+	}
+	return s, nil
+}
+
+// Prefix is the program that the client starts for its shell commands; "" without one.
+func (s *Shells) Prefix() string {
+	if s == nil {
+		return ""
+	}
+	return filepath.Join(s.dir, "shell")
+}
+
+// refuse denies the shell commands of a client that does not start them by the prefix: its hook would
+// have come by it.
+func (s *Shells) refuse(e Event) string {
+	if s == nil || e.Tool != "Bash" || e.Shell != "" {
+		return ""
+	}
+	return "this client does not start its shell commands by " + prefixVar + ", so that no sandbox would hold this one"
+}
+
+// Environ is what the client's environment has for it.
+func (s *Shells) Environ() []string {
+	return []string{prefixVar + "=" + s.Prefix(), "TMPDIR=" + s.box.Tmp}
+}
+
+// close ends it: commands that run are ended.
+func (s *Shells) close() error {
+	if s == nil {
+		return nil
+	}
+	s.stop()
+	err := s.l.Close()
+	s.wg.Wait()
+	return err
+}
+
+// prefixScript is the text of Prefix. The hook that denies must block its call also when the program is
+// gone.
+func prefixScript(program, socket string) string {
+	run := quoted(program) + " hook claude " + ShellEvent + " -- " + quoted(socket) + ` "$1"`
+	return "#!/bin/sh\ncase \"$1\" in\n" + quoted(denyOnly(HookCommand(program)).Command) + ") " + run + " || exit 2; exit 0;;\nesac\nexec " + run + "\n"
+}
+
+// hookTexts are the texts of the hooks in the private settings.
+func hookTexts(program string) []string {
+	list := []string{denyOnly(HookCommand(program)).Command}
+	for _, event := range events {
+		list = append(list, memberHook(program, event))
+	}
+	return list
+}
+
+// settingsName is the directory of a project's settings, which name programs that the client runs.
+const settingsName = ".claude"
+
+// projectSettings are the settings that the client reads in its directory, which no command may change.
+// A directory whose settings the member's commands could have written before is refused.
+func projectSettings(box agent.Shell, work string) ([]string, error) {
+	if slices.Contains(box.Settings, filepath.Join(work, settingsName)) {
+		return []string{filepath.Join(work, mcpName)}, nil
+	}
+	root, err := os.OpenRoot(work)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := root.Mkdir(settingsName, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	info, err := root.Lstat(settingsName)
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is not a directory of its own")
+	}
+	for _, name := range []string{"settings.json", "settings.local.json"} {
+		if err == nil {
+			if _, e := root.Lstat(settingsName + "/" + name); !errors.Is(e, fs.ErrNotExist) {
+				err = fmt.Errorf("it has a %s that the member's commands could have written", name)
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s decides what the client runs outside of the sandbox: %w; give the task another directory", filepath.Join(work, settingsName), err)
+	}
+	return []string{filepath.Join(work, settingsName), filepath.Join(work, mcpName)}, nil
+}
+
+// mcpName has a project's MCP servers.
+const mcpName = ".mcp.json"
+
+func (s *Shells) serve(ctx context.Context) {
+	for {
+		c, err := s.l.Accept()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			select { // for example no descriptors: commands fail meanwhile
+			case <-ctx.Done():
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+			continue
+		}
+		s.wg.Go(func() { s.one(ctx, c) })
+	}
+}
+
+// shellAsk is what the prefix asks, and shellSaid what it is told: first the process to start, then how
+// the command has ended.
+type (
+	shellAsk struct {
+		Command string   `json:"command"`
+		Shell   string   `json:"shell"`
+		Dir     string   `json:"dir"`
+		Env     []string `json:"env"`
+	}
+	shellSaid struct {
+		Error  string   `json:"error,omitempty"`
+		Argv   []string `json:"argv,omitempty"`
+		Env    []string `json:"env,omitempty"`
+		Ended  bool     `json:"ended,omitempty"`
+		Code   *int     `json:"code,omitempty"` // absent: that of the process
+		Signal string   `json:"signal,omitempty"`
+	}
+)
+
+// maxShellLine bounds a line of that protocol. The text of a command is at most one argument of a
+// program, and an environment some more.
+const maxShellLine = 8 << 20
+
+// one serves one command.
+func (s *Shells) one(ctx context.Context, c net.Conn) {
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	u, ok := c.(*net.UnixConn)
+	if !ok || !peer.Ours(u) {
+		return
+	}
+	r := bufio.NewReader(io.LimitReader(c, 2*maxShellLine))
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return
+	}
+	var ask shellAsk
+	if err := json.Unmarshal(line, &ask); err != nil || ask.Command == "" {
+		say(c, shellSaid{Error: "the command is not understood"})
+		return
+	}
+	if slices.Contains(s.own, ask.Command) {
+		say(c, shellSaid{Argv: []string{"/bin/sh", "-c", ask.Command}, Env: append(ask.Env, ShellVar+"=1")})
+		if _, err := r.ReadBytes('\n'); err == nil {
+			say(c, shellSaid{Ended: true})
+		}
+		return
+	}
+	p, err := s.prepare(ask)
+	if err != nil {
+		say(c, shellSaid{Error: err.Error()})
+		return
+	}
+	say(c, shellSaid{Argv: p.Argv, Env: p.Env})
+	_, err = r.ReadBytes('\n') // when the process has ended, or the one that started it
+	if err != nil {
+		_ = p.End() // it has ended already, or Close ends it
+	}
+	exit, err := p.Close()
+	said := shellSaid{Ended: true}
+	switch {
+	case err != nil:
+		said.Error = err.Error()
+	case exit != nil:
+		said.Code, said.Signal = &exit.Code, exit.Signal
+	}
+	say(c, said)
+}
+
+// prepare prepares a command without the variables that lead to this member's worker.
+func (s *Shells) prepare(ask shellAsk) (agent.Prepared, error) {
+	env := slices.DeleteFunc(ask.Env, func(kv string) bool {
+		return strings.HasPrefix(kv, SecondVar+"=") || strings.HasPrefix(kv, prefixVar+"=") || strings.HasPrefix(kv, ShellVar+"=")
+	})
+	shell := ask.Shell
+	if !filepath.IsAbs(shell) {
+		shell = "/bin/sh"
+	}
+	return s.box.Prepare(spawn.Command{Argv: []string{shell, "-c", ask.Command}, Dir: ask.Dir, Env: env}, s.guarded)
+}
+
+// say writes one line. The reader may be gone.
+func say(w io.Writer, said shellSaid) {
+	if line, err := jsonobj.Marshal(said); err == nil {
+		_, _ = w.Write(append(line, '\n'))
+	}
+}
+
+// errShells means that the worker prepares no commands: the command did not run.
+var errShells = errors.New("the sandbox of this member does not answer, and the command did not run")
+
+// codeShells is the exit code of a prefix whose command did not run, or whose worker is gone.
+const codeShells = 125
+
+// Prefixed runs a shell command as the prefix of a client, in the worker's sandbox, and returns its exit
+// code. The command has the standard streams of this process. It is ended when the worker is gone.
+func Prefixed(ctx context.Context, socket, command string, environ []string) (code int, err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return codeShells, err
+	}
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return codeShells, fmt.Errorf("%w: %w", errShells, err)
+	}
+	defer c.Close()
+	if u, ok := c.(*net.UnixConn); !ok || !peer.Ours(u) {
+		return codeShells, fmt.Errorf("%w: another user listens there", errShells)
+	}
+	ask := shellAsk{Command: command, Shell: claudeaccount.Variable(environ, "SHELL"), Dir: dir, Env: environ}
+	line, err := jsonobj.Marshal(ask)
+	if err == nil {
+		_, err = c.Write(append(line, '\n'))
+	}
+	if err != nil {
+		return codeShells, fmt.Errorf("%w: %w", errShells, err)
+	}
+	r := bufio.NewReader(io.LimitReader(c, 2*maxShellLine))
+	said, err := heard(r)
+	if err != nil {
+		return codeShells, fmt.Errorf("%w: %w", errShells, err)
+	}
+	return started(ctx, c, r, said, dir)
+}
+
+// started runs the process of a prepared command, and asks the worker how the command has ended.
+func started(ctx context.Context, c net.Conn, r *bufio.Reader, said shellSaid, dir string) (int, error) {
+	if len(said.Argv) == 0 {
+		return codeShells, errShells
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, said.Argv[0], said.Argv[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = said.Env, dir, os.Stdin, os.Stdout, os.Stderr
+	type end struct {
+		said shellSaid
+		err  error
+	}
+	ended := make(chan end, 1)
+	if err := cmd.Start(); err != nil {
+		return codeShells, fmt.Errorf("%w: %w", errShells, err)
+	}
+	go func() {
+		said, err := heard(r)
+		if err != nil {
+			cancel() // the worker is gone, or it has nothing that runs
+		}
+		ended <- end{said, err}
+	}()
+	_ = cmd.Wait() // its state has the result
+	_, _ = io.WriteString(c, "{\"ended\":true}\n")
+	e := <-ended
+	if e.err != nil {
+		return codeShells, fmt.Errorf("the sandbox of this member is gone, and the command was ended: %w", e.err)
+	}
+	return e.said.status(cmd.ProcessState), nil
+}
+
+// heard reads one line of the worker.
+func heard(r *bufio.Reader) (said shellSaid, err error) {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return said, err
+	}
+	if err := json.Unmarshal(line, &said); err != nil {
+		return said, err
+	}
+	if said.Error != "" {
+		return said, errors.New(said.Error)
+	}
+	return said, nil
+}
+
+// status is the exit code of a shell for a command that has ended.
+func (s shellSaid) status(process *os.ProcessState) int {
+	switch {
+	case s.Code != nil && s.Signal == "":
+		return *s.Code
+	case s.Code == nil && process.Exited():
+		return process.ExitCode()
+	}
+	return 128 + 15 // by a signal, whose number is not told
+}

@@ -1,0 +1,197 @@
+//go:build unix
+
+package claude_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"waggle/agent"
+	"waggle/internal/claude"
+	"waggle/spawn"
+)
+
+// shellBox is a sandbox that runs each command as the test says.
+type shellBox struct {
+	mu      sync.Mutex
+	asked   []spawn.Command
+	guarded [][]string
+	ended   chan struct{}
+	fails   error
+	argv    []string // what runs; nil: the command as it is
+}
+
+func (b *shellBox) prepare(c spawn.Command, guarded []string) (agent.Prepared, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked, b.guarded = append(b.asked, c), append(b.guarded, guarded)
+	argv := c.Argv
+	if b.argv != nil {
+		argv = b.argv
+	}
+	return agent.Prepared{Argv: argv, Env: append(c.Env, "INSIDE=1"), End: func() error { b.ended <- struct{}{}; return nil },
+		Close: func() (*spawn.Exit, error) { return nil, nil }}, b.fails
+}
+
+// listenShells serves a prefix for a client in work, whose hook program is this.
+func listenShells(t *testing.T, b *shellBox, work, program string) (*claude.Shells, string) {
+	t.Helper()
+	b.ended = make(chan struct{}, 4)
+	dir, err := os.MkdirTemp("", "wsh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s, err := claude.ListenShells(agent.Shell{Tmp: "/tmp", Settings: []string{filepath.Join(work, ".claude")}, Prepare: b.prepare}, dir, work, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, filepath.Join(dir, "x")
+}
+
+// A shell command runs as it is prepared, with its exit code; a hook of the private settings runs as it
+// is. A command that cannot be prepared does not run.
+func TestShells(t *testing.T) {
+	work, b := t.TempDir(), &shellBox{}
+	t.Chdir(work)
+	s, socket := listenShells(t, b, work, "/no/waggle")
+	run := func(command string) (int, error) {
+		return claude.Prefixed(t.Context(), socket, command, append(os.Environ(), "SHELL=/bin/sh", claude.SecondVar+"=secret", "MARK=1"))
+	}
+	if code, err := run(`[ "$INSIDE$MARK" = 11 ] && pwd >here && exit 7`); code != 7 || err != nil {
+		t.Errorf("%d %v", code, err)
+	}
+	if data, err := os.ReadFile("here"); err != nil || strings.TrimSpace(string(data)) != work {
+		t.Errorf("it ran in %q, %v", data, err)
+	}
+	c := b.asked[0]
+	if c.Dir != work || !slices.Equal(c.Argv[:2], []string{"/bin/sh", "-c"}) || slices.ContainsFunc(c.Env, func(kv string) bool { return strings.HasPrefix(kv, claude.SecondVar) }) ||
+		!slices.Equal(b.guarded[0], []string{filepath.Join(work, ".mcp.json")}) {
+		t.Errorf("asked for %+v, guarded %q", c, b.guarded[0])
+	}
+	hook := denyHook(t, "/no/waggle")
+	if code, err := run(hook); code != 2 || err != nil || len(b.asked) != 1 {
+		t.Errorf("the hook: %d %v, %d commands were prepared", code, err, len(b.asked))
+	}
+	if _, _ = run(hook + "; touch past"); len(b.asked) != 2 {
+		t.Error("a command that begins as the hook runs outside")
+	}
+	b.fails = errors.New("no namespaces")
+	if code, err := run("touch ran"); code == 0 || err == nil || !strings.Contains(err.Error(), "no namespaces") {
+		t.Errorf("%d %v", code, err)
+	}
+	claude.CloseShells(s)
+	if code, err := run("touch ran"); code == 0 || err == nil {
+		t.Errorf("%d %v", code, err)
+	}
+	if _, err := os.Stat("ran"); err == nil {
+		t.Error("it ran without a sandbox")
+	}
+}
+
+// A command whose worker goes away is ended.
+func TestShellsGone(t *testing.T) {
+	work, b := t.TempDir(), &shellBox{}
+	t.Chdir(work)
+	s, socket := listenShells(t, b, work, "/no/waggle")
+	fifo := filepath.Join(work, "fifo")
+	if out, err := exec.Command("mkfifo", fifo).CombinedOutput(); err != nil {
+		t.Skipf("mkfifo: %s", out)
+	}
+	type end struct {
+		code int
+		err  error
+	}
+	done := make(chan end, 1)
+	go func() {
+		code, err := claude.Prefixed(context.Background(), socket, "echo begun >fifo; exec sleep 600", os.Environ())
+		done <- end{code, err}
+	}()
+	if data, err := os.ReadFile(fifo); err != nil || string(data) != "begun\n" {
+		t.Fatalf("%q %v", data, err)
+	}
+	claude.CloseShells(s)
+	if e := <-done; e.code == 0 || e.err == nil {
+		t.Errorf("%+v", e)
+	}
+	<-b.ended
+}
+
+// denyHook is the text of the hook that denies, as the client reads it in its private settings.
+func denyHook(t *testing.T, program string) string {
+	t.Helper()
+	data, err := claude.PaneSettings(program, "", claude.OldestInPane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct {
+		Hooks map[string][]struct {
+			Hooks []struct{ Command string }
+		}
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Hooks["PreToolUse"][0].Hooks[0].Command
+}
+
+// The prefix fails closed: without its program nothing runs, and a deny-only hook blocks its call.
+func TestPrefix(t *testing.T) {
+	work := t.TempDir()
+	s, _ := listenShells(t, &shellBox{}, work, "/no/waggle")
+	t.Cleanup(func() { claude.CloseShells(s) })
+	for text, want := range map[string]int{"touch " + work + "/ran": 127, denyHook(t, "/no/waggle"): 2} {
+		err := exec.Command(s.Prefix(), text).Run()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != want {
+			t.Errorf("%q: %v, want exit %d", text, err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(work, "ran")); err == nil {
+		t.Error("it ran without a sandbox")
+	}
+}
+
+// A client that starts its shell commands otherwise is refused them.
+func TestPrefixIgnored(t *testing.T) {
+	s, _ := listenShells(t, &shellBox{}, t.TempDir(), "/no/waggle")
+	t.Cleanup(func() { claude.CloseShells(s) })
+	for e, denied := range map[*claude.Event]bool{{Tool: "Bash"}: true, {Tool: "Bash", Shell: "1"}: false, {Tool: "Read"}: false} {
+		if why := claude.RefuseShell(s, *e); (why != "") != denied {
+			t.Errorf("%+v: %q", e, why)
+		}
+	}
+}
+
+// A task in a directory whose settings the member's commands could have written is refused; elsewhere
+// they are protected from then on.
+func TestShellSettings(t *testing.T) {
+	tree := t.TempDir()
+	dirs := map[string]func(dir string) error{
+		"plain": func(string) error { return nil },
+		"written": func(dir string) error {
+			return errors.Join(os.Mkdir(filepath.Join(dir, ".claude"), 0o755), os.WriteFile(filepath.Join(dir, ".claude", "settings.local.json"), nil, 0o600))
+		},
+		"linked": func(dir string) error { return os.Symlink(t.TempDir(), filepath.Join(dir, ".claude")) },
+	}
+	for name, prepare := range dirs {
+		dir := filepath.Join(tree, name)
+		if err := errors.Join(os.Mkdir(dir, 0o755), prepare(dir)); err != nil {
+			t.Fatal(err)
+		}
+		temp := t.TempDir()
+		s, err := claude.ListenShells(agent.Shell{Settings: []string{filepath.Join(tree, ".claude")}}, temp, dir, "/no/waggle")
+		if (err == nil) != (name == "plain") {
+			t.Errorf("%s: %v", name, err)
+		}
+		claude.CloseShells(s)
+	}
+}

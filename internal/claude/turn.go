@@ -1,0 +1,104 @@
+package claude
+
+import (
+	"fmt"
+
+	"waggle/agent"
+	"waggle/internal/jsonobj"
+)
+
+// turn is one turn of a member: it answers the client's requests with the decisions of the gate.
+type turn struct {
+	asker
+	a *Agent
+	o *opened
+
+	tokens []counted // guarded by mu, as limit is
+	limit  Limited
+}
+
+// counted is the usage of one answer of the model.
+type counted struct {
+	message string
+	tokens  Tokens
+}
+
+var _ Handler = (*turn)(nil)
+
+// Said implements Handler.
+func (t *turn) Said(s Said) {
+	t.mu.Lock()
+	if n := len(t.tokens); n > 0 && t.tokens[n-1].message == s.Message {
+		t.tokens[n-1].tokens = s.Tokens
+	} else {
+		t.tokens = append(t.tokens, counted{s.Message, s.Tokens})
+	}
+	t.mu.Unlock()
+	if s.Text != "" && !s.Inner {
+		fmt.Fprintln(t.h.Output(), s.Text)
+	}
+	for _, c := range s.Calls {
+		if steps := declared(c); steps != nil && !s.Inner {
+			_ = t.h.Steps(t.ctx, steps) // only shown to people
+		}
+		fmt.Fprintf(t.h.Output(), "[%s]\n", clipped(c.Tool))
+	}
+}
+
+// seen returns the usage of the answers of the turn, and the id of the last one. The caller holds
+// mu.
+func (t *turn) seen() (sum Tokens, last string) {
+	for _, c := range t.tokens {
+		sum, last = sum.plus(c.tokens), c.message
+	}
+	return sum, last
+}
+
+// declared are the steps of the model's own list.
+func declared(c Called) (steps []agent.DeclaredStep) {
+	if c.Tool != "TodoWrite" {
+		return nil
+	}
+	o, err := jsonobj.Parse(c.Input)
+	if err != nil {
+		return nil
+	}
+	raw, _ := o.Get("todos")
+	list, _ := jsonobj.Elements(raw)
+	for _, one := range list {
+		if s, err := jsonobj.Parse(one); err == nil {
+			steps = append(steps, agent.DeclaredStep{Text: s.Text("content"), State: s.Text("status")})
+		}
+	}
+	return steps
+}
+
+// Ran implements Handler: a result is the end of its call.
+func (t *turn) Ran(r Ran) {
+	for _, one := range r.Results {
+		t.finish(one.ID, one.Failed, one.Text)
+	}
+}
+
+// Mode implements Handler: after the client's first frame about its mode, its session id is known.
+func (t *turn) Mode(mode string) {
+	t.a.keep(t)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if mode == ModePlan {
+		t.planning = true
+	}
+}
+
+// Limited implements Handler.
+func (t *turn) Limited(l Limited) {
+	t.mu.Lock()
+	t.limit = l
+	t.mu.Unlock()
+	t.a.mu.Lock()
+	t.a.limit = l
+	t.a.mu.Unlock()
+	if l.Rejected {
+		fmt.Fprintln(t.h.Output(), l.words())
+	}
+}

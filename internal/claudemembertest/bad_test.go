@@ -1,0 +1,319 @@
+//go:build unix
+
+package claudemembertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"waggle/internal/claudetest"
+)
+
+// worker is the pid of bob's process.
+func (w *world) worker() int {
+	w.t.Helper()
+	var status struct {
+		Members []struct {
+			PID int `json:"pid"`
+		} `json:"members"`
+	}
+	if err := json.Unmarshal([]byte(w.ok("status", "crew", "--json")), &status); err != nil || len(status.Members) != 1 || status.Members[0].PID <= 1 {
+		w.t.Fatalf("%v: %+v", err, status)
+	}
+	return status.Members[0].PID
+}
+
+// client is the pid of bob's client.
+func (w *world) client() (pid int) {
+	w.t.Helper()
+	for _, p := range w.h.Processes() {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p))
+		if strings.Contains(string(line), "--permission-prompt-tool") {
+			pid = p
+		}
+	}
+	if pid <= 1 {
+		w.t.Fatalf("no client among %v", w.h.Processes())
+	}
+	return pid
+}
+
+func (w *world) signal(pid int, s syscall.Signal) {
+	w.t.Helper()
+	if err := syscall.Kill(pid, s); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// unasked checks that no request is pending.
+func (w *world) unasked() {
+	w.t.Helper()
+	if out := w.ok("pending", "--team", "crew", "--json"); strings.Contains(out, `"handle"`) {
+		w.t.Errorf("somebody is asked: %s", out)
+	}
+}
+
+// The hook's program ends with an error, does not exist, or hangs until the client gives it up. Under
+// the user's allow rules the call is blocked, or a person is asked; it never runs without an answer.
+func TestHookBroken(t *testing.T) {
+	t.Parallel()
+	for name, hook := range map[string]string{"exit 1": "exit 1", "exit 127": "exit 127", "killed": "kill -9 $$", "garbage": "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":'", "time-out": "exec sleep 60"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			claudetest.Each(t, func(t *testing.T, version string) {
+				w := newWorld(t, version, claudetest.Script(mark("one"), claudetest.Say("done")), "")
+				w.start()
+				program := w.bin
+				w.bin = w.aside(program)
+				w.h.WriteFile(program, "#!/bin/sh\ncat >/dev/null\n"+hook+"\n", 0o755)
+				w.give("mark", "mark it")
+				if name == "garbage" { // the client goes on, and its own ask rule stands
+					id := w.pending(">>one")
+					w.ran("one", 0)
+					w.ok("deny", id, "--team", "crew", "-m", "not that one")
+				}
+				if r := w.result(0); !r.IsError {
+					t.Errorf("the model reads %+v", r)
+				}
+				w.ran("one", 0)
+				w.gone()
+			})
+		})
+	}
+}
+
+// A hook that hangs blocks the call before the client gives it up, also a call that only reads and for
+// which the client does not ask.
+func TestHookHangs(t *testing.T) {
+	t.Parallel()
+	claudetest.Each(t, func(t *testing.T, version string) {
+		secret := ""
+		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
+			if r.Turns() == 0 {
+				return claudetest.Call("Read", map[string]string{"file_path": secret})
+			}
+			return claudetest.Say("done")
+		}, "")
+		secret = filepath.Join(w.h.Work, "secret")
+		w.h.WriteFile(secret, "the secret words\n", 0o600)
+		file := filepath.Join(w.h.Work, "team.yaml")
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.h.WriteFile(file, string(text)+"policy: {deny: [\"Read(secret)\"]}\n", 0o600)
+		w.start()
+		program := w.bin
+		w.bin = w.aside(program)
+		w.h.WriteFile(program, "#!/bin/sh\ncat >/dev/null\nexec sleep 60\n", 0o755)
+		w.give("read", "read it")
+		if r := w.result(0); !r.IsError || strings.Contains(r.Text, "secret words") {
+			t.Errorf("the model reads %+v", r)
+		}
+		w.gone()
+	})
+}
+
+// aside copies a program into a directory that is on no PATH.
+func (w *world) aside(program string) string {
+	w.t.Helper()
+	data, err := os.ReadFile(program)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	path := filepath.Join(w.h.Root, "aside", "waggle") // by its name the test binary is the program
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	w.h.WriteFile(path, string(data), 0o755)
+	return path
+}
+
+// The worker hangs: the hook blocks the call before the client gives the hook up, and nothing runs.
+func TestWorkerHangs(t *testing.T) {
+	t.Parallel()
+	claudetest.Each(t, func(t *testing.T, version string) {
+		hold := make(chan struct{})
+		w := newWorld(t, version, claudetest.Script(mark("one").Held(hold), claudetest.Say("done")), "")
+		w.start()
+		w.give("mark", "mark it")
+		w.m.Await("the task", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "mark it") })
+		pid := w.worker()
+		w.signal(pid, syscall.SIGSTOP)
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+		close(hold)
+		if r := w.result(0); !r.IsError {
+			t.Errorf("the model reads %+v", r)
+		}
+		w.ran("one", 0)
+		w.signal(pid, syscall.SIGCONT)
+		w.completed()
+		w.ran("one", 0)
+		w.gone()
+	})
+}
+
+// The worker is killed and not started again: its client ends, and a call that it asked for does not
+// run, not even when it is allowed afterwards.
+func TestWorkerDead(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(mark("one"), claudetest.Say("done")), ", restart: never")
+		w.start()
+		w.give("mark", "mark it")
+		id := w.pending(">>one")
+		client := w.client()
+		w.signal(w.worker(), syscall.SIGKILL)
+		w.until("its client has ended", func() bool { return syscall.Kill(client, 0) != nil })
+		w.run("approve", id, "--team", "crew")
+		w.ran("one", 0)
+		w.gone()
+		w.ran("one", 0)
+	})
+}
+
+// The client is killed while it asks: the turn has failed, the request has no effect any more, and
+// the next turn has a client again, which goes on with the session.
+func TestClientKilledWhileAsked(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
+			if strings.Contains(r.Said(), "mark it") {
+				return mark("one")
+			}
+			return claudetest.Say("heard")
+		}, "")
+		w.start()
+		w.give("mark", "mark it")
+		id := w.pending(">>one")
+		w.signal(w.client(), syscall.SIGKILL)
+		w.until("the turn has failed", func() bool {
+			return strings.Contains(w.ok("log", "--team", "crew", "--json"), "the client ended without a result")
+		})
+		w.run("approve", id, "--team", "crew")
+		w.ran("one", 0)
+		w.ok("send", "bob", "are you there", "--team", "crew")
+		r := w.m.Await("the next turn", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "are you there") })
+		if !strings.Contains(r.String(), "mark it") {
+			t.Errorf("it is another session: %s", r)
+		}
+		w.ran("one", 0)
+		w.gone()
+	})
+}
+
+// Two questions of one turn are two requests, and each gets its own answer.
+func TestTwoQuestions(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		ask := func(words string) claudetest.Turn {
+			return claudetest.AskUserQuestion(claudetest.Question{Question: words, Header: "W", Options: []string{"Left", "Right"}})
+		}
+		w := newWorld(t, version, claudetest.Script(claudetest.Together(ask("First way?"), ask("Second way?")), claudetest.Say("done")), "")
+		w.start()
+		w.give("ask", "ask me")
+		w.ok("answer", w.pending("First way"), "1", "--team", "crew")
+		w.ok("answer", w.pending("Second way"), "2", "--team", "crew")
+		r := w.m.Await("both answers", func(r claudetest.Request) bool { return len(r.Results()) == 2 })
+		for _, b := range r.Results() { // the one that was asked first need not be the first result
+			want := map[bool]string{true: `"First way?"="Left"`, false: `"Second way?"="Right"`}[strings.HasSuffix(b.ID, "_0")]
+			if b.IsError || !strings.Contains(b.Text, want) {
+				t.Errorf("the model reads %+v, not %s", b, want)
+			}
+		}
+		if a, b := r.Results()[0].ID, r.Results()[1].ID; a == b {
+			t.Errorf("both results are of %s", a)
+		}
+		w.completed()
+		w.gone()
+	})
+}
+
+// The worker is killed while a question waits: the question stands, is answered once, and the model
+// of the resumed session reads that answer and no other.
+func TestKilledWhileQuestioned(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		q := claudetest.AskUserQuestion(claudetest.Question{Question: "Which one?", Header: "W", Options: []string{"Left", "Right"}})
+		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
+			if r.Turns() == 0 || strings.Contains(r.Said(), "started again") {
+				return q
+			}
+			return claudetest.Say("done")
+		}, "")
+		w.start()
+		w.give("ask", "ask me")
+		w.pending("Which one")
+		w.signal(w.worker(), syscall.SIGKILL)
+		w.m.Await("the resumed turn", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "started again") })
+		w.ok("answer", w.pending("Which one"), "2", "--team", "crew")
+		r := w.m.Await("the answer", func(r claudetest.Request) bool {
+			return len(r.Results()) > 0 && strings.Contains(r.Results()[len(r.Results())-1].Text, "Right")
+		})
+		for _, one := range append(w.m.Requests(), r) {
+			for _, b := range one.Results() {
+				if strings.Contains(b.Text, "Left") && !b.IsError || strings.Contains(b.Text, "answered: .") {
+					t.Errorf("the model reads an answer that nobody gave: %+v", b)
+				}
+			}
+		}
+		w.completed()
+		w.gone()
+	})
+}
+
+// A message of the lead with priority interrupt stops a turn that asks: the call does not run, and the
+// message is the next turn of the same session and process.
+func TestInterrupt(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
+			if strings.Contains(r.Said(), "the other thing") {
+				return claudetest.Say("heard")
+			}
+			return claudetest.Script(mark("one"), claudetest.Say("done"))(r)
+		}, "")
+		w.start()
+		w.give("mark", "mark it")
+		id := w.pending(">>one")
+		client := w.client()
+		w.ok("send", "bob", "do the other thing", "--team", "crew", "--priority", "interrupt")
+		r := w.m.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the other thing") })
+		if !strings.Contains(r.String(), "mark it") {
+			t.Errorf("it is another session: %s", r)
+		}
+		if w.client() != client {
+			t.Error("it is another process: the client was not interrupted but ended")
+		}
+		w.run("approve", id, "--team", "crew") // the task stays open, and a call of its next turn might be this one
+		w.ran("one", 0)
+		w.gone()
+		w.ran("one", 0)
+	})
+}
+
+// A mode that is set while a turn runs holds for its next call, in the client and at the gate.
+func TestModeInTurn(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		hold := make(chan struct{})
+		w := newWorld(t, version, claudetest.Script(claudetest.Bash("echo first"), mark("one").Held(hold), claudetest.Say("done")), "")
+		w.start()
+		w.give("mark", "mark it")
+		w.ok("approve", w.pending("echo first"), "--team", "crew")
+		w.m.Await("the first result", func(r claudetest.Request) bool { return r.Turns() == 1 && len(r.Results()) == 1 })
+		w.ok("mode", "bob", "plan", "--team", "crew")
+		w.until("the mode holds", func() bool {
+			return strings.Contains(w.ok("mode", "--team", "crew", "--json"), `"state": "applied"`)
+		})
+		close(hold)
+		if r := w.result(1); !r.IsError {
+			t.Errorf("in plan mode the model reads %+v", r)
+		}
+		w.unasked()
+		w.ran("one", 0)
+		w.completed()
+		w.ok("mode", "bob", "default", "--team", "crew")
+		w.gone()
+		w.ran("one", 0)
+	})
+}

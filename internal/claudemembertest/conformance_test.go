@@ -1,0 +1,80 @@
+//go:build unix
+
+package claudemembertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"waggle/internal/claudetest"
+	"waggle/internal/testenv"
+	"waggle/operator/agentcheck"
+)
+
+// table is what doctor agent says of a client.
+type table struct {
+	Agent, Version string
+	OK             bool
+	Lines          []struct{ Line, Verdict, Detail, Source string }
+}
+
+func (w *world) table(code int, args ...string) (doc table) {
+	w.t.Helper()
+	s := w.run(append([]string{"doctor", "agent", "claude", "--json", "--quiet"}, args...)...)
+	if err := json.NewDecoder(bytes.NewReader([]byte(s.out))).Decode(&doc); err != nil || s.code != code {
+		w.t.Fatalf("exit %d, want %d: %v: %s%s", s.code, code, err, s.out, s.err)
+	}
+	if doc.Agent != "claude" || doc.Version != w.h.Version || len(doc.Lines) != len(agentcheck.Lines()) {
+		w.t.Errorf("%+v", doc)
+	}
+	return doc
+}
+
+// conforms tests a client: its table has no line that is a no, and none that is unsupported.
+func conforms(t *testing.T, version, backend string) {
+	w := newWorld(t, version, claudetest.Script(), "")
+	doc := w.table(0, "--backend", backend)
+	if !doc.OK {
+		t.Error("the table is no yes")
+	}
+	for _, l := range doc.Lines {
+		if l.Verdict != string(agentcheck.Yes) {
+			t.Errorf("%s: %s: %s%s", l.Line, l.Verdict, l.Detail, l.Source)
+		}
+	}
+	if n := len(w.m.All()); n != 0 {
+		t.Errorf("the user's model got %d requests: a check has its own", n)
+	}
+	w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 })
+}
+
+// The conformance table of agent claude has no line that is a no, and none that is unsupported.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	claudetest.Every(t, func(t *testing.T, version string) { conforms(t, version, "process") })
+}
+
+// The table of a client in a pane has no such line either.
+func TestConformancePane(t *testing.T) {
+	t.Parallel()
+	testenv.Require(t, "tmux")
+	eachInPane(t, func(t *testing.T, version string) { conforms(t, version, "tmux") })
+}
+
+// For a client that takes no messages of other sessions every line in a pane is unsupported, with the
+// reason.
+func TestConformancePaneUnsupported(t *testing.T) {
+	testenv.Require(t, "tmux")
+	w := newWorld(t, claudetest.Explicit, claudetest.Script(), "")
+	doc := w.table(1, "--backend", "tmux")
+	for _, l := range doc.Lines {
+		if l.Verdict != string(agentcheck.Unsupported) || !strings.Contains(l.Source, "2.1.224") || !strings.Contains(l.Source, "docs/guide/claude.md") {
+			t.Errorf("%+v", l)
+		}
+	}
+	if doc.OK {
+		t.Error("the table is a yes")
+	}
+}

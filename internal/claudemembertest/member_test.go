@@ -1,0 +1,283 @@
+//go:build unix
+
+package claudemembertest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"waggle/internal/claude"
+	"waggle/internal/claudetest"
+)
+
+// completed waits until every task is done.
+func (w *world) completed() {
+	w.t.Helper()
+	w.until("the tasks are completed", func() bool {
+		out := w.ok("task", "list", "--team", "crew", "--json")
+		return strings.Contains(out, `"completed"`) && !strings.Contains(out, `"in_progress"`) && !strings.Contains(out, `"status": "pending"`)
+	})
+}
+
+// gone checks that the end of the team leaves no process.
+func (w *world) gone() {
+	w.t.Helper()
+	w.end()
+	w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 })
+}
+
+// A member is started, gets a task, asks, runs the allowed call and not the denied one, reports, goes
+// idle and is shut down. The user's own settings allow everything and switch hooks off.
+func TestAskDenyReport(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(mark("one"), mark("two"), claudetest.Say("all done")), "")
+		w.start()
+		w.give("mark", "mark it")
+		id := w.pending(">>one")
+		w.ran("one", 0)
+		w.ok("approve", id, "--team", "crew")
+		second := w.pending(">>two")
+		w.ran("one", 1)
+		w.ok("deny", second, "--team", "crew", "-m", "not that one")
+		if r := w.result(1); !r.IsError || !strings.Contains(r.Text, "not that one") {
+			t.Errorf("the model reads %+v", r)
+		}
+		w.completed()
+		w.ran("two", 0)
+		w.gone()
+		w.ran("one", 1)
+	})
+}
+
+// Calls of one turn are requests of their own, answered in any order; each runs once, and the end of
+// each is on record. Calls that change something the client asks for one after the other.
+func TestTwoAsks(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(claudetest.Together(claudetest.Bash("echo first"), claudetest.Bash("echo second")),
+			claudetest.Together(mark("one"), mark("two")), claudetest.Say("done")), "")
+		w.start()
+		w.give("mark", "mark it")
+		first, second := w.pending("echo first"), w.pending("echo second")
+		w.ok("approve", second, "--team", "crew")
+		w.ok("approve", first, "--team", "crew")
+		w.ok("approve", w.pending(">>one"), "--team", "crew")
+		w.ok("approve", w.pending(">>two"), "--team", "crew")
+		w.completed()
+		w.ran("one", 1)
+		w.ran("two", 1)
+		log := w.ok("log", "--team", "crew", "--member", "bob", "--kind", "finished", "--json")
+		if n := strings.Count(log, `"kind": "finished"`) + strings.Count(log, `"kind":"finished"`); n != 4 {
+			t.Errorf("%d ends on record, want 4: %s", n, log)
+		}
+		w.gone()
+	})
+}
+
+// The model's questions reach the person, who answers with a number, with words, or not at all.
+func TestQuestion(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		q := claudetest.Question{Question: "Which one?", Header: "W", Options: []string{"Left", "Right"}}
+		many := claudetest.Question{Question: "Which ones?", Header: "W", Options: []string{"Left", "Right"}, Multi: true}
+		w := newWorld(t, version, claudetest.Script(claudetest.AskUserQuestion(q), claudetest.AskUserQuestion(many), claudetest.AskUserQuestion(q),
+			claudetest.AskUserQuestion(q, many), claudetest.Say("done")), "")
+		w.start()
+		w.give("ask", "ask me")
+		for turn, answer := range []struct{ words, want string }{{"2", "Right"}, {"1,2", "Left, Right"}, {"neither of them", "neither of them"}} {
+			w.ok("answer", w.pending("Which one"), answer.words, "--team", "crew")
+			if r := w.result(turn); r.IsError || !strings.Contains(r.Text, answer.want) {
+				t.Errorf("%q: the model reads %+v", answer.words, r)
+			}
+		}
+		w.ok("answer", w.pending("Which one"), "1", "other words", "--team", "crew")
+		if r := w.result(3); r.IsError || !strings.Contains(r.Text, "Left") || !strings.Contains(r.Text, "other words") {
+			t.Errorf("of two questions the model reads %+v", r)
+		}
+		w.completed()
+		w.gone()
+	})
+}
+
+// A member must propose a plan: without a plan file there is no plan and no question, and the calls of
+// the plan do not run before the plan is approved, whatever the user's settings allow.
+func TestPlan(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(claudetest.ExitPlanMode(), mark("early"), claudetest.WritePlan("first this"), claudetest.ExitPlanMode(),
+			mark("late"), claudetest.Say("done")), ", plan: required")
+		w.start()
+		w.give("plan", "plan it")
+		if r := w.result(0); !r.IsError || !strings.Contains(r.Text, "There is no plan yet") {
+			t.Errorf("without a plan the model reads %+v", r)
+		}
+		if r := w.result(1); !r.IsError {
+			t.Errorf("while it plans the model reads %+v", r)
+		}
+		if r := w.result(2); r.IsError {
+			t.Errorf("the plan file: %+v", r)
+		}
+		w.pending("first this")
+		w.ok("plan", "approve", "bob", "--rev", "1", "--team", "crew")
+		w.ok("approve", w.pending(">>late"), "--team", "crew")
+		w.completed()
+		w.ran("early", 0)
+		w.ran("late", 1)
+		w.gone()
+	})
+}
+
+// A message that arrives in a turn waits for its end, and is a turn of its own in the same session.
+func TestMailInTurn(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(mark("one"), claudetest.Say("done"), claudetest.Say("heard")), "")
+		w.start()
+		w.give("mark", "mark it")
+		id := w.pending(">>one")
+		w.ok("send", "bob", "and then the blue one", "--team", "crew")
+		w.ok("approve", id, "--team", "crew")
+		r := w.m.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the blue one") })
+		if r.Turns() != 2 || len(r.Results()) != 0 {
+			t.Errorf("the words came into the turn: %s", r)
+		}
+		w.ran("one", 1)
+		w.gone()
+	})
+}
+
+// The worker is killed while its client waits for an answer: the call does not run, and the member
+// that is started again goes on in its session, where the call runs once when it is allowed.
+func TestKilledWhileAsked(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
+			switch {
+			case strings.Contains(r.Said(), "started again"), r.Turns() == 0:
+				return mark("one")
+			}
+			return claudetest.Say("done")
+		}, "")
+		w.start()
+		w.give("mark", "mark it")
+		w.pending(">>one")
+		var status struct {
+			Members []struct {
+				PID int `json:"pid"`
+			} `json:"members"`
+		}
+		if err := json.Unmarshal([]byte(w.ok("status", "crew", "--json")), &status); err != nil || len(status.Members) != 1 || status.Members[0].PID <= 1 {
+			t.Fatalf("%v: %+v", err, status)
+		}
+		if err := syscall.Kill(status.Members[0].PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		again := w.m.Await("the resumed turn", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "started again") })
+		if !strings.Contains(again.String(), "mark it") || again.Turns() < 1 {
+			t.Errorf("the session is not the one before: %s", again)
+		}
+		w.ran("one", 0)
+		w.ok("approve", w.pending(">>one"), "--team", "crew")
+		w.completed()
+		w.ran("one", 1)
+		w.gone()
+	})
+}
+
+// The hook's program is gone: every call is blocked before the client asks, whatever the user allows.
+func TestHookDead(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(mark("one"), claudetest.Say("done")), "")
+		w.start()
+		// The worker goes on running from the removed file; its hook cannot be started.
+		path := w.bin
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		aside := filepath.Join(w.h.Root, "aside", "waggle")
+		if err := os.MkdirAll(filepath.Dir(aside), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w.h.WriteFile(aside, string(data), 0o755)
+		w.bin = aside
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		w.give("mark", "mark it")
+		if r := w.result(0); !r.IsError {
+			t.Errorf("the model reads %+v", r)
+		}
+		w.ran("one", 0)
+		w.gone()
+	})
+}
+
+// A deny rule also holds for a tool that only reads, by the second line alone.
+func TestDenyRule(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		secret := ""
+		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
+			return claudetest.Script(claudetest.Call("Read", map[string]any{"file_path": secret}), claudetest.Say("done"))(r)
+		}, "}\npolicy: {deny: [Read, \"Bash(rm:*)\"]}\n#{")
+		secret = filepath.Join(w.h.Work, "secret")
+		w.h.WriteFile(secret, "the words of the secret", 0o644)
+		w.start()
+		w.give("read", "read it")
+		if r := w.result(0); !r.IsError || strings.Contains(r.Text, "the words") {
+			t.Errorf("the model reads %+v", r)
+		}
+		w.gone()
+	})
+}
+
+// A member that is started from a session of another client has none of that session's variables. The
+// list of stripped variables has those that a client sets for its own commands.
+func TestVariables(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(claudetest.Bash("env > seen"), claudetest.Say("done")), "")
+		for _, name := range []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_MESSAGING_TOKEN",
+			"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_CODE_TEAM_NAME", "CLAUDE_PROJECT_DIR", "WAGGLE_SPAWN_TOKEN"} {
+			w.env = append(w.env, name+"=PARENT")
+		}
+		w.start()
+		w.give("look", "look")
+		w.ok("approve", w.pending("env >"), "--team", "crew")
+		w.completed()
+		given := map[string]bool{}
+		for _, kv := range w.h.Env() {
+			name, _, _ := strings.Cut(kv, "=")
+			given[name] = true
+		}
+		for _, kv := range strings.Split(w.h.WaitFile(filepath.Join(w.h.Work, "seen")), "\n") {
+			name, value, _ := strings.Cut(kv, "=")
+			if value == "PARENT" {
+				t.Errorf("the client has %s of the session above", name)
+			}
+			own := strings.HasPrefix(name, "CLAUDE") && !given[name] && name != "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR"
+			if own && slices.Contains(claude.Environ([]string{name + "=x"}, ""), name+"=x") {
+				t.Errorf("the client sets %s for its commands, and a member started from there would have it", name)
+			}
+		}
+		w.gone()
+	})
+}
+
+// A request without an answer in time is reported to the model, and nothing runs.
+func TestNobodyAnswers(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		q := claudetest.Question{Question: "Which one?", Header: "W", Options: []string{"Left", "Right"}}
+		w := newWorld(t, version, claudetest.Script(claudetest.AskUserQuestion(q), mark("one"), claudetest.Say("done")), "}\ndeadline: 2s\n#{")
+		w.start()
+		w.give("ask", "ask me")
+		if r := w.result(0); !r.IsError || !strings.Contains(r.Text, "nobody answered") || strings.Contains(r.Text, "have been answered") {
+			t.Errorf("the model reads %+v", r)
+		}
+		if r := w.result(1); !r.IsError {
+			t.Errorf("the model reads %+v", r)
+		}
+		w.completed()
+		w.ran("one", 0)
+		w.gone()
+	})
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// examples are the command lines in the help of each command, by its path without "waggle".
+// TestGrammar finds a command that has none.
+var examples = map[string]string{
+	"adopt":             "adopt --pid 4711 ann",
+	"approve":           "approve 7KQF\napprove ann\napprove 7KQF --rule 'Bash(go test:*)' --for team --until 8h",
+	"attach":            "attach ann\nattach ann --type",
+	"audit":             "audit",
+	"audit acknowledge": "audit acknowledge\naudit acknowledge ann --seq 12",
+	"audit export":      "audit export api --redact > api.jsonl",
+	"audit query":       "audit query ann --since 7d --decision allow",
+	"audit show":        "audit show 7KQF",
+	"audit verify":      "audit verify api",
+	"bench":             "bench --entries 100,1000",
+	"bridge":            "bridge",
+	"budget":            "budget",
+	"budget set":        "budget set ann --usd 5\nbudget set --none",
+	"compare":           "compare fix-start fix-start-2 fix-start-3 --check",
+	"demo":              "demo\ndemo --yes -v",
+	"deny":              "deny 7KQF -m \"not on this branch\"\ndeny ann",
+	"detach":            "detach",
+	"diff":              "diff ann\ndiff ann --stat",
+	"digest":            "digest --since 2h",
+	"doctor":            "doctor",
+	"doctor agent":      "doctor agent ann --file waggle.yaml",
+	"down":              "down --plan\ndown api",
+	"gc":                "gc\ngc --yes",
+	"guest":             "guest ann --team research -- ./agent.sh",
+	"hooks":             "hooks",
+	"hooks install":     "hooks install",
+	"hooks show":        "hooks show",
+	"hooks uninstall":   "hooks uninstall",
+	"inbox":             "inbox\ninbox ann --unread",
+	"init":              "init --plan\ninit --template review",
+	"join":              "join --token-file token",
+	"log":               "log\nlog ann --kind decided --follow\nlog api",
+	"mcp":               "mcp --team api --as ann",
+	"merge":             "merge ann --plan\nmerge ann --squash -m \"login: fix the redirect\"",
+	"mode":              "mode\nmode ann plan",
+	"msg":               "msg",
+	"msg list":          "msg list --state unread",
+	"msg show":          "msg show 0b51c2de",
+	"msg withdraw":      "msg withdraw 0b51c2de",
+	"net":               "net",
+	"net allow":         "net allow example.com:443 --for ann --until 2h",
+	"net deny":          "net deny 7KQF -m \"not needed\"",
+	"net list":          "net list",
+	"net pending":       "net pending",
+	"net revoke":        "net revoke example.com --for ann",
+	"new":               "new \"Fix the login page\"\nnew --attempts 3 \"Make the parser faster\"\nnew fix-login-page --parts",
+	"peek":              "peek ann -n 50\npeek ann --follow",
+	"pending":           "pending --long",
+	"plan":              "plan",
+	"plan approve":      "plan approve 7KQF --rev 2",
+	"plan diff":         "plan diff ann 1 2",
+	"plan escalate":     "plan escalate 7KQF -m \"it touches the schema\"",
+	"plan list":         "plan list --all",
+	"plan reject":       "plan reject 7KQF -m \"tests first\"",
+	"plan show":         "plan show 7KQF",
+	"policy":            "policy",
+	"policy add":        "policy add 'Bash(npm test)' --for ann --until 14d",
+	"policy explain":    "policy explain 7KQF\npolicy explain 'Bash(npm test)'",
+	"policy list":       "policy list\npolicy list ann",
+	"policy rm":         "policy rm 'Bash(npm test)' --for ann",
+	"policy sandboxed":  "policy sandboxed ask",
+	"policy sessions":   "policy sessions",
+	"policy suggest":    "policy suggest",
+	"policy test":       "policy test 'Bash(npm test)'",
+	"pr":                "pr ann --draft",
+	"protocol":          "protocol",
+	"protocol decode":   "protocol decode inbox.json",
+	"protocol encode":   "protocol encode plan_approval_request fields.json",
+	"protocol kinds":    "protocol kinds",
+	"protocol schema":   "protocol schema envelope",
+	"resume":            "resume --plan\nresume api --detach",
+	"review":            "review ann",
+	"run":               "run --plan waggle.yaml\nrun waggle.yaml --headless --report out",
+	"sandbox":           "sandbox",
+	"sandbox explain":   "sandbox explain ann -- curl https://example.com/",
+	"sandbox run":       "sandbox run ann -- bash",
+	"sandbox test":      "sandbox test\nsandbox test ann",
+	"send":              "send ann \"rebase on main first\"\nsend '*' --until 1h \"the build machine restarts\"",
+	"serve":             "serve --listen 127.0.0.1:8080",
+	"show":              "show 7KQF",
+	"skill":             "skill > ~/.claude/skills/waggle/SKILL.md",
+	"spawn":             "spawn ann \"Run the tests\" --command go --command test --worktree",
+	"status":            "status\nstatus --line",
+	"stop":              "stop ann",
+	"task":              "task",
+	"task add":          "task add \"Run the tests\" -i \"go test ./...\" --owner ann",
+	"task artifacts":    "task artifacts ann",
+	"task assign":       "task assign 3 ann",
+	"task block":        "task block 3 1 2",
+	"task claim":        "task claim 3 --as ann",
+	"task done":         "task done 3",
+	"task list":         "task list",
+	"task release":      "task release 3\ntask release ann",
+	"task rm":           "task rm 3",
+	"task show":         "task show 3",
+	"task start":        "task start 3",
+	"task unblock":      "task unblock 3 1",
+	"team":              "team",
+	"team add":          "team add ann --agent mcp",
+	"team backup":       "team backup api -o api.tar.gz",
+	"team create":       "team create api",
+	"team delete":       "team delete api --plan\nteam delete api --force",
+	"team export":       "team export api -o api.md",
+	"team list":         "team list",
+	"team migrate":      "team migrate api --plan",
+	"team remove":       "team remove ann",
+	"team restore":      "team restore api.tar.gz --name api-2",
+	"team show":         "team show api",
+	"team token":        "team token ann --until 1h",
+	"team validate":     "team validate api",
+	"top":               "top\ntop --plain",
+	"uninstall":         "uninstall",
+	"up":                "up --plan waggle.yaml\nup waggle.yaml --detach",
+	"version":           "version",
+	"why":               "why ann",
+
+	"policy sessions add": "policy sessions add 'Bash(npm test)' --until 14d",
+	"policy sessions off": "policy sessions off",
+	"policy sessions on":  "policy sessions on",
+	"policy sessions rm":  "policy sessions rm 'Bash(npm test)'",
+}
+
+// exemplify gives a command and those below it their examples.
+func exemplify(cmd *cobra.Command) {
+	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	if text := examples[path]; text != "" && cmd.Example == "" {
+		lines := strings.Split(text, "\n")
+		for i, l := range lines {
+			lines[i] = "  " + cmd.Root().Name() + " " + l
+		}
+		cmd.Example = strings.Join(lines, "\n")
+	}
+	for _, sub := range cmd.Commands() {
+		exemplify(sub)
+	}
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"waggle/internal/cli/app"
+)
+
+// helpWidth is the width of help without a terminal.
+const helpWidth = 80
+
+// helpBelow gives every command below root the help of commandHelp.
+func helpBelow(a *app.App, root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { commandHelp(a, cmd) })
+	}
+}
+
+// commandHelp prints the help of one command, within the width of the terminal.
+func commandHelp(a *app.App, cmd *cobra.Command) {
+	width := cmp.Or(app.Width(a.Out), helpWidth)
+	for _, l := range reflow(cmp.Or(strings.TrimSpace(cmd.Long), cmd.Short), width) {
+		a.Say("%s", l)
+	}
+	a.Say("\n%s", app.Bold("Usage"))
+	for _, l := range wrap(cmd.UseLine(), width-4) {
+		a.Say("  %s", l)
+	}
+	if cmd.Example != "" {
+		a.Say("\n%s", app.Bold("Examples"))
+		a.Say("%s", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		a.Say("\n%s", app.Bold("Commands"))
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				sayRow(a, sub.Name(), sub.Short, width)
+			}
+		}
+	}
+	cmd.InitDefaultHelpFlag()
+	sayFlags(a, "Flags", cmd.NonInheritedFlags(), width)
+	var names []string
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	a.Say("\n%s", app.Bold("Flags of every command"))
+	for _, l := range wrap(strings.Join(names, " ")+" (waggle help all says what they do)", width-4) {
+		a.Say("  %s", l)
+	}
+}
+
+func sayFlags(a *app.App, title string, fs *pflag.FlagSet, width int) {
+	if !fs.HasAvailableFlags() {
+		return
+	}
+	a.Say("\n%s", app.Bold(title))
+	fs.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			sayFlag(a, f, width)
+		}
+	})
+}
+
+// sayFlag prints one flag: its name, the kind of its value, its usage, and its default where that says
+// something.
+func sayFlag(a *app.App, f *pflag.Flag, width int) {
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	kind, usage := pflag.UnquoteUsage(f)
+	if kind != "" {
+		name += " " + strings.ToUpper(kind)
+	}
+	switch f.DefValue {
+	case "", "false", "0", "0s", "[]":
+	default:
+		if !strings.Contains(usage, "(default") {
+			usage += " (default " + f.DefValue + ")"
+		}
+	}
+	sayRow(a, name, strings.ReplaceAll(usage, "\n", " "), width)
+}
+
+// reflow wraps the paragraphs of a text to a width. Lines that begin with a space stay as they are.
+func reflow(text string, width int) (out []string) {
+	var paragraph string
+	end := func() {
+		if paragraph != "" {
+			out = append(out, wrap(paragraph, width)...)
+		}
+		paragraph = ""
+	}
+	for l := range strings.Lines(text) {
+		l = strings.TrimRight(l, "\n")
+		switch {
+		case l == "":
+			end()
+			out = append(out, "")
+		case strings.HasPrefix(l, " "):
+			end()
+			out = append(out, indented(l, width)...)
+		case paragraph == "":
+			paragraph = l
+		case strings.HasSuffix(paragraph, ",") && strings.HasPrefix(l, `"`): // a document's fields
+			paragraph += l
+		default:
+			paragraph += " " + l
+		}
+	}
+	end()
+	return out
+}
+
+// indented wraps one line below its own beginning.
+func indented(l string, width int) []string {
+	in := len(l) - len(strings.TrimLeft(l, " "))
+	if ansi.StringWidth(l) <= width {
+		return []string{l}
+	}
+	lines := wrap(l[in:], width-in)
+	for i := range lines {
+		lines[i] = l[:in] + lines[i]
+	}
+	return lines
+}
+
+// wrap breaks a text at spaces, and a word that is too long after commas.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && ansi.StringWidth(line)+1+ansi.StringWidth(word) <= width {
+			line += " " + word
+			continue
+		}
+		if line != "" && (ansi.StringWidth(word) <= width || !strings.Contains(word, ",")) {
+			lines, line = append(lines, line), ""
+		} else if line != "" {
+			line += " "
+		}
+		for _, part := range strings.SplitAfter(word, ",") {
+			if ansi.StringWidth(line)+ansi.StringWidth(part) > width && strings.TrimSpace(line) != "" {
+				lines, line = append(lines, strings.TrimRight(line, " ")), ""
+			}
+			line += part
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}

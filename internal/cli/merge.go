@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/cli/app"
+	"waggle/internal/cli/decidecmd"
+	"waggle/internal/view/resultview"
+	"waggle/operator"
+	"waggle/operator/reach"
+	"waggle/operator/results"
+	"waggle/record"
+	"waggle/spawn"
+)
+
+func mergeCmd(a *app.App) *cobra.Command {
+	var mo results.MergeOptions
+	var squash, rebase, plan bool
+	cmd := &cobra.Command{
+		Use:   "merge NAME",
+		Short: "Merge a member's work into a branch, and remove its worktree",
+		Long: `Merge what a member changed into the branch that its worktree was made from, or into
+--into. In this order the command: refuses a member that is working and a target with
+changes that are not committed; commits what the member has not committed, and shows the
+message; runs check of the team file in the worktree; merges; stops the member when it has
+no open task; removes worktree and branch.
+
+After any failure the target is as it was. A conflict becomes a task of the member; of a
+member that runs commands only, it is yours. The command says which of your git hooks
+ran. Of a confined member none runs, and the check runs in a sandbox.
+
+--json: {"team","member","branch","into","how","commit","message","files","check":
+{"command","dir","confined","exit","output_tail"},"result","changed","hooks","no_hooks",
+"conflict","task","stopped","removed","kept"}, also after a failed check or a conflict;
+with --plan {"team","member","branch","into","how","check","files","uncommitted"}.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.CompleteMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.GraceSaid(cmd, &mo.Grace); err != nil {
+				return err
+			}
+			switch {
+			case squash && rebase:
+				return &operator.Error{Kind: operator.Usage, Op: "merge", Msg: "give --squash or --rebase, not both"}
+			case squash:
+				mo.How = results.HowSquash
+			case rebase:
+				mo.How = results.HowRebase
+			}
+			if plan {
+				return planMerge(cmd.Context(), a, args[0], mo)
+			}
+			return merge(cmd.Context(), a, args[0], mo)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&mo.Into, "into", "", "the branch to merge into (default: the one that the worktree was made from)")
+	f.BoolVar(&squash, "squash", false, "as one commit")
+	f.BoolVar(&rebase, "rebase", false, "as commits on top of the branch, without a merge commit")
+	f.BoolVar(&mo.Keep, "keep", false, "keep the worktree, its branch and the member")
+	f.StringVarP(&mo.Message, "message", "m", "", "the message of the commits that are made (default: the member's newest task)")
+	f.DurationVar(&mo.Grace, "grace", 10*time.Second, "time for the member to end by itself")
+	app.PlanFlag(cmd, &plan, "show what would be merged, and change nothing")
+	return cmd
+}
+
+func merge(ctx context.Context, a *app.App, member string, mo results.MergeOptions) error {
+	op, of, err := decidecmd.Past(a, nil)
+	if err != nil {
+		return err
+	}
+	mo.Note, mo.Output = a.SayNote, quiet{a}
+	mo.Confine = func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
+		return confined(ctx, op, tree, c)
+	}
+	m, err := results.Of(op).Merge(ctx, of, member, mo)
+	if m == nil {
+		return err
+	}
+	return errors.Join(err, a.Give(resultview.Merged(m), resultview.MergedPage(m)))
+}
+
+func planMerge(ctx context.Context, a *app.App, member string, mo results.MergeOptions) error {
+	op, of, err := decidecmd.Past(a, nil)
+	if err != nil {
+		return err
+	}
+	m, err := results.Of(op).PlanMerge(ctx, of, member, mo)
+	if err != nil {
+		return err
+	}
+	return a.Give(resultview.MergePlan(m), resultview.MergePlanPage(m))
+}
+
+// quiet writes what a command that waggle runs says to stderr, as visible text.
+type quiet struct{ a *app.App }
+
+func (q quiet) Write(p []byte) (int, error) {
+	if q.a.Flags.Quiet {
+		return len(p), nil
+	}
+	_, err := io.WriteString(q.a.Err, operator.VisibleLines(string(p)))
+	return len(p), err
+}
+
+// confined wraps a command for a sandbox of a directory.
+func confined(ctx context.Context, op operator.Operator, tree string, c results.Command) (results.Command, func() error, error) {
+	program, err := app.Relay()
+	if err != nil {
+		return c, nil, err
+	}
+	b, err := reach.Of(op).Open(ctx, program, reach.Where{Dir: tree})
+	if err != nil {
+		return c, nil, err
+	}
+	if t := b.Tested(); t.Level == record.HeldOff {
+		return c, nil, errors.Join(&operator.Error{Kind: operator.Refused, Op: "merge", Msg: fmt.Sprintf("the check cannot be confined: %s", t.Why), Advice: t.Fix}, b.Close())
+	}
+	r, err := b.Prepare(spawn.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env})
+	if err != nil {
+		return c, nil, errors.Join(err, b.Close())
+	}
+	end := func() error {
+		exit, err := r.Close()
+		if err == nil && exit != nil && exit.Code != 0 {
+			err = fmt.Errorf("exit status %d", exit.Code)
+		}
+		return errors.Join(err, b.Close())
+	}
+	return results.Command{Argv: r.Argv, Dir: c.Dir, Env: r.Env}, end, nil
+}

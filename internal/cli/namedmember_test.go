@@ -1,0 +1,99 @@
+package cli_test
+
+import (
+	"bytes"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/cli"
+	"waggle/internal/cli/app"
+	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
+	"waggle/record"
+)
+
+// named are the commands that take a member's name, each with a command line about member cid, or about
+// a new member in a team. A command that reads finds cid in team beta; one that acts needs the team. The
+// others have the reason why it is otherwise.
+var named = map[string]struct{ line, how string }{
+	"why":               {"why cid", "reads"},
+	"peek":              {"peek cid", "reads"},
+	"inbox":             {"inbox cid", "reads"},
+	"log":               {"log cid", "reads"},
+	"audit query":       {"audit query cid", "reads"},
+	"diff":              {"diff cid", "reads"},
+	"compare":           {"compare cid cid", "reads"},
+	"policy list":       {"policy list cid", "reads"},
+	"policy test":       {"policy test Bash(ls) --for cid", "reads"},
+	"policy explain":    {"policy explain Bash(ls) --for cid", "reads"},
+	"net list":          {"net list cid", "reads"},
+	"plan diff":         {"plan diff cid 1 2", "reads"},
+	"task artifacts":    {"task artifacts cid", "reads"},
+	"stop":              {"stop cid", "acts"},
+	"resume":            {"resume cid", "acts"},
+	"spawn":             {"spawn new", "acts"},
+	"review":            {"review cid", "acts"},
+	"merge":             {"merge cid", "acts"},
+	"pr":                {"pr cid", "acts"},
+	"attach":            {"attach cid", "acts"},
+	"mode":              {"mode cid plan", "acts"},
+	"approve":           {"approve cid", "acts"},
+	"deny":              {"deny cid", "acts"},
+	"adopt":             {"adopt --pid 1 new", "acts"},
+	"audit acknowledge": {"audit acknowledge cid", "acts"},
+	"budget set":        {"budget set cid --usd 1", "acts"},
+	"task assign":       {"task assign 1 cid", "acts"},
+	"task release":      {"task release cid", "acts"},
+	"team add":          {"team add new", "acts"},
+	"team remove":       {"team remove cid", "acts"},
+	"team token":        {"team token new", "acts"},
+	"sandbox run":       {"sandbox run cid -- true", "acts"},
+	"sandbox test":      {"sandbox test cid", "acts"},
+	"sandbox explain":   {"sandbox explain cid -- true", "acts"},
+	"new":               {"", "its team is that of the directory"},
+	"guest":             {"", "its team is one that another program leads"},
+	"doctor agent":      {"", "the member is one of a team file"},
+	"task claim":        {"", "--as is who claims"},
+	"mcp":               {"", "--as is who the client is"},
+}
+
+// takesMember finds a member's name among the arguments of a usage.
+var takesMember = regexp.MustCompile(`\b(NAME|MEMBER)\b`)
+
+// TestNamedMember: a command that reads finds a member's name in all teams. A command that acts needs the
+// team when there are several: without it the command lists them and ends with exit code 2.
+func TestNamedMember(t *testing.T) {
+	testenv.Whole(t)
+	t.Parallel()
+	var out bytes.Buffer
+	forEach(cli.Root(&app.App{Out: &out, Err: &out}), func(cmd *cobra.Command) {
+		path := strings.TrimPrefix(cmd.CommandPath(), "waggle ")
+		if _, ok := named[path]; !ok && takesMember.MatchString(cmd.Use) {
+			t.Errorf("%s takes a member and is not in the table", path)
+		}
+	})
+	op := operatortest.New(t)
+	alpha, beta := operatortest.Team(t, op, "alpha", record.PolicySet{}), operatortest.Team(t, op, "beta", record.PolicySet{})
+	alpha.Enlist(alpha.State(), "ann")
+	beta.Enlist(beta.State(), "cid")
+	for path, c := range named {
+		if c.line == "" {
+			continue
+		}
+		cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path}, strings.Fields(c.line)...)...)
+		cmd.Dir, cmd.Env = t.TempDir(), op.Environ
+		b, _ := cmd.CombinedOutput()
+		text, code := string(b), cmd.ProcessState.ExitCode()
+		lists := code == 2 && strings.Contains(text, "alpha") && strings.Contains(text, "beta")
+		switch {
+		case c.how == "reads" && (code == 2 || strings.Contains(text, "error: no member")):
+			t.Errorf("%s: %s reads and does not find the member: %d\n%s", path, c.line, code, text)
+		case c.how == "acts" && !lists:
+			t.Errorf("%s: %s acts and does not ask for the team: %d\n%s", path, c.line, code, text)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package teamcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/internal/cli/app"
+	"waggle/internal/jsonobj"
+	"waggle/internal/view/reportview"
+	"waggle/operator"
+	"waggle/operator/supervise"
+)
+
+// reportHelp is what the help of commands that end a team says of their report.
+const reportHelp = `--report DIR writes report.json, report.txt and junit.xml there. In GitHub Actions
+(GITHUB_ACTIONS=true) failed and open tasks are annotations too, on stderr.`
+
+func reportFlag(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "report", "", "write report.json, report.txt and junit.xml into this directory")
+}
+
+// reported writes the files of a report, when dir is not empty, and in GitHub Actions its annotations.
+func reported(a *app.App, rep *supervise.Report, exit int, dir string) (err error) {
+	if dir != "" {
+		err = writeReport(dir, rep, exit)
+	}
+	if slices.Contains(a.Environ, "GITHUB_ACTIONS=true") {
+		for _, l := range reportview.Annotations(rep, exit) {
+			app.Fprint(a, a.Err, "%s", l)
+		}
+	}
+	return err
+}
+
+// writeReport writes report.json, report.txt and junit.xml into dir.
+func writeReport(dir string, rep *supervise.Report, exit int) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	doc, err := jsonobj.MarshalIndent(reportview.Of(rep, exit))
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	cases, err := reportview.JUnit(rep, exit)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	o := atomicfile.Options{Perm: 0o600}
+	return errors.Join(atomicfile.WriteFile(filepath.Join(dir, "report.json"), append(doc, '\n'), o),
+		atomicfile.WriteFile(filepath.Join(dir, "report.txt"), []byte(reportview.Text(rep, exit)), o),
+		atomicfile.WriteFile(filepath.Join(dir, "junit.xml"), cases, o))
+}
+
+// endReport is the report of a team that has just ended; nil when its record cannot be read, which is said.
+func endReport(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName) *supervise.Report {
+	ended, name, err := op.EndedTeam(ctx, string(team))
+	if err == nil {
+		var rep *supervise.Report
+		if rep, err = supervise.Of(ended).EndReport(ctx, name); err == nil {
+			return rep
+		}
+	}
+	a.Talk("%s no report: %s", app.Yellow("note:"), operator.Visible(err.Error()))
+	return nil
+}
+
+// sayEnd shows the report of a team that has just ended, and writes its files. With --json only the files are written:
+// the command has a document of its own.
+func sayEnd(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName, exit int, dir string) error {
+	rep := endReport(context.WithoutCancel(ctx), a, op, team)
+	if rep == nil {
+		return nil
+	}
+	if !a.Flags.JSON {
+		a.Say("\n%s", reportview.Text(rep, exit))
+	}
+	return reported(a, rep, exit, dir)
+}

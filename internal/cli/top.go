@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/internal/cli/app"
+	"waggle/internal/cli/teamcmd"
+	"waggle/internal/tui"
+	"waggle/operator"
+	"waggle/operator/fresh"
+	"waggle/operator/results"
+	"waggle/team"
+)
+
+func topCmd(a *app.App) *cobra.Command {
+	var plain bool
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Show all teams on the full screen, and answer there",
+		Long: `Show all teams, or that of --team, on the full screen: what needs you, riskiest first,
+then oldest; what works; what is done. Beside the list are the selected request, or the
+member's output, changes, records and tasks. ? shows the keys.
+
+A key answers only a request whose lines have all stood on the screen for half a second,
+page by page, and only when no other key comes with it. A request of high risk is
+allowed by typing its handle. Pasted text never answers. q leaves the screen, and the
+team goes on.
+
+--plain is for screen readers: without columns, colours and cursor movement, it writes
+each request as lines of text and asks about it, and writes what changes. When a member is
+done it writes what the member has changed, and asks whether to merge it; c comments on a
+line of it, s sends the comments.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if ended, err := teamcmd.Ended(cmd.Context(), a); ended {
+				return err
+			}
+			if plain {
+				return topPlain(cmd.Context(), a)
+			}
+			return top(cmd.Context(), a)
+		},
+	}
+	cmd.Flags().BoolVar(&plain, "plain", false, "lines of text, for screen readers")
+	return cmd
+}
+
+// topTeam returns the operator of the screen, and the team of --team; "" for all. What is logged
+// would destroy the screen.
+func topTeam(a *app.App) (op operator.Operator, name waggle.TeamName, err error) {
+	if op, err = a.Op(); err != nil {
+		return op, "", err
+	}
+	op.Log = slog.New(slog.DiscardHandler)
+	if a.Flags.Team != "" {
+		name, err = op.Pick(a.Flags.Team)
+	}
+	return op, name, err
+}
+
+// fullScreen returns the terminal that the screen can be drawn on.
+func fullScreen(a *app.App) (in, out *os.File, ok bool) {
+	in, ok = a.In.(*os.File)
+	out = app.File(a.Out)
+	return in, out, ok && out != nil && app.Tty(in) && app.Tty(out) && a.Env("TERM") != "" && a.Env("TERM") != "dumb"
+}
+
+// topAlone reports whether waggle without a command shows the full screen: on a terminal, where
+// there is a team.
+func topAlone(a *app.App) bool {
+	_, _, ok := fullScreen(a)
+	root, err := a.RootPath()
+	if !ok || a.Flags.JSON || err != nil {
+		return false
+	}
+	names, err := team.Root{Path: root}.Names()
+	return err == nil && len(names) > 0
+}
+
+func top(ctx context.Context, a *app.App) error {
+	op, name, err := topTeam(a)
+	if err != nil {
+		return err
+	}
+	in, out, ok := fullScreen(a)
+	if !ok {
+		return &operator.Error{Kind: operator.Usage, Op: "top", Msg: "the full screen needs a terminal", Advice: "waggle status and waggle pending say the same; waggle top --plain writes lines"}
+	}
+	own, path, err := a.Keys()
+	if err != nil {
+		return err
+	}
+	keys, err := tui.KeyMap(own)
+	if err != nil {
+		return &operator.Error{Kind: operator.Usage, Op: "top", Err: fmt.Errorf("your settings in %s: %w", path, err)}
+	}
+	live := liveOf(a, op, name)
+	open := func(ctx context.Context, path string) (*exec.Cmd, error) {
+		return editor(ctx, a, "top", path, "read it with waggle diff and answer with waggle send")
+	}
+	return tui.Run(ctx, tui.Options{Source: live, Keys: keys, Editor: open, Watch: live.Watch, Now: a.Now, In: in, Out: out, Environ: a.Environ,
+		Profile: a.Profile(out), Explain: explained, Step: app.StepText})
+}
+
+// liveOf is what both faces of top show and do.
+func liveOf(a *app.App, op operator.Operator, name waggle.TeamName) *tui.Live {
+	live := tui.NewLive(op, name)
+	live.Confine = func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
+		return confined(ctx, op, tree, c)
+	}
+	live.Start = func(ctx context.Context, act tui.Act) ([]string, error) { return startFresh(ctx, a, op, name, act) }
+	return live
+}
+
+// startFresh starts a new member with a task, as waggle new does. "exec: make test" names the agent. A
+// setup that is not accepted is a *fresh.UnacceptedError, about which the screen asks.
+func startFresh(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName, act tui.Act) ([]string, error) {
+	opt, err := newOptions(a, op)
+	if err != nil {
+		return nil, err
+	}
+	if team != "" {
+		opt.Team = string(team)
+	}
+	opt.Note = nil // the screen has no place for notes
+	opt.NoSetup, opt.Accept = act.NoSetup, fresh.AcceptShown(act.Setup)
+	w := fresh.Want{Task: act.Text}
+	if kind, rest, ok := strings.Cut(act.Text, ": "); ok && slices.Contains(newAgents(), kind) {
+		w.Agent, w.Task = kind, rest
+	}
+	st, err := fresh.Of(op).New(ctx, []fresh.Want{w}, opt)
+	if st == nil {
+		return nil, err
+	}
+	var lines []string
+	for _, m := range st.Members {
+		lines = append(lines, fmt.Sprintf("%s of team %s is %s", m.Name, st.Team, m.State))
+	}
+	return lines, errors.Join(err, notStarted(st))
+}
+
+// explained is an error in a line, with what to do next.
+func explained(err error) string {
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	var e *operator.Error
+	if errors.As(err, &e) {
+		if hint := app.Hint(e); hint != "" {
+			return fmt.Sprintf("%s (%s)", text, hint)
+		}
+	}
+	return text
+}

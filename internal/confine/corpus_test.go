@@ -1,0 +1,582 @@
+//go:build linux
+
+package confine_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"waggle"
+	"waggle/internal/testenv"
+	"waggle/record"
+)
+
+// attack is one case of an attack by a member's command. It counts if it succeeds for a member without
+// a sandbox, and it fails for a confined one with words that say why.
+type attack struct {
+	name string
+	// script is run by sh. $P is the hostile program, $W the member's tree, $OWN its directory in the
+	// wire tree, $BOB that of another member, $TEAM and $TASKS the team's, $S STATE, $RUN the sockets,
+	// $H the home directory, and what arrange adds.
+	script  string
+	arrange func(*scene) []string
+	// got says whether it succeeded, besides printing pwned. nil: printing is enough.
+	got    func(*scene, place) bool
+	want   *record.SandboxLimits // of the confined member, one of its own
+	root   bool                  // only root can arrange it
+	silent bool                  // it succeeds in a place of its own: nothing is refused
+	short  bool                  // it is tried with -short, too
+}
+
+// place is where one of the two members is.
+type place struct{ own, work string }
+
+// refusal matches the output of a refused attack.
+var refusal = regexp.MustCompile(`(?i)denied|bad file descriptor|cannot fork|not permitted|read-only|unreachable|refused|no such|not found|does not let|not allowed|unset|cannot|can't|busy|invalid cross-device|` +
+	`no server|could not|couldn't|error connecting|the end of them|ended by|not exist|resource temporarily`)
+
+// scene is a team with a member that is not confined and one that is.
+type scene struct {
+	*rig
+	t         *testing.T
+	bare, ann *member
+	victim    int // a process of the user's
+	n         int // sockets so far
+}
+
+// sockets returns a number that no socket has yet.
+func (s *scene) sockets() int { s.n++; return s.n }
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	// Not below /tmp, which a sandbox replaces as a whole.
+	parent := "/var/lib"
+	if os.Geteuid() != 0 {
+		home, err := os.UserHomeDir()
+		must(t, err)
+		parent = home
+	}
+	base, err := os.MkdirTemp(parent, "wmc")
+	must(t, err)
+	must(t, os.Chmod(base, 0o755))
+	t.Cleanup(func() { os.RemoveAll(base) })
+	t.Setenv("TMPDIR", base)
+	r := newRig(t)
+	r.Op.Environ = append(r.Op.Environ, "AWS_SECRET_ACCESS_KEY="+pwned, "GITHUB_TOKEN="+pwned, "SSH_AUTH_SOCK="+r.dir+"/agent.sock",
+		"TMUX=/tmp/tmux/default,1,0", "DOCKER_HOST=unix://"+r.dir+"/docker.sock", "DBUS_SESSION_BUS_ADDRESS=unix:path="+r.dir+"/bus")
+	s := &scene{rig: r, t: t}
+	for path, text := range map[string]string{".ssh/id_ed25519": "PRIVATE " + pwned, ".aws/credentials": pwned, ".claude/settings.json": `{"hooks":"` + pwned + `"}`, "notes.txt": "notes"} {
+		must(t, os.MkdirAll(filepath.Join(r.dir, filepath.Dir(path)), 0o700))
+		must(t, os.WriteFile(filepath.Join(r.dir, path), []byte(text), 0o600))
+	}
+	r.Join("bob")
+	bob := r.Op.Root.MemberDir(r.Name, "bob")
+	must(t, os.MkdirAll(bob, 0o700))
+	must(t, os.WriteFile(filepath.Join(bob, "output.log"), []byte("bob's "+pwned), 0o600))
+	sleep := exec.Command("sleep", "600")
+	sleep.Env = []string{"SECRET_OF_ANOTHER=" + pwned}
+	must(t, sleep.Start())
+	t.Cleanup(func() { _ = sleep.Process.Kill(); _ = sleep.Wait() })
+	s.victim = sleep.Process.Pid
+	s.bare, s.ann = s.member("bare", record.Sandbox{Mode: record.SandboxOff}), s.repository("ann", required)
+	s.prepare(s.bare)
+	return s
+}
+
+// repository is a member whose tree is a git repository with settings of agents: they are there
+// before its sandbox is made.
+func (s *scene) repository(name waggle.MemberName, want record.Sandbox) *member {
+	s.t.Helper()
+	s.before = s.prepareTree
+	defer func() { s.before = nil }()
+	return s.member(name, want)
+}
+
+func (s *scene) prepareTree(work string) {
+	s.t.Helper()
+	must(s.t, os.MkdirAll(filepath.Join(work, ".claude"), 0o700))
+	must(s.t, os.WriteFile(filepath.Join(work, ".claude", "settings.json"), []byte("{}"), 0o600))
+	must(s.t, os.WriteFile(filepath.Join(work, ".mcp.json"), []byte("{}"), 0o600))
+	if out, err := exec.Command("git", "-C", work, "init", "-q").CombinedOutput(); err != nil {
+		s.t.Fatal(err, string(out))
+	}
+}
+
+// prepare makes the member's tree anew, and each of its own files that an attack has changed.
+func (s *scene) prepare(m *member) {
+	s.t.Helper()
+	own := s.Op.Root.MemberDir(s.Name, m.name)
+	must(s.t, os.RemoveAll(m.work))
+	must(s.t, os.MkdirAll(m.work, 0o700))
+	s.prepareTree(m.work)
+	must(s.t, os.MkdirAll(own, 0o700))
+	for name, want := range map[string]fs.FileMode{"output.log": 0, "task-status.json": 0, "artifacts": fs.ModeDir} {
+		path := filepath.Join(own, name)
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode().Type() == want && !holds(path, pwned) {
+			continue
+		}
+		must(s.t, os.RemoveAll(path))
+		if want == fs.ModeDir {
+			must(s.t, os.Mkdir(path, 0o700))
+		} else {
+			must(s.t, os.WriteFile(path, nil, 0o600))
+		}
+	}
+}
+
+// restore puts back the files outside of the members' directories that attacks change.
+func (s *scene) restore() {
+	s.t.Helper()
+	must(s.t, os.WriteFile(filepath.Join(s.dir, "notes.txt"), []byte("notes"), 0o600))
+	must(s.t, os.WriteFile(s.Mailbox("bob"), []byte("[]"), 0o600))
+	if err := os.Remove(filepath.Join(s.dir, "pwned")); !errors.Is(err, fs.ErrNotExist) {
+		must(s.t, err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run tries an attack as a member.
+func (s *scene) run(a attack, m *member) (ran, bool) {
+	s.t.Helper()
+	s.restore()
+	program := "/run/waggle/relay"
+	if m == s.bare {
+		self, err := os.Executable()
+		must(s.t, err)
+		program = self
+	}
+	own := s.Op.Root.MemberDir(s.Name, m.name)
+	env := []string{"P=" + program + " " + hostileWord, "W=" + m.work, "OWN=" + own, "BOB=" + s.Op.Root.MemberDir(s.Name, "bob"), "TEAM=" + s.Op.Root.TeamDir(s.Name),
+		"TASKS=" + s.Op.Root.TasksDir(s.Name), "S=" + s.Op.Home.Path, "RUN=" + s.Op.RunPath(), "H=" + s.dir, "V=" + strconv.Itoa(s.victim), "ME=" + strconv.Itoa(os.Getpid())}
+	if a.arrange != nil {
+		env = append(env, a.arrange(s)...)
+	}
+	var script strings.Builder
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		fmt.Fprintf(&script, "%s='%s'; ", name, value)
+	}
+	got := m.run(script.String() + "exec 2>&1\n" + a.script)
+	if got.err != nil {
+		got.out += "\n" + got.err.Error()
+	}
+	success := strings.Contains(got.out, pwned)
+	if a.got != nil {
+		success = a.got(s, place{own, m.work})
+	}
+	return got, success
+}
+
+// TestMemberCorpus tries every attack as a member without a sandbox, and as a confined one: worker,
+// sandbox and wire tree as they are in a team.
+func TestMemberCorpus(t *testing.T) {
+	testenv.Drawn(t)
+	testenv.Require(t, "git")
+	s := newScene(t)
+	var counted, void int
+	most := 30 // of every day; all where tables are tried whole, as .ci/run does
+	switch {
+	case testenv.Slow > 1:
+		most = 10 // what is tried is in other processes
+	case os.Getenv(againVar) != "":
+		most = 10 // root's run has tried more
+	}
+	cases := testenv.Rows(t, memberAttacks(), most)
+	for i, a := range cases {
+		if a.root && os.Geteuid() != 0 || testing.Short() && !a.short {
+			continue
+		}
+		t.Run(a.name, func(t *testing.T) {
+			s.prepare(s.bare)
+			if out, success := s.run(a, s.bare); !success {
+				void++
+				t.Skipf("does not count: it fails without a sandbox too: %+v", out)
+			}
+			counted++
+			m := s.ann
+			if a.want != nil {
+				m = s.repository(waggle.MemberName("lim"+strconv.Itoa(i)), record.Sandbox{Mode: record.SandboxRequired, Limits: a.want})
+			}
+			before := stat(t, filepath.Join(s.Op.Root.MemberDir(s.Name, m.name), "output.log"))
+			in, success := s.run(a, m)
+			switch {
+			case success:
+				t.Errorf("ESCAPE: %+v", in)
+			case !a.silent && !refusal.MatchString(in.out):
+				t.Errorf("no clear message: %+v", in)
+			}
+			if after := stat(t, filepath.Join(s.Op.Root.MemberDir(s.Name, m.name), "output.log")); !os.SameFile(before, after) {
+				t.Error("its log is another file")
+			}
+		})
+	}
+	testenv.Measured(t, "member corpus as uid %d: %d cases counted, %d do not count on this machine", os.Geteuid(), counted, void)
+	if void > counted/4 {
+		t.Errorf("only %d cases count, %d do not", counted, void)
+	}
+}
+
+func stat(t *testing.T, path string) fs.FileInfo {
+	t.Helper()
+	info, err := os.Lstat(path)
+	must(t, err)
+	if !info.Mode().IsRegular() {
+		t.Errorf("%s is %s", path, info.Mode())
+	}
+	return info
+}
+
+// againVar is set for the run as an ordinary user.
+const againVar = "WAGGLE_CONFINE_TEST_AGAIN"
+
+// TestMemberCorpusOrdinaryUser tries some of them again without root's rights.
+func TestMemberCorpusOrdinaryUser(t *testing.T) {
+	testenv.Drawn(t)
+	if os.Geteuid() != 0 {
+		t.Skip("this is one already")
+	}
+	require(t)
+	const nobody = 65534
+	base, err := os.MkdirTemp("/var/lib", "wmu")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(base) })
+	must(t, os.Chmod(base, 0o755))
+	self, err := os.Executable()
+	must(t, err)
+	program, home := filepath.Join(base, "tests"), filepath.Join(base, "own")
+	data, err := os.ReadFile(self)
+	must(t, err)
+	must(t, os.WriteFile(program, data, 0o755))
+	must(t, os.Mkdir(home, 0o700))
+	must(t, os.Chown(home, nobody, nobody))
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestMemberCorpus|TestWriteTool)$", "-test.v")
+	cmd.Dir = home
+	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, "USER=nobody", "GIT_CONFIG_GLOBAL=/dev/null", againVar+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, testenv.MeasuredPrefix) {
+			fmt.Print(line)
+		}
+	}
+	if err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+func holds(path, text string) bool {
+	data, err := os.ReadFile(path)
+	return err == nil && strings.Contains(string(data), text)
+}
+
+// left reports that a file holds what an attack has written.
+func left(path func(*scene, place) string) func(*scene, place) bool {
+	return func(s *scene, p place) bool { return holds(path(s, p), pwned) }
+}
+
+func inOwn(name string) func(*scene, place) string {
+	return func(_ *scene, p place) string { return filepath.Join(p.own, name) }
+}
+
+func inTree(name string) func(*scene, place) string {
+	return func(_ *scene, p place) string { return filepath.Join(p.work, name) }
+}
+
+func inHome(name string) func(*scene, place) string {
+	return func(s *scene, _ place) string { return filepath.Join(s.dir, name) }
+}
+
+func inTeam(name string) func(*scene, place) string {
+	return func(s *scene, _ place) string { return filepath.Join(s.Op.Root.TeamDir(s.Name), name) }
+}
+
+// other reports that a name of the member's own directory is no regular file any more.
+func other(name string) func(*scene, place) bool {
+	return func(_ *scene, p place) bool {
+		info, err := os.Lstat(filepath.Join(p.own, name))
+		return err != nil || !info.Mode().IsRegular() && name != "artifacts" || name == "artifacts" && !info.IsDir()
+	}
+}
+
+const say = " && echo " + pwned
+
+// memberAttacks are the attacks of a member's command.
+func memberAttacks() (all []attack) {
+	for _, list := range [][]attack{ownFiles(), teamFiles(), houseKeys(), servers(), others(), repository(), environment(), network(), limits()} {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// ownFiles attack the files that waggle writes about the member.
+func ownFiles() []attack {
+	return []attack{
+		{name: "write the log", script: `echo PWNED >> $OWN/output.log`, got: left(inOwn("output.log")), short: true},
+		{name: "empty the log", script: `cp /dev/null $OWN/output.log` + say},
+		{name: "a link at the log", script: `rm -f $OWN/output.log; ln -s $H/notes.txt $OWN/output.log`, got: other("output.log"), short: true},
+		{name: "a pipe at the log", script: `rm -f $OWN/output.log; mkfifo $OWN/output.log`, got: other("output.log"), short: true},
+		{name: "another file at the log", script: `echo PWNED > $W/n; mv -f $W/n $OWN/output.log`, got: left(inOwn("output.log"))},
+		{name: "a second name of the log", script: `ln $OWN/output.log $W/second` + say + ` || { cat $W/second; false; }`},
+		{name: "a hard link at the log", script: `rm -f $OWN/output.log; ln $W/.mcp.json $OWN/output.log` + say},
+		{name: "the log for everybody", script: `chmod 0666 $OWN/output.log` + say},
+		{name: "a part of the log", script: `ln -s $H/notes.txt $OWN/output.log.1; test -h $OWN/output.log.1` + say + ` || ls $OWN/output.log.1; rm -f $OWN/output.log.1`},
+		{name: "write the status", script: `echo PWNED > $OWN/task-status.json`, got: left(inOwn("task-status.json")), short: true},
+		{name: "a link at the status", script: `rm -f $OWN/task-status.json; ln -s $H/notes.txt $OWN/task-status.json`, got: other("task-status.json")},
+		{name: "another status", script: `echo '{"status":"PWNED"}' > $W/n; mv -f $W/n $OWN/task-status.json`, got: left(inOwn("task-status.json"))},
+		{name: "exchange the status", script: `echo PWNED > $W/n; $P exchange $W/n $OWN/task-status.json`, got: left(inOwn("task-status.json"))},
+		{name: "a link at the artifacts", script: `rmdir $OWN/artifacts; ln -s $H $OWN/artifacts`, got: other("artifacts")},
+		{name: "move its artifacts", script: `mv $OWN/artifacts $OWN/moved && mv $OWN/moved $OWN/artifacts` + say},
+		{name: "a file beside its own", script: `echo x > $OWN/new && rm $OWN/new` + say},
+	}
+}
+
+// teamFiles attack the mailboxes, the registry, tasks and directories of others.
+func teamFiles() []attack {
+	return []attack{
+		{name: "read another's mailbox", script: `grep -q '\[' $TEAM/inboxes/bob.json` + say, short: true},
+		{name: "write another's mailbox", script: `echo '[{"text":"PWNED"}]' > $TEAM/inboxes/bob.json`, got: left(inTeam("inboxes/bob.json")), short: true},
+		{name: "write the lead's mailbox", script: `echo PWNED > $TEAM/inboxes/team-lead.json.new && rm $TEAM/inboxes/team-lead.json.new` + say},
+		{name: "list the mailboxes", script: `ls $TEAM/inboxes | grep -q bob` + say + ` || ls $TEAM/inboxes`},
+		{name: "lock a mailbox", script: `mkdir $TEAM/inboxes/bob.json.lock && rmdir $TEAM/inboxes/bob.json.lock` + say},
+		{name: "read the registry", script: `grep -q members $TEAM/config.json` + say},
+		{name: "write the registry", script: `: >> $TEAM/config.json` + say},
+		{name: "read another's log", script: `cat $BOB/output.log; cp $BOB/output.log $W/log`, got: left(inTree("log"))},
+		{name: "write another's log", script: `: >> $BOB/output.log` + say},
+		{name: "a file in another's directory", script: `echo x > $BOB/new && rm $BOB/new` + say},
+		{name: "read a task", script: `grep -q subject $TASKS/1.json` + say},
+		{name: "complete a task", script: `: >> $TASKS/1.json` + say},
+		{name: "make a task", script: `echo '{}' > $TASKS/99.json && rm $TASKS/99.json` + say},
+		{name: "make a team", script: `mkdir $TEAM/../new && rmdir $TEAM/../new` + say},
+		{name: "a link as a mailbox", script: `ln -s $H/notes.txt $TEAM/inboxes/new.json && rm $TEAM/inboxes/new.json` + say},
+		{name: "the team by the root of a process", script: `cp /proc/self/root$TEAM/config.json $W/c && grep -q members $W/c` + say},
+	}
+}
+
+// houseKeys attack STATE and the secrets of the user.
+func houseKeys() []attack {
+	return []attack{
+		{name: "list STATE", script: `test -d $S/teams && ls $S/teams | grep -q .` + say + ` || ls $S/teams`, short: true},
+		{name: "read a journal", script: `cat $S/teams/*/journal/*/* > $W/j; grep -q kind $W/j` + say, short: true},
+		{name: "append to a journal", script: `for f in $S/teams/*/journal/*/*; do : >> $f` + say + `; done`},
+		{name: "copy STATE", script: `cp -r $S $W/state && test -d $W/state/teams` + say + ` || ls $W/state/teams`},
+		{name: "a team in STATE", script: `mkdir $S/teams/new && rmdir $S/teams/new` + say},
+		{name: "a token of the team", script: `grep -rq . $S/teams/*/` + say},
+		{name: "a file in the runtime directory", script: `echo x > $RUN/new && rm $RUN/new` + say},
+		{name: "read an ssh key", script: `cat $H/.ssh/id_ed25519`, short: true},
+		{name: "read cloud credentials", script: `cat $H/.aws/credentials`},
+		{name: "read an agent's settings", script: `cat $H/.claude/settings.json`},
+		{name: "write an agent's settings", script: `: >> $H/.claude/settings.json` + say},
+		{name: "a key by a link in the tree", script: `ln -s $H/.ssh $W/k; cat $W/k/id_ed25519`},
+		{name: "a key by a hard link", script: `ln $H/.ssh/id_ed25519 $W/hk && cat $W/hk`},
+		{name: "write a file of the user", script: `echo PWNED > $H/notes.txt`, got: left(inHome("notes.txt"))},
+		{name: "write by a link in the tree", script: `ln -s $H/notes.txt $W/l; echo PWNED > $W/l`, got: left(inHome("notes.txt"))},
+		{name: "write by a linked artifact", script: `ln -s $H/pwned $OWN/artifacts/l; echo PWNED > $OWN/artifacts/l; rm $OWN/artifacts/l`, got: left(inHome("pwned"))},
+		{name: "a login script", script: `echo PWNED > $H/.bashrc; mv $H/.bashrc $H/pwned`, got: left(inHome("pwned"))},
+		{name: "a race of renames", script: `mkdir $W/r; ln -s $H $W/rl; $P race $W/r $W/rl pwned`, got: left(inHome("pwned"))},
+	}
+}
+
+// serve listens on a Unix socket and greets.
+func serve(path func(*scene) string) func(*scene) []string {
+	return func(s *scene) []string {
+		p := path(s)
+		if !strings.HasPrefix(p, "@") {
+			_ = os.Remove(p)
+			must(s.t, os.MkdirAll(filepath.Dir(p), 0o700))
+			if dir := filepath.Dir(p); strings.HasSuffix(dir, "-"+strconv.Itoa(os.Getpid())) {
+				s.t.Cleanup(func() { os.RemoveAll(dir) })
+			}
+		}
+		l, err := net.Listen("unix", p)
+		must(s.t, err)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = c.Write([]byte(pwned + "\n"))
+				c.Close()
+			}
+		}()
+		s.t.Cleanup(func() { l.Close(); <-done })
+		return []string{"SOCK=" + p}
+	}
+}
+
+// servers attack programs of the user that answer on Unix sockets.
+func servers() []attack {
+	dial := `$P dial unix $SOCK`
+	n := 0
+	at := func(format string) func(*scene) string {
+		n++
+		num := n
+		return func(s *scene) string { return fmt.Sprintf(format, s.dir, num) + strconv.Itoa(s.sockets()) }
+	}
+	run := func(name string) func(*scene) string {
+		return func(s *scene) string {
+			return filepath.Join(s.State().Dir.Sockets(s.Op.RunPath()).Dir, name+strconv.Itoa(s.sockets()))
+		}
+	}
+	runtime := func(name string) func(*scene) string {
+		return func(s *scene) string { return fmt.Sprintf("/run/waggle-test-%d/%s%d", os.Getpid(), name, s.sockets()) }
+	}
+	tmp := func(name string) func(*scene) string {
+		return func(s *scene) string { return fmt.Sprintf("/tmp/wmc-%d/%s%d", os.Getpid(), name, s.sockets()) }
+	}
+	return []attack{
+		{name: "the operator's socket", script: dial, arrange: serve(run("o.sock")), short: true},
+		{name: "another member's socket", script: dial, arrange: serve(run("m.sock")), short: true},
+		{name: "the operator's socket by a link", script: `ln -sf $SOCK $W/s; $P dial unix $W/s`, arrange: serve(run("o.sock"))},
+		{name: "tmux", script: dial, arrange: serve(tmp("default")), short: true},
+		{name: "an ssh agent", script: dial, arrange: serve(at("%s/agent%d.")), short: true},
+		{name: "an ssh agent below /tmp", script: dial, arrange: serve(tmp("agent"))},
+		{name: "a session bus", script: dial, arrange: serve(at("%s/bus%d.")), short: true},
+		{name: "an abstract bus", script: dial, arrange: serve(func(s *scene) string { return fmt.Sprintf("@waggle-test-bus-%d-%d", os.Getpid(), s.sockets()) }), short: true},
+		{name: "docker", script: dial, arrange: serve(at("%s/docker%d.")), short: true},
+		{name: "docker below /run", script: dial, arrange: serve(runtime("docker.sock")), root: true},
+		{name: "systemd", script: dial, arrange: serve(runtime("private")), root: true},
+		{name: "a server in the tree", script: dial, arrange: serve(func(s *scene) string { return filepath.Join(s.ann.work, "srv"+strconv.Itoa(s.sockets())) })},
+	}
+}
+
+// anchor is memory of this process, which is the worker's.
+var anchor = []byte(pwned)
+
+// others attack processes: the worker that runs the command, and programs of the user.
+func others() []attack {
+	addr := func(*scene) []string { return []string{fmt.Sprintf("ADDR=%p", &anchor[0])} }
+	return []attack{
+		{name: "signal the worker", script: `kill -0 $ME` + say, short: true},
+		{name: "read the worker's memory", script: `$P readmem $ME $ADDR`, arrange: addr, short: true},
+		{name: "the worker's descriptors", script: `ls -l /proc/$ME/fd | grep -q socket` + say + ` || ls /proc/$ME/fd`},
+		{name: "the worker's root", script: `ls /proc/$ME/root/` + say},
+		{name: "a process's environment", script: `tr '\0' '\n' < /proc/$V/environ`},
+		{name: "signal a process", script: `kill -0 $V` + say},
+		{name: "a child that outlives the call", script: `setsid sh -c 'exec 9>'$W'/lock; flock 9; exec sleep 100' >/dev/null 2>&1 & while flock -n $W/lock true; do :; done`,
+			got: outlives, silent: true},
+	}
+}
+
+// outlives reports that a process of a call still has the lock. It is ended.
+func outlives(s *scene, p place) bool {
+	path := filepath.Join(p.work, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) { // real clock: the kernel ends the process
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			return false
+		}
+	}
+	fds, _ := filepath.Glob("/proc/[0-9]*/fd/9") // the pattern is well-formed
+	for _, fd := range fds {
+		pid, err := strconv.Atoi(strings.Split(fd, "/")[2])
+		if to, lerr := os.Readlink(fd); lerr == nil && err == nil && to == path && pid != os.Getpid() {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+	return true
+}
+
+// repository attacks through files that git and agents run when they read the member's tree later.
+func repository() []attack {
+	config := func(key string) attack {
+		return attack{name: "git's " + key, script: `git -C $W config ` + key + ` PWNED`, got: left(inTree(".git/config"))}
+	}
+	list := []attack{config("core.pager"), config("core.fsmonitor"), config("core.hooksPath"), config("filter.x.clean"), config("core.sshCommand"), config("diff.external"), config("alias.status"),
+		{name: "a hook of git", script: `echo PWNED > $W/.git/hooks/post-commit`, got: left(inTree(".git/hooks/post-commit")), short: true},
+		{name: "attributes of the repository", script: `mkdir -p $W/.git/info; echo PWNED > $W/.git/info/attributes`, got: left(inTree(".git/info/attributes"))},
+		{name: "another git directory", script: `mkdir $W/g; cp -r $W/.git/. $W/g; echo PWNED >> $W/g/config; mv $W/.git $W/old; mv $W/g $W/.git`, got: left(inTree(".git/config"))},
+		{name: "git's own command line", script: `printf '#!/bin/sh\necho PWNED > '$H'/pwned\n' > $W/x; chmod +x $W/x; git -C $W -c core.fsmonitor=$W/x status; git -C $W -c core.pager=$W/x -p status`, got: left(inHome("pwned"))},
+		{name: "hooks of an agent", script: `echo '{"hooks":"PWNED"}' > $W/.claude/settings.json`, got: left(inTree(".claude/settings.json")), short: true},
+		{name: "servers of an agent", script: `echo PWNED > $W/.mcp.json`, got: left(inTree(".mcp.json"))},
+		{name: "another directory of an agent", script: `mkdir $W/c; echo PWNED > $W/c/settings.json; $P exchange $W/c $W/.claude || { mv $W/.claude $W/o; mv $W/c $W/.claude; }`, got: left(inTree(".claude/settings.json"))},
+	}
+	list[0].short = true
+	return list
+}
+
+// environment attacks through variables of the worker.
+func environment() (list []attack) {
+	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"} {
+		list = append(list, attack{name: "the variable " + name, script: `echo "${` + name + `-` + name + ` is unset}"`, short: true})
+	}
+	for _, name := range []string{"SSH_AUTH_SOCK", "TMUX", "DOCKER_HOST", "DBUS_SESSION_BUS_ADDRESS"} {
+		list = append(list, attack{name: "the variable " + name, script: `[ -n "${` + name + `-}" ]` + say + ` || echo "` + name + ` is unset"`})
+	}
+	return append(list, attack{name: "an inherited file", script: `cat <&$FD`, arrange: func(s *scene) []string {
+		fd, err := unix.Open(filepath.Join(s.dir, ".aws", "credentials"), unix.O_RDONLY, 0) // not closed on exec
+		must(s.t, err)
+		if fd > 9 { // a shell names only the first ones
+			must(s.t, errors.Join(unix.Dup2(fd, 9), unix.Close(fd)))
+			fd = 9
+		}
+		s.t.Cleanup(func() { unix.Close(fd) })
+		return []string{"FD=" + strconv.Itoa(fd)}
+	}})
+}
+
+// network are ways past the proxy.
+func network() []attack {
+	web := func(network, addr string) func(*scene) []string {
+		return func(s *scene) []string {
+			l, err := net.Listen(network, addr)
+			must(s.t, err)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					_, _ = c.Write([]byte(pwned + "\n"))
+					c.Close()
+				}
+			}()
+			s.t.Cleanup(func() { l.Close(); <-done })
+			return []string{"ADDR=" + l.Addr().String()}
+		}
+	}
+	return []attack{
+		{name: "loopback", script: `$P dial tcp $ADDR`, arrange: web("tcp", "127.0.0.1:0"), short: true},
+		{name: "IPv6 loopback", script: `$P dial tcp $ADDR`, arrange: web("tcp", "[::1]:0"), short: true},
+		{name: "another address of 127/8", script: `$P dial tcp $ADDR`, arrange: web("tcp", "127.9.9.8:0")},
+		{name: "without the proxy's variables", script: `unset HTTP_PROXY http_proxy ALL_PROXY all_proxy; $P dial tcp $ADDR`, arrange: web("tcp", "127.0.0.1:0")},
+	}
+}
+
+// limits use up the machine.
+func limits() []attack {
+	return []attack{
+		{name: "a call without end", script: `sleep 3` + say, want: &record.SandboxLimits{Time: 700}},
+		{name: "huge output", script: `head -c 300000 /dev/zero | tr '\0' x; echo PWNED-; head -c 300000 /dev/zero | tr '\0' y`, want: &record.SandboxLimits{Output: 1000}},
+		{name: "more processes than the limit", script: `i=0; while [ $i -lt 150 ]; do sleep 2 & i=$((i+1)); done` + say, want: &record.SandboxLimits{Processes: 60}},
+		{name: "more processor time than the limit", script: `timeout 20 sh -c 'i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done'` + say + ` || echo ended by the limit: $?`, want: &record.SandboxLimits{CPU: 1000}},
+	}
+}

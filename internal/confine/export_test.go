@@ -1,0 +1,15 @@
+package confine
+
+import (
+	"waggle/internal/sandbox"
+	"waggle/internal/sandbox/proxy"
+	"waggle/worker"
+)
+
+// WithParts is With with a kit of the test's own, and another network outside.
+func WithParts(kit func(dir string) (sandbox.Kit, error), network proxy.Options) worker.Confine {
+	return with(settings{kit: kit, proxy: network})
+}
+
+// EndProxy ends the proxy as its failure does.
+func (m *Member) EndProxy() error { return m.way.Close() }

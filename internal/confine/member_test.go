@@ -1,0 +1,567 @@
+//go:build linux
+
+package confine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/confine"
+	"waggle/internal/jsonobj"
+	"waggle/internal/sandbox"
+	"waggle/internal/testenv"
+	"waggle/operator/board"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/policy"
+	"waggle/record"
+	"waggle/worker"
+)
+
+func connectedIn(t testing.TB, line string) []record.Connection {
+	var r struct {
+		Kind string           `json:"kind"`
+		Body record.Connected `json:"body"`
+	}
+	if !strings.Contains(line, `"`+record.KindConnected+`"`) {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(line), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Kind != record.KindConnected {
+		return nil
+	}
+	return r.Body.Connections
+}
+
+var required = record.Sandbox{Mode: record.SandboxRequired}
+
+// A command of a confined member reaches its own tree and the readable directories, and no file of
+// waggle.
+func TestFiles(t *testing.T) {
+	r := newRig(t)
+	secret := filepath.Join(r.dir, "key")
+	if err := os.WriteFile(secret, []byte("very secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := r.member("ann", record.Sandbox{Mode: record.SandboxRequired, Secrets: []string{secret, "~/other"}})
+	if held := m.fold().Ready.Sandbox; held == nil || held.Level != record.HeldEnforced || len(held.Gaps) > 0 {
+		t.Errorf("held %+v", held)
+	}
+	own := r.Op.Root.MemberDir(r.Name, "ann")
+	if err := os.MkdirAll(filepath.Join(m.work, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got := m.run(`echo mine > out && cat out; echo art > "$WAGGLE_ARTIFACTS/a"; echo tmp > "$TMPDIR/t"; cat "$TMPDIR/t"; echo id:$(id -u)
+cat ` + secret + `; echo x > ` + own + `/output.log; echo x > ` + own + `/task-status.json; ls ` + r.Op.Home.Path + ` ` + r.Op.Root.Path + `/teams; echo x > ` + r.dir + `/outside`)
+	for _, want := range []string{"mine\n", "tmp\n"} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("no %q in %s", want, got.out)
+		}
+	}
+	for _, not := range []string{"very secret", "box-", "\nbox\n"} {
+		if strings.Contains(got.out, not) {
+			t.Errorf("%q is in %s", not, got.out)
+		}
+	}
+	if n := strings.Count(got.out, "Read-only file system"); n != 2 {
+		t.Errorf("%d refused writes of 2: %s", n, got.out)
+	}
+	if _, err := os.Lstat(filepath.Join(r.dir, "outside")); err == nil { // below /tmp it wrote into a /tmp of its own
+		t.Error("it wrote outside of its tree")
+	}
+	if b, err := os.ReadFile(filepath.Join(own, "artifacts", "a")); string(b) != "art\n" {
+		t.Errorf("%q %v", b, err)
+	}
+	if again := m.run(`cat "$TMPDIR/t"`); again.out != "tmp\n" {
+		t.Errorf("$TMPDIR did not stay: %q", again.out)
+	}
+}
+
+// A link at a directory that is opened for its commands, which the member made while it was not
+// confined, is not followed.
+func TestLinkedArtifacts(t *testing.T) {
+	r := newRig(t)
+	// Not below /tmp, which a sandbox replaces as a whole.
+	secret, err := os.MkdirTemp("/var/tmp", "wla")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(secret) })
+	r.confining = func(c worker.Confining) {
+		path := filepath.Join(c.Own, "artifacts")
+		if err := errors.Join(os.RemoveAll(path), os.Symlink(secret, path)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := r.begin("ann", required); err == nil || !strings.Contains(err.Error(), "artifacts") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// A write that waggle itself makes for a member is held to the member's sandbox, too.
+func TestWriteTool(t *testing.T) {
+	r := newRig(t)
+	m := r.member("ann", required)
+	if err := os.MkdirAll(filepath.Join(m.work, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		path string
+		asks bool
+	}{{filepath.Join(r.dir, "outside"), false}, {filepath.Join(m.work, ".git", "config"), false}, {filepath.Join(m.work, "inside"), true}} {
+		in, err := jsonobj.Marshal(map[string]string{"file_path": tc.path, "content": "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan agent.Outcome, 1)
+		m.do <- func(ctx context.Context, h agent.Host) {
+			go func() {
+				out, err := h.Tool(ctx, agent.Call{Tool: "Write", Input: in, Cwd: m.work, Files: []policy.RealPath{{Spelled: tc.path, Real: tc.path}}},
+					func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
+				if err != nil {
+					out.Reason = err.Error()
+				}
+				done <- out
+			}()
+		}
+		if tc.asks {
+			r.Pending(1)
+			continue
+		}
+		if out := <-done; out.Allowed || !strings.Contains(out.Reason, "the member's sandbox does not let "+tc.path+" be written") {
+			t.Errorf("%+v", out)
+		}
+	}
+}
+
+// A member that requires a sandbox does not start without one, and the error names what would permit
+// it; with auto it starts, and the level that holds is on record.
+func TestRequired(t *testing.T) {
+	r := newRig(t)
+	r.kit = func(dir string) (sandbox.Kit, error) {
+		k, err := plainKit(dir)
+		k.Bwrap = ""
+		return k, err
+	}
+	if _, err := r.begin("ann", required); !errors.Is(err, worker.ErrUnconfined) || !strings.Contains(err.Error(), "bubblewrap is not installed") || !strings.Contains(err.Error(), "install the package bubblewrap") {
+		t.Errorf("it says %v", err)
+	}
+	status, err := os.ReadFile(filepath.Join(r.Op.Root.MemberDir(r.Name, "ann"), "task-status.json"))
+	if !strings.Contains(string(status), "bubblewrap") {
+		t.Errorf("status %s %v", status, err)
+	}
+	bob := r.member("bob", record.Sandbox{Mode: record.SandboxAuto})
+	held := bob.fold().Ready.Sandbox
+	if held == nil || held.Level == record.HeldEnforced || len(held.Gaps) == 0 || !strings.Contains(held.Why, "bubblewrap") || held.Fix == "" {
+		t.Errorf("held %+v", held)
+	}
+	if got := bob.run("echo works"); got.out != "works\n" || got.err != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A kit whose self-test fails is not relied upon.
+func TestSelfTestFails(t *testing.T) {
+	testenv.Whole(t)
+	r := newRig(t)
+	r.kit = func(dir string) (sandbox.Kit, error) {
+		k, err := plainKit(dir)
+		k.Relay = "/bin/true" // it starts, and tries nothing
+		return k, err
+	}
+	if _, err := r.begin("ann", required); !errors.Is(err, worker.ErrUnconfined) || !strings.Contains(err.Error(), "self-test") {
+		t.Errorf("it says %v", err)
+	}
+	bob := r.member("bob", record.Sandbox{Mode: record.SandboxAuto})
+	if held := bob.fold().Ready.Sandbox; held == nil || held.Level != record.HeldOff {
+		t.Errorf("held %+v", held)
+	}
+}
+
+// Ten connections to a host that no grant covers are one question. Allowed, the same connections
+// proceed, and are on record with the grant and their bytes.
+func TestHeldUntilAllowed(t *testing.T) {
+	testenv.Whole(t)
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	m := r.member("ann", required)
+	done := m.start(`for i in 0 1 2 3 4 5 6 7 8 9; do curl -sS http://api.example.com/ & done; wait`)
+	s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
+	if n := r.hits.count(); n != 0 {
+		t.Errorf("%d connections were open before anybody answered", n)
+	}
+	id := s.Lead.Pending()[0].ID
+	r.net(decide.NetAnswer{ID: string(id), Allow: true})
+	got := m.wait(done)
+	if n := strings.Count(got.out, "served\n"); n != 10 {
+		t.Errorf("%d of 10 were served: %s", n, got.out)
+	}
+	if n := len(r.State().Lead.Requests); n != 1 {
+		t.Errorf("%d questions for one host", n)
+	}
+	r.Until("they are on record", func(*control.Leader) bool { return total(m.connections()) == 10 })
+	for _, c := range m.connections() {
+		if c.Host != "api.example.com" || c.Port != "80" || c.Grant != string(id) || c.Event != "closed" || c.Sent == 0 || c.Received == 0 {
+			t.Errorf("on record %+v", c)
+		}
+	}
+	if got := m.run(`curl -sS http://api.example.com/`); got.out != "served\n" {
+		t.Errorf("once is for the turn: %q", got.out)
+	}
+}
+
+func total(cs []record.Connection) (n int) {
+	for _, c := range cs {
+		n += c.Count
+	}
+	return n
+}
+
+// cutWithin is how soon a denial or a revocation must end a connection.
+const cutWithin = 100 * time.Millisecond
+
+// A denied connection is cut at once, with a message to the tool.
+func TestHeldUntilDenied(t *testing.T) {
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	m := r.member("ann", required)
+	done := m.start(`curl -sS http://api.example.com/`)
+	s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
+	id := s.Lead.Pending()[0].ID
+	r.net(decide.NetAnswer{ID: string(id), Reason: "not today"})
+	got := m.wait(done)
+	if !strings.Contains(got.out, "waggle: the sandbox does not let this through to api.example.com:80: not today") {
+		t.Errorf("the tool was told %q", got.out)
+	}
+	r.Until("it is on record", func(*control.Leader) bool { return total(m.connections()) == 1 })
+	cut := m.connections()[0]
+	at := r.answeredAt(m, id)
+	if cut.Event != "refused" || cut.Ended.Sub(at) > cutWithin {
+		t.Errorf("%+v, %s after the answer", cut, cut.Ended.Sub(at))
+	}
+	if r.hits.count() != 0 {
+		t.Error("it reached the host")
+	}
+}
+
+// answeredAt is when the worker had the answer to a request.
+func (r *rig) answeredAt(m *member, id waggle.RequestID) (at time.Time) {
+	r.T.Helper()
+	path := r.State().Dir.JournalOf(string(m.fold().Instance))
+	files, err := filepath.Glob(filepath.Join(path, "*"))
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			if strings.Contains(line, `"kind":"answered"`) && strings.Contains(line, string(id)) {
+				var rec struct {
+					Time time.Time `json:"time"`
+				}
+				if err := json.Unmarshal([]byte(line), &rec); err != nil {
+					r.T.Fatal(err)
+				}
+				at = rec.Time
+			}
+		}
+	}
+	if at.IsZero() {
+		r.T.Fatalf("no answer to %s is on record", id)
+	}
+	return at
+}
+
+// A grant that is revoked cuts the connections that it opened.
+func TestRevoked(t *testing.T) {
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	m := r.member("ann", required)
+	target := decide.NetTarget{Host: "api.example.com", Port: "80"}
+	r.net(decide.NetAnswer{Target: target, Member: "ann", Allow: true, Session: true})
+	done := m.start(`curl -sS http://api.example.com/slow; echo over`)
+	<-r.hits.began
+	began := time.Now()
+	r.net(decide.NetAnswer{Target: target, Member: "ann"})
+	<-r.hits.ended
+	took := time.Since(began)
+	got := m.wait(done)
+	if !strings.Contains(got.out, "over") || took > patience/10 {
+		t.Errorf("cut after %s: %q", took, got.out)
+	}
+	r.Until("it is on record", func(*control.Leader) bool { return total(m.connections()) == 1 })
+	if c := m.connections()[0]; c.Event != "cut" || !strings.Contains(c.Grant, "api.example.com:80") {
+		t.Errorf("on record %+v", c)
+	}
+	if n := len(r.State().Lead.Requests); n != 0 {
+		t.Errorf("%d questions about a host that is granted", n)
+	}
+	t.Logf("the connection was cut %s after the revocation", took)
+}
+
+// A host that was allowed when it was asked for, once, for the session or for a time, is cut in the
+// same turn by a revocation, a denial and the end of its time, too, and the next connection asks
+// again.
+func TestRevokedInTheTurn(t *testing.T) {
+	testenv.Drawn(t)
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	m := r.member("ann", required)
+	target := decide.NetTarget{Host: "api.example.com", Port: "80"}
+	for i, tc := range []struct {
+		name        string
+		allow, take decide.NetAnswer
+		ends        time.Duration // by itself
+	}{
+		{"once, revoked", decide.NetAnswer{}, decide.NetAnswer{Target: target, Revoke: true}, 0},
+		{"once, denied", decide.NetAnswer{}, decide.NetAnswer{Target: target, Member: "ann"}, 0},
+		{"the session, revoked", decide.NetAnswer{Session: true}, decide.NetAnswer{Target: target, Revoke: true}, 0},
+		{"the session, denied", decide.NetAnswer{Session: true}, decide.NetAnswer{Target: target}, 0},
+		{"the session by host, revoked", decide.NetAnswer{Session: true, Target: target}, decide.NetAnswer{Target: decide.NetTarget{Host: target.Host}, Revoke: true}, 0},
+		{"a time", decide.NetAnswer{}, decide.NetAnswer{}, 1500 * time.Millisecond},
+	} {
+		done := m.start(`curl -sS http://api.example.com/slow`)
+		s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
+		a := tc.allow
+		if a.Allow = true; a.Target.Host == "" {
+			a.ID = string(s.Lead.Pending()[0].ID)
+		}
+		if tc.ends > 0 {
+			end := time.Now().Add(tc.ends).UTC()
+			a.Until = &end
+		}
+		r.net(a)
+		<-r.hits.began
+		if tc.ends == 0 {
+			r.net(tc.take)
+		}
+		select {
+		case <-r.hits.ended:
+		case <-time.After(patience / 4):
+			t.Fatalf("%s: it stays open", tc.name)
+		}
+		m.wait(done)
+		r.Until("it is on record", func(*control.Leader) bool { return total(m.connections()) == i+1 })
+		cs := m.connections()
+		if c := cs[len(cs)-1]; c.Event != "cut" || c.Grant == "" || c.Received == 0 {
+			t.Errorf("%s: on record %+v", tc.name, c)
+		}
+	}
+	done := m.start(`curl -sS http://api.example.com/`)
+	s := r.Until("it is asked again", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
+	r.net(decide.NetAnswer{ID: string(s.Lead.Pending()[0].ID)})
+	if got := m.wait(done); strings.Contains(got.out, "served") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Members that ask for the same host at once are one question each, answered by its own id.
+func TestManyMembers(t *testing.T) {
+	testenv.Drawn(t)
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	n := testenv.Brief(10, 4)
+	var ms []*member
+	for i := range n {
+		ms = append(ms, r.member(waggle.MemberName("m"+string(rune('a'+i))), required))
+	}
+	var dones []<-chan ran
+	for _, m := range ms {
+		dones = append(dones, m.start(`curl -sS http://api.example.com/ & curl -sS http://api.example.com/; wait`))
+	}
+	open := r.Pending(n)
+	for i, q := range open {
+		r.net(decide.NetAnswer{ID: string(q.ID), Allow: i%2 == 0})
+	}
+	for i, m := range ms {
+		got := m.wait(dones[i])
+		if served := strings.Count(got.out, "served\n"); served != 2*((i+1)%2) {
+			t.Errorf("%s: %d served: %s", m.name, served, got.out)
+		}
+	}
+	if have := len(r.State().Lead.Requests); have != n {
+		t.Errorf("%d questions of %d members", have, n)
+	}
+}
+
+// When the worker ends, its connections end; while no process leads, no connection is open.
+func TestWorkerEnds(t *testing.T) {
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	m := r.member("ann", required)
+	target := decide.NetTarget{Host: "api.example.com", Port: "80"}
+	r.net(decide.NetAnswer{Target: target, Member: "ann", Allow: true, Session: true})
+	done := m.start(`curl -sS http://api.example.com/slow & curl -sS http://other.example.com/; sleep 60`)
+	<-r.hits.began
+	if n := r.hits.count(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	m.stop()
+	select {
+	case <-r.hits.ended:
+	case <-time.After(patience):
+		t.Fatal("the connection outlives its worker")
+	}
+	<-done
+	<-m.done
+	if n := r.hits.count(); n != 1 {
+		t.Errorf("%d connections: nobody had answered for the other host", n)
+	}
+	left, err := filepath.Glob(filepath.Join(r.State().Dir.Sockets(r.Op.RunPath()).Dir, "box-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind %v %v", left, err)
+	}
+}
+
+// The proxy dies in the middle of a connection: open connections are cut, held ones are refused, no
+// new one is opened, and the call has that error.
+func TestProxyDies(t *testing.T) {
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	m := r.member("ann", required)
+	target := decide.NetTarget{Host: "api.example.com", Port: "80"}
+	r.net(decide.NetAnswer{Target: target, Member: "ann", Allow: true, Session: true})
+	done := m.start(`curl -sSN http://api.example.com/slow | tee first & curl -sS http://other.example.com/ & wait; curl -sS http://api.example.com/; echo over`)
+	<-r.hits.began
+	r.Until("the first has its answer, and the other one is asked about", func(l *control.Leader) bool {
+		return holds(filepath.Join(m.work, "first"), "served") && len(l.Pending()) == 1
+	})
+	box, _ := r.boxes.Load(m.name)
+	if err := box.(*confine.Member).EndProxy(); err != nil {
+		t.Fatal(err)
+	}
+	<-r.hits.ended
+	got := m.wait(done)
+	if !strings.Contains(got.out, "over") || strings.Count(got.out, "served") != 1 || !errors.Is(got.err, sandbox.ErrProxy) {
+		t.Errorf("%+v", got)
+	}
+	if n := r.hits.count(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	// Every later call has the same error, and no network.
+	if got := m.run(`curl -sS http://api.example.com/`); !errors.Is(got.err, sandbox.ErrProxy) || got.exit.Code == 0 {
+		t.Errorf("%+v", got)
+	}
+	if n := r.hits.count(); n != 1 {
+		t.Errorf("%d connections after the end", n)
+	}
+}
+
+// The call whose proxy fails is on record as failed, with that reason: the task and why of the member
+// have it. Its sandbox holds, and has no way out.
+func TestProxyDiesIsSaid(t *testing.T) {
+	testenv.Require(t, "curl")
+	r := newRigOf(t, record.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}})
+	r.itself = true
+	m := r.member("ann", required)
+	box, _ := r.boxes.Load(m.name)
+	must(t, box.(*confine.Member).EndProxy())
+	_, err := board.Of(r.Op).AddTask(t.Context(), r.Name, board.NewTask{Subject: "fetch", Owner: "ann", Description: "curl -sS http://api.example.com/"})
+	must(t, err)
+	r.Until("the task is over", func(*control.Leader) bool {
+		for _, k := range m.fold().Tasks {
+			if k.Ended {
+				return true
+			}
+		}
+		return false
+	})
+	w := m.fold()
+	if c := w.Calls[len(w.Calls)-1]; c.Finished == nil || !c.Finished.Failed || !strings.Contains(c.Finished.Error, sandbox.ErrProxy.Error()) {
+		t.Errorf("on record %+v", c.Finished)
+	}
+	if note := w.Tasks[0].Note; !strings.Contains(note, sandbox.ErrProxy.Error()) {
+		t.Errorf("the task says %q", note)
+	}
+	why, err := inspect.Of(r.Op).Why(t.Context(), string(r.Name), "ann")
+	must(t, err)
+	if !slices.ContainsFunc(why.Evidence, func(f inspect.Fact) bool { return strings.Contains(f.Detail, sandbox.ErrProxy.Error()) }) {
+		t.Errorf("why says nothing of it: %+v", why.Evidence)
+	}
+	if r.hits.count() != 0 {
+		t.Error("it reached the host")
+	}
+}
+
+// A command that kills the processes around it inside its sandbox opens nothing: it cannot reach the
+// relay, and the person is asked as before.
+func TestRelayStays(t *testing.T) {
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	m := r.member("ann", required)
+	done := m.start(`for p in /proc/[0-9]*; do p=${p#/proc/}; [ $p = $$ ] || kill -9 $p; done; curl -sS http://api.example.com/; echo over`)
+	s := r.Until("it asks", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
+	r.net(decide.NetAnswer{ID: string(s.Lead.Pending()[0].ID)})
+	got := m.wait(done)
+	if !strings.HasSuffix(got.out, "over\n") || strings.Contains(got.out, "served") || r.hits.count() != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := m.run("echo works"); got.out != "works\n" || got.err != nil {
+		t.Errorf("the next call: %+v", got)
+	}
+}
+
+// How soon a denial and a revocation end a connection. A busy machine is late now and then: the
+// fastest of some shows what they take.
+func TestCutInTime(t *testing.T) {
+	testenv.Whole(t)
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	m := r.member("ann", required)
+	target := decide.NetTarget{Host: "api.example.com", Port: "80"}
+	const tries = 3
+	var denied, revoked []time.Duration
+	for i := range tries {
+		done := m.start(`curl -sS http://api.example.com/`)
+		s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
+		id := s.Lead.Pending()[0].ID
+		r.net(decide.NetAnswer{ID: string(id)})
+		m.wait(done)
+		r.Until("it is on record", func(*control.Leader) bool { return total(m.connections()) == i+1 })
+		cs := m.connections()
+		denied = append(denied, max(0, cs[len(cs)-1].Ended.Sub(r.answeredAt(m, id))))
+	}
+	for range tries {
+		r.net(decide.NetAnswer{Target: target, Member: "ann", Allow: true, Session: true})
+		done := m.start(`curl -sS http://api.example.com/slow`)
+		<-r.hits.began
+		r.net(decide.NetAnswer{Target: target, Revoke: true})
+		recorded := time.Now() // the command has ended: how long it waits for the disk is not meant
+		<-r.hits.ended
+		revoked = append(revoked, time.Since(recorded))
+		m.wait(done)
+	}
+	testenv.Measured(t, "sandbox: a denial cuts within %s of the worker's record, a revocation within %s of the end of the operator's command", denied, revoked)
+	if d := slices.Min(denied); d > cutWithin {
+		t.Errorf("denied: cut after %s at best", d)
+	}
+	if d := slices.Min(revoked); d > cutWithin {
+		t.Errorf("revoked: cut after %s at best", d)
+	}
+}
+
+// A program that finds no network gets a hint with the way.
+func TestHint(t *testing.T) {
+	testenv.Require(t, "bash")
+	r := newRig(t)
+	m := r.member("ann", required)
+	got := m.run(`bash -c 'exec 3<>/dev/tcp/93.184.215.14/80'`)
+	if got.exit.Code == 0 || !strings.Contains(got.out, "[waggle: ") || !strings.Contains(got.out, "HTTPS_PROXY") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,92 @@
+package demo
+
+import (
+	"waggle"
+	"waggle/operator"
+	"waggle/record"
+)
+
+// Act is a part of the demo. Its tasks come after each other, so the acts do too.
+type Act int
+
+// The acts, in order.
+const (
+	ActStart Act = iota + 1
+	ActPlan
+	ActCall
+	ActRules
+	ActForged
+	ActHost
+	ActBusy
+	ActEnd
+)
+
+var headings = map[Act]string{
+	ActStart:  "Three agents start, and get their tasks",
+	ActPlan:   "A plan is rejected, then approved",
+	ActCall:   "A call asks a person",
+	ActRules:  "Rules decide: one call is allowed, one denied",
+	ActForged: "A forged approval has no effect",
+	ActHost:   "A host asks too",
+	ActBusy:   "A busy agent: its mail waits, and it declines to stop",
+	ActEnd:    "The team ends: each agent agrees",
+}
+
+// Heading is what the act shows.
+func (a Act) Heading() string { return headings[a] }
+
+// act finds the act of a record, 0 for one that belongs to none.
+func (p *play) actOf(r operator.LogRecord) Act {
+	switch r.Kind {
+	case record.KindProcess:
+		return ActStart
+	case record.KindLeft:
+		return ActEnd
+	case record.KindCommanded:
+		b := body[record.Commanded](r)
+		switch {
+		case b.What == record.CommandAssigned:
+			return ActStart
+		case p.name(b.Instance) == "cleo" && !p.did["end"]:
+			return ActBusy
+		}
+		return ActEnd
+	case record.KindDecided:
+		return p.acts[body[record.Decided](r).ID]
+	case record.KindAsked:
+		b := body[record.Asked](r)
+		p.acts[b.ID] = asks(r.Name, b.Kind)
+		return p.acts[b.ID]
+	case record.KindAnswered:
+		b := body[record.Answered](r)
+		if b.Ask != nil {
+			p.acts[b.ID] = ActRules
+		}
+		return p.acts[b.ID]
+	case record.KindFinished:
+		return p.acts[body[record.Finished](r).ID]
+	case record.KindUnverified:
+		return ActForged
+	case record.KindTaken:
+		return ActBusy
+	case record.KindSaid:
+		if body[record.Said](r).Kind == waggle.KindShutdownApproved {
+			return ActEnd
+		}
+		return map[string]Act{"ada": ActCall, "bob": ActHost, "cleo": ActBusy}[r.Name]
+	}
+	return 0
+}
+
+// asks is the act of a request.
+func asks(member string, kind waggle.Kind) Act {
+	switch {
+	case kind == waggle.KindPlanApprovalRequest:
+		return ActPlan
+	case kind == waggle.KindSandboxPermissionRequest:
+		return ActHost
+	case member == "bob":
+		return ActForged
+	}
+	return ActCall
+}

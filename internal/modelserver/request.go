@@ -1,0 +1,237 @@
+package modelserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Request is one call of the Messages API: what the model sees.
+type Request struct {
+	// N counts the requests of a server, from 0.
+	N int
+	// Session is the session's id, as metadata.user_id has it, "" without one.
+	Session string
+	// Background says that the client asks for itself: a title, a topic.
+	Background bool
+	Model      string
+	Stream     bool
+	System     string
+	Tools      []string
+	Messages   []Message
+	Header     http.Header
+	Body       json.RawMessage
+}
+
+// Message is one message of the conversation.
+type Message struct {
+	Role   string
+	Blocks []Block
+}
+
+// Block is a part of a message: of type text, tool_use or tool_result; of others only
+// the type is kept.
+type Block struct {
+	Type string
+	// Text is the words of a text and of a tool_result.
+	Text string
+	// ID is the tool_use's id, also in the tool_result.
+	ID      string
+	Name    string
+	Input   json.RawMessage
+	IsError bool
+}
+
+// First is the text of the first user message, in which a test puts the marker that
+// tells its sessions apart.
+func (r Request) First() string {
+	for _, m := range r.Messages {
+		if m.Role == "user" {
+			return m.text()
+		}
+	}
+	return ""
+}
+
+// Said is the text of the user messages since the last assistant message.
+func (r Request) Said() string {
+	var texts []string
+	for _, m := range r.since() {
+		texts = append(texts, m.text())
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Results are the tool results since the last assistant message.
+func (r Request) Results() []Block {
+	var list []Block
+	for _, m := range r.since() {
+		for _, b := range m.Blocks {
+			if b.Type == "tool_result" {
+				list = append(list, b)
+			}
+		}
+	}
+	return list
+}
+
+// Turns counts the assistant messages of the conversation.
+func (r Request) Turns() int {
+	n := 0
+	for _, m := range r.Messages {
+		if m.Role == "assistant" {
+			n++
+		}
+	}
+	return n
+}
+
+func (r Request) since() []Message {
+	list := r.Messages
+	for i, m := range r.Messages {
+		if m.Role == "assistant" {
+			list = r.Messages[i+1:]
+		}
+	}
+	return list
+}
+
+func (m Message) text() string {
+	var texts []string
+	for _, b := range m.Blocks {
+		// What the client adds by itself is nobody's words.
+		if b.Type == "text" && !strings.HasPrefix(b.Text, "<system-reminder>") {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// String is the conversation, for a failing test.
+func (r Request) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "request %d of session %q, model %s, background %t, %d tools\n", r.N, r.Session, r.Model, r.Background, len(r.Tools))
+	for _, m := range r.Messages {
+		for _, b := range m.Blocks {
+			fmt.Fprintf(&s, "  %s %s %s %s %s\n", m.Role, b.Type, b.Name, b.Input, clip(b.Text))
+		}
+	}
+	return s.String()
+}
+
+func clip(s string) string {
+	const most = 400
+	if len(s) > most {
+		return fmt.Sprintf("%s… (%d bytes)", s[:most], len(s))
+	}
+	return s
+}
+
+func parseRequest(header http.Header, body []byte) (Request, error) {
+	var raw struct {
+		Model    string          `json:"model"`
+		Stream   bool            `json:"stream"`
+		System   json.RawMessage `json:"system"`
+		Messages []struct {
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+		Tools []struct {
+			Name string `json:"name"`
+		} `json:"tools"`
+		Metadata struct {
+			UserID string `json:"user_id"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(body, &raw); err != nil {
+		return Request{}, err
+	}
+	r := Request{Model: raw.Model, Stream: raw.Stream, Header: header, Body: body, Session: sessionOf(raw.Metadata.UserID)}
+	for _, tool := range raw.Tools {
+		r.Tools = append(r.Tools, tool.Name)
+	}
+	system, err := parseContent(raw.System)
+	if err != nil {
+		return Request{}, fmt.Errorf("system: %w", err)
+	}
+	r.System = Message{Blocks: system}.text()
+	for i, m := range raw.Messages {
+		blocks, err := parseContent(m.Content)
+		if err != nil {
+			return Request{}, fmt.Errorf("message %d: %w", i, err)
+		}
+		r.Messages = append(r.Messages, Message{Role: m.Role, Blocks: blocks})
+	}
+	// The client's own questions come without its tools.
+	r.Background = len(r.Tools) == 0
+	return r, nil
+}
+
+// parseContent reads content that is a string or a list of blocks.
+func parseContent(raw json.RawMessage) ([]Block, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return []Block{{Type: "text", Text: text}}, nil
+	}
+	var list []struct {
+		Type      string          `json:"type"`
+		Text      string          `json:"text"`
+		ID        string          `json:"id"`
+		ToolUseID string          `json:"tool_use_id"`
+		Name      string          `json:"name"`
+		Input     json.RawMessage `json:"input"`
+		Content   json.RawMessage `json:"content"`
+		IsError   bool            `json:"is_error"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, err
+	}
+	var blocks []Block
+	for _, b := range list {
+		block := Block{Type: b.Type, Text: b.Text, ID: b.ID, Name: b.Name, Input: b.Input, IsError: b.IsError}
+		if b.Type == "tool_result" {
+			block.ID = b.ToolUseID
+			inner, err := parseContent(b.Content)
+			if err != nil {
+				return nil, fmt.Errorf("tool_result: %w", err)
+			}
+			block.Text = Message{Blocks: inner}.text()
+		}
+		blocks = append(blocks, block)
+	}
+	return blocks, nil
+}
+
+// sessionOf finds the session's id in metadata.user_id, which is JSON or
+// user_…_account_…_session_ID.
+func sessionOf(user string) string {
+	var o struct {
+		Session string `json:"session_id"`
+	}
+	if json.Unmarshal([]byte(user), &o) == nil {
+		return o.Session
+	}
+	if _, id, ok := strings.Cut(user, "_session_"); ok {
+		return id
+	}
+	return ""
+}
+
+// Since counts the assistant messages after the last user message that has these words; -1: none
+// has them.
+func (r Request) Since(words string) int {
+	n := -1
+	for _, m := range r.Messages {
+		switch {
+		case m.Role == "user" && strings.Contains(m.text(), words):
+			n = 0
+		case m.Role == "assistant" && n >= 0:
+			n++
+		}
+	}
+	return n
+}

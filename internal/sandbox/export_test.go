@@ -1,0 +1,30 @@
+package sandbox
+
+import (
+	"context"
+
+	"waggle/internal/sandbox/relay"
+)
+
+// NewTestKit is NewKit with a relay that is not copied and may be linked dynamically:
+// the test binary is, under the race detector.
+func NewTestKit(dir, program string) (Kit, error) {
+	return Kit{Dir: dir, Relay: program}.complete()
+}
+
+var (
+	Advise    = advise
+	Barred    = barred
+	OwnGroups = ownGroups
+	Delegated = delegated
+	Environ   = environ
+	MacArgv   = Profile.macArgv
+)
+
+// DetectWith is Detect with the settings of another system.
+func (k Kit) DetectWith(ctx context.Context, setting func(name string) string, uid int) Support {
+	return k.detect(ctx, setting, uid)
+}
+
+// MakeGroup makes a group and returns its directories.
+func (g Groups) MakeGroup(l relay.Limits) ([]string, error) { return g.make(l) }

@@ -1,0 +1,114 @@
+package sandbox_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle/internal/sandbox"
+	"waggle/internal/sandbox/relay"
+)
+
+func TestOwnGroups(t *testing.T) {
+	for name, tc := range map[string]struct {
+		own, mounts string
+		want        map[string]string
+	}{
+		"version 2": {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope\n",
+			"30 24 0:27 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
+			map[string]string{"": "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope"}},
+		"version 1": {"8:pids:/\n4:memory:/a/b\n3:cpu,cpuacct:/\n0::/\n",
+			"31 24 0:28 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n32 24 0:29 /a /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n33 24 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+			map[string]string{"pids": "/sys/fs/cgroup/pids", "memory": "/sys/fs/cgroup/memory/b", "": "/sys/fs/cgroup/unified"}},
+		"none":    {"", "30 24 0:27 / /proc rw - proc proc rw\n", map[string]string{}},
+		"garbage": {"x\n:\n::\n1:a\n", "- \nx - cgroup2\n", map[string]string{}},
+	} {
+		if diff := cmp.Diff(tc.want, sandbox.OwnGroups(tc.own, tc.mounts)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Delegated takes a plain directory for no control group, and leaves nothing behind.
+func TestDelegatedTries(t *testing.T) {
+	dir := t.TempDir()
+	own := filepath.Join(dir, "own")
+	if err := os.Mkdir(own, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own+"/cgroup.subtree_control", []byte("memory pids\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if g := sandbox.Delegated(own); g != (sandbox.Groups{}) {
+		t.Errorf("a plain directory became %+v", g)
+	}
+	if left, _ := filepath.Glob(own + "/waggle-*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A limit that cannot be set here is reported, and is never shown as set.
+func TestLimitGaps(t *testing.T) {
+	limits := relay.Limits{Processes: 10, GroupMemory: 1 << 20, GroupCPU: 50}
+	for _, tc := range []struct {
+		groups sandbox.Groups
+		uid    int
+		want   int
+	}{{sandbox.Groups{}, 0, 3}, {sandbox.Groups{}, 1000, 2}, {sandbox.Groups{Memory: "/m", Processes: "/p"}, 0, 1}, {sandbox.Groups{Memory: "/m", Processes: "/m", CPU: "/m"}, 0, 0}} {
+		sb := sandbox.Sandbox{Groups: tc.groups, Profile: sandbox.Profile{Limits: limits}}
+		if gaps := sb.LimitGaps(tc.uid); len(gaps) != tc.want {
+			t.Errorf("%+v as %d: %q", tc.groups, tc.uid, gaps)
+		}
+	}
+}
+
+// A real group, where this machine has one.
+func TestGroup(t *testing.T) {
+	g := sandbox.FindGroups("/proc", time.Now())
+	if g.Processes == "" {
+		t.Skip("no control group is delegated to this process")
+	}
+	made, err := g.MakeGroup(relay.Limits{Processes: 17})
+	if err != nil || len(made) != 1 {
+		t.Fatalf("%v %v", made, err)
+	}
+	defer os.Remove(made[0])
+	data, err := os.ReadFile(filepath.Join(made[0], "pids.max"))
+	if err != nil || strings.TrimSpace(string(data)) != "17" {
+		t.Errorf("%q %v", data, err)
+	}
+	if none, err := g.MakeGroup(relay.Limits{Files: 3}); err != nil || len(none) != 0 {
+		t.Errorf("no group is needed: %v %v", none, err)
+	}
+	missing := sandbox.Groups{Processes: filepath.Join(t.TempDir(), "gone")}
+	if _, err := missing.MakeGroup(relay.Limits{Processes: 1}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a limit without its group: %v", err)
+	}
+}
+
+// Groups that a killed program left are removed by the next one, young ones are not.
+func TestGroupSweep(t *testing.T) {
+	g := sandbox.FindGroups("/proc", time.Now())
+	if g.Processes == "" {
+		t.Skip("no control group is delegated to this process")
+	}
+	made, err := g.MakeGroup(relay.Limits{Processes: 17})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(made[0])
+	sandbox.FindGroups("/proc", time.Now())
+	if _, err := os.Stat(made[0]); err != nil {
+		t.Errorf("a young group was removed: %v", err)
+	}
+	sandbox.FindGroups("/proc", time.Now().Add(time.Hour))
+	if _, err := os.Stat(made[0]); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an old group stays: %v", err)
+	}
+}

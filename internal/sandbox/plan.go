@@ -1,0 +1,139 @@
+package sandbox
+
+import (
+	"errors"
+
+	"waggle/internal/sandbox/relay"
+)
+
+// Paths inside the sandbox.
+const (
+	insideDir   = "/run/waggle"
+	insideRelay = insideDir + "/relay"
+	insideDoor  = insideDir + "/door"
+	// ProxyPort is the port of the proxy on 127.0.0.1 inside the sandbox.
+	ProxyPort = 3128
+)
+
+// Call is one command to run.
+type Call struct {
+	Argv    []string
+	Dir     string // an existing directory that is visible inside
+	Environ []string
+	Door    string // the socket of this call
+	Network bool   // there is a proxy
+}
+
+// Plan is the command line and environment that start a call.
+type Plan struct {
+	Argv []string
+	Env  []string
+}
+
+// Plan writes the command line that runs a call in the sandbox. Its result depends only on its
+// arguments: Look has read the machine.
+func (p Profile) Plan(k Kit, m Machine, l Level, c Call) (Plan, error) {
+	if len(c.Argv) == 0 {
+		return Plan{}, errors.New("sandbox: no command")
+	}
+	mounts, err := p.mounts(m)
+	if err != nil {
+		return Plan{}, err
+	}
+	switch l {
+	case Enforced:
+		return p.enforced(k, mounts, c)
+	case FilesOnly:
+		return p.filesOnly(k, m, c)
+	}
+	return Plan{Argv: c.Argv, Env: c.Environ}, nil
+}
+
+func (p Profile) enforced(k Kit, mounts []Mount, c Call) (Plan, error) {
+	cfg := relay.Config{UnixSockets: p.UnixSockets, Limits: p.Limits, Argv: c.Argv}
+	argv := append([]string{k.Bwrap}, namespaceFlags()...)
+	if c.Door != "" { // the relay stays, as process 1, which nothing inside can end
+		argv = append(argv, "--as-pid-1")
+	}
+	argv = append(argv, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+	var sealed []string // directories that become read-only after the mounts in them
+	for _, mt := range mounts {
+		argv = append(argv, p.mount(k, mounts, mt)...)
+		switch {
+		case mt.Access == Write, mt.Access == Own && mt.Path != "/run":
+			cfg.Writable = append(cfg.Writable, mt.Path)
+		case mt.kind == Dir && mt.Access != Read, mt.Path == "/run":
+			sealed = append(sealed, mt.Path)
+		}
+	}
+	argv = append(argv, "--ro-bind", k.Relay, insideRelay)
+	if c.Door != "" {
+		argv = append(argv, "--bind", c.Door, insideDoor)
+		cfg.Door = insideDoor
+	}
+	for _, path := range append(sealed, "/dev") {
+		argv = append(argv, "--remount-ro", path)
+	}
+	port := 0
+	if c.Network && c.Door != "" {
+		port = ProxyPort
+	}
+	cfg.Proxy = port
+	args, err := cfg.Args()
+	if err != nil {
+		return Plan{}, err
+	}
+	argv = append(argv, "--chdir", c.Dir, "--", insideRelay, relay.Subcommand)
+	return Plan{Argv: append(argv, args...), Env: environ(c.Environ, p, insideRelay, port)}, nil
+}
+
+// namespaceFlags are the arguments of bubblewrap that are the same in every call.
+func namespaceFlags() []string {
+	return []string{"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"}
+}
+
+// mount returns the arguments of bubblewrap for one mount.
+func (p Profile) mount(k Kit, all []Mount, mt Mount) []string {
+	source := mt.source
+	if source == "" {
+		source = mt.Path
+	}
+	switch {
+	case mt.Access == Write:
+		return []string{"--bind", source, mt.Path}
+	case mt.Access == Read:
+		return []string{"--ro-bind", source, mt.Path}
+	case mt.Access == Own:
+		return []string{"--perms", "1777", "--tmpfs", mt.Path}
+	case mt.kind == File:
+		return []string{"--ro-bind", k.Blank, mt.Path}
+	}
+	// The directory cannot be listed. Granted paths inside it stay reachable.
+	perms := "0000"
+	for _, other := range all {
+		if other.Path != mt.Path && within(other.Path, mt.Path) {
+			perms = "0111"
+		}
+	}
+	if mt.Access == Absent {
+		perms = "0555"
+	}
+	return []string{"--perms", perms, "--tmpfs", mt.Path}
+}
+
+// filesOnly runs the relay without namespaces: Landlock enforces what it can.
+func (p Profile) filesOnly(k Kit, m Machine, c Call) (Plan, error) {
+	cfg := relay.Config{Door: c.Door, UnixSockets: p.UnixSockets, Limits: p.Limits, Landlock: true, Argv: c.Argv,
+		Writable: p.Writable, Readable: append([]string{k.Relay}, m.Open...)}
+	env := environ(c.Environ, p, k.Relay, 0)
+	if p.Tmp != "" {
+		cfg.Writable = append([]string{p.Tmp}, cfg.Writable...)
+		env = setEnv(env, "TMPDIR", p.Tmp)
+	}
+	args, err := cfg.Args()
+	if err != nil {
+		return Plan{}, err
+	}
+	return Plan{Argv: append([]string{k.Relay, relay.Subcommand}, args...), Env: env}, nil
+}

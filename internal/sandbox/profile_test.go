@@ -1,0 +1,61 @@
+//go:build linux
+
+package sandbox_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"waggle/internal/sandbox"
+)
+
+// A link that a member makes where its profile opens something opens nothing else.
+func TestProfileLinks(t *testing.T) {
+	for _, level := range []sandbox.Level{sandbox.Enforced, sandbox.FilesOnly} {
+		for name, adapt := range map[string]func(p *sandbox.Profile, path string){
+			"writable":  func(p *sandbox.Profile, path string) { p.Writable = append(p.Writable, path) },
+			"readable":  func(p *sandbox.Profile, path string) { p.Readable = append(p.Readable, path) },
+			"read-only": func(p *sandbox.Profile, path string) { p.ReadOnly = append(p.ReadOnly, path) },
+			"tmp":       func(p *sandbox.Profile, path string) { p.Tmp = path },
+		} {
+			w := newWorld(t)
+			w.sb.Level = level
+			// The second link leads over a link of the user to the member's.
+			must(t, os.Symlink(w.Work+"/opened", w.Base+"/by-link"))
+			must(t, os.Symlink(w.Home+"/.ssh", w.Work+"/opened"))
+			for _, path := range []string{w.Work + "/opened", w.Base + "/by-link"} {
+				sb := w.sb
+				adapt(&sb.Profile, path)
+				got := w.run(sb, nil, "sh", "-c", "cat "+w.Home+"/.ssh/id_ed25519; echo no > "+w.Home+"/.ssh/x")
+				if !errors.Is(got.Err, sandbox.ErrSetup) || !strings.Contains(got.Err.Error(), "which the member writes") {
+					t.Errorf("%s, %s: %v", level, name, got)
+				}
+			}
+		}
+	}
+}
+
+// A protected path below a directory of the member's cannot be replaced by renaming that directory.
+func TestProfileAncestors(t *testing.T) {
+	w := newWorld(t)
+	must(t, os.MkdirAll(w.Work+"/a/b", 0o755))
+	for _, path := range []string{"/a/b/settings.json", "/a/b/other"} {
+		must(t, os.WriteFile(w.Work+path, []byte("before\n"), 0o644))
+	}
+	script := "mv a c; mkdir -p a/b; echo after > a/b/settings.json; mv a/b a/d; mkdir -p a/b; echo after > a/b/settings.json; rm -rf a; echo after > a/b/other; cat a/b/settings.json"
+	if got := w.outside("sh", "-c", "cp -r a z && cd z && mv b c && mkdir b && echo after > b/settings.json && cat b/settings.json"); !strings.Contains(got.Out, "after") {
+		t.Fatalf("does not count: %v", got)
+	}
+	w.sb.Profile.ReadOnly = append(w.sb.Profile.ReadOnly, w.Work+"/a/b/settings.json")
+	got := w.inside("sh", "-c", script)
+	data, err := os.ReadFile(w.Work + "/a/b/settings.json")
+	if string(data) != "before\n" || err != nil || !strings.HasSuffix(got.Out, "before\n") {
+		t.Errorf("%q %v: %v", data, err, got)
+	}
+	// The member can still change the rest.
+	if got := w.inside("sh", "-c", "echo x > a/b/more && mkdir a/e && mv a/b/more a/e && cat a/e/more"); got.Exit.Code != 0 {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,156 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+)
+
+// conn is an open connection to a host. It counts bytes, and the proxy can cut it.
+type conn struct {
+	net.Conn
+	p    *Proxy
+	req  Request
+	addr netip.AddrPort
+
+	grant  string // under p.mu
+	listed bool   // under p.mu
+
+	sent, received atomic.Int64
+	why            atomic.Pointer[string] // why it was cut
+	once           sync.Once
+}
+
+// openTo makes the connection of a request: it decides, dials and records.
+func (p *Proxy) openTo(ctx context.Context, r Request) (*conn, error) {
+	pm, err := p.permit(ctx, r)
+	if err != nil {
+		p.record(Connection{Request: r, Event: Refused, Reason: err.Error()})
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	raw, addr, err := p.connect(ctx, pm)
+	if err != nil {
+		ev := Failed
+		var no *refusal
+		if errors.As(err, &no) {
+			ev = Refused
+		}
+		p.record(Connection{Request: r, Event: ev, Grant: pm.grant, Reason: err.Error()})
+		return nil, err
+	}
+	c := &conn{Conn: raw, p: p, req: r, addr: addr, grant: pm.grant, listed: pm.listed}
+	if err := p.register(c); err != nil {
+		raw.Close()
+		p.record(Connection{Request: r, Event: Refused, Grant: pm.grant, Address: addr, Reason: err.Error()})
+		return nil, err
+	}
+	return c, nil
+}
+
+// register adds the connection to the list, unless its grant has ended meanwhile.
+func (p *Proxy) register(c *conn) error {
+	p.mu.Lock()
+	g, found := p.lookup(c.req.Host, c.req.Port, p.now())
+	switch {
+	case p.closed:
+		p.mu.Unlock()
+		return &refusal{"the proxy ended"}
+	case found && g.Deny, !found && c.listed:
+		p.mu.Unlock()
+		return &refusal{"the grant ended while the connection was made"}
+	case found:
+		c.grant, c.listed = g.ID, true
+	}
+	p.open[c] = true
+	opened := c.connection(Opened, "")
+	p.mu.Unlock()
+	p.record(opened)
+	return nil
+}
+
+// connection returns the record of the connection. The caller holds p.mu.
+func (c *conn) connection(e Event, why string) Connection {
+	return Connection{Request: c.req, Event: e, Grant: c.grant, Address: c.addr, Sent: c.sent.Load(), Received: c.received.Load(), Reason: why}
+}
+
+// cut ends the connection at once.
+func (c *conn) cut(why string) {
+	c.why.CompareAndSwap(nil, &why)
+	if t, ok := c.Conn.(*net.TCPConn); ok {
+		_ = t.SetLinger(0) // discard bytes that were not sent yet
+	}
+	c.Conn.Close()
+}
+
+// Close implements net.Conn. It records the end once.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() {
+		c.p.mu.Lock()
+		delete(c.p.open, c)
+		ended := c.connection(Closed, "")
+		if why := c.why.Load(); why != nil {
+			ended.Event, ended.Reason = Cut, *why
+		}
+		c.p.mu.Unlock()
+		c.p.record(ended)
+	})
+	return err
+}
+
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.received.Add(int64(n))
+	return n, err
+}
+
+// Write counts before it writes: the host may answer, and end the connection, before Write returns.
+func (c *conn) Write(b []byte) (int, error) {
+	c.sent.Add(int64(len(b)))
+	n, err := c.Conn.Write(b)
+	c.sent.Add(int64(n - len(b)))
+	return n, err
+}
+
+// CloseWrite ends one direction.
+func (c *conn) CloseWrite() error { return closeWrite(c.Conn) }
+
+func closeWrite(c net.Conn) error {
+	if h, ok := c.(interface{ CloseWrite() error }); ok {
+		return h.CloseWrite()
+	}
+	return c.Close()
+}
+
+// join copies both ways until both ends have ended, or one fails; then it closes both.
+func join(client net.Conn, early io.Reader, host *conn) {
+	var wg sync.WaitGroup
+	way := func(dst net.Conn, src io.Reader) {
+		if _, err := io.Copy(dst, src); err != nil || closeWrite(dst) != nil {
+			client.Close()
+			host.Close()
+		}
+	}
+	wg.Go(func() { way(host, early) })
+	wg.Go(func() { way(client, host) })
+	wg.Wait()
+	host.Close()
+	client.Close()
+}
+
+// Explain is the message to the user of a tool about a connection that was not made.
+func Explain(r Request, err error) string {
+	var no *refusal
+	if !errors.As(err, &no) {
+		return fmt.Sprintf("waggle: %s could not be reached: %v", net.JoinHostPort(r.Host, r.Port), err)
+	}
+	return fmt.Sprintf("waggle: the sandbox does not let this through to %s: %s", net.JoinHostPort(r.Host, r.Port), no.reason)
+}

@@ -1,0 +1,129 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"time"
+)
+
+// ServeHTTP implements http.Handler: CONNECT makes a tunnel, http:// is forwarded, and
+// nothing else is served.
+func (c *client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.busy.Add(1)
+	defer c.busy.Done()
+	switch {
+	case r.Method == http.MethodConnect:
+		c.tunnel(w, r)
+	case r.URL.Scheme == "http" && r.URL.Host != "":
+		c.forward(w, r)
+	default:
+		refuse(w, http.StatusBadRequest, "waggle: this is the sandbox's proxy; it takes CONNECT HOST:PORT and http:// addresses")
+	}
+}
+
+func refuse(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Waggle-Sandbox", "refused")
+	w.Header().Set("Connection", "close")
+	w.WriteHeader(code)
+	fmt.Fprintln(w, text)
+}
+
+// request reads the target of an HTTP request.
+func (c *client) request(hostport, port, by string) (Request, error) {
+	host, given, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host, given = hostport, port
+	}
+	host, given, err = parseTarget(host, given)
+	if err != nil {
+		return Request{}, fmt.Errorf("waggle: %q: %w", hostport, err)
+	}
+	return Request{Client: c.name, Host: host, Port: given, By: by}, nil
+}
+
+// statusOf is 403 for a refused connection and 502 for a host that cannot be reached.
+func statusOf(err error) int {
+	var no *refusal
+	if errors.As(err, &no) {
+		return http.StatusForbidden
+	}
+	return http.StatusBadGateway
+}
+
+func (c *client) tunnel(w http.ResponseWriter, r *http.Request) {
+	req, err := c.request(r.Host, "", "connect")
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if q := c.p.offer(req.Host); q != nil {
+		q.hand(w)
+		return
+	}
+	// The request's context ends when the client hangs up: then nobody is asked any more.
+	host, err := c.p.openTo(r.Context(), req)
+	if err != nil {
+		refuse(w, statusOf(err), Explain(req, err))
+		return
+	}
+	defer host.Close()
+	conn, buf, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "waggle: "+err.Error())
+		return
+	}
+	_ = conn.SetDeadline(time.Time{})
+	if _, err := fmt.Fprint(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		conn.Close()
+		return
+	}
+	join(conn, buf, host)
+}
+
+// forward sends one request. Each request is decided and makes a new connection, so that no
+// connection outlives its decision.
+func (c *client) forward(w http.ResponseWriter, r *http.Request) {
+	req, err := c.request(r.URL.Host, "80", "http")
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	host, err := c.p.openTo(r.Context(), req)
+	if err != nil {
+		refuse(w, statusOf(err), Explain(req, err))
+		return
+	}
+	defer host.Close()
+	used := false
+	tr := &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
+		if used {
+			return nil, errors.New("the connection has ended")
+		}
+		used = true
+		return host, nil
+	}}
+	defer tr.CloseIdleConnections()
+	forwarder := httputil.ReverseProxy{
+		Rewrite:       func(pr *httputil.ProxyRequest) { pr.Out.Host = pr.Out.URL.Host },
+		Transport:     tr,
+		FlushInterval: -1,
+		ErrorLog:      slog.NewLogLogger(c.p.o.Log.Handler(), slog.LevelDebug),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			refuse(w, http.StatusBadGateway, Explain(req, err))
+		},
+	}
+	defer func() {
+		// ReverseProxy panics with this value when the host closes its connection in the middle of
+		// a response.
+		if v := recover(); v != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}()
+	forwarder.ServeHTTP(w, r)
+}

@@ -1,0 +1,611 @@
+package proxy_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"waggle/internal/sandbox/proxy"
+	"waggle/internal/testenv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// atOnce is how long a cut may take: Must show 2 of the sandbox's issue.
+const atOnce = 100 * time.Millisecond
+
+// public is an address of the public network that every name has here.
+var public = netip.MustParseAddr("93.184.215.14")
+
+// world is a proxy between clients and one server that echoes lines.
+type world struct {
+	t      testing.TB
+	proxy  *proxy.Proxy
+	addr   string // of the proxy
+	record record
+	asks   chan ask
+	wg     sync.WaitGroup
+}
+
+// ask is a question that waits for its answer.
+type ask struct {
+	proxy.Request
+	ctx    context.Context
+	answer chan proxy.Answer
+}
+
+// Decide implements proxy.Decider: the test answers.
+func (w *world) Decide(ctx context.Context, r proxy.Request) (proxy.Answer, error) {
+	a := ask{r, ctx, make(chan proxy.Answer, 1)}
+	select {
+	case w.asks <- a:
+	case <-ctx.Done():
+		return proxy.Answer{}, ctx.Err()
+	}
+	select {
+	case got := <-a.answer:
+		return got, nil
+	case <-ctx.Done():
+		return proxy.Answer{}, ctx.Err()
+	}
+}
+
+type record struct {
+	mu   sync.Mutex
+	list []proxy.Connection
+}
+
+func (r *record) Record(c proxy.Connection) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, c)
+}
+
+func (r *record) last(e proxy.Event) (proxy.Connection, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range slices.Backward(r.list) {
+		if c.Event == e {
+			return c, true
+		}
+	}
+	return proxy.Connection{}, false
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, asks: make(chan ask)}
+	server := w.listen(echo)
+	w.proxy = proxy.New(proxy.Options{Decider: w, Recorder: &w.record, Now: time.Now,
+		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
+			if host == "inside.example.com" {
+				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+			}
+			return []netip.Addr{public}, nil
+		},
+		Dial: func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", server)
+		}})
+	w.addr = w.serve("ada")
+	return w
+}
+
+// serve has the proxy serve a client at an address of its own.
+func (w *world) serve(name string) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(w.t, err)
+	w.wg.Go(func() { _ = w.proxy.Serve(l, name) })
+	w.t.Cleanup(func() { w.proxy.Close(); w.wg.Wait() })
+	return l.Addr().String()
+}
+
+func (w *world) listen(serve func(net.Conn)) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(w.t, err)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { defer c.Close(); serve(c) })
+		}
+	})
+	w.t.Cleanup(func() { l.Close(); wg.Wait() })
+	return l.Addr().String()
+}
+
+// echo answers HTTP requests, and repeats other lines.
+func echo(c net.Conn) {
+	r := bufio.NewReader(c)
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		if strings.Contains(line, "HTTP/1.1") {
+			fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+			return
+		}
+		if _, err := io.WriteString(c, line); err != nil {
+			return
+		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ways are the three ways to ask for a connection. Each returns one that is open, or the words of the
+// refusal.
+var ways = map[string]func(proxyAddr, target string) (net.Conn, error){
+	"connect": connect, "socks": socks, "http": forwarded,
+}
+
+func connect(addr, target string) (net.Conn, error) { return connectWith(addr, target, "") }
+
+func connectWith(addr, target, early string) (net.Conn, error) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n%s", target, early); err != nil {
+		return nil, err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(oneByte{c}), &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(resp.Body)
+		c.Close()
+		return nil, fmt.Errorf("%d: %s", resp.StatusCode, body)
+	}
+	return c, nil
+}
+
+// oneByte reads no more than it is asked for.
+type oneByte struct{ io.Reader }
+
+func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:1]) }
+
+func socks(addr, target string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(target)
+	if err != nil {
+		return nil, err
+	}
+	p, err := net.LookupPort("tcp", port)
+	if err != nil {
+		return nil, err
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	msg := append([]byte{5, 1, 0, 5, 1, 0, 3, byte(len(host))}, host...)
+	if _, err := c.Write(append(msg, byte(p>>8), byte(p))); err != nil {
+		return nil, err
+	}
+	head := make([]byte, 12)
+	if _, err := io.ReadFull(c, head); err != nil {
+		c.Close()
+		return nil, err
+	}
+	if head[3] != 0 {
+		c.Close()
+		return nil, fmt.Errorf("403: SOCKS says %d", head[3])
+	}
+	return c, nil
+}
+
+// forwarded gets a page, which is the answer; no connection stays open.
+func forwarded(addr, target string) (net.Conn, error) {
+	tr := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: addr}), DisableKeepAlives: true}
+	defer tr.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: tr}).Get("http://" + target + "/")
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusOK || string(body) != "hello" {
+		return nil, fmt.Errorf("%d: %s %w", resp.StatusCode, body, err)
+	}
+	return nil, nil
+}
+
+// says exchanges a line.
+func says(c net.Conn) error {
+	if c == nil {
+		return nil
+	}
+	if _, err := io.WriteString(c, "hi\n"); err != nil {
+		return err
+	}
+	got, err := bufio.NewReader(c).ReadString('\n')
+	if err == nil && got != "hi\n" {
+		err = fmt.Errorf("the echo said %q", got)
+	}
+	return err
+}
+
+type opened struct {
+	conn net.Conn
+	err  error
+}
+
+// A connection to a host that no grant covers is held until somebody answers: then the same connection
+// goes on, or is cut at once with the reason.
+func TestHeld(t *testing.T) {
+	for way, open := range ways {
+		for _, answer := range []proxy.Answer{{Allow: true, Grant: "once-7"}, {Reason: "not this one"}} {
+			t.Run(fmt.Sprint(way, " ", answer.Allow), func(t *testing.T) {
+				w := newWorld(t)
+				done := make(chan opened, 1)
+				go func() { c, err := open(w.addr, "api.example.com:80"); done <- opened{c, err} }()
+				a := <-w.asks
+				if want := (proxy.Request{Client: "ada", Host: "api.example.com", Port: "80", By: way}); a.Request != want {
+					t.Errorf("asked about %+v, want %+v", a.Request, want)
+				}
+				select {
+				case got := <-done:
+					t.Fatalf("not held: %v", got)
+				default:
+				}
+				start := time.Now()
+				a.answer <- answer
+				got := <-done
+				took := time.Since(start)
+				if !answer.Allow {
+					if got.err == nil || !strings.Contains(got.err.Error(), "403") || way != "socks" && !strings.Contains(got.err.Error(), "not this one") {
+						t.Errorf("refused with %v", got.err)
+					}
+					if took > atOnce {
+						t.Errorf("the refusal took %v", took)
+					}
+					if c, ok := w.record.last(proxy.Refused); !ok || c.Reason != "not this one" {
+						t.Errorf("on record: %+v", c)
+					}
+					return
+				}
+				must(t, got.err)
+				must(t, says(got.conn))
+				if got.conn != nil {
+					got.conn.Close()
+				}
+				testenv.Eventually(t, "the end is on record", func() bool { _, ok := w.record.last(proxy.Closed); return ok })
+				c, _ := w.record.last(proxy.Closed)
+				if c.Grant != "once-7" || c.Address.Addr() != public || c.Sent == 0 || c.Received == 0 {
+					t.Errorf("on record: %+v", c)
+				}
+			})
+		}
+	}
+}
+
+// A grant that comes while a connection waits lets it go on without the answer, and a denial refuses
+// it.
+func TestGrantReachesWhatWaits(t *testing.T) {
+	for _, deny := range []bool{false, true} {
+		w := newWorld(t)
+		done := make(chan opened, 1)
+		go func() { c, err := connect(w.addr, "api.example.com:443"); done <- opened{c, err} }()
+		a := <-w.asks
+		w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "*.example.com", Port: "443", Deny: deny}})
+		got := <-done
+		if (got.err != nil) != deny {
+			t.Errorf("deny %v: %v", deny, got.err)
+		}
+		<-a.ctx.Done() // the client has given up the answer
+		if got.conn != nil {
+			must(t, says(got.conn))
+			got.conn.Close()
+		}
+	}
+}
+
+// New grants cut the connections that they no longer cover, at once.
+func TestRevokeCuts(t *testing.T) {
+	for _, next := range [][]proxy.Grant{nil, {{ID: "no", Host: "example.com", Deny: true}}, {{ID: "other", Host: "api.example.com", Port: "22"}}} {
+		w := newWorld(t)
+		w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "api.example.com"}})
+		for _, open := range []func(string, string) (net.Conn, error){connect, socks} {
+			c, err := open(w.addr, "api.example.com:443")
+			must(t, err)
+			must(t, says(c))
+			start := time.Now()
+			w.proxy.Grant(next)
+			if _, err := c.Read(make([]byte, 1)); err == nil {
+				t.Errorf("%v: the connection still speaks", next)
+			}
+			if took := time.Since(start); took > atOnce {
+				t.Errorf("%v: the cut took %v", next, took)
+			}
+			c.Close()
+			testenv.Eventually(t, "the cut is on record", func() bool {
+				cut, ok := w.record.last(proxy.Cut)
+				return ok && cut.Grant == "g" && cut.Sent == 3 && cut.Received == 3
+			})
+			w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "api.example.com"}})
+		}
+		testenv.Eventually(t, "nothing is open", func() bool { return len(w.proxy.Open()) == 0 })
+	}
+}
+
+// Ten members ask for one host: each has one question, whatever the number of its
+// connections, and each is answered by itself.
+func TestOneQuestionPerMember(t *testing.T) {
+	w := newWorld(t)
+	const members, each = 10, 3
+	type result struct {
+		member string
+		err    error
+	}
+	results := make(chan result, members*each)
+	for i := range members {
+		name := fmt.Sprint("m", i)
+		addr := w.serve(name)
+		for range each {
+			go func() {
+				c, err := connect(addr, "api.example.com:443")
+				if c != nil {
+					c.Close()
+				}
+				results <- result{name, err}
+			}()
+		}
+	}
+	asked := map[string]bool{}
+	var held []ask
+	for range members {
+		a := <-w.asks
+		if asked[a.Client] {
+			t.Errorf("%s was asked for twice", a.Client)
+		}
+		asked[a.Client] = true
+		held = append(held, a)
+	}
+	// Every connection waits before the first answer: none can ask a second time.
+	testenv.Eventually(t, "all wait", func() bool { return w.proxy.Waiting() == members*each })
+	for _, a := range held {
+		a.answer <- proxy.Answer{Allow: a.Client != "m3", Grant: a.Client, Reason: "no"}
+	}
+	for range members * each {
+		if r := <-results; (r.err != nil) != (r.member == "m3") {
+			t.Errorf("%s: %v", r.member, r.err)
+		}
+	}
+}
+
+// A program that tries many hosts cannot flood the person with questions.
+func TestManyHosts(t *testing.T) {
+	w := newWorld(t)
+	const hosts = 40
+	results := make(chan error, hosts)
+	for i := range hosts {
+		go func() {
+			_, err := connect(w.addr, fmt.Sprintf("h%d.example.com:443", i))
+			results <- err
+		}()
+	}
+	for range hosts - 32 {
+		if err := <-results; err == nil || !strings.Contains(err.Error(), "too many hosts") {
+			t.Error(err)
+		}
+	}
+	if n := w.proxy.Waiting(); n != 32 {
+		t.Errorf("%d wait", n)
+	}
+	w.proxy.Grant([]proxy.Grant{{Host: "example.com", Deny: true}})
+	for range 32 {
+		<-results
+	}
+}
+
+// A client that hangs up withdraws its question.
+func TestHangUp(t *testing.T) {
+	w := newWorld(t)
+	for _, send := range []string{
+		"CONNECT a.example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET http://a.example.com/ HTTP/1.1\r\nHost: x\r\n\r\n",
+		"\x05\x01\x00\x05\x01\x00\x03\x0da.example.com\x01\xbb",
+	} {
+		c, err := net.Dial("tcp", w.addr)
+		must(t, err)
+		_, err = io.WriteString(c, send)
+		must(t, err)
+		a := <-w.asks
+		c.Close()
+		<-a.ctx.Done()
+	}
+}
+
+// The end of the proxy cuts open and waiting connections.
+func TestClose(t *testing.T) {
+	w := newWorld(t)
+	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "api.example.com"}})
+	c, err := connect(w.addr, "api.example.com:443")
+	must(t, err)
+	defer c.Close()
+	held := make(chan opened, 1)
+	go func() { c, err := connect(w.addr, "other.example.com:443"); held <- opened{c, err} }()
+	<-w.asks
+	must(t, w.proxy.Close())
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("what was open still speaks")
+	}
+	if got := <-held; got.err == nil {
+		t.Error("what waited was let through")
+	}
+	if c, err := net.Dial("tcp", w.addr); err == nil {
+		c.Close()
+		t.Error("the proxy still listens")
+	}
+}
+
+// A client may send behind its CONNECT request before the answer has come.
+func TestEarlyBytes(t *testing.T) {
+	w := newWorld(t)
+	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "api.example.com"}})
+	c, err := connectWith(w.addr, "api.example.com:443", "early\n")
+	must(t, err)
+	defer c.Close()
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if got, err := bufio.NewReader(c).ReadString('\n'); got != "early\n" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// A granted name that leads into this machine is refused unless the address itself is granted.
+func TestResolvedAddress(t *testing.T) {
+	w := newWorld(t)
+	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "*.example.com"}})
+	for way, open := range ways {
+		if _, err := open(w.addr, "inside.example.com:80"); err == nil {
+			t.Errorf("%s: a name let it through to loopback", way)
+		}
+	}
+	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "*.example.com"}, {ID: "by address", Host: "127.0.0.1", Port: "80"}})
+	if _, err := forwarded(w.addr, "inside.example.com:80"); err != nil {
+		t.Errorf("the address itself is granted: %v", err)
+	}
+	if _, err := connect(w.addr, "inside.example.com:81"); err == nil {
+		t.Error("another port of the address is open")
+	}
+}
+
+// pipes is a listener without a network, for synctest.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "unix"} }
+
+// A grant until a time ends at that time: its open connections are cut.
+func TestExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+		var far net.Conn
+		p := proxy.New(proxy.Options{Now: time.Now, Own: func() []netip.Addr { return nil },
+			Resolve: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{public}, nil },
+			Dial: func(context.Context, netip.AddrPort) (net.Conn, error) {
+				near, f := net.Pipe()
+				far = f
+				return near, nil
+			}})
+		served := make(chan error, 1)
+		go func() { served <- p.Serve(l, "ada") }()
+		const left = time.Hour
+		p.Grant([]proxy.Grant{{ID: "g", Host: "example.com", Until: time.Now().Add(left)}})
+		c, s := net.Pipe()
+		l.conns <- s
+		go io.WriteString(c, "CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n")
+		buf := make([]byte, 200)
+		if n, err := c.Read(buf); err != nil || !bytes.Contains(buf[:n], []byte("200")) {
+			t.Fatalf("%q %v", buf[:n], err)
+		}
+		start := time.Now()
+		if _, err := c.Read(buf); err == nil {
+			t.Error("still open")
+		}
+		if took := time.Since(start); took < left-time.Minute || took > left {
+			t.Errorf("cut after %v", took)
+		}
+		far.Close()
+		p.Close()
+		if err := <-served; !errors.Is(err, proxy.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// Without a clock a grant that ends does not hold.
+func TestNoClock(t *testing.T) {
+	p := proxy.New(proxy.Options{})
+	defer p.Close()
+	p.Grant([]proxy.Grant{{Host: "example.com", Until: time.Now().Add(time.Hour)}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	done := make(chan error, 1)
+	go func() { done <- p.Serve(l, "ada") }()
+	if c, err := connect(l.Addr().String(), "example.com:443"); err == nil {
+		c.Close()
+		t.Error("it held")
+	}
+	p.Close()
+	<-done
+}
+
+// A name that a proxy offers leads to this process, without a grant, a question or a record, also with
+// bytes that come with the request; after the end of the offer the name leads nowhere.
+func TestOffer(t *testing.T) {
+	w := newWorld(t)
+	l := w.proxy.Offer("worker.waggle.invalid")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			echo(c)
+			c.Close()
+		}
+	}()
+	for _, early := range []string{"", "early\n"} {
+		c, err := connectWith(w.addr, "worker.waggle.invalid:1", early)
+		must(t, err)
+		r := bufio.NewReader(c)
+		if early != "" {
+			if got, err := r.ReadString('\n'); got != early || err != nil {
+				t.Errorf("the echo said %q, %v", got, err)
+			}
+		}
+		must(t, says(c))
+		c.Close()
+	}
+	l.Close()
+	<-done
+	if c, err := connect(w.addr, "worker.waggle.invalid:1"); err == nil {
+		c.Close()
+		t.Error("a name that was taken back is served")
+	}
+	w.record.mu.Lock()
+	defer w.record.mu.Unlock()
+	if len(w.record.list) != 0 {
+		t.Errorf("on record %+v", w.record.list)
+	}
+}

@@ -1,0 +1,41 @@
+package sandbox
+
+import (
+	"errors"
+	"net"
+	"runtime"
+	"time"
+)
+
+// Sandbox runs commands.
+type Sandbox struct {
+	Kit     Kit
+	Level   Level
+	Profile Profile
+	// Network serves the connections of one call to its proxy until the listener is closed;
+	// proxy.Proxy's Serve is one. nil: there is no proxy.
+	Network func(l net.Listener, call string) error
+	// Name is the name of the calls in the proxy's record.
+	Name string
+	// Groups are the parents of the control groups of calls, for limits that rlimits cannot
+	// enforce.
+	Groups Groups
+}
+
+// Program is where commands in this sandbox find the relay.
+func (s Sandbox) Program() string {
+	if s.Level == Enforced && runtime.GOOS != "darwin" {
+		return insideRelay
+	}
+	return s.Kit.Relay
+}
+
+// patience is how long a command has after SIGTERM, unless it was said.
+const patience = 5 * time.Second
+
+// ErrProxy means that the command ran and its proxy failed meanwhile: later connections were
+// refused.
+var ErrProxy = errors.New("the sandbox's proxy failed")
+
+// ErrSetup means that the sandbox could not be built: the command did not run.
+var ErrSetup = errors.New("the sandbox could not be built")

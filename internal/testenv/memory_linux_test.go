@@ -1,0 +1,68 @@
+package testenv_test
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle/internal/testenv"
+)
+
+// whereVar makes a test program print its temporary directory; "disk": after OnDisk.
+const whereVar = "WAGGLE_TEST_WHERE"
+
+// where returns the temporary directory of a test program with these variables and arguments.
+func where(t *testing.T, args, env []string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool {
+		return strings.HasPrefix(e, "TMPDIR=") || strings.HasPrefix(e, "WAGGLE_")
+	}), env...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// Tests have their files in memory, but not where files are the subject, where TMPDIR is set
+// otherwise, or in a program that is not run as tests.
+func TestInMemory(t *testing.T) {
+	tests := []string{"-test.run=^$"}
+	if got := where(t, tests, []string{whereVar + "=1"}); got != "/dev/shm" {
+		t.Skipf("the files of tests are in %s: /dev/shm is not there, is small or does not run programs", got)
+	}
+	for _, tc := range []struct {
+		args, env []string
+		want      string
+	}{
+		{tests, []string{whereVar + "=disk"}, "/tmp"},
+		{tests, []string{whereVar + "=1", "WAGGLE_SOAK=1"}, "/tmp"},
+		{tests, []string{whereVar + "=1", "WAGGLE_TABLES=whole"}, "/tmp"},
+		{tests, []string{whereVar + "=1", "TMPDIR=/var/tmp"}, "/var/tmp"},
+		{tests, []string{whereVar + "=disk", "TMPDIR=/var/tmp"}, "/var/tmp"},
+		{nil, []string{whereVar + "=1"}, "/tmp"},
+	} {
+		if got := where(t, tc.args, tc.env); got != tc.want {
+			t.Errorf("%q with %q: %s, not %s", tc.args, tc.env, got, tc.want)
+		}
+	}
+}
+
+func init() {
+	how := os.Getenv(whereVar)
+	if how == "" {
+		return
+	}
+	if how == "disk" {
+		testenv.OnDisk()
+	}
+	_, _ = os.Stdout.WriteString(os.TempDir())
+	os.Exit(0)
+}

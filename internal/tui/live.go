@@ -1,0 +1,752 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"waggle"
+	"waggle/internal/realpath"
+	"waggle/internal/view"
+	"waggle/internal/view/page"
+	"waggle/internal/view/resultview"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/operator/process"
+	"waggle/operator/results"
+	"waggle/policy"
+	"waggle/record"
+	"waggle/spawn"
+)
+
+// Live is the Source over the teams and sessions of an operator.
+type Live struct {
+	// Confine wraps the check of a merge for the sandbox of a directory; nil refuses to merge the work
+	// of a confined member.
+	Confine func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error)
+	// Start carries out NewMember, and says so in lines; nil: no member can be started. Its error is a
+	// *fresh.UnacceptedError where the person has to accept the setup of the member's worktree first.
+	Start func(ctx context.Context, a Act) ([]string, error)
+
+	op    operator.Operator
+	team  waggle.TeamName // "": all
+	do    sync.Mutex      // one act at a time
+	merge sync.Mutex      // one merge at a time, beside other acts
+
+	last inspect.LastLines
+
+	seen sync.Mutex // guards pids and late
+	pids []int      // of the leaders and members that Crew saw last
+	late bool       // Crew found a lease that a dead leader still held
+
+	page   sync.Mutex // guards the fields below
+	output output
+	log    logPage
+}
+
+// NewLive returns the Source over one team, or over all teams and sessions when name is "".
+func NewLive(op operator.Operator, name waggle.TeamName) *Live { return &Live{op: op, team: name} }
+
+func (l *Live) names() ([]waggle.TeamName, error) {
+	if l.team != "" {
+		return []waggle.TeamName{l.team}, nil
+	}
+	return l.op.Root.Names()
+}
+
+// Requests implements Source. Teams that cannot be read are left out; the error names them.
+func (l *Live) Requests(ctx context.Context) ([]decide.Request, error) {
+	names, err := l.names()
+	if err != nil {
+		return nil, err
+	}
+	all, errs := []decide.Request{}, []error{}
+	for _, name := range names {
+		qs, err := decide.Of(l.op).Pending(ctx, name, false)
+		if err != nil {
+			if operator.KindOf(err) != operator.NotFound { // another program leads it: nothing waits here
+				errs = append(errs, fmt.Errorf("team %s: %w", name, err))
+			}
+			continue
+		}
+		all = append(all, qs...)
+	}
+	if l.team == "" {
+		_, qs, err := decide.Of(l.op).Sessions()
+		if err != nil {
+			errs = append(errs, err)
+		}
+		all = append(all, qs...)
+	}
+	all = slices.DeleteFunc(all, func(q decide.Request) bool { return q.Status != decide.StatusOpen })
+	decide.SortRequests(all)
+	return all, errors.Join(errs...)
+}
+
+// Crew implements Source.
+func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
+	names, err := l.names()
+	if err != nil {
+		return c, err
+	}
+	var pids []int
+	late := false
+	defer func() {
+		l.seen.Lock()
+		defer l.seen.Unlock()
+		l.pids, l.late = pids, late
+	}()
+	for _, name := range names {
+		st, err := inspect.Of(l.op).Status(ctx, name)
+		if err != nil {
+			c.Problems = append(c.Problems, fmt.Sprintf("team %s: %v", name, err))
+			continue
+		}
+		c.Problems = append(c.Problems, problems(st)...)
+		pids = append(pids, st.Leader.PID)
+		// The threads of a killed leader end after it counts as dead, and hold its lease until then.
+		late = late || st.Leader.Led && st.Leader.PID > 0 && dead(st.Leader.PID)
+		for _, m := range st.Members {
+			one := Member{Team: st.Team, MemberStatus: m}
+			if m.State == inspect.StateWorking || m.State == inspect.StateBackground {
+				one.Last = l.last.Of(m.Log)
+			}
+			c.Members = append(c.Members, one)
+			pids = append(pids, m.PID)
+		}
+		list, err := board.Of(l.op).Tasks(ctx, name, false)
+		if err != nil {
+			c.Problems = append(c.Problems, fmt.Sprintf("tasks of %s: %v", name, err))
+			continue
+		}
+		for _, t := range list.Tasks {
+			c.Tasks = append(c.Tasks, Task{Team: st.Team, TaskView: t})
+		}
+	}
+	return c, nil
+}
+
+// problems is what is wrong with a team as a whole.
+func problems(st *inspect.Status) (lines []string) {
+	say := func(text string) { lines = append(lines, fmt.Sprintf("team %s: %s", st.Team, text)) }
+	switch {
+	case st.Gone != nil:
+		say("its directory is missing")
+	case st.Broken != nil:
+		say(st.Broken.Error())
+	case st.Room != nil:
+		say(st.Room.Error())
+	case st.Interrupted != nil:
+		say("nobody leads it, and members have died")
+	case !st.Leader.Led && !st.Leader.Foreign && slices.ContainsFunc(st.Members, func(m inspect.MemberStatus) bool { return m.State == inspect.StateDead }):
+		say("nobody leads it, and members are dead")
+	case !st.Leader.Led && !st.Leader.Foreign && slices.ContainsFunc(st.Members, func(m inspect.MemberStatus) bool { return m.PID != 0 }):
+		say("nobody leads it: your answers are sent, nothing else goes on")
+	}
+	return lines
+}
+
+// Page implements Source.
+func (l *Live) Page(ctx context.Context, p Page) (paper Paper, err error) {
+	if p.Tab == TabToday {
+		return l.today(ctx)
+	}
+	if p.Team == decide.SessionTeam {
+		return Paper{Lines: []string{"waggle does not run this session"}}, nil
+	}
+	if p.Tab == TabDiff {
+		return l.diff(ctx, p)
+	}
+	l.page.Lock()
+	defer l.page.Unlock()
+	if p.Tab == TabLog {
+		paper.Lines, err = l.log.next(ctx, l.op, p)
+		return paper, err
+	}
+	paper.Lines, err = l.output.next(ctx, l.op, p)
+	return paper, err
+}
+
+// output is the output of one member, read as it grows.
+type output struct {
+	page  Page
+	peek  *inspect.Peek
+	tail  *inspect.Tail
+	lines []string
+	at    os.FileInfo // of the log when a screen was read
+}
+
+func (o *output) next(ctx context.Context, op operator.Operator, p Page) ([]string, error) {
+	if o.peek == nil || !o.page.same(p) || o.peek.Log == "" || o.moved() {
+		peek, err := inspect.Of(op).Peek(ctx, p.Team, p.Member, p.Lines)
+		if err != nil {
+			*o = output{}
+			return nil, err
+		}
+		*o = output{page: p, peek: peek, tail: peek.Follow(), lines: peek.Lines}
+		if peek.Log != "" {
+			o.at, _ = os.Stat(peek.Log) // a log that is gone is read again
+		}
+		return o.lines, nil
+	}
+	more, err := o.tail.Next()
+	o.lines = append(slices.Clip(o.lines), more...)
+	if over := len(o.lines) - p.Lines; over > 0 {
+		o.lines = o.lines[over:]
+	}
+	return o.lines, err
+}
+
+// moved reports whether a program that fills its screen has written since it was read.
+func (o *output) moved() bool {
+	if o.peek.Shown != inspect.ShownScreen {
+		return false
+	}
+	now, err := os.Stat(o.peek.Log)
+	return err != nil || o.at == nil || now.Size() != o.at.Size() || !os.SameFile(now, o.at)
+}
+
+// logPage is the records of one member and those of the leader about the team, read as they grow.
+type logPage struct {
+	page  Page
+	log   *operator.Log
+	lines []string
+}
+
+func (g *logPage) next(ctx context.Context, op operator.Operator, p Page) ([]string, error) {
+	if g.log == nil || !g.page.same(p) {
+		log, err := op.OpenLog(ctx, p.Team)
+		if err != nil {
+			return nil, err
+		}
+		*g = logPage{page: p, log: log, lines: []string{}}
+	}
+	recs, err := g.log.Next(ctx)
+	for _, r := range recs {
+		if r.Name == p.Member {
+			g.lines = append(g.lines, logLine(r))
+		}
+	}
+	if over := len(g.lines) - p.Lines; over > 0 {
+		g.lines = g.lines[over:]
+	}
+	return g.lines, err
+}
+
+func logLine(r operator.LogRecord) string {
+	var b strings.Builder
+	for _, s := range view.LogLine(r) {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// diff is what a member has changed in its worktree.
+func (l *Live) diff(ctx context.Context, p Page) (Paper, error) {
+	d, err := results.Of(l.op).Diff(ctx, p.Team, p.Member)
+	if err != nil {
+		return Paper{}, err
+	}
+	lines := []string{resultview.Changed(d)}
+	if d.Text != "" {
+		lines = append(lines, strings.Split(strings.TrimSuffix(d.Text, "\n"), "\n")...)
+	}
+	return Paper{Lines: lines, Diff: d}, nil
+}
+
+// today is what the operator decided since midnight, and what teams have left behind.
+func (l *Live) today(ctx context.Context) (Paper, error) {
+	names, err := l.names()
+	if err != nil {
+		return Paper{}, err
+	}
+	now := l.op.Minter.Now()
+	y, m, d := now.Date()
+	midnight := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
+	var decided []decide.Request
+	n := map[string]int{}
+	for _, name := range names {
+		qs, err := decide.Of(l.op).Pending(ctx, name, true)
+		if err != nil {
+			continue // Crew says why
+		}
+		for _, q := range qs {
+			if a := q.Answer; a != nil && a.By == string(policy.RoleOperator) && !a.At.Before(midnight) {
+				n[a.Decision]++
+				decided = append(decided, q)
+			}
+		}
+	}
+	slices.SortStableFunc(decided, func(a, b decide.Request) int { return b.Answer.At.Compare(a.Answer.At) })
+	lines := []string{fmt.Sprintf("You decided today: %d allowed, %d denied", n[record.DecisionAllow], n[record.DecisionDeny])}
+	for _, q := range decided {
+		lines = append(lines, fmt.Sprintf("  %s  %-5s  %s  %s/%s: %s (%s)", page.Clock(q.Answer.At, now), q.Answer.Decision, q.Handle, q.Team, q.Member, short(q), q.Risk))
+	}
+	left, err := process.Of(l.op).GC(ctx, l.team, false)
+	if err != nil {
+		return Paper{Lines: lines}, err
+	}
+	lines = append(lines, "", fmt.Sprintf("Left behind: %s to clean up, %d kept", page.Count(len(left.Found), "item"), len(left.Kept)))
+	for _, g := range left.Found {
+		lines = append(lines, "  "+strings.Join(slices.DeleteFunc([]string{g.Kind, g.Team, g.Member, g.Path, g.Argv, g.Why}, func(s string) bool { return s == "" }), "  "))
+	}
+	for _, k := range left.Kept {
+		lines = append(lines, "  kept: "+strings.Join(slices.DeleteFunc([]string{k.Kind, k.Team, k.Member, k.Path, k.Why}, func(s string) bool { return s == "" }), "  "))
+	}
+	return Paper{Lines: lines}, nil
+}
+
+// Lines implements Source. A member whose worktree cannot be read has none.
+func (l *Live) Lines(ctx context.Context) (map[MemberKey]Lines, error) {
+	names, err := l.names()
+	if err != nil {
+		return nil, err
+	}
+	all := map[MemberKey]Lines{}
+	for _, name := range names {
+		s, err := l.op.State(ctx, name)
+		if err != nil || s == nil {
+			continue // Crew says why
+		}
+		for _, m := range s.Lead.Members {
+			if m.Left != nil || m.Joined.Worktree == nil {
+				continue
+			}
+			if d, err := results.Of(l.op).Diff(ctx, string(name), string(m.Name)); err == nil {
+				added, deleted := d.Lines()
+				all[MemberKey{string(name), string(m.Name)}] = Lines{added, deleted}
+			}
+		}
+	}
+	return all, nil
+}
+
+// Matches implements Source.
+func (l *Live) Matches(ctx context.Context, q decide.Request, rule string) (decide.Suggestion, error) {
+	r, err := policy.ParseRule(rule)
+	if err != nil {
+		return decide.Suggestion{}, err
+	}
+	return decide.Of(l.op).Matches(ctx, waggle.TeamName(q.Team), r)
+}
+
+// Changed implements Source.
+func (l *Live) Changed(ctx context.Context, q decide.Request, input string) (decide.Request, error) {
+	var other *decide.Request
+	var err error
+	if q.Team == decide.SessionTeam {
+		other, err = decide.Of(l.op).SessionChanged(q.Handle, input)
+	} else {
+		other, err = decide.Of(l.op).Changed(ctx, waggle.TeamName(q.Team), q.Handle, input)
+	}
+	switch {
+	case err != nil:
+		return q, err
+	case other == nil:
+		return q, &operator.Error{Kind: operator.NotFound, Op: "approve", Msg: q.Handle + " is not asked any more"}
+	}
+	return *other, nil
+}
+
+// Earlier implements Source.
+func (l *Live) Earlier(ctx context.Context, q decide.Request) (string, error) {
+	switch {
+	case q.EditedPath() != "":
+		return inFile(q), nil
+	case q.Revision < 2:
+		return "", nil
+	}
+	plans, err := decide.Of(l.op).Plans(ctx, waggle.TeamName(q.Team), true)
+	if err != nil {
+		return "", err
+	}
+	var before *decide.Request
+	for i := range plans {
+		if p := &plans[i]; p.Instance == q.Instance && p.Task == q.Task && p.Revision < q.Revision && (before == nil || p.Revision > before.Revision) {
+			before = p
+		}
+	}
+	if before == nil {
+		return "", nil
+	}
+	return decide.DiffPlans(before, &q), nil
+}
+
+// maxFile is the size of the largest file that a change is compared with.
+const maxFile = 1 << 20
+
+// inFile is what a call changes in its file as that is now.
+func inFile(q decide.Request) string {
+	text, err := realpath.ReadFile(q.EditedPath(), maxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no such file"
+	case err != nil:
+		return "it cannot be compared: " + err.Error()
+	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
+		return "it cannot be compared: the file is no text"
+	}
+	return q.InFile(string(text))
+}
+
+// Do implements Source. Acts are carried out one after the other.
+func (l *Live) Do(ctx context.Context, a Act) ([]string, error) {
+	if a.Verb == Merge {
+		l.merge.Lock()
+		defer l.merge.Unlock()
+		return l.merged(ctx, a)
+	}
+	l.do.Lock()
+	defer l.do.Unlock()
+	if a.Verb == NewMember {
+		if l.Start == nil {
+			return nil, errors.New("no member can be started here")
+		}
+		return l.Start(ctx, a)
+	}
+	var text string
+	var err error
+	switch a.Verb {
+	case Message:
+		text, err = l.send(ctx, a)
+	case NewTask:
+		text, err = l.assign(ctx, a)
+	case Review:
+		text, err = l.review(ctx, a)
+	default:
+		text, err = l.answer(ctx, a)
+	}
+	return []string{text}, err
+}
+
+func (l *Live) assign(ctx context.Context, a Act) (string, error) {
+	res, err := board.Of(l.op).AddTask(ctx, waggle.TeamName(a.Team), board.NewTask{Subject: firstLine(a.Text), Description: a.Text, Owner: waggle.MemberName(a.Member)})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("task %s is %s's", res.Task.ID, a.Member), nil
+}
+
+// review sends what was written on the lines of a diff as one message.
+func (l *Live) review(ctx context.Context, a Act) (string, error) {
+	if _, err := results.Of(l.op).Reviewed(ctx, a.Team, a.Member); err != nil {
+		return "", err
+	}
+	cs := results.CommentsAt(a.Diff.Text, a.Comments)
+	a.Text = resultview.ReviewText(a.Diff, cs)
+	if _, err := l.send(ctx, a); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s sent to %s in one message", page.Count(len(cs), "comment"), a.Member), nil
+}
+
+// mergeGrace is the time that a member has to end by itself after its work was merged.
+const mergeGrace = 10 * time.Second
+
+// merged merges a member's work into the branch that its worktree was made from.
+func (l *Live) merged(ctx context.Context, a Act) ([]string, error) {
+	m, err := results.Of(l.op).Merge(ctx, a.Team, a.Member, results.MergeOptions{Message: a.Text, Grace: mergeGrace, Confine: l.Confine})
+	if m == nil {
+		return nil, err
+	}
+	lines := []string{fmt.Sprintf("merged %s into %s", m.Member, m.Into)}
+	if err != nil {
+		lines[0] = fmt.Sprintf("%s was not merged, %s is as it was", m.Member, m.Into)
+	}
+	for _, block := range resultview.MergedPage(m) {
+		var b strings.Builder
+		for _, s := range block.Line {
+			b.WriteString(s.Text)
+		}
+		lines = append(lines, b.String())
+	}
+	if c := m.Check; c != nil && c.Status != 0 {
+		lines = append(lines, strings.Split(strings.TrimSpace(c.Tail), "\n")...)
+	}
+	return lines, err
+}
+
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return first
+}
+
+func (l *Live) send(ctx context.Context, a Act) (string, error) {
+	to, err := waggle.ParseAddress(a.Member)
+	if err != nil {
+		return "", err
+	}
+	sent, err := mail.Of(l.op).Send(ctx, waggle.TeamName(a.Team), mail.Message{To: to, Text: a.Text})
+	for _, s := range sent {
+		err = errors.Join(err, s.Err())
+	}
+	return "sent to " + a.Member, err
+}
+
+// via is the face in the record of a decision.
+const via = "top"
+
+// answer decides requests, each exactly as it was shown, team by team.
+func (l *Live) answer(ctx context.Context, a Act) (string, error) {
+	of := map[string][]decide.Request{}
+	var teams []string
+	for _, q := range a.Requests {
+		if of[q.Team] == nil {
+			teams = append(teams, q.Team)
+		}
+		of[q.Team] = append(of[q.Team], q)
+	}
+	var texts []string
+	var errs []error
+	for _, team := range teams {
+		one := a
+		one.Requests = of[team]
+		text, err := l.answerTeam(ctx, team, one)
+		texts, errs = append(texts, text), append(errs, err)
+	}
+	return strings.Join(texts, "; "), errors.Join(errs...)
+}
+
+func (l *Live) answerTeam(ctx context.Context, team string, a Act) (string, error) {
+	answers := make([]decide.Answer, len(a.Requests))
+	for i, q := range a.Requests {
+		// The handle, because the asker chooses the id and could choose another's handle.
+		answers[i] = decide.Answer{ID: q.Handle, Digest: q.Digest, Allow: a.Verb != Deny, Reason: a.Reason, Words: a.Words, UpdatedInput: a.Input, Via: via}
+	}
+	if team == decide.SessionTeam {
+		return l.answerSessions(ctx, a, answers)
+	}
+	var lesson *decide.Lesson
+	if a.Rule != "" {
+		r, err := policy.ParseRule(a.Rule)
+		if err != nil {
+			return "", err
+		}
+		lesson = &decide.Lesson{Rule: r, Team: a.Wide, End: a.End}
+		answers[0].Lesson = lesson
+	}
+	results, err := decide.Of(l.op).Decide(ctx, waggle.TeamName(team), answers)
+	if err != nil {
+		return "", err
+	}
+	text, err := said(a.Requests, results)
+	if err != nil || lesson == nil {
+		return text, err
+	}
+	if _, err := decide.Of(l.op).Learn(ctx, waggle.TeamName(team), results, *lesson); err != nil {
+		return "", fmt.Errorf("%s, but without the rule: %w", text, err)
+	}
+	return text + ", and from now on by " + a.Rule, nil
+}
+
+func (l *Live) answerSessions(ctx context.Context, a Act, answers []decide.Answer) (string, error) {
+	var results []decide.Decided
+	for _, one := range answers {
+		d, err := decide.Of(l.op).DecideSession(ctx, one, one.Words)
+		if err != nil {
+			return "", err
+		}
+		if d != nil {
+			results = append(results, *d)
+		}
+	}
+	return said(a.Requests, results)
+}
+
+// said describes results in a line.
+func said(qs []decide.Request, results []decide.Decided) (string, error) {
+	var errs []error
+	n, word := 0, ""
+	for _, d := range results {
+		if d.Err() != nil {
+			errs = append(errs, d.Err())
+			continue
+		}
+		n++
+		word = d.Decision
+		switch {
+		case d.Voted:
+			word = "allow, one vote of two"
+		case !d.Changed:
+			word += " already, by " + d.By
+		case !d.Delivered:
+			word += ", decided, not yet delivered"
+		}
+	}
+	if len(qs) == 1 && n == 1 {
+		return qs[0].Handle + " " + word, nil
+	}
+	return fmt.Sprintf("%s %s", page.Count(n, "request"), word), errors.Join(errs...)
+}
+
+// watchEvery is how often the files are looked at when the system reports no change.
+const watchEvery = 3 * time.Second
+
+// beginEvery is that while a directory is not there yet, which the system does not watch.
+const beginEvery = 500 * time.Millisecond
+
+// Watch returns a channel that gets a value soon after a journal has changed, or a team has come
+// or gone. It is closed after ctx has ended.
+func (l *Live) Watch(ctx context.Context) <-chan struct{} {
+	changes := make(chan struct{}, 1)
+	go func() { // it ends with ctx; its reader waits for the channel to be closed
+		defer close(changes)
+		for ctx.Err() == nil {
+			l.watch(ctx, changes)
+		}
+	}()
+	return changes
+}
+
+// watch reports changes until the directories to watch are others.
+func (l *Live) watch(ctx context.Context, changes chan<- struct{}) {
+	dirs := l.dirs()
+	ctx, stop := context.WithCancel(ctx)
+	every := watchEvery
+	if slices.ContainsFunc(dirs, func(d string) bool { _, err := os.Stat(d); return err != nil }) {
+		every = beginEvery
+	}
+	nudges, err := mailbox.Watch(ctx, mailbox.WatchOptions{Interval: every, Match: shown}, dirs...)
+	if err != nil {
+		stop()
+		return
+	}
+	defer func() {
+		stop()
+		for range nudges { // until the watcher has ended
+		}
+	}()
+	seen := stamp(dirs) + l.living()
+	tell := func() {
+		select {
+		case changes <- struct{}{}:
+		default:
+		}
+	}
+	tell() // what changed before the watch began
+	for range nudges {
+		now := stamp(dirs) + l.living()
+		if now == seen && !l.unsettled() {
+			continue
+		}
+		seen = now
+		tell()
+		if !slices.Equal(dirs, l.dirs()) {
+			return
+		}
+	}
+}
+
+// unsettled reports whether Crew has to look again although nothing changed since.
+func (l *Live) unsettled() bool {
+	l.seen.Lock()
+	defer l.seen.Unlock()
+	return l.late
+}
+
+// dead reports whether a process is gone, or has ended and was not reaped yet.
+func dead(pid int) bool {
+	id, err := spawn.Identify(pid)
+	if err != nil {
+		return errors.Is(err, spawn.ErrGone)
+	}
+	alive, err := id.Check()
+	return err == nil && !alive
+}
+
+// living are the processes that Crew saw last, with those that have ended since. Their end changes no
+// file when nobody leads.
+func (l *Live) living() string {
+	l.seen.Lock()
+	defer l.seen.Unlock()
+	var b strings.Builder
+	for _, pid := range l.pids {
+		if pid > 0 {
+			id, _ := spawn.Identify(pid)
+			fmt.Fprintln(&b, pid, id.Start, dead(pid))
+		}
+	}
+	return b.String()
+}
+
+// dirs are the directories of the journals of every team and session, and those that have them.
+func (l *Live) dirs() []string {
+	dirs := []string{filepath.Join(l.op.Root.Path, "teams"), filepath.Join(l.op.Home.Path, "sessions")}
+	names, err := l.names()
+	if err != nil {
+		return dirs
+	}
+	for _, name := range names {
+		known, _ := l.op.Home.Find(l.op.RootURL, name) // what cannot be read is shown by Requests
+		for _, d := range known {
+			dirs = append(dirs, d.Journals().Path)
+		}
+		dirs = append(dirs, l.op.Root.TasksDir(name))
+	}
+	beside := []string{} // the records of worktrees: merges are in them
+	for _, name := range names {
+		known, _ := l.op.Home.Find(l.op.RootURL, name)
+		for _, d := range known {
+			if _, err := os.Stat(d.Worktrees()); err == nil {
+				beside = append(beside, d.Worktrees())
+			}
+		}
+	}
+	for _, d := range slices.Clone(dirs[1:]) {
+		entries, err := os.ReadDir(d)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				dirs = append(dirs, filepath.Join(d, e.Name()))
+			}
+		}
+	}
+	dirs = append(dirs, beside...)
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// shown reports whether a change of a file may change the screen. A member writes its task-status.json
+// every ten seconds, whether anything has changed or not.
+func shown(name string) bool {
+	return !strings.HasPrefix(name, ".") && name != "task-status.json"
+}
+
+// stamp is what the files in some directories look like: their names, sizes and times.
+func stamp(dirs []string) string {
+	var b strings.Builder
+	for _, d := range dirs {
+		entries, err := os.ReadDir(d)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintln(&b, err)
+		}
+		for _, e := range entries {
+			if !shown(e.Name()) {
+				continue
+			}
+			if e.IsDir() {
+				fmt.Fprintln(&b, d, e.Name())
+			} else if info, err := e.Info(); err == nil {
+				fmt.Fprintln(&b, d, e.Name(), info.Size(), info.ModTime().UnixNano())
+			}
+		}
+	}
+	return b.String()
+}
+
+var _ Source = (*Live)(nil)

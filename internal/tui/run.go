@@ -1,0 +1,161 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"waggle/operator"
+)
+
+// Options are what Run needs. Every field but Explain and Painter must be set.
+type Options struct {
+	Source Source
+	// Watch returns a channel that gets a value soon after a journal has changed. It is closed
+	// after ctx has ended.
+	Watch   func(ctx context.Context) <-chan struct{}
+	Now     func() time.Time
+	In, Out *os.File
+	Environ []string
+	Profile colorprofile.Profile
+	// Explain returns an error with what to do next; nil: its text.
+	Explain func(error) string
+	// Step returns a next step as a person types it; nil: none is shown.
+	Step func(operator.Next) string
+	// Keys are the keys (KeyMap); nil: the default ones.
+	Keys map[string]command
+	// Editor is the command that has the person edit a file; nil: there is none.
+	Editor func(ctx context.Context, path string) (*exec.Cmd, error)
+	// Edit runs it; nil: on the terminal of the screen.
+	Edit Editor
+	// Painter draws the frames; nil: on Out.
+	Painter Painter
+}
+
+// Run shows the screen until the person leaves it or ctx ends.
+func Run(ctx context.Context, o Options) (err error) {
+	if o.Explain == nil {
+		o.Explain = error.Error
+	}
+	out := newScreen(o.In, o.Out, o.Profile)
+	w, h, err := out.size()
+	if err != nil {
+		return fmt.Errorf("read the size of the terminal: %w", err)
+	}
+	o.Painter = cmp.Or(o.Painter, Painter(out))
+	if err := out.enter(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.leave()) }()
+	ctx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	if o.Edit == nil && o.Editor != nil {
+		o.Edit = func(text, name string, then func(string, error) tea.Msg) tea.Cmd {
+			return out.edit(ctx, o.Editor, text, name, then)
+		}
+	}
+	m := newModel(ctx, o)
+	m.w, m.h = w, h
+	// The program reads the keys; out draws. Without a renderer its ticker does nothing, once a second.
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ),
+		tea.WithColorProfile(o.Profile), tea.WithWindowSize(w, h), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler())
+	out.painted = func(n int) { p.Send(paintedMsg{n}) }
+	requests, crew, lines := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	wg.Go(func() { out.run(ctx) })
+	wg.Go(func() { terminalSignals(ctx, func() { resize(p, out) }, func() { continued(p, out) }) })
+	wg.Go(func() { spread(o.Watch(ctx), requests, crew, lines) })
+	wg.Go(func() {
+		again(ctx, requests, quick, o.Now, func() {
+			asks, err := o.Source.Requests(ctx)
+			p.Send(requestsMsg{asks, err})
+		})
+	})
+	wg.Go(func() {
+		again(ctx, crew, quick, o.Now, func() {
+			c, err := o.Source.Crew(ctx)
+			p.Send(crewMsg{c, err})
+		})
+	})
+	wg.Go(func() {
+		again(ctx, lines, seldom, o.Now, func() {
+			l, err := o.Source.Lines(ctx)
+			p.Send(linesMsg{l, err})
+		})
+	})
+	_, err = p.Run()
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// resize tells the program the size of the terminal.
+func resize(p *tea.Program, out *screen) {
+	if w, h, err := out.size(); err == nil {
+		p.Send(tea.WindowSizeMsg{Width: w, Height: h})
+	}
+}
+
+// continued sets the terminal up again after this process was stopped: a shell has had it since.
+func continued(p *tea.Program, out *screen) {
+	err := out.enter()
+	p.Send(continuedMsg{err})
+}
+
+// spread passes each change on to every reader. Changes that a reader has not taken are merged.
+func spread(changes <-chan struct{}, to ...chan struct{}) {
+	for range changes {
+		for _, c := range to {
+			select {
+			case c <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// pace is how often something is read: at once after a change, with a pause in which it would have
+// been read restful times, between least and most, and without a change when idle is over. Time
+// alone ends processes, deadlines and leases.
+type pace struct{ least, most, idle time.Duration }
+
+const restful = 10
+
+// The paces of the journals, and of what git says.
+var (
+	quick  = pace{30 * time.Millisecond, time.Second, 30 * time.Second}
+	seldom = pace{2 * time.Second, 15 * time.Second, 5 * time.Minute}
+)
+
+// again calls load at its pace until ctx ends.
+func again(ctx context.Context, changes <-chan struct{}, p pace, now func() time.Time, load func()) {
+	wait := time.NewTimer(p.idle)
+	defer wait.Stop()
+	for {
+		began := now()
+		load()
+		wait.Reset(min(max(restful*now().Sub(began), p.least), p.most))
+		select {
+		case <-ctx.Done():
+			return
+		case <-wait.C:
+		}
+		wait.Reset(p.idle)
+		select {
+		case <-ctx.Done():
+			return
+		case <-changes:
+		case <-wait.C:
+		}
+	}
+}

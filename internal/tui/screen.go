@@ -1,0 +1,182 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+	"golang.org/x/term"
+
+	"waggle/internal/ask"
+)
+
+// Painter draws frames on a terminal.
+type Painter interface {
+	// Paint takes a frame of a size and returns its number: one more than that of the frame before.
+	// It does not wait for the terminal. A frame that the terminal has not begun is replaced.
+	Paint(frame string, w, h int) int
+}
+
+// What the terminal is told when the screen begins and ends: its second page, without cursor and
+// line wrap, with mouse, marked pastes and a title.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?1002h\x1b[?1006h\x1b[?2004h\x1b[22;2t\x1b]2;waggle\x07\x1b[2J"
+	leaveScreen = "\x1b[m\x1b[23;2t\x1b[?2004l\x1b[?1006l\x1b[?1002l\x1b[?7h\x1b[?25h\x1b[?1049l"
+)
+
+// betweenFrames is the least time from one frame to the next.
+const betweenFrames = 30 * time.Millisecond
+
+// screen is the terminal. It writes what differs between two frames, and nothing while no frame
+// comes. It implements Painter.
+type screen struct {
+	in, out *os.File
+	write   io.Writer
+	modes   *term.State
+	painted func(n int)   // is told when the terminal has taken a frame
+	more    chan struct{} // a frame waits
+
+	drawing sync.Mutex // held while the terminal is written to, or is an editor's
+
+	mu    sync.Mutex // guards the fields below
+	next  frame
+	again bool // the whole screen is drawn anew
+}
+
+// frame is a drawn screen.
+type frame struct {
+	n, w, h int
+	text    string
+}
+
+func newScreen(in, out *os.File, profile colorprofile.Profile) *screen {
+	return &screen{in: in, out: out, write: &colorprofile.Writer{Forward: out, Profile: profile}, more: make(chan struct{}, 1)}
+}
+
+// size is the number of columns and lines.
+func (s *screen) size() (w, h int, err error) { return term.GetSize(int(s.out.Fd())) }
+
+// enter has the terminal pass on each key, and shows an empty screen.
+func (s *screen) enter() error {
+	s.drawing.Lock()
+	defer s.drawing.Unlock()
+	modes, err := term.MakeRaw(int(s.in.Fd()))
+	if err != nil {
+		return fmt.Errorf("set up the terminal: %w", err)
+	}
+	if s.modes == nil {
+		s.modes = modes
+	}
+	_, err = io.WriteString(s.out, enterScreen)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.again = true
+	s.nudge()
+	return err
+}
+
+// leave brings back what was on the terminal before.
+func (s *screen) leave() error {
+	_, err := io.WriteString(s.out, leaveScreen)
+	if back := term.Restore(int(s.in.Fd()), s.modes); back != nil {
+		return fmt.Errorf("restore the terminal: %w; type reset", back)
+	}
+	return err
+}
+
+// Paint implements Painter.
+func (s *screen) Paint(text string, w, h int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = frame{s.next.n + 1, w, h, text}
+	s.nudge()
+	return s.next.n
+}
+
+func (s *screen) nudge() {
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// run writes frames until ctx ends.
+func (s *screen) run(ctx context.Context) {
+	rest := time.NewTimer(0)
+	defer rest.Stop()
+	var last frame
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.more:
+		}
+		now, ok := s.show(&last)
+		if !ok {
+			return // the terminal is gone, which ends the program's input too
+		}
+		if now == 0 {
+			continue
+		}
+		s.painted(now)
+		rest.Reset(betweenFrames)
+		select {
+		case <-ctx.Done():
+			return
+		case <-rest.C:
+		}
+	}
+}
+
+// show writes the newest frame, and returns its number.
+func (s *screen) show(last *frame) (n int, ok bool) {
+	s.drawing.Lock()
+	defer s.drawing.Unlock()
+	s.mu.Lock()
+	now, again := s.next, s.again
+	s.again = again && now.n == 0
+	s.mu.Unlock()
+	if now.n == 0 {
+		return 0, true // there is no frame yet
+	}
+	if again || now.w != last.w || now.h != last.h {
+		last.text = ""
+	}
+	if text := differing(last.text, now.text); text != "" {
+		if _, err := io.WriteString(s.write, text); err != nil {
+			return 0, false
+		}
+		ask.Drain(s.out)
+	}
+	*last = now
+	return now.n, true
+}
+
+// differing is what the terminal is told so that it shows one frame after another; was "": the
+// screen may show anything. Each line that differs is written as a whole.
+func differing(was, now string) string {
+	if was == now && was != "" {
+		return ""
+	}
+	var b strings.Builder
+	old := strings.Split(was, "\n")
+	if was == "" {
+		b.WriteString("\x1b[2J")
+		old = nil
+	}
+	lines := strings.Split(now, "\n")
+	for i, l := range lines {
+		if i >= len(old) || old[i] != l {
+			fmt.Fprintf(&b, "\x1b[%d;1H\x1b[2K%s\x1b[m", i+1, l)
+		}
+	}
+	if len(old) > len(lines) {
+		fmt.Fprintf(&b, "\x1b[%d;1H\x1b[J", len(lines)+1)
+	}
+	return b.String()
+}

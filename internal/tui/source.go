@@ -1,0 +1,133 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	"waggle/operator/board"
+	"waggle/operator/decide"
+	"waggle/operator/fresh"
+	"waggle/operator/inspect"
+	"waggle/operator/results"
+)
+
+// Source loads what the screen shows and does what a person decides there.
+type Source interface {
+	// Requests returns the open requests of every team and session, riskiest first, then oldest.
+	Requests(ctx context.Context) ([]decide.Request, error)
+	// Crew returns the members and the tasks of every team.
+	Crew(ctx context.Context) (Crew, error)
+	// Page returns what a tab shows about a member.
+	Page(ctx context.Context, p Page) (Paper, error)
+	// Do carries out one act and describes its result in lines, the first one for all of it.
+	Do(ctx context.Context, a Act) ([]string, error)
+	// Matches tests a rule with the last calls of a team.
+	Matches(ctx context.Context, q decide.Request, rule string) (decide.Suggestion, error)
+	// Changed returns a request as it would be with another input: with its own digest and risk.
+	Changed(ctx context.Context, q decide.Request, input string) (decide.Request, error)
+	// Earlier compares a plan with the revision before it, as a unified diff, and the change of a file with
+	// the file as it is now; "" when there is none.
+	Earlier(ctx context.Context, q decide.Request) (string, error)
+	// Lines returns how many lines each member has added and deleted in its worktree.
+	Lines(ctx context.Context) (map[MemberKey]Lines, error)
+}
+
+// MemberKey names a member of a team.
+type MemberKey struct{ Team, Member string }
+
+// Lines are numbers of lines of a diff.
+type Lines struct{ Added, Deleted int }
+
+// Paper is what a tab shows about a member.
+type Paper struct {
+	Lines []string
+	// Diff is what the member changed, on the tab Diff: the lines are a summary and those of its text.
+	Diff *results.Diff
+}
+
+// Crew is everything that is not a request.
+type Crew struct {
+	Members []Member
+	Tasks   []Task
+	// Problems are teams that could not be read, one line each.
+	Problems []string
+}
+
+// Member is a member of a team.
+type Member struct {
+	Team string
+	inspect.MemberStatus
+	Last string // the last line of its output while it works; it may have any character
+}
+
+// Task is a task of a team.
+type Task struct {
+	Team string
+	board.TaskView
+}
+
+// Page names a tab of a member.
+type Page struct {
+	Tab          Tab
+	Team, Member string
+	Lines        int // at most so many, the last ones
+}
+
+// Tab is a part of what the right side shows.
+type Tab int
+
+// The tabs, in their order on the screen.
+const (
+	TabAsk Tab = iota
+	TabOutput
+	TabDiff
+	TabLog
+	TabTasks
+	TabToday
+	tabs
+)
+
+// String returns the title of a tab.
+func (t Tab) String() string {
+	return [...]string{"Ask", "Output", "Diff", "Log", "Tasks", "Today"}[t]
+}
+
+// Act is one thing that a person does on the screen.
+type Act struct {
+	Verb Verb
+	// Requests are answered, each exactly as it was shown: one, or those of a batch.
+	Requests []decide.Request
+	Reason   string   // of a denial
+	Words    []string // the answers to an agent's questions
+	// Rule is learned from an allow, and ends at End.
+	Rule string
+	Wide bool // the rule applies to the team, else to the member that asked
+	End  time.Time
+
+	Team, Member string // of a message, a task, a review or a merge
+	Text         string
+	// Input is what runs instead of what was asked, after it was shown.
+	Input string
+	// Setup is what was shown and accepted for the worktree of NewMember; nil: nothing was. NoSetup
+	// starts it without.
+	Setup   *fresh.Found
+	NoSetup bool
+	// Diff is what was reviewed, Comments what was written on its lines, by their number.
+	Diff     *results.Diff
+	Comments map[int]string
+}
+
+// Verb is the kind of an act.
+type Verb int
+
+// The verbs.
+const (
+	Allow Verb = iota
+	Deny
+	Words
+	Message
+	NewTask
+	NewMember // does Text, the first line of which is its subject
+	Review
+	Merge
+)

@@ -1,0 +1,51 @@
+package fileview
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/operator"
+	"waggle/operator/fresh"
+	"waggle/operator/teamfile"
+	"waggle/record"
+)
+
+// prepared says what a member's worktree gets from the checkout, and what runs in it.
+func (m *meaning) prepared(x teamfile.FileMember) {
+	m.preparation("    ", x.Included, x.Prepare)
+}
+
+// preparation says what worktrees get, and what runs in them. included are the files that
+// .worktreeinclude names.
+func (m *meaning) preparation(indent string, included []string, p *record.Preparation) {
+	for _, file := range included {
+		m.say(indent+"copied", "%s, named in .worktreeinclude", file)
+	}
+	if p == nil {
+		return
+	}
+	for _, path := range p.Copy {
+		m.say(indent+"copied", "%s, which git ignores", path)
+	}
+	for _, path := range p.Link {
+		m.say(indent+"linked", "%s, which git ignores", path)
+	}
+	for _, text := range p.Setup {
+		m.text(indent+"setup runs as you", text)
+	}
+}
+
+// PreparationText shows what the worktrees of new members get by a team file that was only found,
+// before a question about it.
+func PreparationText(f fresh.Found) string {
+	what := fmt.Sprintf("found %s (sha256 %.16s).", operator.Visible(f.File.Path), f.File.SHA256)
+	if f.Changed {
+		what = fmt.Sprintf("%s has changed since you accepted it (sha256 %.16s).", operator.Visible(f.File.Path), f.File.SHA256)
+	}
+	var m meaning
+	m.preparation("", f.Included, f.File.Prepare)
+	if f.File.Check != "" {
+		m.text("check before a merge", f.File.Check)
+	}
+	return what + " A new member gets:\n\n" + strings.Join(m.lines, "\n")
+}

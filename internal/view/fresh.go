@@ -1,0 +1,135 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"waggle/internal/view/page"
+	"waggle/operator"
+	"waggle/operator/fresh"
+)
+
+// FreshDocument is what waggle new has started.
+type FreshDocument struct {
+	Team    string                `json:"team"`
+	Opened  bool                  `json:"opened"` // the team was opened for it
+	Dir     string                `json:"dir"`
+	Members []FreshMemberDocument `json:"members"`
+}
+
+// FreshMemberDocument is a member that waggle new has made.
+type FreshMemberDocument struct {
+	Name     string   `json:"name"`
+	Agent    string   `json:"agent"`
+	Session  string   `json:"session"`
+	Task     string   `json:"task"`
+	Subject  string   `json:"subject"`
+	Branch   string   `json:"branch"` // "": it works in the directory itself
+	Worktree string   `json:"worktree"`
+	Copied   []string `json:"copied"` // files that git ignores, which its worktree gets
+	Setup    []string `json:"setup"`  // shell texts that run in it before the member starts
+	State    string   `json:"state"`
+	Why      string   `json:"why"`
+	Split    bool     `json:"split"`
+	Attempt  int      `json:"attempt"` // of attempts; 0: the only one
+	Attempts int      `json:"attempts"`
+}
+
+// Fresh is the document of what was started.
+func Fresh(st *fresh.Started) FreshDocument {
+	doc := FreshDocument{string(st.Team), st.Opened, st.Dir, make([]FreshMemberDocument, 0, len(st.Members))}
+	for _, m := range st.Members {
+		doc.Members = append(doc.Members, FreshMemberDocument{string(m.Name), m.Agent, m.Session, m.Task, m.Subject, m.Branch, m.Worktree,
+			append([]string{}, m.Copied...), append([]string{}, m.Setup...), m.State, m.Why, m.Split, m.Attempt, m.Attempts})
+	}
+	return doc
+}
+
+// FreshPage is what was started, and what a person does next.
+func FreshPage(st *fresh.Started) (p page.Page) {
+	if st.Opened {
+		p.Line(page.Faint(fmt.Sprintf("team %s is open for %s", st.Team, st.Dir)))
+	}
+	var copied, setup []string
+	for _, m := range st.Members {
+		addMember(&p, m)
+		copied, setup = m.Copied, m.Setup
+	}
+	if len(copied) > 0 {
+		p.Line(page.Faint("copied into each worktree: " + operator.Visible(strings.Join(copied, ", "))))
+	}
+	for _, text := range setup {
+		p.Line(page.Faint("runs in each worktree first: " + operator.Visible(text)))
+	}
+	i := slices.IndexFunc(st.Members, func(m fresh.Member) bool { return m.State != fresh.StateFailed && m.State != fresh.StateBlocked })
+	if i < 0 {
+		return p
+	}
+	first := operator.Next{Team: st.Team, Member: st.Members[i].Name}
+	switch m := st.Members[i]; {
+	case m.Split:
+		first.Step = operator.NextParts
+	case m.Attempts > 1:
+		first.Step = operator.NextCompare
+	case m.Branch != "":
+		first.Step = operator.NextFollow
+	default:
+		first.Step = operator.NextFollowHere
+	}
+	p.Line(page.Faint("next: "), page.Step(first))
+	return p
+}
+
+// FreshPlanPage is what would be started.
+func FreshPlanPage(st *fresh.Started) (p page.Page) {
+	if st.Opened {
+		p.Line(page.Plain(fmt.Sprintf("would open team %s for %s", st.Team, st.Dir)))
+	} else {
+		p.Line(page.Plain(fmt.Sprintf("team %s is up", st.Team)))
+	}
+	var copied, setup []string
+	for _, m := range st.Members {
+		what := m.Agent
+		if m.Attempts > 1 {
+			what += fmt.Sprintf(", attempt %d of %d", m.Attempt, m.Attempts)
+		}
+		where := "in " + st.Dir + " itself"
+		if m.Branch != "" {
+			where = "on a new branch " + m.Branch
+		}
+		p.Line(page.Plain("would start "), page.Strong(string(m.Name)), page.Plain("  "+what+" "+where+": "+m.Subject))
+		if m.Worktree != "" {
+			p.Line(page.Faint("  in the worktree " + m.Worktree))
+		}
+		copied, setup = m.Copied, m.Setup
+	}
+	if len(copied) > 0 {
+		p.Line(page.Plain("would copy into each worktree: " + strings.Join(copied, ", ")))
+	}
+	for _, text := range setup {
+		p.Line(page.Plain("would run in each worktree first: " + text))
+	}
+	p.Line(page.Faint("nothing was changed"))
+	return p
+}
+
+// member is the line of one member that was made.
+func addMember(p *page.Page, m fresh.Member) {
+	where := "in the directory itself"
+	if m.Branch != "" {
+		where = "on branch " + operator.Visible(m.Branch)
+	}
+	what := m.Agent
+	if m.Attempts > 1 {
+		what += fmt.Sprintf(", attempt %d of %d", m.Attempt, m.Attempts)
+	}
+	state := page.Good(m.State)
+	switch m.State {
+	case fresh.StateStarting:
+		state = page.Plain(m.State)
+	case fresh.StateBlocked, fresh.StateFailed:
+		state = page.Bad(m.State + ": " + m.Why)
+	}
+	p.Line(page.Strong(string(m.Name)), page.Plain("  "+what+" "+where+"  "), state)
+}

@@ -1,0 +1,20 @@
+package page
+
+import (
+	"strings"
+
+	"waggle/operator"
+)
+
+// Spell gives the text of a step in a face's own commands; "" for none.
+type Spell func(operator.Next) string
+
+// Sentence is a text with its step. A step that begins with a punctuation mark is appended as it
+// is.
+func (s Spell) Sentence(text string, n operator.Next) string {
+	step := s(n)
+	if text != "" && step != "" && !strings.ContainsAny(step[:1], ",:") {
+		text += "; "
+	}
+	return text + step
+}

@@ -1,0 +1,74 @@
+package policyview
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"waggle/internal/view/page"
+	"waggle/operator/decide"
+)
+
+// DecidedDocument is the result of an answer (commands §4).
+type DecidedDocument struct {
+	ID        string `json:"id"`
+	Handle    string `json:"handle"`
+	Revision  int    `json:"revision,omitempty"` // of a plan
+	Decision  string `json:"decision"`
+	By        string `json:"by"`
+	At        string `json:"at"`
+	Changed   bool   `json:"changed"`
+	Delivered bool   `json:"delivered"`
+	Digest    string `json:"updated_digest,omitempty"` // of the changed input that runs instead
+	Voted     bool   `json:"voted,omitempty"`          // the allow is one of two that it takes
+	Error     string `json:"error,omitempty"`
+}
+
+// DecidedList is the document of answers. Policy is set with a new rule: a PolicyChangeDocument, or
+// the SessionRulesDocument of a rule for sessions.
+type DecidedList struct {
+	Policy  any               `json:"policy,omitempty"`
+	Results []DecidedDocument `json:"results"`
+}
+
+// Decided is the document of one answer.
+func Decided(d decide.Decided) DecidedDocument {
+	out := DecidedDocument{ID: d.ID, Handle: d.Handle, Revision: d.Revision, Decision: d.Decision, By: d.By, At: page.Stamp(d.At), Changed: d.Changed, Delivered: d.Delivered, Digest: d.Digest, Voted: d.Voted}
+	if d.Err() != nil {
+		out.Error = d.Err().Error()
+	}
+	return out
+}
+
+func decided(ds []decide.Decided) []DecidedDocument {
+	out := make([]DecidedDocument, 0, len(ds))
+	for _, d := range ds {
+		out = append(out, Decided(d))
+	}
+	return out
+}
+
+// Results is the document of answers.
+func Results(ds []decide.Decided) DecidedList { return DecidedList{Results: decided(ds)} }
+
+// DecidedLine shows the result of an answer that was not refused.
+func DecidedLine(d decide.Decided, now time.Time) page.Line {
+	word := page.Bad(d.Decision)
+	if d.Decision != "deny" {
+		word = page.Good(d.Decision)
+	}
+	name := cmp.Or(d.Handle, d.ID)
+	if d.Revision > 0 {
+		name += fmt.Sprintf(" plan, revision %d", d.Revision)
+	}
+	head := page.Plain(name + "  ")
+	switch {
+	case d.Voted:
+		return page.Line{head, page.Warning("allow"), page.Plain(", one vote of two: another principal has to allow it, too")}
+	case !d.Changed:
+		return page.Line{head, word, page.Plain(" already, by " + d.By + " at " + page.Clock(d.At, now))}
+	case d.Delivered:
+		return page.Line{head, word, page.Plain(", delivered")}
+	}
+	return page.Line{head, word, page.Plain(", decided, not yet delivered")}
+}

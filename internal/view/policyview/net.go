@@ -1,0 +1,135 @@
+package policyview
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"waggle/internal/view/page"
+	"waggle/operator/decide"
+)
+
+// NetQuestionDocument is a host that a member asks for.
+type NetQuestionDocument struct {
+	Host      string   `json:"host"`
+	Port      string   `json:"port"`
+	Shown     string   `json:"shown"` // host and port, with the other spelling of an international name
+	Member    string   `json:"member"`
+	Instance  string   `json:"instance"`
+	IDs       []string `json:"ids"`
+	Reason    string   `json:"reason"`
+	AgeS      int64    `json:"age_s"`
+	ExpiresAt *string  `json:"expires_at"`
+	Status    string   `json:"status"`
+}
+
+// NetPendingList is the document of hosts with open requests.
+type NetPendingList struct {
+	Pending []NetQuestionDocument `json:"pending"`
+}
+
+// NetPending is the document of hosts with open requests.
+func NetPending(ns []decide.NetRequest, now time.Time) NetPendingList {
+	l := NetPendingList{make([]NetQuestionDocument, 0, len(ns))}
+	for _, n := range ns {
+		l.Pending = append(l.Pending, NetQuestionDocument{n.Host, n.Port, n.Shown, n.Member, n.Instance, append([]string{}, n.IDs...), n.Reason, page.AgeSeconds(n.Asked, now), page.Until(n.Expires), n.Status})
+	}
+	return l
+}
+
+// NetPendingPage has a row for each host.
+func NetPendingPage(ns []decide.NetRequest, now time.Time) (p page.Page) {
+	t := page.Table{Head: []string{"ID", "MEMBER", "N", "AGE", "STATUS", "HOST AND REASON"}, About: true}
+	for _, n := range ns {
+		t.Rows = append(t.Rows, []string{n.Handles[0], n.Member, strconv.Itoa(len(n.IDs)), page.Age(n.Asked, now), n.Status, strings.TrimSuffix(n.Shown+"  "+n.Reason, "  ")})
+	}
+	p.Table(t)
+	return p
+}
+
+// GrantDocument is a standing answer about a host.
+type GrantDocument struct {
+	Host      string  `json:"host"`
+	Port      string  `json:"port"`
+	Shown     string  `json:"shown"`
+	Effect    string  `json:"effect"` // allow, deny
+	Scope     string  `json:"scope"`  // a member's name, or team
+	ExpiresAt *string `json:"expires_at"`
+	From      string  `json:"from"`     // the request that it answered
+	By        string  `json:"by"`       // who gave it: operator, team file; "" is not known
+	Enforced  bool    `json:"enforced"` // the machine holds the member's commands to it
+	Sandbox   string  `json:"sandbox"`  // enforced, files only, off, unknown: of the least confined member that it is for
+}
+
+// GrantList is the document of standing answers.
+type GrantList struct {
+	Hosts []GrantDocument `json:"hosts"`
+}
+
+// Grants is the document of standing answers.
+func Grants(gs []decide.GrantView) GrantList { return GrantList{grants(gs)} }
+
+func grants(gs []decide.GrantView) []GrantDocument {
+	out := make([]GrantDocument, 0, len(gs))
+	for _, g := range gs {
+		out = append(out, GrantDocument{g.Host, g.Port, g.Shown, g.Effect, g.Scope, page.Until(g.Expires), g.From, g.By, g.Enforced(), string(g.Sandbox)})
+	}
+	return out
+}
+
+// GrantPage has a row for each standing answer.
+func GrantPage(gs []decide.GrantView, now time.Time) (p page.Page) {
+	t := page.Table{Head: []string{"EFFECT", "FOR", "BY", "ENFORCED", "UNTIL", "HOST"}, About: true}
+	for _, g := range gs {
+		t.Rows = append(t.Rows, []string{g.Effect, g.Scope, cmp.Or(g.By, "unknown"), enforcedWord(g), untilOr(g.Expires, now, "as long as the member"), g.Shown})
+	}
+	p.Table(t)
+	return p
+}
+
+// enforcedWord says whether a standing answer holds.
+func enforcedWord(g decide.GrantView) string {
+	if g.Enforced() {
+		return "yes"
+	}
+	return "no: sandbox " + string(g.Sandbox)
+}
+
+func untilOr(t, now time.Time, always string) string {
+	if t.IsZero() {
+		return always
+	}
+	return page.Clock(t, now)
+}
+
+// NetDecidedDocument is the result of an answer about a host.
+type NetDecidedDocument struct {
+	Results []DecidedDocument     `json:"results"`
+	Policy  *PolicyChangeDocument `json:"policy"` // null: no standing answer was made
+	Grants  []GrantDocument       `json:"grants"` // the standing answers that it made
+}
+
+// NetDecided is the document of an answer about a host.
+func NetDecided(n *decide.NetDecided) NetDecidedDocument {
+	return NetDecidedDocument{decided(n.Results), PolicyChange(n.Policy), grants(n.Grants)}
+}
+
+// notHeld says that nothing holds commands to a standing answer; "" where something does.
+func notHeld(g decide.GrantView) string {
+	if g.Enforced() {
+		return ""
+	}
+	return "; not enforced for commands: the sandbox is " + string(g.Sandbox)
+}
+
+// NetDecidedPage shows the standing answers that were made.
+func NetDecidedPage(n *decide.NetDecided, now time.Time) (p page.Page) {
+	for _, g := range n.Grants {
+		p.Line(page.Plain(g.Shown + "  " + g.Effect + " for " + g.Scope + ", " + untilOr(g.Expires, now, "as long as the member is there") + notHeld(g)))
+	}
+	if n.Policy != nil {
+		p = append(p, PolicyChangePage(n.Policy, "network")...)
+	}
+	return p
+}

@@ -1,0 +1,101 @@
+package reportview
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"waggle/internal/view/sentence"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/supervise"
+	"waggle/task"
+)
+
+// ReportText is the report of a run for people: report.txt.
+func Text(r *supervise.Report, exit int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "team %s: exit %d, %s\nsandbox: %s\n", r.Team, exit, r.Reason, r.Sandbox)
+	if r.Took > 0 {
+		fmt.Fprintf(&b, "took: %s\n", tookText(r.Took))
+	}
+	b.WriteString("\nTasks\n")
+	for _, t := range r.Tasks {
+		taskText(&b, t)
+	}
+	b.WriteString("\nCalls\n")
+	for _, q := range r.Requests {
+		what := q.Tool + " " + string(q.Input)
+		if q.Host != "" {
+			what = "network " + q.Host
+		} else if q.Kind == decide.KindQuestion {
+			what = "question"
+		} else if q.Tool == "" {
+			what = "plan"
+		}
+		rule := ""
+		if q.Rule != "" {
+			rule = " (" + operator.Visible(q.Rule) + ")"
+		}
+		fmt.Fprintf(&b, "  %-12s %-5s by %s%s  %s\n", operator.Visible(q.Member), q.Decision, q.By, rule, operator.Visible(what))
+	}
+	b.WriteString("\nMembers\n")
+	for _, m := range r.Members {
+		memberText(&b, m)
+	}
+	if len(r.Overlaps) > 0 {
+		b.WriteString("\nFiles that several members edited\n")
+	}
+	for _, v := range r.Overlaps {
+		fmt.Fprintf(&b, "  %s: %s\n", operator.Visible(v.File), operator.Visible(strings.Join(v.Members, ", ")))
+	}
+	fmt.Fprintf(&b, "\nJournals: %s\n", r.State)
+	return b.String()
+}
+
+// tookText is a duration as people read it: to the tenth of a second, above a minute to the second.
+func tookText(d time.Duration) string {
+	if d >= time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%.1fs", d.Seconds())
+}
+
+// taskText is a task, with the end of its output when it is not completed.
+func taskText(b *strings.Builder, t supervise.TaskReport) {
+	fmt.Fprintf(b, "  %s  %-10s %-12s %s", t.ID, t.Status, operator.Visible(t.Owner), operator.Visible(t.Subject))
+	switch {
+	case t.ExitCode != nil && t.Took > 0:
+		fmt.Fprintf(b, " (%s, exit status %d)", tookText(t.Took), *t.ExitCode)
+	case t.ExitCode != nil:
+		fmt.Fprintf(b, " (exit status %d)", *t.ExitCode)
+	case t.Took > 0:
+		fmt.Fprintf(b, " (%s)", tookText(t.Took))
+	}
+	fmt.Fprintf(b, "%s\n", operator.Suffix(operator.Visible(t.Why)))
+	if t.Status == string(task.Completed) || t.OutputTail == "" {
+		return
+	}
+	for _, line := range strings.Split(strings.TrimRight(t.OutputTail, "\n"), "\n") {
+		fmt.Fprintf(b, "     | %s\n", operator.Visible(strings.ReplaceAll(line, "\t", "    ")))
+	}
+}
+
+// memberText shows a member, and the state of its worktree.
+func memberText(b *strings.Builder, m supervise.MemberReport) {
+	fmt.Fprintf(b, "  %-12s pid %-7d %s, left: %s\n", operator.Visible(m.Name), m.PID, m.Trust, m.Left)
+	if m.Files != "" {
+		fmt.Fprintf(b, "  %-12s files in %s\n", "", operator.Visible(m.Files))
+	}
+	if m.Spent != nil {
+		fmt.Fprintf(b, "  %-12s used %s\n", "", sentence.Spent(*m.Spent))
+	}
+	if w := m.Worktree; w != nil && w.Kept {
+		fmt.Fprintf(b, "  %-12s worktree kept: %s: %s (branch %s)\n", "", operator.Visible(w.Why), operator.Visible(w.Path), operator.Visible(w.Branch))
+		for _, f := range w.Files {
+			fmt.Fprintf(b, "  %-12s   %s\n", "", operator.Visible(f))
+		}
+	} else if w != nil {
+		fmt.Fprintf(b, "  %-12s its worktree was clean and is removed\n", "")
+	}
+}

@@ -1,0 +1,397 @@
+// Package resultview puts what became of members' work into documents and pages: the difference, its review, the
+// comparison of attempts, the merge and the pull request.
+//
+//	d, err := results.Of(op).Diff(ctx, team, member)
+//	return a.Give(resultview.Diff(d, true), resultview.DiffStatPage(d))
+package resultview
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/internal/view"
+	"waggle/internal/view/page"
+	"waggle/operator/mail"
+	"waggle/operator/results"
+)
+
+// DiffDocument is what a member changed since its worktree was made.
+type DiffDocument struct {
+	Team        string               `json:"team"`
+	Member      string               `json:"member"`
+	Branch      string               `json:"branch"`
+	Path        string               `json:"path"` // the worktree
+	Base        string               `json:"base"` // the commit that the files are compared with
+	Head        string               `json:"head"`
+	Files       []FileChangeDocument `json:"files"`
+	Uncommitted []string             `json:"uncommitted"` // files of which something is in no commit
+	Cut         bool                 `json:"cut"`         // there is more than the document has
+	Diff        string               `json:"diff"`        // "" with --stat
+}
+
+// FileChangeDocument is the change of one file.
+type FileChangeDocument struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Deleted int    `json:"deleted"`
+	Binary  bool   `json:"binary"`
+}
+
+// Diff is the document of what a member changed.
+func Diff(d *results.Diff, stat bool) DiffDocument {
+	doc := DiffDocument{d.Team, d.Member, d.Branch, d.Path, d.Base, d.Head, make([]FileChangeDocument, 0, len(d.Files)), append([]string{}, d.Uncommitted...), d.More, d.Text}
+	if stat {
+		doc.Diff = ""
+	}
+	for _, f := range d.Files {
+		doc.Files = append(doc.Files, FileChangeDocument(f))
+	}
+	return doc
+}
+
+// DiffStatPage lists the changed files of a member.
+func DiffStatPage(d *results.Diff) (p page.Page) {
+	t := page.Table{Head: []string{"FILE", "+", "-", ""}}
+	uncommitted := map[string]bool{}
+	for _, f := range d.Uncommitted {
+		uncommitted[f] = true
+	}
+	for _, f := range d.Files {
+		what := ""
+		switch {
+		case f.Binary:
+			what = "binary"
+		case uncommitted[f.Path]:
+			what = "not committed"
+		}
+		t.Rows = append(t.Rows, []string{f.Path, fmt.Sprint(f.Added), fmt.Sprint(f.Deleted), what})
+	}
+	if len(t.Rows) > 0 {
+		p.Table(t)
+	}
+	p.Line(page.Plain(Changed(d)))
+	return p
+}
+
+// Changed sums a diff up: "3 files, +10 -2, since 0123456789ab".
+func Changed(d *results.Diff) string {
+	added, deleted := d.Lines()
+	s := fmt.Sprintf("%s, +%d -%d, since %.12s", files(len(d.Files)), added, deleted, d.Base)
+	if d.More {
+		s += ", cut"
+	}
+	return s
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+// CompareDocument is the work of several members side by side.
+type CompareDocument struct {
+	Compared []ComparedDocument `json:"compared"`
+}
+
+// ComparedDocument is the work of one of them.
+type ComparedDocument struct {
+	Team    string               `json:"team"`
+	Member  string               `json:"member"`
+	Branch  string               `json:"branch"`
+	Task    string               `json:"task"`
+	State   string               `json:"state"` // done, failed, open
+	Working bool                 `json:"working"`
+	Added   int                  `json:"added"`
+	Deleted int                  `json:"deleted"`
+	Files   []FileChangeDocument `json:"files"`
+	Check   *CheckedDocument     `json:"check"` // null: it did not run
+}
+
+// Compare is the document of a comparison.
+func Compare(cs []results.Compared) CompareDocument {
+	doc := CompareDocument{Compared: []ComparedDocument{}}
+	for _, c := range cs {
+		added, deleted := c.Diff.Lines()
+		d := ComparedDocument{Team: c.Diff.Team, Member: c.Diff.Member, Branch: c.Diff.Branch, Task: c.Task, State: c.State, Working: c.Working,
+			Added: added, Deleted: deleted, Files: Diff(c.Diff, true).Files}
+		if c.Check != nil {
+			d.Check = (*CheckedDocument)(c.Check)
+		}
+		doc.Compared = append(doc.Compared, d)
+	}
+	return doc
+}
+
+// ComparePage is a row for each member.
+func ComparePage(cs []results.Compared) (p page.Page) {
+	t := page.Table{Head: []string{"MEMBER", "STATE", "FILES", "+", "-", "CHECK", "TASK"}}
+	for _, c := range cs {
+		added, deleted := c.Diff.Lines()
+		state := c.State
+		if c.Working {
+			state = "working"
+		}
+		check := "-"
+		switch {
+		case c.Check == nil:
+		case c.Check.Status == 0:
+			check = "passed"
+		default:
+			check = "failed"
+		}
+		t.Rows = append(t.Rows, []string{c.Diff.Member, state, fmt.Sprint(len(c.Diff.Files)), fmt.Sprint(added), fmt.Sprint(deleted), check, c.Task})
+	}
+	p.Table(t)
+	return p
+}
+
+// MergedDocument is how far a merge came.
+type MergedDocument struct {
+	Team     string           `json:"team"`
+	Member   string           `json:"member"`
+	Branch   string           `json:"branch"`
+	Into     string           `json:"into"`
+	How      string           `json:"how"`     // merge, squash, rebase
+	Commit   string           `json:"commit"`  // of all work
+	Message  string           `json:"message"` // of the commit that was made of files; "": none was made
+	Files    []string         `json:"files"`
+	Check    *CheckedDocument `json:"check"` // null: it did not run
+	Result   string           `json:"result"`
+	Changed  bool             `json:"changed"`
+	Hooks    []string         `json:"hooks"`    // that git ran
+	NoHooks  string           `json:"no_hooks"` // why they were not to run; "": they were
+	Conflict []string         `json:"conflict"`
+	Task     string           `json:"task"` // that hands the conflict back; "": none
+	Stopped  bool             `json:"stopped"`
+	Removed  bool             `json:"removed"`
+	Kept     string           `json:"kept"` // why worktree and branch are kept
+}
+
+// CheckedDocument is the result of the check of the team file.
+type CheckedDocument struct {
+	Command  string `json:"command"`
+	Dir      string `json:"dir"`
+	Confined bool   `json:"confined"`
+	Status   int    `json:"exit"`
+	Tail     string `json:"output_tail"`
+}
+
+// Merged is the document of a merge.
+func Merged(m *results.Merged) MergedDocument {
+	d := MergedDocument{Team: m.Team, Member: m.Member, Branch: m.Branch, Into: m.Into, How: string(m.How), Commit: m.Commit, Message: m.Message, Files: append([]string{}, m.Files...),
+		Result: m.Result, Changed: m.Changed, Hooks: append([]string{}, m.Hooks...), NoHooks: m.NoHooks, Conflict: append([]string{}, m.Conflict...), Task: m.Task, Stopped: m.Stopped, Removed: m.Removed, Kept: m.Kept}
+	if m.Check != nil {
+		d.Check = (*CheckedDocument)(m.Check)
+	}
+	return d
+}
+
+// MergePlanDocument is what a merge would do.
+type MergePlanDocument struct {
+	Team        string               `json:"team"`
+	Member      string               `json:"member"`
+	Branch      string               `json:"branch"`
+	Into        string               `json:"into"`
+	How         string               `json:"how"`
+	Check       string               `json:"check"` // a shell text; "": none
+	Files       []FileChangeDocument `json:"files"`
+	Uncommitted []string             `json:"uncommitted"`
+}
+
+// MergePlan is the document of what a merge would do.
+func MergePlan(m *results.MergePlan) MergePlanDocument {
+	d := Diff(m.Diff, true)
+	return MergePlanDocument{m.Team, m.Member, d.Branch, m.Into, string(m.How), m.Check, d.Files, d.Uncommitted}
+}
+
+// MergePlanPage says what a merge would do.
+func MergePlanPage(m *results.MergePlan) page.Page {
+	p := DiffStatPage(m.Diff)
+	if m.Check != "" {
+		p.Line(page.Plain("would run first: " + m.Check))
+	}
+	p.Line(page.Plain(fmt.Sprintf("would merge %s into %s (%s)", m.Diff.Branch, m.Into, m.How)))
+	p.Line(page.Faint("nothing was changed"))
+	return p
+}
+
+// MergedPage says what a merge did.
+func MergedPage(m *results.Merged) (p page.Page) {
+	if m.Message != "" {
+		p.Line(page.Plain("committed " + files(len(m.Files)) + ":"))
+		for _, l := range strings.Split(strings.TrimRight(m.Message, "\n"), "\n") {
+			p.Line(page.Faint("  | " + l))
+		}
+	}
+	if c := m.Check; c != nil {
+		in := ""
+		if c.Confined {
+			in = " in the sandbox"
+		}
+		if c.Status == 0 {
+			p.Line(page.Good("check passed"), page.Plain(in+": "+c.Command))
+		} else {
+			p.Line(page.Bad("check failed"), page.Plain(in+": "+c.Command))
+		}
+	}
+	p.Line(page.Plain(hooksText(m)))
+	switch {
+	case len(m.Conflict) > 0 || m.Commit == "" || m.Check != nil && m.Check.Status != 0:
+		return p // the error says the rest
+	case m.Changed:
+		p.Line(page.Good("merged"), page.Plain(fmt.Sprintf(" %s into %s (%s), now at %.12s", m.Branch, m.Into, m.How, m.Result)))
+	default:
+		p.Line(page.Plain(fmt.Sprintf("%s has all of %s already", m.Into, m.Branch)))
+	}
+	if m.Stopped {
+		p.Line(page.Plain(m.Member + " is stopped: it had no more to do"))
+	}
+	if m.Removed {
+		p.Line(page.Plain("worktree and branch are removed"))
+	} else {
+		p.Line(page.Warning("kept"), page.Plain(": worktree and branch "+m.Branch+": "+m.Kept))
+	}
+	return p
+}
+
+// hooksText says whether the person's git hooks ran.
+func hooksText(m *results.Merged) string {
+	switch {
+	case m.NoHooks != "":
+		return "your git hooks did not run: " + m.NoHooks
+	case len(m.Hooks) == 0:
+		return "no git hook ran"
+	}
+	return "your git hooks ran: " + strings.Join(m.Hooks, ", ")
+}
+
+// PulledDocument is a pull request.
+type PulledDocument struct {
+	Team    string   `json:"team"`
+	Member  string   `json:"member"`
+	Branch  string   `json:"branch"`
+	Into    string   `json:"into"`
+	Remote  string   `json:"remote"`
+	Commit  string   `json:"commit"`
+	Title   string   `json:"title"`
+	Message string   `json:"message"` // of the commit that was made of files; "": none was made
+	Files   []string `json:"files"`
+	URL     string   `json:"url"`
+	Changed bool     `json:"changed"` // false: there was one for the branch
+}
+
+// Pulled is the document of a pull request.
+func Pulled(p *results.Pulled) PulledDocument {
+	d := PulledDocument(*p)
+	d.Files = append([]string{}, p.Files...)
+	return d
+}
+
+// PulledPage says where a pull request is.
+func PulledPage(r *results.Pulled) (p page.Page) {
+	if r.Message != "" {
+		p.Line(page.Plain(fmt.Sprintf("committed %s: %s", files(len(r.Files)), strings.SplitN(r.Message, "\n", 2)[0])))
+	}
+	what := "has the new commits"
+	if r.Changed {
+		what = "made"
+	}
+	p.Line(page.Plain(fmt.Sprintf("pushed %s to %s; pull request %s: %s", r.Branch, r.Remote, what, r.URL)))
+	return p
+}
+
+// PullBody is the text of a pull request: what the member was asked to do, and what it changed.
+func PullBody(r results.Report) string {
+	var b strings.Builder
+	if len(r.Tasks) > 0 {
+		b.WriteString("## Tasks\n\n")
+		for _, t := range r.Tasks {
+			mark := " "
+			if t.State == results.TaskDone {
+				mark = "x"
+			}
+			fmt.Fprintf(&b, "- [%s] %s", mark, strings.ReplaceAll(t.Subject, "\n", " "))
+			if t.State == results.TaskFailed {
+				b.WriteString(" (failed)")
+			}
+			b.WriteString("\n")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("## Commits\n\n")
+	for _, c := range r.Commits {
+		fmt.Fprintf(&b, "- %s\n", c)
+	}
+	fmt.Fprintf(&b, "\n## Files\n\n%s\n\n", Changed(&r.Diff))
+	for _, f := range r.Files {
+		fmt.Fprintf(&b, "- `%s` +%d -%d\n", f.Path, f.Added, f.Deleted)
+	}
+	fmt.Fprintf(&b, "\nMade by %s of team %s, which waggle runs.\n", r.Member, r.Team)
+	return b.String()
+}
+
+// ReviewDocument is a review that was sent.
+type ReviewDocument struct {
+	Team     string              `json:"team"`
+	Member   string              `json:"member"`
+	Comments []CommentDocument   `json:"comments"`
+	Results  []view.SentDocument `json:"results"` // null: there was nothing to send
+}
+
+// CommentDocument is a comment on a line of a diff.
+type CommentDocument struct {
+	File    string `json:"file"`    // "": of no file
+	Line    int    `json:"line"`    // 0: of no line
+	Deleted bool   `json:"deleted"` // the line is one that the member deleted
+	Quoted  string `json:"quoted"`
+	Text    string `json:"text"`
+}
+
+// Review is the document of a review.
+func Review(d *results.Diff, cs []results.Comment, sent []mail.Sent) ReviewDocument {
+	doc := ReviewDocument{Team: d.Team, Member: d.Member, Comments: make([]CommentDocument, 0, len(cs)), Results: view.Sents(sent)}
+	for _, c := range cs {
+		doc.Comments = append(doc.Comments, CommentDocument(c))
+	}
+	return doc
+}
+
+// ReviewSheet is what a person gets in an editor: how to comment, and the diff.
+func ReviewSheet(d *results.Diff) string {
+	return fmt.Sprintf(`%s by %s: %s
+Write a comment on lines of its own below the line that it is about.
+Save and leave: all comments become one message. Without a comment nothing is sent.
+
+%s`, d.Branch, d.Member, Changed(d), d.Text)
+}
+
+// ReviewText is the message of a review.
+func ReviewText(d *results.Diff, cs []results.Comment) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Review of your work on %s (compared with %.12s): %s.\n", d.Branch, d.Base, comments(len(cs)))
+	for _, c := range cs {
+		b.WriteString("\n")
+		switch {
+		case c.Line > 0 && c.Deleted:
+			fmt.Fprintf(&b, "%s:%d (deleted)\n", c.File, c.Line)
+		case c.Line > 0:
+			fmt.Fprintf(&b, "%s:%d\n", c.File, c.Line)
+		case c.File != "":
+			fmt.Fprintf(&b, "%s\n", c.File)
+		}
+		if c.Quoted != "" {
+			fmt.Fprintf(&b, "> %s\n", c.Quoted)
+		}
+		b.WriteString(c.Text + "\n")
+	}
+	return b.String()
+}
+
+func comments(n int) string {
+	if n == 1 {
+		return "1 comment"
+	}
+	return fmt.Sprintf("%d comments", n)
+}

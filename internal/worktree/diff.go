@@ -1,0 +1,207 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Difference is what a member changed: its files, committed or not, compared with a commit.
+type Difference struct {
+	Base  string // the commit that the files are compared with
+	Head  string // the commit that the checkout is at
+	Files []FileChange
+	Text  string // the unified diff
+	More  bool   // Files or Text is cut
+}
+
+// FileChange is the change of one file. A binary file has no lines.
+type FileChange struct {
+	Path    string
+	Added   int
+	Deleted int
+	Binary  bool
+}
+
+// diffArgs are the arguments of every diff: the output does not depend on the settings of a user.
+var diffArgs = []string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative",
+	"--src-prefix=a/", "--dst-prefix=b/"}
+
+// Diff compares the files of a worktree with the commit that it began at, or with the newest commit
+// of the branch that it came from which it contains. Untracked files count as new, ignored files
+// do not count. When the directory of the worktree does not exist, its branch is compared.
+func (g Git) Diff(ctx context.Context, t Tree) (d Difference, err error) {
+	if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
+		return g.diffBranch(ctx, t)
+	}
+	if err := g.same(ctx, t); err != nil {
+		return d, err
+	}
+	read := g.readLinked
+	if t.own() {
+		read = g.readOwn
+	}
+	at, base, head, done, err := read(ctx, t)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	if _, err := at.run(ctx, t.Path, "add", "--intent-to-add", "--", "."); err != nil {
+		return d, err
+	}
+	d.Base, d.Head = base, head
+	return d, at.compare(ctx, t.Path, &d, base, "--")
+}
+
+// diffBranch compares the branch of a worktree whose directory does not exist.
+func (g Git) diffBranch(ctx context.Context, t Tree) (d Difference, err error) {
+	at := g.of(t.Common)
+	d.Head, err = at.commit(ctx, t.Common, refOf(t.Branch))
+	if err != nil {
+		return d, err
+	}
+	if d.Head == "" {
+		return d, &GoneError{Tree: t}
+	}
+	if d.Base, err = at.start(ctx, t.Common, t, d.Head, refOf(t.From)); err != nil {
+		return d, err
+	}
+	return d, at.compare(ctx, t.Common, &d, d.Base, d.Head, "--")
+}
+
+// start is the commit that the work of a worktree begins at: its base, or the newest common commit
+// with the branch that it came from when the work was moved there.
+func (g Git) start(ctx context.Context, dir string, t Tree, head, from string) (string, error) {
+	if t.From == "" || from == "" {
+		return t.Base, nil
+	}
+	common, err := g.line(ctx, dir, "merge-base", head, from)
+	if exit(err) > 0 || common == head { // that branch does not exist any more, or has all the work
+		return t.Base, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, err := g.run(ctx, dir, "merge-base", "--is-ancestor", t.Base, common); exit(err) > 0 {
+		return t.Base, nil
+	} else if err != nil {
+		return "", err
+	}
+	return common, nil
+}
+
+// readLinked returns a git with a copy of the index of a linked worktree, so that reading changes
+// nothing of the member's.
+func (g Git) readLinked(ctx context.Context, t Tree) (at Git, base, head string, done func() error, err error) {
+	if head, err = g.commit(ctx, t.Path, "HEAD"); err != nil {
+		return g, "", "", nil, err
+	}
+	if base, err = g.start(ctx, t.Path, t, head, refOf(t.From)); err != nil {
+		return g, "", "", nil, err
+	}
+	dir, err := g.line(ctx, t.Path, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return g, "", "", nil, err
+	}
+	index, err := os.ReadFile(filepath.Join(dir, "index"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return g, "", "", nil, fmt.Errorf("worktree: %w", err)
+	}
+	f, err := os.CreateTemp(dir, "waggle-index-*")
+	if err != nil {
+		return g, "", "", nil, fmt.Errorf("worktree: %w", err)
+	}
+	done = func() error {
+		return errors.Join(os.Remove(f.Name()), ignoreMissing(os.Remove(f.Name()+".lock")))
+	}
+	_, err = f.Write(index)
+	if err = errors.Join(err, f.Close()); err == nil && len(index) == 0 {
+		err = os.Remove(f.Name()) // git takes an empty file for a broken index
+		done = func() error { return ignoreMissing(os.Remove(f.Name())) }
+	}
+	if err != nil {
+		return g, "", "", nil, fmt.Errorf("worktree: %w", errors.Join(err, done()))
+	}
+	g.options = append(slices.Clone(g.options), noHooks...)
+	g.extra = append(slices.Clone(g.extra), "GIT_INDEX_FILE="+f.Name())
+	return g, base, head, done, nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// noHooks are the options of a call that runs no hook.
+var noHooks = []string{"-c", "core.hooksPath=" + os.DevNull}
+
+// readOwn returns a git with the mirror's index for a checkout with a git directory of its own, and
+// holds the mirror until done.
+func (g Git) readOwn(ctx context.Context, t Tree) (at Git, base, head string, done func() error, err error) {
+	done, err = hold(ctx, t)
+	if err != nil {
+		return g, "", "", nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, done())
+		}
+	}()
+	k, err := g.collect(ctx, t)
+	if err != nil {
+		return g, "", "", nil, err
+	}
+	from, err := g.base(ctx, t)
+	if err != nil {
+		return g, "", "", nil, err
+	}
+	base = t.Base
+	if k.head != "" {
+		if base, err = g.bare(t).start(ctx, t.Mirror, t, k.head, from); err != nil {
+			return g, "", "", nil, err
+		}
+	}
+	at = g.private(t)
+	return at, base, k.head, done, at.index(ctx, t, k)
+}
+
+// compare fills in the files and the text of a diff.
+func (g Git) compare(ctx context.Context, dir string, d *Difference, revisions ...string) error {
+	modules := "--ignore-submodules=dirty"
+	if g.workTree != "" {
+		modules = "--ignore-submodules=all"
+	}
+	args := append(slices.Clone(diffArgs), modules)
+	out, more, err := g.bounded(ctx, dir, 1, outLimit, append(append(slices.Clone(args), "--numstat", "-z"), revisions...)...)
+	if err != nil {
+		return err
+	}
+	d.Files, d.More = []FileChange{}, more
+	for _, f := range fields(out) {
+		parts := strings.SplitN(f, "\t", 3)
+		if len(parts) < 3 {
+			return &GitError{Args: args, Dir: dir, Err: fmt.Errorf("it says %.60q, which is not understood", f)}
+		}
+		c := FileChange{Path: parts[2], Binary: parts[0] == "-"}
+		if !c.Binary {
+			added, aerr := strconv.Atoi(parts[0])
+			deleted, derr := strconv.Atoi(parts[1])
+			if err := errors.Join(aerr, derr); err != nil {
+				return &GitError{Args: args, Dir: dir, Err: err}
+			}
+			c.Added, c.Deleted = added, deleted
+		}
+		d.Files = append(d.Files, c)
+	}
+	d.Text, more, err = g.bounded(ctx, dir, 1, outLimit, append(append(args, "--unified=3", "--inter-hunk-context=0"), revisions...)...)
+	d.More = d.More || more
+	return err
+}

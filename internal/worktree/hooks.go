@@ -1,0 +1,47 @@
+package worktree
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// traced runs a git that may write files and run hooks, and returns the names of the hooks that ran:
+// git itself reports them.
+func (g Git) traced(ctx context.Context, dir string, args ...string) (hooks []string, err error) {
+	own, err := g.line(ctx, dir, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.CreateTemp(own, "waggle-trace-*")
+	if err != nil {
+		return nil, fmt.Errorf("worktree: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	g.extra = append(slices.Clone(g.extra), "GIT_TRACE2_EVENT="+filepath.ToSlash(f.Name()))
+	_, _, err = g.bounded(ctx, dir, slow, outLimit, args...)
+	return hooksIn(f), err
+}
+
+// hooksIn reads the names of hooks from the events of git, each once, in the order of their start.
+func hooksIn(f *os.File) []string {
+	hooks := []string{}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e struct {
+			Event string `json:"event"`
+			Class string `json:"child_class"`
+			Hook  string `json:"hook_name"`
+		}
+		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Event == "child_start" && e.Class == "hook" && !slices.Contains(hooks, e.Hook) {
+			hooks = append(hooks, e.Hook)
+		}
+	}
+	return hooks
+}

@@ -1,0 +1,123 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// RemoveMerged removes a worktree whose work is in another branch, and its branch. It is kept, with
+// a *KeptError, when it holds anything besides that work. The branch stays when it has commits that
+// the work has not.
+func (s Store) RemoveMerged(ctx context.Context, t Tree, tip Tip) (err error) {
+	release, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	rs, err := s.List()
+	if err != nil {
+		return err
+	}
+	for _, r := range rs {
+		if r.Tree.Path != t.Path || r.State == making {
+			continue
+		}
+		if err := s.removeMerged(ctx, r, tip); err != nil {
+			return err
+		}
+	}
+	return s.dropMerged(ctx, t, tip)
+}
+
+func (s Store) removeMerged(ctx context.Context, r Record, tip Tip) error {
+	t := r.Tree
+	if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
+		return s.forget(r)
+	}
+	st, err := s.Git.Status(ctx, t)
+	if err != nil {
+		return err
+	}
+	if t.own() {
+		err = s.unchangedOwn(ctx, t, tip, &st)
+	} else {
+		err = s.unchanged(ctx, t, tip, &st)
+	}
+	if err != nil {
+		return err
+	}
+	if !st.Clean() {
+		return &KeptError{Tree: t, Status: st}
+	}
+	r.State = removing
+	if err := s.put(r); err != nil {
+		return err
+	}
+	if err := s.drop(ctx, t, false); err != nil {
+		return err
+	}
+	return s.forget(r)
+}
+
+// unchanged takes out of a status what was merged.
+func (s Store) unchanged(ctx context.Context, t Tree, tip Tip, st *Status) error {
+	if err := s.Git.hidden(ctx, t, st); err != nil {
+		return err
+	}
+	st.Commits = nil
+	if st.Head != tip.Commit {
+		return s.Git.of(t.Common).log(ctx, t.Common, []string{st.Head, "--not", tip.Commit}, st)
+	}
+	return nil
+}
+
+// unchangedOwn is unchanged for a checkout with a git directory of its own: its files are the same
+// as those of the merged commit.
+func (s Store) unchangedOwn(ctx context.Context, t Tree, tip Tip, st *Status) (err error) {
+	release, err := hold(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	k, err := s.Git.collect(ctx, t)
+	if err != nil {
+		return err
+	}
+	tree, err := s.Git.treeOwn(ctx, t, k)
+	if err != nil {
+		return err
+	}
+	if tree == tip.tree && k.head == tip.head {
+		st.Changed, st.Untracked = nil, nil
+	}
+	st.Commits = nil
+	return s.Git.bare(t).log(ctx, t.Mirror, []string{"--branches", "--not", tip.Commit, t.Base}, st)
+}
+
+// dropMerged deletes the branch of a worktree when all of it was merged and no checkout is on it.
+func (s Store) dropMerged(ctx context.Context, t Tree, tip Tip) error {
+	repo := s.Git.of(t.Common)
+	now, err := repo.commit(ctx, t.Common, refOf(t.Branch))
+	if err != nil || now == "" {
+		return err
+	}
+	if _, err := repo.run(ctx, t.Common, "merge-base", "--is-ancestor", now, tip.Commit); exit(err) == 1 {
+		return &KeptError{Tree: t, Why: fmt.Sprintf("branch %s has commits that were not merged", t.Branch)}
+	} else if err != nil {
+		return err
+	}
+	all, err := s.Git.worktrees(ctx, t.Common)
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		if w.branch == t.Branch {
+			return &KeptError{Tree: t, Why: fmt.Sprintf("%s is on branch %s", w.path, t.Branch)}
+		}
+	}
+	_, err = repo.run(ctx, t.Common, "update-ref", "-d", refOf(t.Branch), now)
+	return err
+}

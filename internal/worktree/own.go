@@ -1,0 +1,239 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A tree with a Mirror is a checkout with a git directory of its own, Path/.git, for a member whose
+// commands are confined: nothing of the repository's git directory is writable to them. Its objects
+// come from the repository by alternates, read-only. The member can write all of it, so this package
+// never runs git with that git directory or its configuration after it was made. The mirror, a bare
+// repository in Records that no member reaches, holds checked copies of the member's objects and of
+// where its branches are (collect), and git is run with the mirror and the files of the checkout.
+
+// own reports whether a checkout has its own git directory.
+func (t Tree) own() bool { return t.Mirror != "" }
+
+// gitDir is the checkout's own git directory.
+func (t Tree) gitDir() string { return filepath.Join(t.Path, ".git") }
+
+// hardened are options of every call that reads what a member has written: no program that any
+// configuration names is started.
+var hardened = []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.attributesFile=" + os.DevNull, "-c", "core.pager=cat",
+	"-c", "core.sshCommand=false", "-c", "core.askPass=", "-c", "credential.helper=", "-c", "protocol.allow=never", "-c", "protocol.file.allow=always",
+	"-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "log.showSignature=false"}
+
+// alone is an environment without the user's and the system's configuration.
+var alone = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_PAGER=cat"}
+
+// private is g for the mirror of a tree, with the files of its checkout.
+func (g Git) private(t Tree) Git {
+	g.gitDir, g.workTree, g.options = t.Mirror, t.Path, hardened
+	g.extra = append(slices.Clone(alone), "GIT_INDEX_FILE="+filepath.Join(t.Mirror, "index"))
+	return g
+}
+
+// bare is g for the mirror alone.
+func (g Git) bare(t Tree) Git {
+	g = g.private(t)
+	g.workTree = ""
+	return g
+}
+
+// kept are the settings of the repository that its checkouts need: who commits, how files are
+// written, filters.
+var kept = []string{"user.name", "user.email", "core.autocrlf", "core.eol", "core.safecrlf", "core.ignorecase", "core.precomposeunicode",
+	"core.symlinks", "core.filemode", "core.longpaths", "filter.", "lfs."}
+
+// addOwn makes the mirror, the checkout with its own git directory, and the branch in the
+// repository. Its directory exists and is empty.
+func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
+	format, err := s.Git.of(t.Common).line(ctx, t.Common, "rev-parse", "--show-object-format")
+	if err != nil {
+		return err
+	}
+	if partial, err := s.Git.of(t.Common).line(ctx, t.Common, "config", "--get", "extensions.partialClone"); err == nil && partial != "" {
+		return fmt.Errorf("worktree: %s is a partial clone: its objects cannot be lent to a confined member; fetch them all with git fetch --refetch --no-filter", t.Repo)
+	}
+	if err := s.makeMirror(ctx, t, format); err != nil {
+		return err
+	}
+	if _, err := s.Git.bare(t).run(ctx, t.Mirror, "update-ref", lastFetched, at); err != nil {
+		return err
+	}
+	s.at("mirror")
+	g := s.Git
+	g.options, g.extra = hardened, alone
+	if _, err := g.run(ctx, t.Path, "init", "--quiet", "--template=", "--object-format="+format, "--initial-branch="+t.Branch); err != nil {
+		return err
+	}
+	if err := s.lend(t.gitDir(), t.Common); err != nil {
+		return err
+	}
+	if err := s.configure(ctx, g, t); err != nil {
+		return err
+	}
+	for _, dir := range []string{"hooks", "info"} { // a sandbox protects only what is there
+		if err := os.MkdirAll(filepath.Join(t.gitDir(), dir), 0o700); err != nil {
+			return fmt.Errorf("worktree: %w", err)
+		}
+	}
+	for _, args := range [][]string{
+		{"update-ref", refOf(t.Branch), at},
+		{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", t.Common, "+refs/heads/*:refs/remotes/origin/*"},
+	} {
+		if _, err := g.run(ctx, t.Path, args...); err != nil {
+			return err
+		}
+	}
+	// The repository's own filters run, as for any checkout of it.
+	filtered := s.Git
+	filtered.options = []string{"-c", "core.hooksPath=" + os.DevNull}
+	if _, _, err := filtered.bounded(ctx, t.Path, slow, outLimit, "reset", "--quiet", "--hard"); err != nil {
+		return err
+	}
+	s.at("checkout")
+	return nil
+}
+
+// makeMirror makes the bare repository by which a tree is read, without anything of the member's.
+func (s Store) makeMirror(ctx context.Context, t Tree, format string) error {
+	if err := os.RemoveAll(t.Mirror); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	g := s.Git
+	g.options, g.extra = hardened, alone
+	if _, err := g.run(ctx, s.Records, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "--initial-branch="+t.Branch, "--", t.Mirror); err != nil {
+		return err
+	}
+	return s.lend(t.Mirror, t.Common)
+}
+
+// lend lets a git directory use the repository's objects.
+func (s Store) lend(gitDir, common string) error {
+	info := filepath.Join(gitDir, "objects", "info")
+	if err := os.MkdirAll(info, 0o700); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	objects := filepath.Join(common, "objects")
+	if strings.ContainsAny(objects, "\n\"") {
+		return fmt.Errorf("worktree: %q cannot be named to git as a place of objects", objects)
+	}
+	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(objects+"\n"), 0o600); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	shallow, err := os.ReadFile(filepath.Join(common, "shallow"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(gitDir, "shallow"), shallow, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	return nil
+}
+
+// configure writes the settings of the checkout's own git directory: those of the repository that
+// its checkouts need, and the repository as origin.
+func (s Store) configure(ctx context.Context, g Git, t Tree) error {
+	out, err := s.Git.of(t.Common).run(ctx, t.Common, "config", "--local", "--null", "--list")
+	if err != nil {
+		return err
+	}
+	sets := [][2]string{{"remote.origin.url", t.Common}, {"remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"}, {"gc.auto", "0"}}
+	for _, f := range fields(out) {
+		key, value, has := strings.Cut(f, "\n")
+		if has && slices.ContainsFunc(kept, func(k string) bool { return key == k || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k) }) {
+			sets = append(sets, [2]string{key, value})
+		}
+	}
+	for _, set := range sets {
+		if _, err := g.run(ctx, t.Path, "config", "--replace-all", set[0], set[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undoOwn removes an unfinished checkout. The mirror is made after the directory, so where there is
+// one the directory is ours.
+func (s Store) undoOwn(ctx context.Context, r Record) error {
+	t := r.Tree
+	if _, err := os.Lstat(t.Mirror); err == nil {
+		if err := os.RemoveAll(t.Path); err != nil {
+			return fmt.Errorf("worktree: %w", err)
+		}
+	}
+	if err := errors.Join(removeEmpty(t.Path), os.RemoveAll(t.Mirror)); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(t.Common); !errors.Is(err, fs.ErrNotExist) {
+		if err := s.dropBranch(ctx, t); err != nil {
+			return err
+		}
+	}
+	return s.forget(r)
+}
+
+// sameOwn reports by its error that a checkout's directory is not what was recorded. It runs nothing.
+func sameOwn(t Tree) error {
+	for _, dir := range []string{t.Path, t.gitDir(), t.Mirror} {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return fmt.Errorf("worktree: %w", err)
+		}
+		if !info.IsDir() {
+			return &MismatchError{What: "git directory", Got: dir + " is no directory"}
+		}
+	}
+	return nil
+}
+
+// effectiveOwn is where a process works that runs in dir, read from the files: git there would
+// follow settings that the member can write.
+func effectiveOwn(dir string, t Tree) (Effective, error) {
+	e := Effective{Top: real(t.Path), Common: real(t.Common)}
+	if err := sameOwn(t); err != nil {
+		return e, err
+	}
+	at := real(dir)
+	if !within(at, e.Top) {
+		return e, &MismatchError{"top level", at, e.Top}
+	}
+	for ; at != e.Top; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return e, &MismatchError{What: "checkout", Got: at + " is a repository of its own"}
+		}
+	}
+	r, err := openRefs(t.gitDir())
+	if err != nil {
+		return e, err
+	}
+	defer r.close()
+	_, e.Branch, err = r.head()
+	return e, err
+}
+
+// dropOwn removes a checkout that was found clean. It is renamed first, so that a removal which is
+// interrupted leaves no half checkout at its place.
+func (s Store) dropOwn(t Tree) error {
+	aside := filepath.Join(filepath.Dir(t.Path), ".removing-"+filepath.Base(t.Path))
+	if _, err := os.Lstat(t.Path); err == nil {
+		if err := errors.Join(os.RemoveAll(aside), os.Rename(t.Path, aside)); err != nil {
+			return fmt.Errorf("worktree: %w", err)
+		}
+	}
+	if err := errors.Join(os.RemoveAll(aside), os.RemoveAll(t.Mirror)); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,427 @@
+//go:build unix
+
+package worktree_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"waggle/internal/testenv"
+	"waggle/internal/worktree"
+)
+
+// own makes a checkout with a git directory of its own.
+func (w *world) own(member string) worktree.Tree {
+	w.t.Helper()
+	tree, _, err := w.store.Create(w.t.Context(), worktree.Want{Team: "api", Member: member, Owner: "owner-" + member, Cwd: w.repo, Own: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return tree
+}
+
+func (w *world) fetch(t worktree.Tree) bool {
+	w.t.Helper()
+	moved, err := w.store.Git.Fetch(w.t.Context(), t)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return moved
+}
+
+// snapshot is everything in a directory: names, kinds and contents.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		text := e.Type().String()
+		if e.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text += string(b)
+		}
+		all[path] = text
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestOwn: a member with a git directory of its own commits there, and its branch comes into the
+// repository.
+func TestOwn(t *testing.T) {
+	w := newWorld(t, "repo")
+	before := snapshot(t, filepath.Join(w.repo, ".git", "objects"))
+	bob := w.own("bob")
+	if bob.Branch != "waggle/api/bob" || w.git(w.repo, "rev-parse", bob.Branch) != bob.Base {
+		t.Errorf("%+v", bob)
+	}
+	if s := w.status(bob); !s.Clean() || s.Head != bob.Base || s.Branch != bob.Branch {
+		t.Errorf("new: %s, %+v", s, s)
+	}
+	if e, err := worktree.Verify(t.Context(), w.env, filepath.Join(bob.Path, "sub"), bob, true); err != nil || e.Branch != bob.Branch || e.Top != bob.Path {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if n := len(snapshot(t, filepath.Join(bob.Path, ".git", "objects"))); n > 10 {
+		t.Errorf("%d files of objects: they were copied", n)
+	}
+	if after := snapshot(t, filepath.Join(w.repo, ".git", "objects")); len(after) != len(before) {
+		t.Errorf("%d objects became %d", len(before), len(after))
+	}
+	if w.fetch(bob) {
+		t.Error("a branch moved that nobody has committed to")
+	}
+	w.write(bob.Path, "new.txt", "x\n")
+	w.write(bob.Path, "a.txt", "changed\n")
+	if s := w.status(bob); s.Uncommitted() != 2 || len(s.Commits) != 0 {
+		t.Errorf("edited: %s", s)
+	}
+	tip := w.commit(bob.Path, "work")
+	if !w.fetch(bob) || w.git(w.repo, "rev-parse", bob.Branch) != tip || w.git(w.repo, "show", bob.Branch+":a.txt") != "changed" {
+		t.Error("the commit did not come")
+	}
+	w.git(bob.Path, "gc", "--quiet") // packs, packed refs
+	w.write(bob.Path, "more.txt", "y\n")
+	w.commit(bob.Path, "more")
+	w.git(bob.Path, "repack", "-a", "-d", "-l", "--quiet")
+	w.git(bob.Path, "pack-refs", "--all")
+	tip = w.git(bob.Path, "commit", "--quiet", "--amend", "--message", "rewritten") + w.git(bob.Path, "rev-parse", "HEAD")
+	if !w.fetch(bob) || w.git(w.repo, "rev-parse", bob.Branch) != tip {
+		t.Error("the rewritten commit did not come")
+	}
+	w.write(bob.Path, "loose", "z")
+	s := w.status(bob)
+	if len(s.Commits) != 2 || s.Uncommitted() != 1 || s.Clean() {
+		t.Errorf("worked: %s, %+v", s, s)
+	}
+	files, more, err := w.store.Git.Changed(t.Context(), bob, 10)
+	if want := []string{"a.txt", "loose", "more.txt", "new.txt"}; err != nil || more || fmt.Sprint(files) != fmt.Sprint(want) {
+		t.Errorf("%q, %v, %v", files, more, err)
+	}
+	w.write(w.repo, "main.txt", "m")
+	w.commit(w.repo, "on main") // the member sees it, read-only
+	w.git(bob.Path, "fetch", "--quiet", "origin")
+	if w.git(bob.Path, "rev-parse", "origin/main") != w.git(w.repo, "rev-parse", "main") {
+		t.Error("the member does not see main")
+	}
+	var kept *worktree.KeptError
+	if err := w.store.Remove(t.Context(), bob); !errors.As(err, &kept) || len(kept.Status.Commits) != 2 {
+		t.Errorf("removed with work in it: %v", err)
+	}
+	w.git(w.repo, "fsck", "--strict")
+}
+
+// TestOwnIsRemoved: without work nothing of it stays; a removed directory is made again.
+func TestOwnIsRemoved(t *testing.T) {
+	w := newWorld(t, "repo")
+	bob := w.own("bob")
+	if err := os.RemoveAll(bob.Path); err != nil {
+		t.Fatal(err)
+	}
+	if again := w.own("bob"); again != bob {
+		t.Errorf("%+v, want %+v", again, bob)
+	}
+	w.write(bob.Path, "x", "x")
+	w.commit(bob.Path, "work")
+	w.git(w.repo, "branch", "elsewhere")
+	w.fetch(bob)
+	w.git(w.repo, "merge", "--quiet", bob.Branch) // the branch that it came from has it
+	if err := w.store.Remove(t.Context(), bob); err != nil {
+		t.Fatal(err)
+	}
+	w.gone(bob.Path)
+	w.gone(bob.Mirror)
+	w.git(w.repo, "branch", "--quiet", "--delete", "--force", bob.Branch) // it stays: it has a commit of its own
+	w.quiet()
+}
+
+// TestOwnKilled: the next call finishes or removes the remains of an interrupted Create or Remove.
+func TestOwnKilled(t *testing.T) {
+	for _, at := range []string{"recorded", "directory", "mirror", "checkout", "added"} {
+		w := newWorld(t, "repo")
+		want := worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo, Own: true}
+		w.killed(job{Want: want, At: at})
+		tree, _, err := w.store.Create(t.Context(), want)
+		if err != nil {
+			t.Fatalf("%s: %v", at, err)
+		}
+		if s := w.status(tree); !s.Clean() || filepath.Base(tree.Path) != "bob" {
+			t.Errorf("%s: %s, %+v", at, s, tree)
+		}
+		w.killed(job{Tree: &tree, At: "removing"})
+		if err := w.store.Remove(t.Context(), tree); err != nil {
+			t.Errorf("%s: %v", at, err)
+		}
+		w.quiet()
+	}
+	// Before the directory was made, any directory in its place belongs to somebody else.
+	w := newWorld(t, "repo")
+	want := worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo, Own: true}
+	w.killed(job{Want: want, At: "recorded"})
+	mine := filepath.Join(w.store.Dir, "bob")
+	w.write(mine, "precious", "x")
+	var there *worktree.ExistsError
+	if _, _, err := w.store.Create(t.Context(), want); !errors.As(err, &there) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(mine, "precious")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOwnMoved: a branch to which a person has committed in the repository is left as it is.
+func TestOwnMoved(t *testing.T) {
+	w := newWorld(t, "repo")
+	bob := w.own("bob")
+	mine := w.git(w.repo, "commit-tree", "-p", bob.Base, "-m", "by a person", bob.Base+"^{tree}")
+	w.git(w.repo, "update-ref", "refs/heads/"+bob.Branch, mine)
+	w.write(bob.Path, "x", "x")
+	w.commit(bob.Path, "work")
+	var moved *worktree.MovedError
+	if _, err := w.store.Git.Fetch(t.Context(), bob); !errors.As(err, &moved) || w.git(w.repo, "rev-parse", bob.Branch) != mine {
+		t.Errorf("%v", err)
+	}
+	w.git(bob.Path, "fetch", "--quiet", "origin")
+	w.git(bob.Path, "merge", "--quiet", "--no-edit", "origin/"+bob.Branch)
+	if !w.fetch(bob) {
+		t.Error("the merge did not come")
+	}
+}
+
+// TestOwnHostile: whatever a member writes into its git directory and its files, none of it runs when
+// waggle reads or fetches, and the repository gets only the commits of the branch.
+func TestOwnHostile(t *testing.T) {
+	type attack struct {
+		name string
+		do   func(t *testing.T, w *world, bob worktree.Tree, script string)
+		// refused: the branch cannot come; else it comes as always.
+		refused bool
+	}
+	config := func(key string) attack {
+		return attack{key, func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			w.git(bob.Path, "config", key, script)
+		}, false}
+	}
+	gitFile := func(bob worktree.Tree, name string) string {
+		return filepath.Join(bob.Path, ".git", filepath.FromSlash(name))
+	}
+	replace := func(t *testing.T, path, text string) {
+		t.Helper()
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(t *testing.T, to, path string) {
+		t.Helper()
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ref := func(bob worktree.Tree) string { return gitFile(bob, "refs/heads/"+bob.Branch) }
+	attacks := []attack{
+		config("core.fsmonitor"), config("core.sshCommand"), config("core.pager"), config("core.editor"), config("core.askPass"),
+		config("diff.external"), config("uploadpack.packObjectsHook"), config("core.alternateRefsCommand"), config("gpg.program"),
+		config("credential.helper"), config("core.gitProxy"), config("remote.origin.uploadpack"), config("pager.status"), config("alias.status"),
+		{"hooks", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			for _, h := range []string{"post-checkout", "reference-transaction", "post-index-change", "pre-auto-gc", "fsmonitor-watchman", "post-merge", "post-rewrite", "update", "pre-receive", "post-update", "proc-receive"} {
+				replace(t, gitFile(bob, "hooks/"+h), "#!/bin/sh\n"+script+"\n")
+			}
+		}, false},
+		{"hooksPath", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			replace(t, filepath.Join(bob.Path, "h", "reference-transaction"), "#!/bin/sh\n"+script+"\n")
+			w.git(bob.Path, "config", "core.hooksPath", filepath.Join(bob.Path, "h"))
+		}, false},
+		{"filters by attributes", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			w.git(bob.Path, "config", "filter.evil.clean", script)
+			w.git(bob.Path, "config", "filter.evil.smudge", script)
+			w.git(bob.Path, "config", "filter.evil.process", script)
+			w.git(bob.Path, "config", "diff.evil.textconv", script)
+			w.git(bob.Path, "config", "merge.evil.driver", script)
+			replace(t, gitFile(bob, "info/attributes"), "* filter=evil diff=evil merge=evil\n")
+			w.write(bob.Path, ".gitattributes", "* filter=evil diff=evil merge=evil\n")
+		}, false},
+		{"an included configuration", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			w.write(bob.Path, "evil.config", "[core]\n\tfsmonitor = "+script+"\n")
+			w.git(bob.Path, "config", "include.path", filepath.Join(bob.Path, "evil.config"))
+		}, false},
+		{"a common directory", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			w.git(bob.Path, "init", "--quiet", "--bare", "evil.git")
+			w.git(filepath.Join(bob.Path, "evil.git"), "--git-dir=.", "config", "core.fsmonitor", script)
+			replace(t, gitFile(bob, "commondir"), "../evil.git\n")
+		}, false},
+		{"a nested repository", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			w.git(bob.Path, "init", "--quiet", "nested")
+			w.git(filepath.Join(bob.Path, "nested"), "config", "core.fsmonitor", script)
+			w.write(filepath.Join(bob.Path, "nested"), "file", "x")
+		}, false},
+		{"a submodule", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			sub := filepath.Join(bob.Path, "module")
+			w.git(bob.Path, "init", "--quiet", "module")
+			w.write(sub, "f", "f")
+			w.commit(sub, "in it")
+			w.git(bob.Path, "add", "module")
+			w.git(sub, "config", "core.fsmonitor", script)
+			w.write(sub, "f", "changed")
+		}, false},
+		{"alternates elsewhere", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			secret := filepath.Join(t.TempDir(), "secret")
+			w.git(filepath.Dir(secret), "init", "--quiet", secret)
+			w.write(secret, "key", "the private key\n")
+			commit := w.commit(secret, "secret")
+			replace(t, gitFile(bob, "objects/info/alternates"), filepath.Join(secret, ".git", "objects")+"\n"+filepath.Join(w.repo, ".git", "objects")+"\n")
+			replace(t, ref(bob), commit+"\n")
+		}, true},
+		{"a linked reference", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			link(t, filepath.Join(w.repo, ".git", "refs", "heads", "main"), ref(bob))
+		}, true},
+		{"a linked directory of references", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			link(t, filepath.Join(w.repo, ".git", "refs", "heads"), gitFile(bob, "refs/heads"))
+		}, true},
+		{"a linked HEAD", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			link(t, "/etc/hostname", gitFile(bob, "HEAD"))
+		}, true},
+		{"linked packed-refs", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			w.git(bob.Path, "pack-refs", "--all")
+			link(t, "/etc/passwd", gitFile(bob, "packed-refs"))
+		}, true},
+		{"a linked git directory", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			link(t, filepath.Join(w.repo, ".git"), filepath.Join(bob.Path, ".git"))
+		}, true},
+		{"a git file", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			replace(t, filepath.Join(bob.Path, ".git"), "gitdir: "+filepath.Join(w.repo, ".git")+"\n")
+		}, true},
+		{"a linked object", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			hash := strings.Repeat("ab", 20)
+			link(t, "/etc/passwd", gitFile(bob, "objects/ab/"+hash[2:]))
+		}, true},
+		{"a pipe as HEAD", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			if err := errors.Join(os.Remove(gitFile(bob, "HEAD")), syscall.Mkfifo(gitFile(bob, "HEAD"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"a pipe as an object", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			if err := errors.Join(os.MkdirAll(gitFile(bob, "objects/ab"), 0o700), syscall.Mkfifo(gitFile(bob, "objects/ab/"+strings.Repeat("c", 38)), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"an object of another name", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			replace(t, gitFile(bob, "objects/ab/"+strings.Repeat("c", 38)), "no object")
+		}, true},
+		{"a pack that is none", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			replace(t, gitFile(bob, "objects/pack/pack-"+strings.Repeat("c", 40)+".pack"), "PACK\x00\x00\x00\x02\xff\xff\xff\xff")
+		}, true},
+		{"huge packed-refs", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			w.git(bob.Path, "pack-refs", "--all")
+			f, err := os.OpenFile(gitFile(bob, "packed-refs"), os.O_RDWR, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(f.Truncate(40<<30), f.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"a huge reference", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			replace(t, ref(bob), strings.Repeat("a", 1<<20))
+		}, true},
+		{"many branches", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			for i := range 2100 {
+				replace(t, gitFile(bob, fmt.Sprintf("refs/heads/b%d", i)), bob.Base+"\n")
+			}
+		}, true},
+		{"a reference that is an option", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			replace(t, gitFile(bob, "refs/heads/--upload-pack="+"x"), bob.Base+"\n")
+		}, true},
+		{"a reference with a line of update-ref", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			replace(t, gitFile(bob, "refs/heads/x\ndelete refs"), bob.Base+"\n")
+		}, true},
+		{"HEAD of another repository's words", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			replace(t, gitFile(bob, "HEAD"), "ref: refs/heads/../../../x\n")
+		}, true},
+		{"a tip that nobody has", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			replace(t, ref(bob), strings.Repeat("d", 40)+"\n")
+		}, true},
+		{"a tree that leads out", func(t *testing.T, w *world, bob worktree.Tree, script string) {
+			blob := w.git(bob.Path, "hash-object", "-w", "a.txt")
+			tree, err := w.tryIn(bob.Path, fmt.Sprintf("100644 blob %s\t.git\n", blob), "mktree")
+			if err != nil {
+				t.Fatal(err, tree)
+			}
+			commit := w.git(bob.Path, "commit-tree", "-p", bob.Base, "-m", "evil", tree)
+			replace(t, ref(bob), commit+"\n")
+		}, true},
+	}
+	for _, a := range testenv.Rows(t, attacks, 8) {
+		t.Run(a.name, func(t *testing.T) {
+			w := newWorld(t, "repo")
+			bob := w.own("bob")
+			w.write(bob.Path, "a.txt", "work\n")
+			tip := w.commit(bob.Path, "work")
+			evil := filepath.Join(t.TempDir(), "evil")
+			ran := evil + ".ran"
+			w.write(filepath.Dir(evil), "evil", "#!/bin/sh\ntouch '"+ran+"'\ncat\n")
+			if err := os.Chmod(evil, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			a.do(t, w, bob, evil)
+			_ = os.Remove(ran) // what the attack itself started
+			w.write(bob.Path, "sub/b.txt", "changed\n")
+			before := snapshot(t, filepath.Join(w.repo, ".git"))
+
+			_, serr := w.store.Git.Status(t.Context(), bob)
+			_, _, cerr := w.store.Git.Changed(t.Context(), bob, 10)
+			_, ferr := w.store.Git.Fetch(t.Context(), bob)
+			_, verr := worktree.Verify(t.Context(), w.env, bob.Path, bob, false)
+			rerr := w.store.Remove(t.Context(), bob)
+
+			if _, err := os.Lstat(ran); err == nil {
+				t.Error("a program of the member's ran")
+			}
+			var kept *worktree.KeptError
+			if !errors.As(rerr, &kept) {
+				t.Errorf("it was removed with work in it: %v", rerr)
+			}
+			t.Logf("status: %v; changed: %v; fetch: %v; verify: %v", serr, cerr, ferr, verr)
+			if a.refused {
+				if ferr == nil {
+					t.Error("it was fetched")
+				}
+				after := snapshot(t, filepath.Join(w.repo, ".git"))
+				for path, text := range after {
+					if old, was := before[path]; (!was || old != text) && !strings.Contains(path, "/objects/") {
+						t.Errorf("%s has changed", path)
+					}
+				}
+			} else if err := errors.Join(serr, cerr, ferr, verr); err != nil || w.git(w.repo, "rev-parse", bob.Branch) != tip {
+				t.Errorf("%v; the branch is at %s", err, w.git(w.repo, "rev-parse", bob.Branch))
+			}
+			w.git(w.repo, "fsck", "--strict")
+			if out := w.git(w.repo, "log", "--all", "--format=%s"); strings.Contains(out, "secret") || strings.Contains(out, "evil") {
+				t.Errorf("the repository has %s", out)
+			}
+		})
+	}
+}

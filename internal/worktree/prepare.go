@@ -1,0 +1,247 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// IncludeFile names, in the form of .gitignore, files that git ignores and that a new worktree gets.
+const IncludeFile = ".worktreeinclude"
+
+// States of a preparation.
+const (
+	PrepareDone   = "done"
+	PrepareFailed = "failed"
+)
+
+// Prepared is how the preparation of a worktree ended.
+type Prepared struct {
+	State string    `json:"state"`
+	Why   string    `json:"why,omitempty"` // why it failed
+	At    time.Time `json:"at"`
+}
+
+// Prepared is the recorded preparation of a worktree, nil before it ended.
+func (s Store) Prepared(t Tree) (*Prepared, error) {
+	rs, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rs {
+		if r.Tree.Path == t.Path {
+			return r.Prepared, nil
+		}
+	}
+	return nil, nil
+}
+
+// SetPrepared records how the preparation of a worktree ended.
+func (s Store) SetPrepared(ctx context.Context, t Tree, p Prepared) (err error) {
+	release, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	rs, err := s.List()
+	if err != nil {
+		return err
+	}
+	for _, r := range rs {
+		if r.Tree.Path == t.Path {
+			r.Prepared = &p
+			return s.put(r)
+		}
+	}
+	return &UnknownError{t.Path}
+}
+
+// Included lists the files of a checkout that git ignores and that its .worktreeinclude names,
+// relative to its top level and sorted. dir is a directory in it.
+func (g Git) Included(ctx context.Context, dir string) ([]string, error) {
+	top, err := g.line(ctx, dir, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(filepath.Join(top, IncludeFile)); err != nil {
+		return nil, ignoreMissing(err)
+	}
+	var lists [2][]string
+	for i, by := range [][]string{{"--exclude-from=" + IncludeFile}, {"--exclude-standard"}} {
+		out, err := g.run(ctx, top, append([]string{"ls-files", "-z", "--others", "--ignored"}, by...)...)
+		if err != nil {
+			return nil, err
+		}
+		lists[i] = fields(out)
+	}
+	slices.Sort(lists[1])
+	files := slices.DeleteFunc(lists[0], func(f string) bool {
+		_, ignored := slices.BinarySearch(lists[1], f)
+		return !ignored
+	})
+	slices.Sort(files)
+	return files, nil
+}
+
+// Given is what Give put into a worktree.
+type Given struct {
+	Copied, Linked []string
+	Missing        []string // not in the checkout
+}
+
+// Give copies paths from the checkout that a worktree was made from, and makes symbolic links to
+// others. Only what git ignores is given: anything else would be committed with the member's work.
+// What the worktree has already stays as it is, and what the checkout has not is reported. No link
+// leads out of either directory while it copies.
+func (g Git) Give(ctx context.Context, t Tree, copies, links []string) (given Given, err error) {
+	from, err := os.OpenRoot(t.Repo)
+	if err != nil {
+		return given, fmt.Errorf("worktree: %w", err)
+	}
+	defer from.Close()
+	to, err := os.OpenRoot(t.Path)
+	if err != nil {
+		return given, fmt.Errorf("worktree: %w", err)
+	}
+	defer to.Close()
+	give := func(p string, list *[]string, do func(string) error) error {
+		p = path.Clean(filepath.ToSlash(p))
+		if _, err := from.Lstat(p); errors.Is(err, fs.ErrNotExist) {
+			given.Missing = append(given.Missing, p)
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("worktree: %w", err)
+		}
+		if err := g.ignored(ctx, t.Repo, p); err != nil {
+			return err
+		}
+		*list = append(*list, p)
+		return do(p)
+	}
+	for _, p := range copies {
+		if err := give(p, &given.Copied, func(p string) error { return copyPath(ctx, from, to, p) }); err != nil {
+			return given, err
+		}
+	}
+	for _, p := range links {
+		if err := give(p, &given.Linked, func(p string) error { return g.link(ctx, t, to, p) }); err != nil {
+			return given, err
+		}
+	}
+	return given, nil
+}
+
+// IgnoreError: git does not ignore a path that a worktree should get.
+type IgnoreError struct{ Path, Why string }
+
+func (e *IgnoreError) Error() string { return fmt.Sprintf("git does not ignore %s: %s", e.Path, e.Why) }
+
+// ignored refuses a path that git does not ignore in a checkout.
+func (g Git) ignored(ctx context.Context, dir, p string) error {
+	_, err := g.run(ctx, dir, "check-ignore", "--quiet", "--", p)
+	if exit(err) == 1 {
+		return &IgnoreError{p, "it would become a part of the member's work"}
+	}
+	return err
+}
+
+// link makes a symbolic link to a path of the checkout.
+func (g Git) link(ctx context.Context, t Tree, to *os.Root, p string) error {
+	if _, err := to.Lstat(p); err == nil {
+		return nil
+	}
+	if err := to.MkdirAll(path.Dir(p), 0o755); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	if err := to.Symlink(filepath.Join(t.Repo, filepath.FromSlash(p)), p); err != nil {
+		return fmt.Errorf("worktree: %w", noSpace(err))
+	}
+	if t.own() {
+		return nil // no git of this program reads its own rules there
+	}
+	err := g.ignored(ctx, t.Path, p)
+	var not *IgnoreError
+	if errors.As(err, &not) {
+		not.Why = "its pattern is for directories only, and a link is none: write it without the slash at its end"
+		return errors.Join(err, to.Remove(p))
+	}
+	return err
+}
+
+// copyPath copies a file, a link or a directory whole.
+func copyPath(ctx context.Context, from, to *os.Root, p string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	info, err := from.Lstat(p)
+	if err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	if err := to.MkdirAll(path.Dir(p), 0o755); err != nil {
+		return fmt.Errorf("worktree: %w", noSpace(err))
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return copyDir(ctx, from, to, p)
+	case mode.IsRegular():
+		err = copyFile(from, to, p, mode.Perm())
+	case mode&fs.ModeSymlink != 0:
+		var at string
+		if at, err = from.Readlink(p); err == nil {
+			if err = to.Symlink(at, p); errors.Is(err, fs.ErrExist) {
+				err = nil
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("worktree: %w", noSpace(err))
+	}
+	return nil
+}
+
+func copyDir(ctx context.Context, from, to *os.Root, p string) error {
+	dir, err := from.Open(p)
+	if err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	entries, err := dir.ReadDir(-1)
+	if err = errors.Join(err, dir.Close()); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	if err := to.MkdirAll(p, 0o755); err != nil {
+		return fmt.Errorf("worktree: %w", noSpace(err))
+	}
+	for _, e := range entries {
+		if err := copyPath(ctx, from, to, path.Join(p, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to *os.Root, p string, mode fs.FileMode) error {
+	in, err := from.Open(p)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := to.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, to.Remove(p))
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package leader
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/internal/jsonobj"
+	"waggle/policy"
+	"waggle/record"
+	"waggle/transport"
+)
+
+// Leading has the acts of the lead's agent that need more than the leader's journal. Each is done
+// in the lead's name and with at most the lead's rights.
+type Leading interface {
+	// Spawn starts a member and returns its name and its first task.
+	Spawn(ctx context.Context, m NewMember) (name, task string, err error)
+	// Assign gives a task of the board to a member.
+	Assign(ctx context.Context, task, member string) error
+	// Board lists the tasks.
+	Board(ctx context.Context) ([]BoardTask, error)
+}
+
+// NewMember is a member that the lead's agent starts.
+type NewMember struct {
+	Name   string
+	Prompt string // its first task
+	Type   string // an agent definition; "": none
+}
+
+// BoardTask is one task of the board.
+type BoardTask struct {
+	ID        string   `json:"id"`
+	Subject   string   `json:"subject"`
+	Owner     string   `json:"owner,omitempty"`
+	Status    string   `json:"status"`
+	BlockedBy []string `json:"blocked_by,omitempty"`
+}
+
+var _ transport.Callee = endpoint{}
+
+// ownWorker reports the process of the worker that runs the lead's agent, by the record of its
+// start. That worker calls for its agent's processes, which it knows by the spawn token.
+func (l *Leader) ownWorker(p transport.Peer) bool {
+	l.mu.Lock()
+	m, ok := l.p.Fold.LeadAgent()
+	ours := ok && m.Process != nil && !m.Process.ID.Inside && m.Process.ID.PID == p.PID
+	l.mu.Unlock()
+	return ours && m.Process.ID.Alive()
+}
+
+// leadCalls are the calls of the lead's agent (docs/sockets.md).
+var leadCalls = map[string]func(*Leader, context.Context, *jsonobj.Object) (any, error){
+	"requests": (*Leader).callRequests,
+	"answer":   (*Leader).callAnswer,
+	"stop":     (*Leader).callStop,
+	"spawn":    (*Leader).callSpawn,
+	"assign":   (*Leader).callAssign,
+	"board":    (*Leader).callBoard,
+}
+
+// Call implements transport.Callee.
+func (e endpoint) Call(ctx context.Context, _ transport.Peer, op string, body json.RawMessage) (any, error) {
+	do := leadCalls[op]
+	if do == nil {
+		return nil, &transport.CallError{Code: transport.CodeInvalid, Why: fmt.Sprintf("the operation %q is not known", op)}
+	}
+	if len(body) == 0 {
+		body = json.RawMessage("{}")
+	}
+	o, err := jsonobj.Parse(body)
+	if err != nil {
+		return nil, &transport.CallError{Code: transport.CodeInvalid, Why: "the body of a call is a JSON object"}
+	}
+	got, err := do(e.l, ctx, o)
+	var coded *transport.CallError
+	if err != nil && !errors.As(err, &coded) && ctx.Err() == nil {
+		err = &transport.CallError{Code: transport.CodeRefused, Why: err.Error()}
+	}
+	return got, err
+}
+
+// read reads fields of a call's body by exact name.
+func read(o *jsonobj.Object, fields map[string]any) error {
+	for name, into := range fields {
+		raw, ok := o.Get(name)
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			return &transport.CallError{Code: transport.CodeInvalid, Why: name + ": " + err.Error()}
+		}
+	}
+	return nil
+}
+
+// request is a request that the lead's agent is to answer, as its call returns it.
+type request struct {
+	ID        string          `json:"id"` // its handle
+	Digest    string          `json:"digest"`
+	Kind      string          `json:"kind"`
+	Member    string          `json:"member"`
+	Risk      string          `json:"risk"`
+	Tool      string          `json:"tool,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	Cwd       string          `json:"cwd,omitempty"`
+	Host      string          `json:"host,omitempty"`
+	Plan      string          `json:"plan,omitempty"`
+	Questions []question      `json:"questions,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+}
+
+type question struct {
+	Text     string   `json:"question"`
+	Options  []option `json:"options,omitempty"`
+	Multiple bool     `json:"multiple,omitempty"`
+}
+
+type option struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// callRequests lists the open requests that decide gives to the lead.
+func (l *Leader) callRequests(context.Context, *jsonobj.Object) (any, error) {
+	out := struct {
+		Requests []request `json:"requests"`
+	}{[]request{}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.p.Fold.PendingForLead() {
+		out.Requests = append(out.Requests, asCalled(r.Handle, l.questionOf(r)))
+	}
+	return out, nil
+}
+
+func asCalled(handle string, q agent.Request) request {
+	r := request{ID: handle, Digest: q.Digest, Kind: q.Kind, Member: q.Member, Risk: q.Risk, Tool: q.Tool, Input: q.Input, Cwd: q.Cwd, Host: q.Host, Plan: q.Plan, Reason: q.Reason}
+	for _, p := range q.Parts {
+		one := question{Text: p.Text, Multiple: p.Multiple}
+		for _, o := range p.Options {
+			one.Options = append(one.Options, option(o))
+		}
+		r.Questions = append(r.Questions, one)
+	}
+	return r
+}
+
+// callAnswer records the lead's answer to a request that decide gives to it. An allow that is
+// beyond the lead's rights passes the request on to the operator.
+func (l *Leader) callAnswer(_ context.Context, o *jsonobj.Object) (any, error) {
+	var id, digest, reason string
+	var allow, escalate bool
+	var answers []string
+	if err := read(o, map[string]any{"id": &id, "digest": &digest, "allow": &allow, "escalate": &escalate, "reason": &reason, "answers": &answers}); err != nil {
+		return nil, err
+	}
+	key, input, err := l.leadsOwn(id, digest)
+	if err != nil {
+		return nil, err
+	}
+	d := agent.Decision{Digest: digest, Allow: allow, Escalate: escalate, Reason: reason, Answers: answers}
+	words, err := replies(key, input, d)
+	if err != nil {
+		return nil, &transport.CallError{Code: transport.CodeInvalid, Why: err.Error()}
+	}
+	if err := l.rule(key, record.Digest(digest), d, words, nil); err != nil {
+		return nil, err
+	}
+	l.wake()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, _ := l.p.Fold.Request(key)
+	out := struct {
+		Decision string `json:"decision"` // allow, deny, escalate, or vote: another has to allow it, too
+		Reason   string `json:"reason,omitempty"`
+	}{"vote", "one of two: the operator's answer is the other"}
+	switch {
+	case r.Decided != nil:
+		out.Decision, out.Reason = r.Decided.Decision, r.Decided.Reason
+	case r.Escalated != nil:
+		out.Decision, out.Reason = record.DecisionEscalate, r.Escalated.Reason
+	}
+	return out, nil
+}
+
+// leadsOwn finds a request that the lead's agent is to answer, and refuses every other one.
+func (l *Leader) leadsOwn(id, digest string) (k record.Key, input string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.p.Fold.PendingForLead() {
+		if r.Handle != id {
+			continue
+		}
+		if digest != string(r.Digest) {
+			return k, "", &transport.CallError{Code: transport.CodeRefused, Why: fmt.Sprintf("the digest is not that of request %s: read it again", id)}
+		}
+		return r.Key, r.Ask.Input, nil
+	}
+	return k, "", &transport.CallError{Code: transport.CodeNotFound, Why: fmt.Sprintf("no open request %q is the lead's to decide", id)}
+}
+
+// callStop asks a member to end.
+func (l *Leader) callStop(ctx context.Context, o *jsonobj.Object) (any, error) {
+	var member, reason string
+	if err := read(o, map[string]any{"member": &member, "reason": &reason}); err != nil {
+		return nil, err
+	}
+	m, err := l.another(member)
+	if err != nil {
+		return nil, err
+	}
+	if reason == "" {
+		reason = "the lead asks you to end"
+	}
+	return struct{}{}, l.Shutdown(ctx, m, reason, policy.RoleLeader)
+}
+
+// another finds a present member that is not the lead.
+func (l *Leader) another(name string) (waggle.MemberName, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range l.p.Fold.Live() {
+		switch {
+		case !waggle.SameName(m.Name, waggle.MemberName(name)):
+		case m.Leads():
+			return "", errors.New("that is the lead itself: the operator ends it")
+		default:
+			return m.Name, nil
+		}
+	}
+	return "", &transport.CallError{Code: transport.CodeNotFound, Why: fmt.Sprintf("%q is no member of this team", name)}
+}
+
+var errNoActs = &transport.CallError{Code: transport.CodeRefused, Why: "the program that leads this team does that only for the operator"}
+
+func (l *Leader) callSpawn(ctx context.Context, o *jsonobj.Object) (any, error) {
+	var m NewMember
+	if err := read(o, map[string]any{"name": &m.Name, "prompt": &m.Prompt, "type": &m.Type}); err != nil {
+		return nil, err
+	}
+	if l.p.Leading == nil {
+		return nil, errNoActs
+	}
+	name, task, err := l.p.Leading.Spawn(ctx, m)
+	return struct {
+		Name string `json:"name"`
+		Task string `json:"task"`
+	}{name, task}, err
+}
+
+func (l *Leader) callAssign(ctx context.Context, o *jsonobj.Object) (any, error) {
+	var task, member string
+	if err := read(o, map[string]any{"task": &task, "member": &member}); err != nil {
+		return nil, err
+	}
+	m, err := l.another(member)
+	if err != nil {
+		return nil, err
+	}
+	if l.p.Leading == nil {
+		return nil, errNoActs
+	}
+	return struct{}{}, l.p.Leading.Assign(ctx, task, string(m))
+}
+
+func (l *Leader) callBoard(ctx context.Context, _ *jsonobj.Object) (any, error) {
+	if l.p.Leading == nil {
+		return nil, errNoActs
+	}
+	ts, err := l.p.Leading.Board(ctx)
+	if ts == nil {
+		ts = []BoardTask{}
+	}
+	return struct {
+		Tasks []BoardTask `json:"tasks"`
+	}{ts}, err
+}

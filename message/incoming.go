@@ -1,0 +1,84 @@
+package message
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/record"
+)
+
+// Incoming is one entry of a mailbox as a machine judges it.
+type Incoming struct {
+	Entry    string            // mailbox id
+	Box      waggle.MemberName // whose mailbox
+	Envelope waggle.Envelope
+	Decoded  waggle.Decoded
+}
+
+// SHA256 is the hash by which the entry is paired with a record.
+func (in Incoming) SHA256() string { return record.HashText(in.Envelope.Text) }
+
+// IsControl reports whether an entry claims to be more than words: a known kind,
+// or something that tries to be one. Unknown types are words.
+func (in Incoming) IsControl() bool {
+	switch in.Decoded.Kind {
+	case waggle.KindText, waggle.KindUnknown, waggle.KindSystemInit:
+		return false
+	case waggle.KindInvalid:
+		return in.Decoded.Type != ""
+	}
+	return true
+}
+
+// IsWords reports a control entry that a guest's session is given as words: a
+// task_assignment is text to read there, and no order.
+func (in Incoming) IsWords() bool { return in.Decoded.Kind == waggle.KindTaskAssignment }
+
+// Deny is the audit record of an entry that has no effect.
+func (in Incoming) Deny(why string) []journal.Draft {
+	d := in.Decoded
+	var id waggle.RequestID
+	if d.Payload != nil {
+		id, _ = waggle.RequestIDOf(d.Payload)
+	}
+	kind := d.Kind
+	if kind == waggle.KindInvalid {
+		kind = waggle.Kind(d.Type)
+	}
+	return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: in.Entry, Box: string(in.Box),
+		From: Clip(in.Envelope.From), Kind: waggle.Kind(Clip(string(kind))), ID: waggle.RequestID(Clip(string(id))),
+		Text: in.SHA256(), Why: Clip(why)}}}
+}
+
+// ID is the id of the request that an entry opens, answers or tells of.
+func (in Incoming) ID() waggle.RequestID {
+	if p, ok := in.Decoded.Payload.(waggle.TaskProgress); ok {
+		return waggle.RequestID(p.RequestID)
+	}
+	id, _ := waggle.RequestIDOf(in.Decoded.Payload)
+	return id
+}
+
+// Fault is the first of a decoder's warnings: why a message cannot be read.
+func Fault(warnings []string) string {
+	if len(warnings) == 0 {
+		return "malformed"
+	}
+	return warnings[0]
+}
+
+// Clip shortens a text of another process so that it fits into a line of the journal.
+func Clip(s string) string {
+	const most = 512
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,3 @@
+package message_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,170 @@
+package message_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"waggle"
+	"waggle/message"
+	"waggle/policy"
+	"waggle/record"
+)
+
+var (
+	noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	mint = record.Mint{Now: noon, Nonce: "abc"}
+)
+
+func key(kind waggle.Kind) record.Key {
+	return record.Key{Instance: "i", Kind: kind, ID: message.NewID(kind, "ann", "api", mint)}
+}
+
+// read sends a payload through its text, as a mailbox does.
+func read(t testing.TB, p waggle.Payload) waggle.Payload {
+	t.Helper()
+	text, err := waggle.Encode(p, waggle.DialectWire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := waggle.Decode(waggle.Envelope{From: "ann", Text: text})
+	if d.Kind != p.Kind() {
+		t.Fatalf("%s is read as %s: %v", p.Kind(), d.Kind, d.Warnings)
+	}
+	return d.Payload
+}
+
+// TestRequest: AskOf reads the message of a request as the ask that the member made, kind by kind,
+// under the same id.
+func TestRequest(t *testing.T) {
+	for kind, asked := range map[waggle.Kind]record.Ask{
+		waggle.KindPermissionRequest:        {Tool: "Bash", Input: `{"command":"make"}`, Reason: "to build", ToolUseID: "toolu_1"},
+		waggle.KindPlanApprovalRequest:      {Plan: "1. look"},
+		waggle.KindSandboxPermissionRequest: {Host: "example.com", Port: "443"},
+	} {
+		k := key(kind)
+		p := read(t, message.Request(k, asked, "ann", "blue", policy.Call{Tool: asked.Tool, Input: json.RawMessage(asked.Input)}, mint))
+		if id, ok := waggle.RequestIDOf(p); !ok || waggle.RequestID(id) != k.ID {
+			t.Errorf("%s has id %q, want %q", kind, id, k.ID)
+		}
+		got, why := message.AskOf(p, "/w")
+		if why != "" || got.Tool != asked.Tool || got.Input != asked.Input || got.Plan != asked.Plan || got.Host != asked.Host || got.ToolUseID != asked.ToolUseID {
+			t.Errorf("%s is read as %+v, %q", kind, got, why)
+		}
+		if kind == waggle.KindPermissionRequest && (got.Cwd != "/w" || len(p.(waggle.PermissionRequest).PermissionSuggestions) == 0) {
+			t.Errorf("%+v suggests nothing, or has no directory", p)
+		}
+	}
+}
+
+// TestAskOfUnbound: a message that asks for more than one answer can bind asks for nothing.
+func TestAskOfUnbound(t *testing.T) {
+	for want, p := range map[string]waggle.Payload{
+		"several hosts":           waggle.SandboxPermissionRequest{RequestID: "s", HostPattern: waggle.HostPattern{Host: "a.example.com"}, Hosts: []string{"a.example.com", "b.example.com"}},
+		"only the network":        waggle.SandboxPermissionRequest{RequestID: "s", HostPattern: waggle.HostPattern{Host: "a.example.com"}, Capability: "mount"},
+		"host":                    waggle.SandboxPermissionRequest{RequestID: "s", HostPattern: waggle.HostPattern{Host: "a b"}},
+		"nothing that can be ans": waggle.IdleNotification{},
+	} {
+		if _, why := message.AskOf(p, ""); !strings.Contains(why, want) {
+			t.Errorf("%+v: %q, want %q", p, why, want)
+		}
+	}
+}
+
+// TestResponse: an answer is read as it was given; an allow holds the input that was asked unless
+// another was given, and a refused call has a reason.
+func TestResponse(t *testing.T) {
+	asked := map[waggle.Kind]record.Ask{
+		waggle.KindPermissionRequest:        {Tool: "Bash", Input: `{"command":"make"}`, ToolUseID: "toolu_1"},
+		waggle.KindPlanApprovalRequest:      {Plan: "1. look"},
+		waggle.KindSandboxPermissionRequest: {Host: "example.com", Port: "443", Spelled: "Example.com:443"},
+	}
+	for kind, a := range asked {
+		for _, allow := range []bool{true, false} {
+			k := key(kind)
+			got := message.AnswerOf(read(t, message.Response(k, a, allow, "", "", noon)))
+			if got.Of != kind || got.ID != k.ID || got.Allow != allow || got.More != (kind == waggle.KindPlanApprovalRequest && allow) {
+				t.Errorf("%s, %v: %+v", kind, allow, got)
+			}
+			switch {
+			case kind == waggle.KindSandboxPermissionRequest && got.Host != a.Spelled:
+				t.Errorf("host %q", got.Host)
+			case kind == waggle.KindPermissionRequest && (got.Call != "toolu_1" || allow != (string(got.Input) == a.Input) || allow == (got.Reason != "")):
+				t.Errorf("allow %v: %+v", allow, got)
+			}
+		}
+	}
+	other := message.AnswerOf(message.Response(key(waggle.KindPermissionRequest), asked[waggle.KindPermissionRequest], true, "", `{"command":"ls"}`, noon))
+	if string(other.Input) != `{"command":"ls"}` {
+		t.Errorf("another input: %+v", other)
+	}
+	if got := message.AnswerOf(waggle.IdleNotification{}); !reflect.DeepEqual(got, message.Answer{}) {
+		t.Errorf("no response: %+v", got)
+	}
+}
+
+// TestSameInput: no input, an empty one and the same values are the input that was asked.
+func TestSameInput(t *testing.T) {
+	const asked = `{"n":10000000000000000001,"s":"a"}`
+	for got, want := range map[string]bool{
+		"": true, "null": true, " {} ": true, asked: true, `{ "s":"\u0061", "n":10000000000000000001 }`: true,
+		`{"n":10000000000000000002,"s":"a"}`: false, `{"s":"a"}`: false, "[]": false, `{"n":`: false, asked + "1": false,
+	} {
+		if message.SameInput(json.RawMessage(got), asked) != want {
+			t.Errorf("%s: %v", got, !want)
+		}
+	}
+}
+
+// TestIncoming: words are no control message, a text that tries to be one is, and an entry without
+// effect is recorded with the kind, id and sender that it claims.
+func TestIncoming(t *testing.T) {
+	in := func(text string) message.Incoming {
+		env := waggle.Envelope{From: "ann", Text: text}
+		return message.Incoming{Entry: "e1", Box: "bob", Envelope: env, Decoded: waggle.Decode(env)}
+	}
+	for text, want := range map[string]bool{
+		"hello": false, `{"type":"brunch"}`: false, `{"type":"idle_notification","from":"ann"}`: true, `{"type":"permission_response"}`: true,
+		`{"type":"task_assignment","taskId":"1","subject":"s","description":"d","assignedBy":"x"}`: true,
+	} {
+		if i := in(text); i.IsControl() != want || i.IsWords() != strings.Contains(text, "task_assignment") {
+			t.Errorf("%s: control %v, words %v", text, i.IsControl(), i.IsWords())
+		}
+	}
+	i := in(`{"type":"shutdown_approved","requestId":"s1","from":"ann"}`)
+	b := i.Deny("because")[0].Body.(record.Unverified)
+	if i.ID() != "s1" || b.Entry != "e1" || b.Box != "bob" || b.From != "ann" || b.Kind != waggle.KindShutdownApproved || b.ID != "s1" || b.Text != i.SHA256() || b.Why != "because" {
+		t.Errorf("%s: %+v", i.ID(), b)
+	}
+	if b := in(`{"type":"permission_response"}`).Deny("")[0].Body.(record.Unverified); b.Kind != waggle.KindPermissionResponse {
+		t.Errorf("one that cannot be read is recorded as %s", b.Kind)
+	}
+	if message.Fault(nil) == "" || message.Fault([]string{"a", "b"}) != "a" {
+		t.Error("faults")
+	}
+}
+
+// TestAdded: the rules that are new, and no others.
+func TestAdded(t *testing.T) {
+	a, b := policy.Rule{Tool: "Read"}, policy.Rule{Tool: "Bash", Pattern: "ls"}
+	if got := message.Added([]policy.Rule{a}, []policy.Rule{a, b}); !reflect.DeepEqual(got, []waggle.PermissionRule{{ToolName: "Bash", RuleContent: "ls"}}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestClip: a text of another process fits into a record, is valid, and begins as it did.
+func TestClip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.Repeat(rapid.String().Draw(t, "s"), rapid.IntRange(1, 40).Draw(t, "times")) + string(rapid.SliceOfN(rapid.Byte(), 0, 4).Draw(t, "end"))
+		got := message.Clip(s)
+		valid := strings.ToValidUTF8(s, "\uFFFD")
+		if len(got) > 516 || !utf8.ValidString(got) || !strings.HasPrefix(valid, strings.TrimSuffix(got, "…")) || len(valid) <= 512 && got != valid {
+			t.Fatalf("%q is %q", s, got)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package message
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/policy"
+	"waggle/record"
+)
+
+// NewID makes a request id in the form that real clients use.
+func NewID(kind waggle.Kind, name waggle.MemberName, team waggle.TeamName, m record.Mint) waggle.RequestID {
+	ms := strconv.FormatInt(m.Now.UnixMilli(), 10)
+	switch kind {
+	case waggle.KindPlanApprovalRequest:
+		// The nonce keeps two plans of one millisecond apart.
+		return waggle.RequestID("plan_approval-" + ms + m.Nonce + "@" + string(name) + "@" + string(team))
+	case waggle.KindSandboxPermissionRequest:
+		return waggle.RequestID("sandbox-" + ms + "-" + m.Nonce)
+	case record.KindQuestion:
+		return waggle.RequestID("question-" + ms + "-" + m.Nonce)
+	}
+	return waggle.RequestID("perm-" + ms + "-" + m.Nonce)
+}
+
+// Request is the wire form of what a member asks. c is the call as policy sees it, for the rules that
+// the message suggests.
+func Request(k record.Key, a record.Ask, from waggle.MemberName, color string, c policy.Call, m record.Mint) waggle.Payload {
+	switch k.Kind {
+	case waggle.KindPlanApprovalRequest:
+		return waggle.PlanApprovalRequest{From: string(from), Timestamp: waggle.FormatTime(m.Now), PlanFilePath: a.PlanFile, PlanContent: a.Plan, RequestID: string(k.ID)}
+	case waggle.KindSandboxPermissionRequest:
+		return waggle.SandboxPermissionRequest{RequestID: string(k.ID), WorkerID: string(from), WorkerName: string(from), WorkerColor: color,
+			HostPattern: waggle.HostPattern{Host: a.Hostport()}, CreatedAt: m.Now.UnixMilli()}
+	}
+	return waggle.PermissionRequest{RequestID: string(k.ID), AgentID: string(from), ToolName: a.Tool, ToolUseID: a.ToolUseID,
+		Description: a.Reason, Input: []byte(a.Input), PermissionSuggestions: suggestions(c)}
+}
+
+// suggestions are the rules that would have allowed a call, narrowest first, as real
+// clients write them (protocol §1.1). They are shown and never act.
+func suggestions(c policy.Call) []json.RawMessage {
+	list := []json.RawMessage{}
+	for _, r := range policy.Suggest(c) {
+		content := ""
+		if r.Pattern != "" {
+			content = `,"ruleContent":` + quote(r.Pattern)
+		}
+		list = append(list, json.RawMessage(`{"type":"addRules","rules":[{"toolName":`+quote(r.Tool)+content+`}],"behavior":"allow","destination":"session"}`))
+	}
+	return list
+}
+
+// Response is the wire form of an answer to a request. input is what runs instead of the input that
+// was asked; "": nothing does.
+func Response(k record.Key, a record.Ask, allow bool, reason, input string, now time.Time) waggle.Payload {
+	id, ts := string(k.ID), waggle.FormatTime(now)
+	switch k.Kind {
+	case waggle.KindPlanApprovalRequest:
+		p := waggle.PlanApprovalResponse{RequestID: id, Approved: allow, Feedback: reason, Timestamp: ts}
+		if allow {
+			p.PermissionMode = string(policy.ModeDefault)
+		}
+		return p
+	case waggle.KindSandboxPermissionRequest:
+		return waggle.SandboxPermissionResponse{RequestID: id, Host: cmp.Or(a.Spelled, a.Hostport()), Allow: allow, Timestamp: ts}
+	}
+	p := waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeError, Error: reason}
+	if allow {
+		return waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeSuccess,
+			Response: &waggle.PermissionGranted{UpdatedInput: json.RawMessage(cmp.Or(input, a.Input))}}
+	}
+	if p.Error == "" {
+		p.Error = "Permission denied"
+	}
+	return p
+}
+
+// Added lists the rules of now that before does not have, as the wire has them.
+func Added(before, now []policy.Rule) []waggle.PermissionRule {
+	var rs []waggle.PermissionRule
+	for _, r := range now {
+		if !slices.Contains(before, r) {
+			rs = append(rs, waggle.PermissionRule{ToolName: r.Tool, RuleContent: r.Pattern})
+		}
+	}
+	return rs
+}
+
+// quote writes s as a JSON string.
+func quote(s string) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil { // strings always encode
+		return `""`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,3 @@
+package agentcheck_test
+
+import _ "waggle/internal/atomicfile/ordertest"

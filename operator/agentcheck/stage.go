@@ -1,0 +1,128 @@
+package agentcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/process"
+	"waggle/operator/teams"
+	"waggle/policy"
+	"waggle/record"
+)
+
+// stage is a scratch team that this process leads: it passes while a check waits for something.
+type stage struct {
+	c      *checker
+	op     operator.Operator
+	team   waggle.TeamName
+	s      *operator.State
+	l      *leader.Leader
+	stop   context.CancelFunc
+	nudges <-chan struct{}
+}
+
+// newStage makes a team whose every call asks a person, who is the check.
+func newStage(ctx context.Context, c *checker, name string, deadline time.Duration) (*stage, error) {
+	st := &stage{c: c, op: c.op, team: waggle.TeamName(name)}
+	set := record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Deadline: deadline.Milliseconds()}
+	var err error
+	if st.s, err = teams.Of(c.op).Create(ctx, st.team, "an agent is checked", set); err != nil {
+		return nil, err
+	}
+	lead := process.Of(c.op).LeaderOptions(st.s, true)
+	lead.Dismiss = false // a member whose worker is killed is started again
+	if st.l, err = process.Of(c.op).LeadAs(ctx, st.s, lead); err != nil {
+		return nil, err
+	}
+	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
+	st.stop = stop
+	st.nudges, err = mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(c.op.Boxes(st.team).Dirs(), st.s.Dir.LeaderJournal())...)
+	if err != nil {
+		stop()
+		return nil, errors.Join(err, st.l.Close())
+	}
+	return st, nil
+}
+
+// endGrace is how long members may take to end by handshake before they are ended.
+const endGrace = 5 * time.Second
+
+func (st *stage) close(ctx context.Context) error {
+	err := process.Of(st.op).EndMembers(ctx, st.l, st.s, "the check is over", endGrace, func() {})
+	st.stop()
+	for range st.nudges { // until the watcher has ended
+	}
+	return errors.Join(err, st.l.Close())
+}
+
+// pass is one pass of the leader.
+func (st *stage) pass(ctx context.Context) error {
+	if err := st.l.Pass(ctx); err != nil {
+		return err
+	}
+	return st.s.Journal.Refresh(ctx)
+}
+
+// until leads until cond holds, for as long as one thing may take.
+func (st *stage) until(ctx context.Context, what string, cond func() (bool, error)) error {
+	limit := time.NewTimer(st.c.o.Patience)
+	defer limit.Stop()
+	for {
+		if err := st.pass(ctx); err != nil {
+			return err
+		}
+		if ok, err := cond(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-limit.C:
+			return fmt.Errorf("%s: not within %s", what, st.c.o.Patience)
+		case <-st.nudges:
+		}
+	}
+}
+
+// enter makes a scene's member, and starts it.
+func (st *stage) enter(ctx context.Context, sc scene) (*player, error) {
+	p := &player{st: st, sc: sc, name: waggle.MemberName(sc.name), cwd: st.c.cwd(string(st.team), sc), began: st.op.Minter.Now()}
+	if err := os.MkdirAll(p.cwd, 0o700); err != nil {
+		return p, err
+	}
+	var err error
+	if p.role, err = st.c.d.Cast(ctx, p.name, sc.acts); err != nil {
+		return p, err
+	}
+	m := st.c.o.Member
+	m.Name, m.Cwd, m.Spec, m.PlanRequired, m.Mode, m.Restart, m.Worktree, m.Sandbox = p.name, p.cwd, p.role.Spec, sc.plan, "", nil, false, nil
+	if m.Backend = st.c.o.Backend; p.role.Connect != nil {
+		m.Backend = operator.BackendMCP
+	}
+	if _, p.instance, err = teams.Of(st.op).Join(ctx, st.s, m, false); err != nil {
+		return p, err
+	}
+	if err := st.l.Refresh(ctx); err != nil {
+		return p, err
+	}
+	if p.role.Connect != nil {
+		p.connect(ctx)
+		return p, nil
+	}
+	_, err = process.Of(st.op).StartWorker(ctx, st.l, st.s, p.instance, p.name, p.cwd, p.output())
+	return p, err
+}
+
+// view looks at a member's own journal.
+func (st *stage) view(i record.Instance, fn func(*control.Worker)) { st.l.ViewMember(i, fn) }
+
+func (st *stage) decider() decide.Operator { return decide.Of(st.op) }

@@ -1,0 +1,364 @@
+package decide
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/jsonobj"
+	"waggle/machine"
+	"waggle/operator"
+	"waggle/policy"
+	"waggle/record"
+)
+
+// Request is what a person is shown of one request (`show`). PendingItem is a row of a
+// list; control.Request is the request in the fold.
+type Request struct {
+	PendingItem
+	// Bound is what of a tool call its digest covers beside tool, directory and input.
+	record.Bound
+	// Unheld says of a tool call that waggle does not run it, and what that means.
+	Unheld   string
+	Host     string
+	Port     string
+	Plan     string
+	Revision int    // of a plan: 1, 2, … for this member's task
+	Hash     string // of a plan's text, SHA-256
+	// Questions are the questions of a request for words.
+	Questions []Asked
+	Task      string
+	Command   string   // the shell text in the input, as it would run
+	Pattern   string   // the key of its group
+	Suggest   []string // rules that would allow it, narrowest first
+	Trust     string
+	Votes     []string // who has allowed it, where two votes must
+	// Escalated says why the lead agent left it to the operator.
+	Escalated string
+	// Asker says that the asking process is dead, and what happens to an answer; "" when it lives,
+	// or when nothing is open.
+	Asker  string
+	Answer *AnswerNow
+}
+
+// Asked is one of several questions in words that an agent asks in one request.
+type Asked struct {
+	Text     string
+	Header   string
+	Options  []Option
+	Multiple bool // several options may be chosen
+	Closed   bool // it takes options only
+}
+
+// Option is an answer that the agent offers.
+type Option struct {
+	Label       string
+	Description string
+}
+
+// asked reads the questions in an input; an input of another form has none.
+func asked(input json.RawMessage) (list []Asked) {
+	questions, err := record.Questions(string(input))
+	if err != nil {
+		return nil
+	}
+	for _, q := range questions {
+		one := Asked{Text: q.Text, Header: q.Header, Options: []Option{}, Multiple: q.Multiple, Closed: q.Closed}
+		for _, o := range q.Options {
+			one.Options = append(one.Options, Option(o))
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// PendingItem is a request as a list shows it. The input of a network request is {"host","port"}, of a plan
+// {"plan"}.
+type PendingItem struct {
+	Team     string // "-": a session, in no team of ours
+	ID       string
+	Handle   string // what people type for it (trust §2)
+	Kind     string
+	Member   string
+	Instance string
+	Tool     string
+	Input    json.RawMessage
+	Cwd      string
+	Reason   string
+	Digest   string
+	Risk     string
+	Asked    time.Time
+	Expires  time.Time // zero: it does not
+	// File is "file" when nothing but a file says that the member asks this; else "".
+	File string
+	// Status is open, expired (not answered in time) or unanswerable; after its end it is decided,
+	// or closed without an answer.
+	Status string
+}
+
+// AnswerNow is the present answer to a request.
+type AnswerNow struct {
+	Decision string
+	By       string
+	Via      string
+	Rule     string
+	Reason   string
+	At       time.Time
+	Policy   uint64
+	State    string // decided, sent, closed
+	Evidence string
+	// Input is what runs instead of what was asked, under its own digest.
+	Input  json.RawMessage
+	Digest string
+	// Answers are those to a question, one for each.
+	Answers []string
+}
+
+// Values of PendingItem.Status.
+const (
+	StatusOpen         = "open"
+	StatusExpired      = "expired"
+	StatusUnanswerable = "unanswerable"
+	StatusDecided      = "decided"
+	StatusClosed       = "closed"
+)
+
+// Pending lists the open questions of a team, riskiest first, then oldest. all
+// adds those that were answered. When nobody leads, questions that arrived meanwhile are
+// there too, those that the rules answer are not, and what is overdue is shown as expired.
+// It records nothing (operator.Preview).
+func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) ([]Request, error) {
+	fold := control.NewBrief // closed requests are not read for a list of open ones
+	if all {
+		fold = control.NewLeader
+	}
+	s, err := o.LedAs(name, fold)
+	if err != nil {
+		return nil, err
+	}
+	led, err := s.Dir.Led()
+	if err == nil && !led && !all { // a brief fold has no policy to judge by
+		s, err = o.Led(ctx, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Preview(ctx, s); err != nil {
+		return nil, err
+	}
+	return o.PendingIn(s, all), nil
+}
+
+// PendingIn is Pending for an open team.
+func (o Operator) PendingIn(s *operator.State, all bool) []Request {
+	now := o.Minter.Now()
+	qs := []Request{}
+	requests := s.Lead.Pending()
+	if all {
+		requests = s.Lead.Requests
+	}
+	for _, r := range requests {
+		qs = append(qs, o.request(s.Lead, r, now))
+	}
+	SortRequests(qs)
+	return qs
+}
+
+// Show returns one request by its id, or an unambiguous beginning of it, answered or not. It
+// records nothing.
+func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Request, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Preview(ctx, s); err != nil {
+		return nil, err
+	}
+	r, err := findRequest(s.Lead, id, "")
+	if err != nil {
+		return nil, err
+	}
+	q := o.request(s.Lead, r, o.Minter.Now())
+	return &q, nil
+}
+
+// Changed returns a request as it would be with another input, with its own digest and risk (trust
+// §3). It decides and records nothing.
+func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input string) (*Request, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Preview(ctx, s); err != nil {
+		return nil, err
+	}
+	r, err := findRequest(s.Lead, id, "")
+	if err != nil {
+		return nil, err
+	}
+	if r.Gate() != policy.GateTool || input == "" || input[0] != '{' || !json.Valid([]byte(input)) {
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
+	}
+	other := *r
+	other.Ask = r.Ask.With(input)
+	other.Digest = record.DigestOf(s.Lead.UID, r.Key, other.Ask)
+	q := o.request(s.Lead, &other, o.Minter.Now())
+	return &q, nil
+}
+
+func riskOrder(r string) int { return max(0, slices.Index(policy.Risks(), policy.Risk(r))) }
+
+// Request returns one request of an open team as it is shown.
+func (o Operator) Request(s *operator.State, r *control.Request) Request {
+	return o.request(s.Lead, r, o.Minter.Now())
+}
+
+func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) Request {
+	m, _ := l.ByInstance(r.Instance)
+	q := Request{PendingItem: PendingItem{Team: string(l.Team), ID: string(r.ID), Handle: r.Handle, Kind: string(r.Kind), Member: string(m.Name), Instance: string(r.Instance),
+		Tool: r.Ask.Tool, Input: InputOf(r), Cwd: r.Ask.Cwd, Reason: r.Ask.Reason, Digest: string(r.Digest), Risk: string(RiskOf(r)),
+		Asked: r.Seen, Status: statusOf(r, m, now)},
+		Host: r.Ask.Host, Port: r.Ask.Port, Task: r.Task, Trust: string(m.Trust), Suggest: []string{}}
+	if r.Expires != nil {
+		q.Expires = *r.Expires
+	}
+	switch r.Gate() {
+	case policy.GatePlan:
+		q.Plan, q.Hash, q.Revision = r.Ask.Plan, record.HashText(r.Ask.Plan), revision(l, r)
+		q.Pattern = "plan " + string(r.ID)
+	case policy.GateNetwork:
+		q.Pattern = "net " + target(r.Ask)
+	case policy.GateQuestion:
+		q.Questions, q.Pattern = asked(q.Input), "question "+string(r.ID)
+	default:
+		c := callOf(r)
+		q.Pattern, q.Command, q.Bound = policy.PatternOf(c), CommandOf(c), r.Ask.Bound
+		if !r.Ask.Held && r.Ask.Sum() >= 2 {
+			q.Unheld = "waggle does not run this call: program and paths are checked, not held"
+		}
+		for _, s := range policy.Suggest(c) {
+			q.Suggest = append(q.Suggest, s.String())
+		}
+	}
+	if r.Escalated != nil {
+		q.Escalated = string(r.Escalated.By) + operator.Suffix(r.Escalated.Reason)
+	}
+	for _, v := range r.Votes {
+		q.Votes = append(q.Votes, string(v.By))
+	}
+	if q.Answer = answerNow(r); m.Trust == record.FileTrust {
+		q.File = q.Trust
+		q.Unheld = "waggle does not run " + string(m.Name) + ": only a file says that it asks this, and what it runs is not held"
+	}
+	if q.Status == StatusOpen || q.Status == StatusExpired {
+		q.Asker = asker(m)
+	}
+	return q
+}
+
+// asker describes what the death of the asking process means for its request.
+func asker(m *control.Member) string {
+	if m.Process == nil || m.Left != nil {
+		return ""
+	}
+	if alive, err := m.Process.ID.Check(); alive || err != nil {
+		return ""
+	}
+	s := fmt.Sprintf("its process %d is dead", m.Process.ID.PID)
+	if m.Died != nil {
+		s += operator.Suffix(m.Died.Detail)
+	}
+	return s + "; the answer waits for its next start"
+}
+
+func statusOf(r *control.Request, m *control.Member, now time.Time) string {
+	late := r.Expires != nil && !now.Before(*r.Expires)
+	switch d := r.Decided; {
+	case d != nil && d.Via == control.ViaExpiry:
+		return StatusExpired
+	case d != nil:
+		return StatusDecided
+	case r.State != machine.RequestPending:
+		return StatusClosed
+	case m.State() == machine.Terminated:
+		return StatusUnanswerable
+	case late:
+		return StatusExpired
+	}
+	return StatusOpen
+}
+
+func answerNow(r *control.Request) *AnswerNow {
+	d := r.Decided
+	if d == nil {
+		return nil
+	}
+	a := &AnswerNow{Decision: d.Decision, By: string(d.By), Via: d.Via, Rule: d.Rule, Reason: d.Reason, At: r.At,
+		Policy: d.Policy, State: string(r.State), Evidence: r.Closed, Digest: string(d.UpdatedDigest)}
+	if d.UpdatedInput != "" {
+		a.Input = json.RawMessage(d.UpdatedInput)
+	}
+	a.Answers = record.Texts(d.Answers)
+	return a
+}
+
+// InputOf returns the input of a request as JSON.
+func InputOf(r *control.Request) json.RawMessage {
+	object := func(v any) json.RawMessage {
+		b, err := jsonobj.Marshal(v)
+		if err != nil { // structs of strings always marshal
+			return json.RawMessage("null")
+		}
+		return b
+	}
+	switch r.Gate() {
+	case policy.GatePlan:
+		return object(struct {
+			Plan string `json:"plan"`
+		}{r.Ask.Plan})
+	case policy.GateNetwork:
+		return object(struct {
+			Host string `json:"host"`
+			Port string `json:"port"`
+		}{r.Ask.Host, r.Ask.Port})
+	}
+	if !json.Valid([]byte(r.Ask.Input)) { // shown, and never what a decision binds to
+		return object(r.Ask.Input)
+	}
+	return json.RawMessage(r.Ask.Input)
+}
+
+// callOf returns a tool request in the form that policy judges.
+func callOf(r *control.Request) policy.Call {
+	return r.Ask.Call()
+}
+
+// CommandOf returns the shell text of a call, "" when it has none.
+func CommandOf(c policy.Call) string {
+	if c.Tool != "Bash" {
+		return ""
+	}
+	var fields map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(c.Input, &fields) != nil || json.Unmarshal(fields["command"], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// RiskOf returns the risk that is shown with a request.
+func RiskOf(r *control.Request) policy.Risk {
+	switch r.Gate() {
+	case policy.GatePlan:
+		return policy.RiskMedium
+	case policy.GateNetwork:
+		return policy.RiskHigh
+	case policy.GateQuestion:
+		return policy.RiskLow
+	}
+	return policy.RiskOf(callOf(r))
+}

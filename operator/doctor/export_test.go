@@ -1,0 +1,4 @@
+package doctor
+
+// HooksOf is hooksOf, for tests.
+var HooksOf = hooksOf

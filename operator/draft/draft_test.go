@@ -1,0 +1,262 @@
+package draft_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/internal/claude"
+	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
+	"waggle/operator"
+	"waggle/operator/draft"
+	"waggle/operator/teamfile"
+	"waggle/policy"
+	"waggle/record"
+)
+
+func init() { agent.Register(claude.Kind, claude.New) }
+
+// directory makes a directory with some files, and a PATH with some programs.
+func directory(t *testing.T, files map[string]string, programs ...string) draft.Facts {
+	t.Helper()
+	dir, bin := filepath.Join(t.TempDir(), "My Project"), t.TempDir()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range programs {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return draft.Look(dir, []string{"PATH=" + bin})
+}
+
+// TestTemplate: every template is a valid file, with the checks of what the directory has.
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"go":           {map[string]string{"go.mod": "module x\n"}, "go test ./..."},
+		"node":         {map[string]string{"package.json": "{}"}, "npm test"},
+		"python":       {map[string]string{"pyproject.toml": ""}, "python3 -m pytest"},
+		"requirements": {map[string]string{"requirements.txt": ""}, "python3 -m pytest"},
+		"rust":         {map[string]string{"Cargo.toml": ""}, "cargo test"},
+		"make":         {map[string]string{"Makefile": "build:\n\ntest: build\n\ttrue\n"}, "make test"},
+		"all":          {map[string]string{"go.mod": "", "package.json": "", "Cargo.toml": "", "setup.py": "", "Makefile": "test:\n"}, "cargo test"},
+	}
+	for kind, c := range kinds {
+		f := directory(t, c.files, "claude", "codex")
+		for _, name := range append(draft.Templates(), draft.Checks) {
+			text, err := draft.Template(name, f)
+			if err != nil {
+				t.Errorf("%s, %q: %v", kind, name, err)
+				continue
+			}
+			got, err := teamfile.ParseFile(filepath.Join(f.Dir, "waggle.yaml"), []byte(text))
+			if err != nil || got.Team != "my-project" {
+				t.Errorf("%s, %q: %+v, %v\n%s", kind, name, got, err, text)
+				continue
+			}
+			if !strings.Contains(text, c.want) || !strings.Contains(text, "Found on this machine: claude, codex.") {
+				t.Errorf("%s, %q: no %q\n%s", kind, name, c.want, text)
+			}
+			if changes := name == draft.Bugfix || name == draft.Migrate; changes != (got.Check != "") {
+				t.Errorf("%s, %q: check %q", kind, name, got.Check)
+			}
+			if reads := name == draft.Review; reads != strings.Contains(text, `- "Edit"`) {
+				t.Errorf("%s, %q: edits\n%s", kind, name, text)
+			}
+		}
+	}
+}
+
+// TestNumberedDirectory: a name that YAML would read as a number or a truth value stays the team's.
+func TestNumberedDirectory(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"001", "1e3", "0x10", "2024", "true", "null", "yes", "api"} {
+		text, err := draft.Template(draft.Checks, draft.Facts{Dir: "/work/" + name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{draft.Open(name, draft.Facts{Dir: "/work/" + name}), text} {
+			f, err := teamfile.ParseFile("/work/waggle.yaml", []byte(text))
+			if err != nil || string(f.Team) != name {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestTemplateNeeds: the error of a template that needs an agent names the agent to install, and the
+// error of one that needs checks names the files that it looked for.
+func TestTemplateNeeds(t *testing.T) {
+	t.Parallel()
+	bare := directory(t, nil)
+	for _, name := range []string{draft.Review, draft.Bugfix, draft.Migrate} {
+		_, err := draft.Template(name, bare)
+		operatortest.Is(t, name, err, operator.NotFound, "claude is not in PATH")
+		_, err = draft.Template(name, directory(t, nil, "gemini"))
+		operatortest.Is(t, name, err, operator.NotFound, "gemini has no agent of its own")
+	}
+	_, err := draft.Template(draft.CI, bare)
+	operatortest.Is(t, "nothing to check", err, operator.NotFound, "go.mod, package.json")
+	_, err = draft.Template(draft.CI, directory(t, map[string]string{"Makefile": "build:\n"}))
+	operatortest.Is(t, "a Makefile without test", err, operator.NotFound, "")
+	_, err = draft.Template("other", bare)
+	operatortest.Is(t, "unknown", err, operator.Usage, `no template "other"`)
+	text, err := draft.Template(draft.Checks, bare)
+	if err != nil || !strings.Contains(text, "echo hello") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if bare.Asks = true; !strings.Contains(draft.Open("api", bare), "sandboxed: ask") {
+		t.Error("a ceiling that asks is not in the file")
+	}
+}
+
+// TestTeam: the file of a team has the contents of the accepted file, without members that have left,
+// and with those that came later; it is valid, and reads as the same policy.
+func TestTeam(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	dir := t.TempDir()
+	rules := []policy.Rule{}
+	for _, text := range []string{"Bash(go test:*)", "Read"} {
+		r, err := policy.ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules = append(rules, r)
+	}
+	rig := operatortest.Team(t, op, "api", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeAcceptEdits, Allow: rules}, Decide: record.Deciders{policy.GateTool: policy.DecideRules}})
+	accepted, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(`team: api
+check: "go test ./..."
+deadline: 10m
+members:
+  - {name: ann, agent: exec, command: [make, "it"], color: red}
+  - {name: gone, agent: exec}
+tasks:
+  - {subject: first, owner: gone}
+  - {subject: second, owner: ann, after: [first], instructions: "one\ntwo\n"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rig.State()
+	spec, err := teamfile.AgentSpec("exec", []string{"make", "more"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rig.Enlist(s, "ann")
+	rig.Enlist(s, "late", func(m *teamfile.FileMember) {
+		m.Agent, m.Spec, m.Cwd, m.PlanRequired, m.Model = "exec", spec, filepath.Join(dir, "sub"), true, "big"
+	})
+	rig.Order("late", "third")
+	rig.Order("ann", "third")
+	text, err := draft.Team(rig.State(), accepted, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if got.Check != "go test ./..." || got.Deadline.Minutes() != 10 || got.Policy.Mode != policy.ModeAcceptEdits || len(got.Policy.Allow) != 2 || got.Decide[policy.GateTool] != policy.DecideRules {
+		t.Errorf("%s", text)
+	}
+	if len(got.Members) != 2 || got.Members[0].Color != "red" || got.Members[1].Name != "late" || string(got.Members[1].Spec) != string(spec) ||
+		got.Members[1].Cwd != filepath.Join(dir, "sub") || !got.Members[1].PlanRequired || got.Members[1].Model != "big" {
+		t.Errorf("%+v\n%s", got.Members, text)
+	}
+	if len(got.Tasks) != 3 || got.Tasks[0].Subject != "second" || len(got.Tasks[0].After) != 0 || got.Tasks[1].Subject != "third" || got.Tasks[2].Subject != "third (ann)" {
+		t.Errorf("%+v\n%s", got.Tasks, text)
+	}
+	if text, err = draft.Team(rig.State(), nil, dir); err != nil || strings.Contains(text, "check") {
+		t.Errorf("without a file: %s, %v", text, err)
+	}
+}
+
+// TestTeamPrepared: the preparation that waggle new accepted from a waggle.yaml is in the file, for
+// all members when the team was opened without a file.
+func TestTeamPrepared(t *testing.T) {
+	t.Parallel()
+	testenv.Require(t, "git")
+	op := operatortest.New(t)
+	dir := filepath.Join(filepath.Dir(op.Root.Path), "repo")
+	op.Worktrees = filepath.Join(filepath.Dir(dir), "trees")
+	op.Environ = append(op.Environ, "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
+	for _, args := range [][]string{{"init", "--quiet", dir}, {"-C", dir, "commit", "--quiet", "--allow-empty", "--message", "first"}} {
+		c := exec.Command("git", args...)
+		c.Env = op.Environ
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	rig := operatortest.Team(t, op, "api", record.PolicySet{})
+	s := rig.State()
+	enlist := func(name waggle.MemberName, agent string, p *record.Preparation) {
+		rig.Enlist(s, name, func(m *teamfile.FileMember) {
+			m.Agent, m.Cwd, m.Worktree, m.Prepare, m.Included = agent, dir, true, p, []string{}
+			if agent == "mcp" {
+				m.Backend = operator.BackendMCP
+			}
+		})
+	}
+	old := &record.Preparation{Setup: []string{"npm install"}, Check: "npm test", Path: "/waggle.yaml", File: "1"}
+	now := &record.Preparation{Link: []string{".cache"}, Setup: []string{"npm ci"}, Check: "npm run all", Path: "/waggle.yaml", File: "2"}
+	enlist("old", "exec", old)
+	enlist("client", "mcp", old)
+	enlist("now", "exec", now)
+	enlist("bare", "exec", &record.Preparation{}) // --no-setup
+	read := func(accepted *teamfile.File) (*teamfile.File, string) {
+		t.Helper()
+		text, err := draft.Team(rig.State(), accepted, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(text))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		return f, text
+	}
+	parse := func(text string) *teamfile.File {
+		t.Helper()
+		f, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	prepared := func(what string, f *teamfile.File, text string, want map[string]*record.Preparation) {
+		t.Helper()
+		for name, p := range want {
+			if got := f.Prepared(name); !got.Equal(p) {
+				t.Errorf("%s: %s gets %+v\n%s", what, name, got, text)
+			}
+		}
+	}
+	f, text := read(parse(draft.Open("api", draft.Facts{Dir: dir})))
+	if f.Check != now.Check || !f.Prepare.Equal(now) || !strings.Contains(text, "# The check of old was another: \"npm test\"\n") {
+		t.Errorf("%q, %+v\n%s", f.Check, f.Prepare, text)
+	}
+	none := &record.Preparation{}
+	prepared("opened by new", f, text, map[string]*record.Preparation{"old": old, "client": none, "now": now, "bare": none})
+
+	f, text = read(parse("team: api\ncheck: make\nmembers: [{name: old, agent: exec, worktree: true}]\n"))
+	if f.Check != "make" || f.Prepare != nil || !strings.Contains(text, "# The check of now was another: \"npm run all\"\n") {
+		t.Errorf("%q, %+v\n%s", f.Check, f.Prepare, text)
+	}
+	prepared("brought up from a file", f, text, map[string]*record.Preparation{"old": none, "client": none, "now": now, "bare": none})
+}

@@ -1,0 +1,110 @@
+package draft
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/token"
+
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// Facts are what a draft depends on.
+type Facts struct {
+	Dir    string   // absolute
+	Agents []string // coding agents that are installed, by the names of their programs
+	// Asks says that the user's ceiling wants calls in a sandbox to ask.
+	Asks bool
+
+	files map[string]bool // those of marks that Dir has
+}
+
+// KnownAgents are the programs of coding agents that Look looks for. The first can be a member as it
+// is (agent claude).
+var KnownAgents = []string{"claude", "codex", "gemini"}
+
+// marks are the files by which a language or a tool is known.
+var marks = []string{"go.mod", "package.json", "pyproject.toml", "requirements.txt", "setup.py", "Cargo.toml", "Makefile"}
+
+// Look looks at a directory and at the PATH of members' processes.
+func Look(dir string, environ []string) Facts {
+	f := Facts{Dir: dir, files: map[string]bool{}}
+	for _, name := range marks {
+		_, err := os.Stat(filepath.Join(dir, name))
+		f.files[name] = err == nil
+	}
+	for _, name := range KnownAgents {
+		if _, err := spawn.LookPath(name, environ); err == nil {
+			f.Agents = append(f.Agents, name)
+		}
+	}
+	return f
+}
+
+// has reports whether the directory has one of some files.
+func (f Facts) has(names ...string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return f.files[n] })
+}
+
+// python are the files of a Python project.
+var python = []string{"pyproject.toml", "requirements.txt", "setup.py"}
+
+// caches are the build caches of the languages that the directory has.
+func (f Facts) caches() string {
+	var names []string
+	for _, c := range []struct {
+		cache string
+		files []string
+	}{{"cargo", []string{"Cargo.toml"}}, {"go", []string{"go.mod"}}, {"npm", []string{"package.json"}}, {"pip", python}} {
+		if f.has(c.files...) {
+			names = append(names, c.cache)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", caches: [" + strings.Join(names, ", ") + "]"
+}
+
+// sandboxed is what the file says of calls in a verified sandbox.
+func (f Facts) sandboxed() string {
+	if f.Asks {
+		return "ask"
+	}
+	return "allow"
+}
+
+// TeamName derives the name of a team from a directory's.
+func TeamName(dir string) string {
+	name := words(filepath.Base(dir), '-')
+	if _, err := team.CheckName(name); err != nil {
+		return "team"
+	}
+	return name
+}
+
+// scalar writes a name in YAML: in quotes where it would be read as a number or a truth value.
+func scalar(name string) string {
+	if token.IsNeedQuoted(name) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// words keeps the ASCII letters, small, and digits of a text, with one sep for what is between them.
+func words(text string, sep rune) string {
+	mapped := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return sep
+	}, text)
+	return strings.Join(strings.FieldsFunc(mapped, func(r rune) bool { return r == sep }), string(sep))
+}

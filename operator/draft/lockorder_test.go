@@ -1,0 +1,3 @@
+package draft_test
+
+import _ "waggle/internal/atomicfile/ordertest"

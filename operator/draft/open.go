@@ -1,0 +1,15 @@
+package draft
+
+import "fmt"
+
+// Open is the file of a team without members: a person decides what no rule allows, and commands
+// are confined as far as the machine can.
+func Open(name string, f Facts) string {
+	return fmt.Sprintf(`team: %s
+lead: operator
+decide: {tool: operator, plan: operator, network: operator}
+policy: {mode: default, sandboxed: %s}
+sandbox: {mode: auto%s}
+members: []
+`, scalar(name), f.sandboxed(), f.caches())
+}

@@ -1,0 +1,354 @@
+package draft
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/claude"
+	"waggle/operator"
+	"waggle/operator/teamfile"
+	"waggle/policy"
+	"waggle/record"
+)
+
+// Team is the team file that a team that is up amounts to: its present members with their tasks,
+// and the policy as it is now. What the accepted file says beside that stays as it is; without a word
+// of it about worktrees and the check of a merge, the file has those that were accepted for new members
+// last (record.Preparation). dir is the directory of the file.
+func Team(s *operator.State, accepted *teamfile.File, dir string) (string, error) {
+	old := yaml.MapSlice{}
+	if accepted != nil {
+		if err := yaml.UnmarshalWithOptions(accepted.Data, &old, yaml.UseOrderedMap()); err != nil {
+			return "", err
+		}
+	}
+	w := writing{s: s, dir: dir, old: old, names: map[waggle.MemberName]bool{}}
+	doc := yaml.MapSlice{{Key: "team", Value: string(s.Team)}}
+	for _, key := range []string{"description", "metadata"} {
+		doc = append(doc, w.kept(key)...)
+	}
+	doc = append(doc, yaml.MapItem{Key: "lead", Value: w.lead()}, yaml.MapItem{Key: "decide", Value: w.decide()}, yaml.MapItem{Key: "policy", Value: w.policy()})
+	for _, key := range []string{"lead_policy", "deadline", "layout", "sandbox", "budget"} {
+		doc = append(doc, w.kept(key)...)
+	}
+	doc = append(doc, w.check()...)
+	doc = append(doc, w.worktree()...)
+	members, err := w.members()
+	if err != nil {
+		return "", err
+	}
+	doc = append(doc, yaml.MapItem{Key: "members", Value: members})
+	if tasks := w.tasks(); len(tasks) > 0 {
+		doc = append(doc, yaml.MapItem{Key: "tasks", Value: tasks})
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# What team %s amounts to.\n", s.Team)
+	w.otherChecks(&b, value(doc, "check"))
+	err = yaml.NewEncoder(&b, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true)).Encode(doc)
+	return b.String(), err
+}
+
+// writing is one team file that is written.
+type writing struct {
+	s     *operator.State
+	dir   string
+	old   yaml.MapSlice
+	names map[waggle.MemberName]bool // the members of the file
+	all   *record.Preparation        // worktree: of the file where it is not the accepted file's; nil: none
+}
+
+// value is that of a key of a mapping, nil without it.
+func value(m yaml.MapSlice, key string) any {
+	i := slices.IndexFunc(m, func(i yaml.MapItem) bool { return i.Key == key })
+	if i < 0 {
+		return nil
+	}
+	return m[i].Value
+}
+
+// kept is a key of the accepted file as it stands there.
+func (w *writing) kept(key string) yaml.MapSlice {
+	if v := value(w.old, key); v != nil {
+		return yaml.MapSlice{{Key: key, Value: v}}
+	}
+	return nil
+}
+
+// check is what must succeed before work is merged.
+func (w *writing) check() yaml.MapSlice {
+	if kept := w.kept("check"); kept != nil {
+		return kept
+	}
+	if p := w.preparation(func(p *record.Preparation) bool { return p.Check != "" }); p != nil {
+		return yaml.MapSlice{{Key: "check", Value: p.Check}}
+	}
+	return nil
+}
+
+// otherChecks names the members whose work has another check than that of the file, which has one.
+func (w *writing) otherChecks(to io.Writer, check any) {
+	for _, m := range w.s.Lead.Live() {
+		if m.Prepare != nil && m.Prepare.Check != "" && m.Prepare.Check != check {
+			fmt.Fprintf(to, "# The check of %s was another: %q\n", m.Name, m.Prepare.Check)
+		}
+	}
+}
+
+// worktree is what the worktrees of all members get. Members of the accepted file, which says nothing
+// about it, stay without.
+func (w *writing) worktree() yaml.MapSlice {
+	if kept := w.kept("worktree"); kept != nil {
+		return kept
+	}
+	if old, _ := value(w.old, "members").([]any); len(old) > 0 {
+		return nil
+	}
+	w.all = w.preparation(func(p *record.Preparation) bool { return len(p.Copy)+len(p.Link)+len(p.Setup) > 0 })
+	if w.all == nil {
+		return nil
+	}
+	return yaml.MapSlice{{Key: "worktree", Value: mapping(w.all)}}
+}
+
+// preparation is the last one that was accepted from another file than the team's and that has
+// something, also of a member that has left.
+func (w *writing) preparation(has func(*record.Preparation) bool) *record.Preparation {
+	for _, m := range slices.Backward(w.s.Lead.Members) {
+		if p := m.Prepare; p != nil && p.File != "" && has(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+func (w *writing) lead() any {
+	if v := value(w.old, "lead"); v != nil {
+		return v
+	}
+	return "operator"
+}
+
+func (w *writing) decide() yaml.MapSlice {
+	d := yaml.MapSlice{}
+	for _, g := range []policy.Gate{policy.GateTool, policy.GatePlan, policy.GateNetwork, policy.GateQuestion} {
+		if by := w.s.Lead.Policy.Decide[g]; by != "" {
+			d = append(d, yaml.MapItem{Key: string(g), Value: string(by)})
+		}
+	}
+	return d
+}
+
+func (w *writing) policy() yaml.MapSlice {
+	now := w.s.Lead.Policy
+	p := yaml.MapSlice{{Key: "mode", Value: string(now.Policy.Mode)}}
+	for _, l := range []struct {
+		key   string
+		rules []policy.Rule
+	}{{"allow", now.Policy.Allow}, {"deny", now.Policy.Deny}} {
+		if len(l.rules) == 0 {
+			continue
+		}
+		var texts []string
+		for _, r := range l.rules {
+			texts = append(texts, r.String())
+		}
+		p = append(p, yaml.MapItem{Key: l.key, Value: texts})
+	}
+	if now.Sandboxed {
+		p = append(p, yaml.MapItem{Key: "sandboxed", Value: "allow"})
+	}
+	return p
+}
+
+// members are those of the accepted file that are present or lead, as they stand there, and those
+// that came later.
+func (w *writing) members() ([]any, error) {
+	list := []any{}
+	old, _ := value(w.old, "members").([]any)
+	for _, v := range old {
+		m, ok := v.(yaml.MapSlice)
+		if !ok {
+			continue
+		}
+		name, _ := value(m, "name").(string)
+		_, present := w.live(waggle.MemberName(name))
+		if present || name == w.lead() {
+			list, w.names[waggle.MemberName(name)] = append(list, m), true
+		}
+	}
+	for _, m := range w.s.Lead.Live() {
+		if w.names[m.Name] || m.Leads() || m.Trust == record.FileTrust || m.Provenance == record.ByToken {
+			continue
+		}
+		one, err := w.member(m)
+		if err != nil {
+			return nil, err
+		}
+		list, w.names[m.Name] = append(list, one), true
+	}
+	return list, nil
+}
+
+func (w *writing) live(name waggle.MemberName) (*control.Member, bool) {
+	m, ok := w.s.Lead.Member(name)
+	return m, ok && m.Left == nil
+}
+
+// member is one that was started beside the file.
+func (w *writing) member(m *control.Member) (yaml.MapSlice, error) {
+	y := yaml.MapSlice{{Key: "name", Value: string(m.Name)}, {Key: "agent", Value: m.Agent}}
+	add := func(key string, v any, is bool) {
+		if is {
+			y = append(y, yaml.MapItem{Key: key, Value: v})
+		}
+	}
+	cwd := m.Cwd
+	if m.Worktree != nil {
+		below, err := filepath.Rel(m.Worktree.Path, m.Cwd)
+		if err != nil {
+			return nil, err
+		}
+		cwd = filepath.Join(m.Worktree.Repo, below)
+	}
+	if rel, err := filepath.Rel(w.dir, cwd); err == nil && filepath.IsLocal(rel) {
+		cwd = rel
+	}
+	add("cwd", cwd, cwd != ".")
+	add("worktree", w.worktreeOf(m), m.Worktree != nil)
+	add("plan", "required", m.PlanRequired)
+	add("model", m.Model, m.Model != "")
+	add("mode", string(m.Joined.Mode), m.Joined.Mode != "")
+	switch m.Agent {
+	case "exec":
+		var s agent.ExecSpec
+		if err := unmarshal(m, &s); err != nil {
+			return nil, err
+		}
+		add("command", s.Command, len(s.Command) > 0)
+	case claude.Kind:
+		var s claude.Spec
+		if err := unmarshal(m, &s); err != nil {
+			return nil, err
+		}
+		add("program", s.Program, s.Program != "")
+		add("args", s.Args, len(s.Args) > 0)
+		add("prompt", s.Prompt, s.Prompt != "")
+	}
+	return y, nil
+}
+
+// worktreeOf is a member's worktree as the file has it: what it got is its own where it is not what
+// the file says for all. A member that nothing is started for has no setup.
+func (w *writing) worktreeOf(m *control.Member) any {
+	p := m.Prepare
+	if p == nil || p.Equal(w.all) || p.File == "" && w.all == nil {
+		return true
+	}
+	if m.Agent == agent.KindMCP {
+		return mapping(&record.Preparation{Copy: p.Copy, Link: p.Link})
+	}
+	return mapping(p)
+}
+
+// mapping is {copy, link, setup} of a preparation.
+func mapping(p *record.Preparation) yaml.MapSlice {
+	y := yaml.MapSlice{}
+	for _, l := range []struct {
+		key  string
+		list []string
+	}{{"copy", p.Copy}, {"link", p.Link}, {"setup", p.Setup}} {
+		if len(l.list) > 0 {
+			y = append(y, yaml.MapItem{Key: l.key, Value: l.list})
+		}
+	}
+	return y
+}
+
+// unmarshal reads the settings of a member's agent, which may be empty.
+func unmarshal(m *control.Member, to any) error {
+	if len(m.Spec) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(m.Spec, to); err != nil {
+		return fmt.Errorf("the settings of %s: %w", m.Name, err)
+	}
+	return nil
+}
+
+// tasks are those of the accepted file whose owner is a member, and those that were assigned later.
+func (w *writing) tasks() (list []any) {
+	subjects := map[string]bool{}
+	old, _ := value(w.old, "tasks").([]any)
+	for _, v := range old {
+		t, _ := v.(yaml.MapSlice)
+		subject, _ := value(t, "subject").(string)
+		owner, _ := value(t, "owner").(string)
+		if !w.names[waggle.MemberName(owner)] {
+			continue
+		}
+		list, subjects[subject] = append(list, w.without(t, subjects)), true
+	}
+	for _, order := range w.s.Lead.Assignments() {
+		m, ok := w.s.Lead.ByInstance(order.Instance)
+		t := order.Commanded.Task
+		if !ok || m.Left != nil || !w.names[m.Name] {
+			continue
+		}
+		subject := t.Subject
+		if subjects[subject] {
+			if w.inFile(old, subject, string(m.Name)) {
+				continue
+			}
+			subject = fmt.Sprintf("%s (%s)", subject, m.Name)
+		}
+		if subjects[subject] {
+			continue
+		}
+		subjects[subject] = true
+		y := yaml.MapSlice{{Key: "subject", Value: subject}, {Key: "owner", Value: string(m.Name)}}
+		if t.Instructions != "" {
+			y = append(y, yaml.MapItem{Key: "instructions", Value: strings.TrimRight(t.Instructions, "\n")})
+		}
+		if t.TimeoutMS > 0 {
+			y = append(y, yaml.MapItem{Key: "timeout", Value: (time.Duration(t.TimeoutMS) * time.Millisecond).String()})
+		}
+		if t.Cwd != "" {
+			y = append(y, yaml.MapItem{Key: "cwd", Value: t.Cwd})
+		}
+		list = append(list, y)
+	}
+	return list
+}
+
+// without is a task of the accepted file that waits only for tasks that are left.
+func (w *writing) without(t yaml.MapSlice, subjects map[string]bool) yaml.MapSlice {
+	after, _ := value(t, "after").([]any)
+	left := slices.DeleteFunc(slices.Clone(after), func(v any) bool { s, _ := v.(string); return !subjects[s] })
+	if len(left) == len(after) {
+		return t
+	}
+	t = slices.DeleteFunc(slices.Clone(t), func(i yaml.MapItem) bool { return i.Key == "after" })
+	if len(left) > 0 {
+		t = append(t, yaml.MapItem{Key: "after", Value: left})
+	}
+	return t
+}
+
+// inFile reports a task of the accepted file with this owner.
+func (w *writing) inFile(old []any, subject, owner string) bool {
+	return slices.ContainsFunc(old, func(v any) bool {
+		t, _ := v.(yaml.MapSlice)
+		return value(t, "subject") == subject && value(t, "owner") == owner
+	})
+}

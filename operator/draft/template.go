@@ -1,0 +1,218 @@
+package draft
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"waggle/operator"
+)
+
+// The templates of team files. The zero one is a member for each check of the directory.
+const (
+	Checks  = ""
+	Review  = "review"
+	Bugfix  = "bugfix"
+	CI      = "ci"
+	Migrate = "migrate"
+)
+
+// Templates are the templates that have a name.
+func Templates() []string { return []string{Review, Bugfix, CI, Migrate} }
+
+// check is a command that a project is checked by.
+type check struct{ member, rule, command, subject string }
+
+// checks are those of the directory.
+func (f Facts) checks() (cs []check) {
+	if f.has("go.mod") {
+		cs = append(cs, check{"fmt", "gofmt:*", "gofmt -d .", "Check the format"}, check{"vet", "go vet:*", "go vet ./...", "Vet"},
+			check{"test", "go test:*", "go test ./...", "Run the tests"})
+	}
+	if f.has("package.json") {
+		cs = append(cs, check{"npm", "npm test:*", "npm test", "Run the npm tests"})
+	}
+	if f.has(python...) {
+		cs = append(cs, check{"python", "python3 -m pytest:*", "python3 -m pytest", "Run the Python tests"})
+	}
+	if f.has("Cargo.toml") {
+		cs = append(cs, check{"cargo", "cargo test:*", "cargo test", "Run the Rust tests"})
+	}
+	if f.has("Makefile") && f.target("test") {
+		cs = append(cs, check{"make", "make test:*", "make test", "Run make test"})
+	}
+	return cs
+}
+
+// target reports a target of the Makefile.
+func (f Facts) target(name string) bool {
+	data, err := os.ReadFile(filepath.Join(f.Dir, "Makefile"))
+	return err == nil && slices.ContainsFunc(strings.Split(string(data), "\n"), func(l string) bool { return strings.HasPrefix(l, name+":") })
+}
+
+// hello is the check of a directory in which nothing is known.
+var hello = check{"hello", "echo:*", "echo hello from a worker", "Say hello"}
+
+// Template writes the team file of a template for a directory. One whose members are coding agents
+// needs an installed one.
+func Template(name string, f Facts) (string, error) {
+	cs := f.checks()
+	switch name {
+	case Checks:
+		if len(cs) == 0 {
+			cs = []check{hello}
+		}
+	case CI:
+		if len(cs) == 0 {
+			return "", &operator.Error{Kind: operator.NotFound, Op: "init", Msg: fmt.Sprintf("nothing to check is in %s: none of %s, and no Makefile with a target test", f.Dir, strings.Join(marks[:len(marks)-1], ", ")),
+				Next: operator.NextOwnChecks.With()}
+		}
+	case Review, Bugfix, Migrate:
+		if !slices.Contains(f.Agents, KnownAgents[0]) {
+			return "", f.noAgent(name)
+		}
+	default:
+		return "", &operator.Error{Kind: operator.Usage, Op: "init", Msg: fmt.Sprintf("there is no template %q", name), Near: Templates()}
+	}
+	d := drafting{f: f, name: name, checks: cs}
+	d.write()
+	return d.b.String(), nil
+}
+
+// noAgent is the error of a template that needs an agent where none is installed.
+func (f Facts) noAgent(template string) error {
+	why := KnownAgents[0] + " is not in PATH"
+	if len(f.Agents) > 0 {
+		why += fmt.Sprintf("; %s has no agent of its own in a team file, and can be the command of a member of agent exec", strings.Join(f.Agents, " and "))
+	}
+	return &operator.Error{Kind: operator.NotFound, Op: "init", Msg: fmt.Sprintf("template %s needs a coding agent, and %s", template, why), Next: operator.NextInstallAgent.With()}
+}
+
+// drafting is one template that is written.
+type drafting struct {
+	f      Facts
+	name   string
+	checks []check
+	b      strings.Builder
+}
+
+func (d *drafting) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
+
+func (d *drafting) write() {
+	d.line("# A team for waggle.")
+	d.line("team: %s", scalar(TeamName(d.f.Dir)))
+	d.line("lead: operator                  # a person decides")
+	d.line("")
+	d.line("# Who decides what no rule allows: operator (a person) | rules (policy, else operator).")
+	d.line("decide: {tool: operator, plan: operator, network: operator}")
+	d.policy()
+	d.line("# As much of a sandbox as this machine has. {mode: required} starts no member without")
+	d.line("# all of it, {mode: off} lets members run as you.")
+	d.line("sandbox: {mode: auto%s}", d.f.caches())
+	d.line("")
+	if cs := d.f.checks(); d.merges() && len(cs) > 0 {
+		d.line("# What must succeed in a member's worktree before its work is merged.")
+		d.line("check: %q", joined(cs))
+		d.line("")
+	}
+	d.members()
+	d.tasks()
+	if len(d.f.Agents) > 0 {
+		d.line("")
+		d.line("# Found on this machine: %s.", strings.Join(d.f.Agents, ", "))
+	}
+}
+
+// merges reports a template whose members change files.
+func (d *drafting) merges() bool { return d.name == Bugfix || d.name == Migrate }
+
+func joined(cs []check) string {
+	var texts []string
+	for _, c := range cs {
+		texts = append(texts, c.command)
+	}
+	return strings.Join(texts, " && ")
+}
+
+func (d *drafting) policy() {
+	d.line("")
+	d.line("policy:")
+	d.line("  mode: default")
+	rules := []string{}
+	for _, c := range d.checks {
+		rules = append(rules, fmt.Sprintf("Bash(%s)", c.rule))
+	}
+	if d.name == Review {
+		rules = append(rules, "Read", "Grep", "Glob", "Bash(git diff:*)", "Bash(git log:*)", "Bash(git show:*)")
+	}
+	if len(rules) > 0 {
+		d.line("  # Whoever may run a build or test command runs whatever code is there.")
+		d.line("  allow:")
+		for _, r := range rules {
+			d.line("    - %q", r)
+		}
+	}
+	d.line("  deny:")
+	d.line("    - \"Bash(rm -rf:*)\"")
+	if d.name == Review {
+		d.line("    - \"Edit\"")
+		d.line("    - \"Write\"")
+	}
+	d.line("  # A shell call that runs wholly inside a sandbox that passed its self-test does not ask.")
+	d.line("  sandboxed: %s", d.f.sandboxed())
+	d.line("")
+}
+
+func (d *drafting) members() {
+	d.line("members:")
+	switch d.name {
+	case Review:
+		d.line("  - {name: reviewer, agent: claude, worktree: true}")
+	case Bugfix:
+		d.line("  - {name: fixer, agent: claude, worktree: true}")
+	case Migrate:
+		d.line("  # It changes nothing before you have approved its plan.")
+		d.line("  - {name: migrator, agent: claude, worktree: true, plan: required}")
+	}
+	if d.merges() {
+		return
+	}
+	for _, c := range d.checks {
+		d.line("  - {name: %s, agent: exec}", c.member)
+	}
+}
+
+func (d *drafting) tasks() {
+	d.line("")
+	d.line("tasks:")
+	if !d.merges() {
+		for _, c := range d.checks {
+			d.line("  - {subject: %q, owner: %s, instructions: %q}", c.subject, c.member, c.command)
+		}
+	}
+	switch d.name {
+	case Review:
+		d.line(`  - subject: "Review the changes"
+    owner: reviewer
+    instructions: |
+      Review what the branch of this checkout changes against the main branch: git log and git diff.
+      Change nothing. For each problem say the file, the line, what happens and what should. Say
+      which of them must be fixed before a merge, and say so plainly when there is none.`)
+	case Bugfix:
+		d.line(`  - subject: "Fix the bug"
+    owner: fixer
+    instructions: |
+      # Say here what happens, what should happen, and how to see it.
+      Find the cause first. Write a test that fails because of it, then fix it, then run all tests.`)
+	case Migrate:
+		d.line(`  - subject: "Migrate"
+    owner: migrator
+    instructions: |
+      # Say here from what to what.
+      Propose a plan first: the order of steps, what each changes, how each is checked, and how to
+      go back. After it is approved do one step after the other, each in a commit of its own that
+      builds and passes the tests.`)
+	}
+}

@@ -1,0 +1,3 @@
+package fresh_test
+
+import _ "waggle/internal/atomicfile/ordertest"

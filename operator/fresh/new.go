@@ -1,0 +1,332 @@
+package fresh
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/operator/draft"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
+	"waggle/policy"
+	"waggle/record"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// MaxAttempts is the most members that one task gets.
+const MaxAttempts = 9
+
+// Want is one task for a new member.
+type Want struct {
+	Task    string            // its first line is the subject; of agent exec without Command, a shell text
+	Agent   string            // "": claude, when it is installed
+	Command []string          // of agent exec
+	Name    waggle.MemberName // "": derived from the task
+	Model   string
+	Mode    policy.Mode
+	Backend string // "": process
+	// Here lets the member work in the directory itself, without a worktree.
+	Here bool
+	// Attempts is how many members do the whole task, each by itself; 0: one.
+	Attempts int
+	// Split makes a member that proposes the parts of the task as a plan, and does nothing else.
+	Split bool
+}
+
+// Options are what New depends on beside the tasks.
+type Options struct {
+	Dir  string // where the members work
+	Team string // "": the team of Dir, which is opened when none is up
+	// Lead is the command line of a process that leads a team in the background, Begin of one that
+	// starts a member that has joined (supervise.Begin).
+	Lead  func(waggle.TeamName) []string
+	Begin func(waggle.TeamName, waggle.MemberName) []string
+	Env   []string      // of both
+	Asks  bool          // the user's ceiling wants calls in a sandbox to ask
+	Wait  time.Duration // until the members are ready; 0: one second
+	// File is a team file that the operator named: what its worktree: says is accepted. "": New finds
+	// waggle.yaml, and asks Accept about it. NoSetup leaves both alone, and what the team's own file says.
+	File    string
+	NoSetup bool
+	// Accept shows what new worktrees get by a file that was only found; an error ends New before
+	// anything was made. nil: it is an *UnacceptedError. A face that cannot wait for a person in it
+	// shows what that error has, and calls New again with AcceptShown.
+	Accept func(context.Context, Found) error
+	Note   func(operator.Note) // may be nil
+}
+
+// usualWait is how long New waits for members to be ready.
+const usualWait = time.Second
+
+// States of a Member.
+const (
+	StateReady    = "ready"    // it works
+	StateStarting = "starting" // another process starts it
+	StateBlocked  = "blocked"  // its worktree could not be prepared
+	StateFailed   = "failed"   // its process could not be started
+	StatePlanned  = "planned"  // New would make it
+)
+
+// Started is what New has started.
+type Started struct {
+	Team    waggle.TeamName
+	Opened  bool // it opened the team
+	Dir     string
+	Members []Member
+}
+
+// Member is a member that New has made.
+type Member struct {
+	Name     waggle.MemberName
+	Agent    string
+	Session  string
+	Task     string // its id
+	Subject  string
+	Branch   string // "": it works in the directory itself
+	Worktree string
+	Copied   []string // files that git ignores and that its worktree gets
+	Setup    []string // shell texts that run in it before the member starts
+	State    string
+	Why      string // of StateBlocked and StateFailed
+	Split    bool   // it proposes the parts of its task
+	Attempt  int    // of Attempts; 0: the only one
+	Attempts int
+
+	instance record.Instance
+	begins   *spawn.Process
+	log      string
+}
+
+// New starts a member for each task. With an error it also returns those that it has started.
+func (o Operator) New(ctx context.Context, wants []Want, opt Options) (*Started, error) {
+	wants, err := o.whole(wants)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Note == nil {
+		opt.Note = func(operator.Note) {}
+	}
+	top, commits, err := o.checkout(ctx, opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	alike, err := o.alike(ctx, top, commits, wants, opt)
+	if err != nil {
+		return nil, err
+	}
+	st := &Started{Dir: top}
+	if st.Team, st.Opened, err = o.take(ctx, top, opt); err != nil {
+		return nil, err
+	}
+	s, err := o.Led(ctx, st.Team)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range wants {
+		if err := o.add(ctx, s, st, w, alike, opt); err != nil {
+			return st, errors.Join(err, o.await(ctx, s, st, opt))
+		}
+	}
+	return st, o.await(ctx, s, st, opt)
+}
+
+// whole checks the tasks and fills in the agent.
+func (o Operator) whole(wants []Want) ([]Want, error) {
+	wants = slices.Clone(wants)
+	if len(wants) == 0 {
+		return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "there is no task"}
+	}
+	for i := range wants {
+		w := &wants[i]
+		if w.Task = strings.TrimSpace(w.Task); w.Task == "" {
+			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "the task is empty"}
+		}
+		if w.Attempts < 0 || w.Attempts > MaxAttempts {
+			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: fmt.Sprintf("%d attempts: want 1 to %d", w.Attempts, MaxAttempts)}
+		}
+		if w.Split && (w.Attempts > 1 || w.Agent == agentExec) {
+			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "a task is split by one agent that can plan: not with several attempts, and not by a command"}
+		}
+		if len(w.Command) > 0 {
+			w.Agent = cmp.Or(w.Agent, agentExec)
+		}
+		if w.Agent == "" {
+			if w.Agent = DefaultAgent(o.Environ); w.Agent == "" {
+				return nil, &operator.Error{Kind: operator.NotFound, Op: "new", Msg: "no coding agent is installed: " + draft.KnownAgents[0] + " is not in PATH", Next: operator.NextInstallAgent.With()}
+			}
+		}
+	}
+	return wants, nil
+}
+
+// agentExec is the agent that runs a command.
+const agentExec = "exec"
+
+// DefaultAgent is the agent of a task for which none is named, "" when none is installed.
+func DefaultAgent(environ []string) string {
+	if _, err := spawn.LookPath(draft.KnownAgents[0], environ); err != nil {
+		return ""
+	}
+	return draft.KnownAgents[0]
+}
+
+// alike is what the members of all tasks have: whether they have worktrees, and what those get.
+func (o Operator) alike(ctx context.Context, top string, commits bool, wants []Want, opt Options) (m supervise.NewMember, err error) {
+	m.Worktree = commits && slices.ContainsFunc(wants, func(w Want) bool { return !w.Here })
+	if m.Worktree {
+		m.Prepare, m.Included, err = o.preparation(ctx, top, opt)
+	}
+	return m, err
+}
+
+// add makes the members of one task. alike is what all of them have: whether the directory's members
+// can have worktrees, and what those get.
+func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Want, alike supervise.NewMember, opt Options) error {
+	m, err := w.member(opt.Dir, alike)
+	if err != nil {
+		return err
+	}
+	if !m.Worktree && !w.Here && len(st.Members) == 0 {
+		opt.Note(operator.Note{What: "note:", Text: "no git checkout with a commit is here, so members work in " + opt.Dir + " itself"})
+	}
+	base := ""
+	for attempt := range max(1, w.Attempts) {
+		made := Member{Agent: m.Agent, Subject: m.Subject, State: StateStarting, Split: w.Split}
+		if w.Attempts > 1 {
+			made.Attempt, made.Attempts = attempt+1, w.Attempts
+		}
+		sp, err := o.recruit(ctx, s, m, base, w)
+		if err != nil {
+			return err
+		}
+		base = sp.Name // the next attempts are numbered after the first
+		made.Name, made.Session, made.Task, made.instance = waggle.MemberName(sp.Name), sp.Session, sp.Task, record.Instance(sp.Session)
+		if sp.Worktree != nil {
+			made.Branch, made.Worktree = sp.Worktree.Branch, sp.Worktree.Path
+			made.Copied, made.Setup = sp.Prepare.Copy, sp.Prepare.Setup
+		}
+		st.Members = append(st.Members, made)
+		if err := o.begin(ctx, s, &st.Members[len(st.Members)-1], opt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// member is the member that a task gets, without its name.
+func (w Want) member(dir string, alike supervise.NewMember) (supervise.NewMember, error) {
+	m := supervise.NewMember{FileMember: teamfile.FileMember{Agent: w.Agent, Backend: cmp.Or(w.Backend, operator.BackendProcess), Cwd: dir,
+		Worktree: alike.Worktree && !w.Here, Prepare: alike.Prepare, Included: alike.Included, Model: w.Model, Mode: w.Mode, PlanRequired: w.Split}, Prompt: w.Task}
+	m.Subject = subject(w.Task)
+	if w.Split {
+		m.Prompt, m.Subject = fmt.Sprintf(splitTask, w.Task), "Split: "+m.Subject
+	}
+	err := m.Fit()
+	if err == nil {
+		m.Restart, err = teamfile.ParseRestart(teamfile.RestartOnFailure)
+	}
+	if err == nil {
+		m.Spec, err = m.SpecOf(w.Command)
+	}
+	if err != nil {
+		return m, &operator.Error{Kind: operator.Usage, Op: "new", Err: err}
+	}
+	return m, nil
+}
+
+// maxSubject is the most characters of a task's first line that are its subject.
+const maxSubject = 80
+
+func subject(task string) string {
+	line, _, _ := strings.Cut(task, "\n")
+	if rs := []rune(strings.TrimSpace(line)); len(rs) > maxSubject {
+		return string(rs[:maxSubject-1]) + "…"
+	} else {
+		return string(rs)
+	}
+}
+
+// recruit joins a member. A derived name is free in this moment; when another process takes it
+// first, the next one is tried. base is the name of the first attempt.
+func (o Operator) recruit(ctx context.Context, s *operator.State, m supervise.NewMember, base string, w Want) (*supervise.Spawned, error) {
+	tried := map[string]bool{}
+	taken := func(name string) bool { return tried[strings.ToLower(name)] || had(s, name) }
+	for {
+		if err := s.Journal.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		switch {
+		case base != "":
+			m.Name = numbered(base, taken)
+		case w.Name != "":
+			m.Name = w.Name
+		default:
+			m.Name = NameOf(w.Task, taken)
+		}
+		sp, err := supervise.Of(o.Operator).Recruit(ctx, s.Team, m, false)
+		if !errors.Is(err, team.ErrTaken) || m.Name == w.Name || tried[strings.ToLower(string(m.Name))] {
+			return sp, err
+		}
+		tried[strings.ToLower(string(m.Name))] = true
+	}
+}
+
+// had reports a name that a member has or had: what it made is found by it.
+func had(s *operator.State, name string) bool {
+	return slices.ContainsFunc(s.Lead.Members, func(m *control.Member) bool { return waggle.SameName(m.Name, waggle.MemberName(name)) })
+}
+
+// begin starts the process that starts a member.
+func (o Operator) begin(ctx context.Context, s *operator.State, m *Member, opt Options) (err error) {
+	m.log = filepath.Join(s.Dir.Path, "begin-"+string(m.Name)+".log")
+	m.begins, err = spawn.ProcessBackend().Start(ctx, spawn.Spec{Argv: opt.Begin(s.Team, m.Name), Env: opt.Env, Log: m.log})
+	return err
+}
+
+// await waits until every member is ready, could not be started, or the time is over.
+func (o Operator) await(ctx context.Context, s *operator.State, st *Started, opt Options) error {
+	var err error
+	process.Of(o.Operator).Await(ctx, cmp.Or(opt.Wait, usualWait), func() bool {
+		if err = s.Journal.Refresh(ctx); err != nil {
+			return true
+		}
+		for i := range st.Members {
+			o.look(s, &st.Members[i])
+		}
+		return !slices.ContainsFunc(st.Members, func(m Member) bool { return m.State == StateStarting })
+	})
+	return errors.Join(err, ctx.Err())
+}
+
+// look reads how the start of a member has ended: the process that starts it ends when the member is
+// ready and what was asked for.
+func (o Operator) look(s *operator.State, m *Member) {
+	if m.State != StateStarting || m.begins == nil {
+		return
+	}
+	select {
+	case <-m.begins.Done():
+	default:
+		return
+	}
+	if m.begins.Exit().Code == 0 {
+		m.State = StateReady
+		return
+	}
+	m.State, m.Why = StateFailed, supervise.LastLines(m.log, 3)
+	if jm, ok := s.Lead.ByInstance(m.instance); ok {
+		if why, _, failed := process.Of(o.Operator).SetupOf(s, jm); failed {
+			m.State, m.Why = StateBlocked, why
+		}
+	}
+}

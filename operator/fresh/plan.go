@@ -1,0 +1,156 @@
+package fresh
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/operator/draft"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
+	"waggle/record"
+	"waggle/team"
+)
+
+// Plan says what New would start, and starts nothing: the team, and its members with their branches, each in
+// StatePlanned. Where New would open the team, a member's Worktree is "": its directory is named by the identity that
+// the team gets.
+func (o Operator) Plan(ctx context.Context, wants []Want, opt Options) (*Started, error) {
+	wants, err := o.whole(wants)
+	if err != nil {
+		return nil, err
+	}
+	top, commits, err := o.checkout(ctx, opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	opt.Accept = func(context.Context, Found) error { return nil } // nothing runs, so nobody has to accept it
+	if opt.Note == nil {
+		opt.Note = func(operator.Note) {}
+	}
+	p := planned{o: o, st: &Started{Dir: top}, dir: opt.Dir}
+	if p.alike, err = o.alike(ctx, top, commits, wants, opt); err != nil {
+		return nil, err
+	}
+	if p.st.Team, err = o.team(ctx, top, opt.Team); err != nil {
+		return nil, err
+	}
+	if p.st.Team == "" {
+		p.st.Opened = true
+		if p.st.Team, err = o.free(top, opt.Team); err != nil {
+			return nil, err
+		}
+		facts := draft.Look(top, o.Environ)
+		facts.Asks = opt.Asks
+		if _, err := teamfile.ParseFile(filepath.Join(top, NoFile), []byte(draft.Open(string(p.st.Team), facts))); err != nil {
+			return nil, err
+		}
+	} else {
+		if p.s, err = o.Led(ctx, p.st.Team); err != nil {
+			return nil, err
+		}
+		if p.cfg, err = o.Registry(ctx, p.st.Team); err != nil {
+			return nil, err
+		}
+		if p.alike.Worktree && p.alike.Prepare == nil {
+			if p.alike.Prepare, err = supervise.Of(o.Operator).Preparation(p.s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, w := range wants {
+		if err := p.add(ctx, w); err != nil {
+			return nil, err
+		}
+	}
+	return p.st, nil
+}
+
+// planned is a Plan in the making.
+type planned struct {
+	o     Operator
+	st    *Started
+	s     *operator.State // nil: the team would be opened
+	cfg   *team.Config
+	dir   string
+	alike supervise.NewMember
+}
+
+// add plans the members of one task.
+func (p *planned) add(ctx context.Context, w Want) error {
+	m, err := w.member(p.dir, p.alike)
+	if err != nil {
+		return err
+	}
+	var gets record.Preparation
+	if m.Worktree {
+		if m.Prepare != nil {
+			gets = *m.Prepare
+		}
+		gets.Copy = append(slices.Clone(m.Included), gets.Copy...)
+	}
+	base := ""
+	for attempt := range max(1, w.Attempts) {
+		made := Member{Agent: m.Agent, Subject: m.Subject, Copied: gets.Copy, Setup: gets.Setup, State: StatePlanned, Split: w.Split}
+		if w.Attempts > 1 {
+			made.Attempt, made.Attempts = attempt+1, w.Attempts
+		}
+		if made.Name, err = p.name(w, base); err != nil {
+			return err
+		}
+		base = string(made.Name)
+		if err := p.tree(ctx, m, &made); err != nil {
+			return err
+		}
+		p.st.Members = append(p.st.Members, made)
+	}
+	return nil
+}
+
+// name is the name that recruit would give.
+func (p *planned) name(w Want, base string) (waggle.MemberName, error) {
+	switch {
+	case base != "":
+		return numbered(base, p.taken), nil
+	case w.Name == "":
+		return NameOf(w.Task, p.taken), nil
+	case p.present(string(w.Name)):
+		return "", fmt.Errorf("member %s: %w", w.Name, team.ErrTaken)
+	}
+	return w.Name, nil
+}
+
+// tree is the worktree that a member would get.
+func (p *planned) tree(ctx context.Context, m supervise.NewMember, made *Member) error {
+	if !m.Worktree {
+		return nil
+	}
+	var t *record.Worktree
+	t, err := process.Of(p.o.Operator).PlannedWorktree(ctx, p.s, p.st.Team, made.Name, p.dir)
+	if err != nil {
+		return err
+	}
+	made.Branch, made.Worktree = t.Branch, t.Path
+	return nil
+}
+
+// taken reports a name that a member has or had, or would get.
+func (p *planned) taken(name string) bool {
+	return p.s != nil && had(p.s, name) || p.present(name)
+}
+
+// present reports a name that a member has, or would get.
+func (p *planned) present(name string) bool {
+	if slices.ContainsFunc(p.st.Members, func(m Member) bool { return waggle.SameName(m.Name, waggle.MemberName(name)) }) {
+		return true
+	}
+	if p.cfg == nil {
+		return false
+	}
+	m, ok := p.cfg.Member(waggle.MemberName(name))
+	return ok && !m.Gone()
+}

@@ -1,0 +1,167 @@
+package fresh
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
+	"waggle/record"
+)
+
+// fileName is the name of a team file that is found.
+const fileName = "waggle.yaml"
+
+// Found is a team file that was found and that says what worktrees of members get.
+type Found struct {
+	File     *teamfile.File
+	Included []string // the files that .worktreeinclude names
+	// Changed: the team has members whose worktrees were prepared by another text of this file.
+	Changed bool
+}
+
+// preparation is what the worktrees of new members get: by a team file that the operator named, by
+// the one that the team was brought up from, or by one that is found and accepted. nil leaves it to
+// the team's. included are the files that .worktreeinclude names, as they were shown.
+func (o Operator) preparation(ctx context.Context, top string, opt Options) (p *record.Preparation, included []string, err error) {
+	if included, err = process.Of(o.Operator).Included(ctx, opt.Dir); err != nil {
+		return nil, nil, err
+	}
+	included = append([]string{}, included...)
+	if opt.NoSetup {
+		return &record.Preparation{}, included, nil
+	}
+	name, err := o.team(ctx, top, opt.Team)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, own, err := o.ownFile(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if own && opt.File == "" {
+		if o.changed(s) {
+			opt.Note(operator.Note{What: "note:", Text: "the team file has changed since the team was brought up: worktrees get what it said then"})
+		}
+		return nil, included, nil
+	}
+	f, err := o.fileOf(opt, top)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case f == nil || f.Prepare == nil && f.Check == "" && opt.File == "":
+		return nil, included, nil
+	case f.Prepare == nil && f.Check == "":
+		return nil, nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: f.Path + " has neither worktree: nor check: at its top level"}
+	case opt.File == "":
+		if err := accepted(ctx, s, Found{File: f, Included: included}, opt); err != nil {
+			return nil, nil, err
+		}
+	}
+	var made record.Preparation
+	if f.Prepare != nil {
+		made = *f.Prepare
+	}
+	made.Check, made.Path, made.File = f.Check, f.Path, f.SHA256
+	return &made, included, nil
+}
+
+// ownFile reports a team that is up and was brought up from a team file.
+func (o Operator) ownFile(ctx context.Context, name waggle.TeamName) (s *operator.State, own bool, err error) {
+	if name == "" {
+		return nil, false, nil
+	}
+	if s, err = o.Led(ctx, name); err != nil {
+		return nil, false, err
+	}
+	if _, err := os.Lstat(s.Dir.TeamFile()); errors.Is(err, fs.ErrNotExist) {
+		return s, false, nil
+	}
+	f, err := supervise.Of(o.Operator).Accepted(s)
+	return s, err == nil && filepath.Base(f.Path) != NoFile, err
+}
+
+// changed reports a team whose file says something else about worktrees than when it was brought up.
+func (o Operator) changed(s *operator.State) bool {
+	f, err := supervise.Of(o.Operator).Accepted(s)
+	if err != nil {
+		return false
+	}
+	now, err := teamfile.ReadFile(f.Path)
+	return err == nil && !f.Prepare.Equal(now.Prepare)
+}
+
+// fileOf reads the team file that is named, or the waggle.yaml in the directory or its nearest parent
+// in the checkout; nil when there is none.
+func (o Operator) fileOf(opt Options, top string) (*teamfile.File, error) {
+	if opt.File != "" {
+		return teamfile.ReadFile(opt.File)
+	}
+	dir := opt.Dir
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, fileName))
+		if err == nil {
+			f, err := teamfile.ReadFile(filepath.Join(dir, fileName))
+			var e *operator.Error
+			if errors.As(err, &e) && e.Next.Step == "" {
+				e.Next = operator.NextNoSetup.With()
+			}
+			return f, err
+		}
+		if dir == top || dir == filepath.Dir(dir) {
+			return nil, nil
+		}
+	}
+}
+
+// accepted asks the operator about a file that was found, once for a team and a text of the file: the
+// record of each member has the hash of the file that its worktree was prepared by.
+func accepted(ctx context.Context, s *operator.State, found Found, opt Options) error {
+	if s != nil {
+		for _, m := range s.Lead.Members {
+			if m.Prepare == nil || m.Prepare.Path != found.File.Path {
+				continue
+			}
+			if m.Prepare.File == found.File.SHA256 {
+				return nil
+			}
+			found.Changed = true
+		}
+	}
+	if opt.Accept != nil {
+		return opt.Accept(ctx, found)
+	}
+	return &UnacceptedError{found}
+}
+
+// UnacceptedError: worktree: or check: of a team file that was found is not accepted. Nothing was made.
+type UnacceptedError struct{ Found Found }
+
+// Error implements error.
+func (e *UnacceptedError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the error of a question that nobody has answered.
+func (e *UnacceptedError) Unwrap() error {
+	return &operator.Error{Kind: operator.Question, Op: "new", Msg: "worktree: or check: of " + filepath.Base(e.Found.File.Path) + " is not accepted", Next: operator.NextAcceptSetup.With()}
+}
+
+// AcceptShown is an Options.Accept that accepts what was shown before, whole. Another text of the
+// file, and other files of .worktreeinclude, are an *UnacceptedError. nil: nothing was shown.
+func AcceptShown(shown *Found) func(context.Context, Found) error {
+	return func(_ context.Context, found Found) error {
+		if shown != nil && shown.File.Path == found.File.Path && shown.File.SHA256 == found.File.SHA256 && slices.Equal(shown.Included, found.Included) {
+			return nil
+		}
+		return &UnacceptedError{found}
+	}
+}

@@ -1,0 +1,66 @@
+package inspect
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"waggle/home"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/record"
+)
+
+// EndedTeam is a team of this wire tree that has ended.
+type EndedTeam struct {
+	ID   string // names its record only
+	Team string
+	At   time.Time
+	How  string
+}
+
+// EndedSince lists the teams of this wire tree that ended after a time, the last first. A team whose
+// journal cannot be read is left out: audit verify reports it.
+func (o Operator) EndedSince(since time.Time) ([]EndedTeam, error) {
+	known, err := o.Home.List()
+	if err != nil {
+		return nil, err
+	}
+	var out []EndedTeam
+	for _, k := range known {
+		if k.Broken != nil || k.Root != o.RootURL || touched(k).Before(since) {
+			continue
+		}
+		r := o.OpenPast(k)
+		if r.Broken != nil || r.Lead.Ended == nil {
+			continue
+		}
+		e := EndedTeam{ID: k.ID(), Team: string(k.Team), How: r.Lead.Ended.How}
+		_, err := k.Dir.Journals().Open(journal.Leader, operator.Recorder(func(r journal.Record) {
+			if r.Kind == record.KindEnded {
+				e.At = r.Time
+			}
+		}), journal.Options{Now: o.Minter.Now, SnapshotAfter: -1})
+		if err == nil && e.At.After(since) {
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b EndedTeam) int { return b.At.Compare(a.At) })
+	return out, nil
+}
+
+// touched is when a file of the leader's journal was last written: it spares the reading of old
+// journals.
+func touched(k home.Known) (last time.Time) {
+	files, err := filepath.Glob(filepath.Join(k.Dir.JournalOf(string(journal.Leader)), "*"))
+	if err != nil {
+		return last
+	}
+	for _, f := range files {
+		if info, err := os.Lstat(f); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}

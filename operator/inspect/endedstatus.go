@@ -1,0 +1,101 @@
+package inspect
+
+import (
+	"context"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/process"
+	"waggle/record"
+	"waggle/task"
+)
+
+// EndedStatus is how a team ended, and what is kept of it.
+type EndedStatus struct {
+	EndedTeam
+	Opened  time.Time
+	Members []EndedMember
+	Tasks   []EndedTask
+	Kept    []operator.KeptWorktree // worktrees and branches that are still there
+	State   string                  // the directory of its journals
+}
+
+// EndedMember is how a member of an ended team left.
+type EndedMember struct {
+	Name   string
+	Lead   string // the team file's name of the agent behind the lead; "" of a member
+	At     time.Time
+	How    string // "": no record says so
+	Detail string
+}
+
+// EndedTask is a task of an ended team, as it was at the end.
+type EndedTask struct {
+	ID, Subject, Owner string
+	State              board.TaskState
+	Note               string // what the board does not show
+}
+
+// EndedStatus returns how a team ended. The operator must be one of operator.EndedTeam.
+func (o Operator) EndedStatus(ctx context.Context, name waggle.TeamName) (*EndedStatus, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	st := &EndedStatus{EndedTeam: EndedTeam{ID: o.Reads.ID(), Team: string(name), How: s.Lead.Ended.How}, Members: []EndedMember{}, Tasks: []EndedTask{}, State: s.Dir.Path}
+	_, err = s.Dir.Journals().Open(journal.Leader, operator.Recorder(func(r journal.Record) {
+		if st.Opened.IsZero() {
+			st.Opened = r.Time
+		}
+		if r.Kind == record.KindEnded {
+			st.At = r.Time
+		}
+	}), journal.Options{Now: o.Minter.Now, SnapshotAfter: -1, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range s.Lead.Members {
+		st.Members = append(st.Members, endedMember(m))
+	}
+	list, err := board.Of(o.Operator).Tasks(ctx, name, false)
+	if err == nil { // the rest is shown when the archive has no task list
+		for _, t := range list.Tasks {
+			st.Tasks = append(st.Tasks, endedTask(s.Lead, t))
+		}
+	}
+	st.Kept, err = process.Of(o.Operator).KeptWorktrees(ctx, s)
+	return st, err
+}
+
+// endedTask is a task with what the journals say of its last turn: a member that leaves gives its task back, and
+// the board has neither owner nor result then.
+func endedTask(l *control.Leader, t board.TaskView) EndedTask {
+	e := EndedTask{ID: string(t.ID), Subject: t.Subject, Owner: t.Owner, State: t.State, Note: t.Note}
+	order, ok := l.Assignment(e.ID)
+	if !ok || t.Status == task.Completed {
+		return e
+	}
+	m, ok := l.ByInstance(order.Instance)
+	if !ok {
+		return e
+	}
+	if e.Owner == "" {
+		e.Owner = string(m.Name)
+	}
+	if turn := m.Turns[e.ID]; turn != nil && turn.Failed {
+		e.State, e.Note = board.StateFailed, turn.Note
+	}
+	return e
+}
+
+func endedMember(m *control.Member) EndedMember {
+	e := EndedMember{Name: string(m.Name), Lead: m.Joined.Lead}
+	if m.Left != nil {
+		e.At, e.How, e.Detail = m.LeftAt, m.Left.How, m.Left.Detail
+	}
+	return e
+}

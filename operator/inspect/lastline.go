@@ -1,0 +1,70 @@
+package inspect
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"waggle/internal/screen"
+	"waggle/task"
+)
+
+// lastBytes is how much of a log is read at most to find its last line.
+const lastBytes = 4 << 10
+
+// LastLines reads the last lines of members' logs, each again only when its log has changed.
+type LastLines struct {
+	mu sync.Mutex
+	of map[string]lastLine // by the path of the log
+}
+
+type lastLine struct {
+	seen os.FileInfo
+	text string
+}
+
+// Of returns the last line that is not empty of the log of a member, as the status names it; "" when
+// there is none, or when the member's program fills its screen. The line may have any character.
+func (l *LastLines) Of(log string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, err := os.Lstat(log)
+	if log == "" || err != nil {
+		return ""
+	}
+	if was := l.of[log]; was.seen != nil && os.SameFile(was.seen, now) && was.seen.Size() == now.Size() && was.seen.ModTime().Equal(now.ModTime()) {
+		return was.text
+	}
+	if l.of == nil {
+		l.of = map[string]lastLine{}
+	}
+	text := lastText(log)
+	l.of[log] = lastLine{now, text}
+	return text
+}
+
+func lastText(log string) string {
+	f, err := task.OpenFile(filepath.Dir(log), filepath.Base(log)) // no link, and no pipe that would block
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	from := max(0, info.Size()-lastBytes)
+	out, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	if err != nil || screen.Moves(out) {
+		return ""
+	}
+	lines := screen.Lines(out)
+	for i := len(lines) - 1; i >= 0; i-- {
+		if text := strings.TrimSpace(lines[i]); text != "" {
+			return text
+		}
+	}
+	return ""
+}

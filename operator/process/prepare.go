@@ -1,0 +1,199 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle/control"
+	"waggle/internal/logfile"
+	"waggle/internal/worktree"
+	"waggle/operator"
+	"waggle/record"
+	"waggle/spawn"
+	"waggle/task"
+)
+
+// SetupError: a member was not started, because its worktree could not be prepared.
+type SetupError struct {
+	Member string
+	Why    string
+	Log    string
+}
+
+func (e *SetupError) Error() string { return fmt.Sprintf("%s is blocked: setup: %s", e.Member, e.Why) }
+
+// setupOpen is how long what a setup has started may keep its output open.
+const setupOpen = 5 * time.Second
+
+// Prepare copies and links files of the checkout into a member's worktree, and then runs the setup in
+// it: as the operator, once, before the member starts for the first time. What it did and what setup
+// wrote is in the member's log. note gets each step. The result is recorded, and a *SetupError when
+// it failed; the next call tries again.
+//
+// want is what the operator accepted, on record with the member: neither the team file nor
+// .worktreeinclude is read again, which a member could have changed.
+func (o Operator) Prepare(ctx context.Context, s *operator.State, m *control.Member, want record.Preparation, note func(operator.Note)) error {
+	if m.Worktree == nil {
+		return nil
+	}
+	t, store := worktree.Tree(*m.Worktree), o.worktrees(s)
+	_, missing := os.Lstat(t.Path)
+	before, err := store.Prepared(t)
+	if err != nil {
+		return err
+	}
+	if before != nil && before.State == worktree.PrepareDone && missing == nil {
+		return nil
+	}
+	if err := store.Restore(ctx, t); err != nil {
+		return worktreeError(m.Name, err)
+	}
+	p := &preparing{o: o, s: s, m: m, tree: t, git: store.Git, note: note, dir: o.Root.MemberDir(s.Team, m.Name)}
+	if m.Process != nil && t.Mirror != "" {
+		want.Setup = nil // a confined member has worked on these files: they do not run as the operator
+	}
+	err = p.run(ctx, want)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	result := worktree.Prepared{State: worktree.PrepareDone, At: o.Minter.Now()}
+	if err != nil {
+		result.State, result.Why = worktree.PrepareFailed, err.Error()
+		err = &SetupError{string(m.Name), err.Error(), filepath.Join(p.dir, task.LogName)}
+	}
+	return errors.Join(err, store.SetPrepared(ctx, t, result))
+}
+
+// preparing is one preparation.
+type preparing struct {
+	o    Operator
+	s    *operator.State
+	m    *control.Member
+	tree worktree.Tree
+	git  worktree.Git
+	note func(operator.Note)
+	dir  string // of the member's log
+	log  io.Writer
+}
+
+func (p *preparing) run(ctx context.Context, want record.Preparation) (err error) {
+	if len(want.Copy)+len(want.Link)+len(want.Setup) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return err
+	}
+	root, err := logfile.OpenDir(p.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	f, err := logfile.OpenPlain(root, task.LogName, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	p.log = f
+	given, err := p.git.Give(ctx, p.tree, want.Copy, want.Link)
+	p.say("copied", strings.Join(given.Copied, ", "))
+	p.say("linked", strings.Join(given.Linked, ", "))
+	p.say("not in the checkout", strings.Join(given.Missing, ", "))
+	for _, text := range want.Setup {
+		if err != nil {
+			break
+		}
+		err = p.setup(ctx, text)
+	}
+	if err != nil {
+		p.say("failed", err.Error())
+	}
+	return err
+}
+
+// say writes a step to the member's log and notes it.
+func (p *preparing) say(what, text string) {
+	if text == "" {
+		return
+	}
+	fmt.Fprintf(p.log, "waggle: setup: %s: %s\n", what, operator.Visible(text))
+	if p.note != nil {
+		p.note(operator.Note{What: "setup", Member: string(p.m.Name), Text: what + ": " + text})
+	}
+}
+
+// setup runs one shell text in the member's directory.
+func (p *preparing) setup(ctx context.Context, text string) error {
+	p.say("runs", text)
+	c := exec.CommandContext(ctx, "sh", "-c", text)
+	c.Dir, c.Stdout, c.Stderr, c.WaitDelay = p.m.Cwd, p.log, p.log, setupOpen
+	c.Env = append(worktree.Environ(p.o.Environ), portBase(p.s, p.m.Instance), spawn.MemberMark(owner(p.s, p.m.Instance)))
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return nil
+}
+
+// SetupOf reports a member whose worktree could not be prepared, and why.
+func (o Operator) SetupOf(s *operator.State, m *control.Member) (why string, at time.Time, failed bool) {
+	if m.Worktree == nil {
+		return "", time.Time{}, false
+	}
+	p, err := o.worktrees(s).Prepared(worktree.Tree(*m.Worktree))
+	if err != nil || p == nil || p.State != worktree.PrepareFailed {
+		return "", time.Time{}, false
+	}
+	return p.Why, p.At, true
+}
+
+// RefusedMerge is a merge of a member's work that changed nothing.
+type RefusedMerge struct {
+	Why  string
+	Into string // the branch that it was for
+	At   time.Time
+}
+
+// RefusedOf reports why the last merge of a member's work changed nothing, nil when it did or the
+// member's branch has changed since.
+func (o Operator) RefusedOf(ctx context.Context, s *operator.State, m *control.Member) (*RefusedMerge, error) {
+	if m.Worktree == nil {
+		return nil, nil
+	}
+	r, err := o.worktrees(s).Refused(ctx, worktree.Tree(*m.Worktree))
+	if err != nil || r == nil {
+		return nil, err
+	}
+	return &RefusedMerge{r.Why, r.Into, r.At}, nil
+}
+
+// ConflictTask begins the subject of the task that hands a conflict of a merge back to its member.
+const ConflictTask = "Resolve the conflict of "
+
+// ResolvedOf reports whether a member has done the task that handed its conflict back, so that its work
+// waits to be merged again: its branch has changed since the merge was refused, and none succeeded.
+func (o Operator) ResolvedOf(ctx context.Context, s *operator.State, m *control.Member) bool {
+	if m.Worktree == nil {
+		return false
+	}
+	var newest *record.Task
+	for _, order := range s.Lead.Assignments() {
+		if order.Instance == m.Instance {
+			newest = order.Commanded.Task
+		}
+	}
+	if newest == nil || !strings.HasPrefix(newest.Subject, ConflictTask) || m.Done[newest.ID] == nil {
+		return false
+	}
+	last, err := o.worktrees(s).LastRefused(worktree.Tree(*m.Worktree))
+	if last == nil || err != nil {
+		return false
+	}
+	now, err := o.RefusedOf(ctx, s, m)
+	return now == nil && err == nil
+}

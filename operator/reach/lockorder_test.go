@@ -1,0 +1,3 @@
+package reach_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,66 @@
+package results
+
+import (
+	"context"
+	"io"
+
+	"waggle/operator"
+)
+
+// Compared is one member's work beside that of others.
+type Compared struct {
+	Diff    *Diff
+	Task    string   // the subject of its newest task
+	State   string   // of that task: TaskDone, TaskFailed, TaskOpen
+	Working bool     // it is in the middle of a turn
+	Check   *Checked // nil: it did not run
+}
+
+// CompareOptions are the settings of Compare.
+type CompareOptions struct {
+	// Check runs the check of the team file in each worktree, but not in that of a member that works.
+	Check bool
+	// Confine and Output are as of MergeOptions.
+	Confine Confine
+	Output  io.Writer
+	Note    func(operator.Note)
+}
+
+// Compare shows the work of several members of one team side by side. It changes nothing, but a check
+// that it runs may write files that git ignores. A check that fails is part of the result, not an error.
+func (o Operator) Compare(ctx context.Context, of string, members []string, co CompareOptions) ([]Compared, error) {
+	out := make([]Compared, 0, len(members))
+	for _, name := range members {
+		w, err := o.find(ctx, "compare", of, name)
+		if err != nil {
+			return nil, err
+		}
+		c := Compared{State: TaskOpen, Working: operator.KindOf(w.working("compare")) == operator.Refused}
+		if c.Diff, err = w.diff(ctx, "compare"); err != nil {
+			return nil, err
+		}
+		if ts := w.tasks(); len(ts) > 0 {
+			c.Task, c.State = w.subject(), ts[len(ts)-1].State
+		}
+		if co.Check && !c.Working {
+			if c.Check, err = o.checked(ctx, w, co); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// checked runs the check of the team file in a worktree; nil when there is none.
+func (o Operator) checked(ctx context.Context, w *work, co CompareOptions) (*Checked, error) {
+	check, err := o.checkOf(w)
+	if err != nil {
+		return nil, err
+	}
+	c, err := o.check(ctx, w, check, MergeOptions{Confine: co.Confine, Output: co.Output, Note: co.Note})
+	if c != nil && c.Status != 0 && ctx.Err() == nil {
+		return c, nil
+	}
+	return c, err
+}

@@ -1,0 +1,81 @@
+package results
+
+import (
+	"context"
+	"strings"
+
+	"waggle/operator"
+)
+
+// FileChange is the change of one file. A binary file has no lines.
+type FileChange struct {
+	Path    string
+	Added   int
+	Deleted int
+	Binary  bool
+}
+
+// Diff is what a member changed since its worktree was made.
+type Diff struct {
+	Team   string
+	Member string
+	Branch string
+	Path   string // the worktree
+	Base   string // the commit that the files are compared with
+	Head   string
+	Files  []FileChange
+	// Uncommitted are the files of which something is in no commit. They are part of the diff.
+	Uncommitted []string
+	Text        string
+	More        bool // it is cut
+}
+
+// Lines returns the added and deleted lines of all files.
+func (d *Diff) Lines() (added, deleted int) {
+	for _, f := range d.Files {
+		added, deleted = added+f.Added, deleted+f.Deleted
+	}
+	return added, deleted
+}
+
+// Diff shows what a member changed, committed or not, compared with the commit that its worktree
+// began at. It changes nothing.
+func (o Operator) Diff(ctx context.Context, of, member string) (*Diff, error) {
+	w, err := o.find(ctx, "diff", of, member)
+	if err != nil {
+		return nil, err
+	}
+	return w.diff(ctx, "diff")
+}
+
+func (w *work) diff(ctx context.Context, op string) (*Diff, error) {
+	got, err := w.store.Git.Diff(ctx, w.tree)
+	if err != nil {
+		return nil, explained(op, err)
+	}
+	st, err := w.store.Git.Status(ctx, w.tree)
+	if err != nil {
+		return nil, explained(op, err)
+	}
+	d := &Diff{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Path: w.tree.Path, Base: got.Base, Head: got.Head, Files: []FileChange{},
+		Uncommitted: append(append([]string{}, st.Changed...), st.Untracked...), Text: strings.ToValidUTF8(got.Text, "\uFFFD"), More: got.More}
+	for _, f := range got.Files {
+		d.Files = append(d.Files, FileChange(f))
+	}
+	return d, nil
+}
+
+// Reviewed is Diff for a member that is still there to read comments on it.
+func (o Operator) Reviewed(ctx context.Context, of, member string) (*Diff, error) {
+	w, err := o.find(ctx, "review", of, member)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Guard(ctx, w.s, "review"); err != nil {
+		return nil, err
+	}
+	if !w.present() {
+		return nil, &operator.Error{Kind: operator.Refused, Op: "review", Msg: w.name() + " has left, and would not read your comments", Advice: "its changes are in " + w.tree.Path}
+	}
+	return w.diff(ctx, "review")
+}

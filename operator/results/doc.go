@@ -1,0 +1,20 @@
+// Package results is what becomes of a member's work: it shows what a member changed, merges that
+// into a branch, and makes a pull request of it.
+//
+//	d, err := results.Of(op).Diff(ctx, "api", "bob")        // files and text, uncommitted work included
+//	m, err := results.Of(op).Merge(ctx, "api", "bob", results.MergeOptions{})
+//	p, err := results.Of(op).Pull(ctx, "api", "bob", results.PullOptions{})
+//	cs, err := results.Comments(shown, edited)              // what a person wrote between lines of a diff
+//
+// A member is one with a worktree, of a present team or of one that has ended. Merge changes the
+// target branch in one step, after everything else has succeeded: the check of the team file, the
+// merge itself, the hooks of the repository. Nothing of a confined member runs outside of a sandbox.
+package results
+
+import "waggle/operator"
+
+// Operator is an operator.Operator with the operations of this package.
+type Operator struct{ operator.Operator }
+
+// Of returns the operator of this package.
+func Of(o operator.Operator) Operator { return Operator{o} }

@@ -1,0 +1,3 @@
+package results_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,170 @@
+package results
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Comment is what a person wrote below a line of a diff.
+type Comment struct {
+	File    string // "": above the first file
+	Line    int    // in the file as the member has it, of a deleted line as it was; 0: of no line
+	Deleted bool   // the line is one that the member deleted
+	Quoted  string // the line of the diff
+	Text    string
+}
+
+// place is a line of a diff in its file.
+type place struct {
+	file    string
+	line    int
+	deleted bool
+	text    string
+}
+
+// Comments finds what a person wrote between the lines of a diff. shown is the text that was given
+// to an editor, edited what came back. A line that is not of shown, at its place or further down, is
+// a part of a comment on the line above it. Lines of shown may be missing. Neighbouring lines are
+// one comment.
+func Comments(shown, edited string) []Comment {
+	lines := places(shown)
+	next := 0 // the first line of shown that may follow
+	cs := []Comment{}
+	open := false
+	for _, l := range strings.Split(strings.ReplaceAll(edited, "\r\n", "\n"), "\n") {
+		if at := follows(lines, next, l); at >= 0 {
+			next, open = at+1, false
+			continue
+		}
+		if strings.TrimSpace(l) == "" && !open {
+			continue
+		}
+		if open {
+			cs[len(cs)-1].Text += "\n" + l
+			continue
+		}
+		c := Comment{Text: l}
+		if next > 0 {
+			p := lines[next-1]
+			c.File, c.Line, c.Deleted = p.file, p.line, p.deleted
+			if p.line > 0 {
+				c.Quoted = p.text
+			}
+		}
+		cs, open = append(cs, c), true
+	}
+	for i := range cs {
+		cs[i].Text = strings.TrimSpace(cs[i].Text)
+	}
+	return cs
+}
+
+// CommentsAt are comments on lines of a diff, by the number of the line, from 0. A number that is no
+// line of the diff is a comment on all of it.
+func CommentsAt(shown string, texts map[int]string) []Comment {
+	lines := places(shown)
+	cs := []Comment{}
+	for _, at := range slices.Sorted(maps.Keys(texts)) {
+		c := Comment{Text: strings.TrimSpace(texts[at])}
+		if at >= 0 && at < len(lines) {
+			p := lines[at]
+			c.File, c.Line, c.Deleted = p.file, p.line, p.deleted
+			if p.line > 0 {
+				c.Quoted = p.text
+			}
+		}
+		if c.Text != "" {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
+// follows finds a line of shown from next on, -1 when there is none. An empty line is only the very
+// next one: editors add empty lines, and strip the space of an empty line of a diff.
+func follows(lines []place, next int, l string) int {
+	l = strings.TrimRight(l, " \t")
+	for i := next; i < len(lines); i++ {
+		if strings.TrimRight(lines[i].text, " \t") == l {
+			return i
+		}
+		if l == "" {
+			return -1
+		}
+	}
+	return -1
+}
+
+// places reads a unified diff. Lines before the first file are of no file.
+func places(diff string) []place {
+	var out []place
+	var file string
+	var old, now int // of the next line in a hunk
+	var left [2]int  // lines of the hunk that are still to come: old, new
+	for _, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {
+		p := place{file: file, text: l}
+		inside := left[0] > 0 || left[1] > 0
+		switch {
+		case inside && strings.HasPrefix(l, "+"):
+			p.line = now
+			now, left[1] = now+1, left[1]-1
+		case inside && strings.HasPrefix(l, "-"):
+			p.line, p.deleted = old, true
+			old, left[0] = old+1, left[0]-1
+		case inside && !strings.HasPrefix(l, `\`):
+			p.line = now
+			old, now, left[0], left[1] = old+1, now+1, left[0]-1, left[1]-1
+		case strings.HasPrefix(l, "@@ "):
+			old, left[0], now, left[1] = hunk(l)
+		case strings.HasPrefix(l, "diff --git "):
+			file = fileOf(l)
+		case strings.HasPrefix(l, "+++ ") && !strings.HasSuffix(l, "/dev/null"):
+			file = unquoted(strings.TrimPrefix(l, "+++ "))
+		}
+		p.file = file
+		out = append(out, p)
+	}
+	return out
+}
+
+// hunk reads "@@ -1,2 +3,4 @@".
+func hunk(l string) (old, olds, now, nows int) {
+	parts := strings.Fields(l)
+	if len(parts) < 3 {
+		return 0, 0, 0, 0
+	}
+	old, olds = span(parts[1])
+	now, nows = span(parts[2])
+	return old, olds, now, nows
+}
+
+func span(s string) (from, n int) {
+	a, b, many := strings.Cut(strings.TrimLeft(s, "-+"), ",")
+	from, _ = strconv.Atoi(a)
+	if n = 1; many {
+		n, _ = strconv.Atoi(b)
+	}
+	return from, n
+}
+
+// fileOf is the file of a line "diff --git a/F b/F", whose two names are the same.
+func fileOf(l string) string {
+	rest := strings.TrimPrefix(l, "diff --git ")
+	if i := len(rest) / 2; len(rest)%2 == 1 && rest[i] == ' ' {
+		return unquoted(rest[i+1:])
+	}
+	return unquoted(rest)
+}
+
+// unquoted is a name as git writes it, without the b/ before it.
+func unquoted(s string) string {
+	s = strings.TrimRight(s, "\t")
+	if strings.HasPrefix(s, `"`) {
+		if u, err := strconv.Unquote(s); err == nil {
+			s = u
+		}
+	}
+	return strings.TrimPrefix(s, "b/")
+}

@@ -1,0 +1,197 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/worktree"
+	"waggle/operator"
+	"waggle/task"
+	"waggle/team"
+)
+
+// Task is an order that a member got.
+type Task struct {
+	ID      string
+	Subject string
+	State   string // done, failed, open
+}
+
+// States of a Task.
+const (
+	TaskDone   = "done"
+	TaskFailed = "failed"
+	TaskOpen   = "open"
+)
+
+// work is a member with a worktree.
+type work struct {
+	s     *operator.State
+	live  bool // the team has not ended
+	m     *control.Member
+	tree  worktree.Tree
+	store worktree.Store
+}
+
+// find finds a member with a worktree: of the present team, else of one that has ended.
+func (o Operator) find(ctx context.Context, op, of, member string) (*work, error) {
+	w := &work{live: true}
+	name, err := o.Pick(of)
+	switch {
+	case operator.KindOf(err) == operator.NotFound:
+		r, perr := o.OpenRecord(ctx, of)
+		if perr != nil {
+			return nil, err
+		}
+		if r.Broken != nil {
+			return nil, r.Broken
+		}
+		w.s, w.live = &r.State, false
+	case err != nil:
+		return nil, err
+	default:
+		if w.s, err = o.Led(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	w.live = w.live && w.s.Lead.Ended == nil
+	if w.m, err = newest(w.s, member); err != nil {
+		return nil, err
+	}
+	if w.m.Worktree == nil {
+		return nil, &operator.Error{Kind: operator.NotFound, Op: op, Msg: fmt.Sprintf("%s has no worktree of its own: it works in %s", w.m.Name, w.m.Cwd),
+			Advice: "worktree: true in the team file gives a member one"}
+	}
+	w.tree = worktree.Tree(*w.m.Worktree)
+	git, err := worktree.Find(o.Environ)
+	if err != nil {
+		return nil, &operator.Error{Kind: operator.Failed, Op: op, Err: err, Advice: "install git"}
+	}
+	w.store = worktree.Store{Git: git, Records: w.s.Dir.Worktrees(), Dir: filepath.Dir(w.tree.Path)}
+	if gone, err := w.store.Gone(ctx, w.tree); err == nil && gone { // what git cannot tell it says later
+		return nil, &operator.Error{Kind: operator.NotFound, Op: op, Msg: fmt.Sprintf("the worktree of %s and its branch %s were removed: they were merged, or had no change", w.m.Name, w.tree.Branch)}
+	}
+	return w, nil
+}
+
+// newest returns the newest membership of a name; one with a worktree comes before one without.
+func newest(s *operator.State, name string) (*control.Member, error) {
+	var found *control.Member
+	var near []string
+	for _, m := range s.Lead.Members {
+		if operator.Called(m, name) && (found == nil || m.Worktree != nil || found.Worktree == nil) {
+			found = m
+		}
+		near = append(near, string(m.Name))
+	}
+	if found == nil {
+		return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
+	}
+	return found, nil
+}
+
+// present reports a member that can be asked to do something.
+func (w *work) present() bool { return w.live && w.m.Left == nil }
+
+// confined reports a member whose commands run in a sandbox.
+func (w *work) confined() bool { return w.tree.Mirror != "" }
+
+// working refuses a member in the middle of a turn: half of its work would be taken.
+func (w *work) working(op string) error {
+	if !w.present() || w.m.Process == nil || !w.m.Process.ID.Alive() {
+		return nil
+	}
+	fold, err := w.s.Worker(w.m.Instance)
+	if err != nil {
+		return err
+	}
+	if fold.Turn() == nil {
+		return nil
+	}
+	return &operator.Error{Kind: operator.Refused, Op: op, Msg: fmt.Sprintf("%s is working", w.m.Name), Next: operator.NextAwaitEnd.With()}
+}
+
+// tasks are the orders that the member got, in their order.
+func (w *work) tasks() []Task {
+	out := []Task{}
+	for _, a := range w.s.Lead.Assignments() {
+		if a.Instance != w.m.Instance || a.Commanded == nil || a.Commanded.Task == nil {
+			continue
+		}
+		t := Task{ID: a.Commanded.Task.ID, Subject: a.Commanded.Task.Subject, State: TaskOpen}
+		if turn := w.m.Turns[t.ID]; w.m.Done[t.ID] != nil {
+			t.State = TaskDone
+		} else if turn != nil && turn.Failed {
+			t.State = TaskFailed
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// subject names the work in one line: the newest task of the member.
+func (w *work) subject() string {
+	ts := w.tasks()
+	if len(ts) > 0 {
+		if line := strings.TrimSpace(strings.SplitN(ts[len(ts)-1].Subject, "\n", 2)[0]); line != "" {
+			return line
+		}
+	}
+	return fmt.Sprintf("Work of %s", w.m.Name)
+}
+
+// about is the message of a commit of the member's work.
+func (w *work) about() string {
+	return fmt.Sprintf("%s\n\nWork of %s in team %s.\n", w.subject(), w.m.Name, w.s.Team)
+}
+
+// owned lists the tasks on the board that the member has not completed.
+func owned(all []task.Task, name waggle.MemberName) []task.Task {
+	return slices.DeleteFunc(slices.Clone(all), func(t task.Task) bool { return !waggle.SameName(waggle.MemberName(t.Owner), name) })
+}
+
+// ordersOnly reports a member whose instructions are a command or whose steps are fixed: it cannot
+// resolve a conflict.
+func (w *work) ordersOnly() bool { return w.m.Agent == "exec" }
+
+// explained gives an error of git its kind and the next step.
+func explained(op string, err error) error {
+	var missing *worktree.BranchError
+	var dirty *worktree.DirtyError
+	var busy *worktree.BusyError
+	var wrong *worktree.MismatchError
+	var gone *worktree.GoneError
+	e := &operator.Error{Kind: operator.Failed, Op: op, Err: err}
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &missing):
+		e.Kind, e.Next = operator.Usage, operator.NextInto.With()
+		if missing.Missing {
+			e.Kind = operator.NotFound
+		}
+	case errors.As(err, &dirty):
+		e.Kind, e.Advice = operator.Refused, "commit or stash there first: git -C "+dirty.Path+" status"
+	case errors.As(err, &busy):
+		e.Kind, e.Advice = operator.Refused, "finish or abort it first: git -C "+busy.Path+" status"
+	case errors.As(err, &wrong):
+		e.Kind, e.Advice = operator.Refused, "put the worktree back on its branch"
+	case errors.As(err, &gone):
+		e.Kind, e.Advice = operator.NotFound, "waggle removes both when they hold no change of their own, or after merge; git log of your branch has what was merged"
+	default:
+		var git *worktree.GitError
+		if !errors.As(err, &git) {
+			return err
+		}
+	}
+	return e
+}
+
+// name is the name of the member.
+func (w *work) name() string { return string(w.m.Name) }

@@ -1,0 +1,126 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/record"
+)
+
+// setBudgets records the budgets of a team, if they are others than those that hold.
+func (o Operator) setBudgets(ctx context.Context, s *operator.State, b record.Budgets) error {
+	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) { return s.Lead.SetBudgets(b, o.Writer()) })
+	return err
+}
+
+// Budget is one budget of a team as it holds now.
+type Budget struct {
+	Scope  record.BudgetScope
+	Member string       // of scope member
+	Limit  record.Limit // as far as it was raised
+	Set    record.Limit // as it was set
+	Used   record.Usage
+}
+
+// Budgets lists the budgets of a team: its own, the run's, and those of members.
+func (o Operator) Budgets(ctx context.Context, name waggle.TeamName) ([]Budget, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Preview(ctx, s); operator.Unpassing(err) != nil {
+		return nil, err
+	}
+	set := s.Lead.Budgets()
+	all := []Budget{}
+	if set == nil {
+		return all, nil
+	}
+	add := func(scope record.BudgetScope, member waggle.MemberName, limit *record.Limit, own *control.Worker) {
+		if limit == nil {
+			return
+		}
+		now, used, _ := s.Lead.BudgetNow(scope, member, own)
+		all = append(all, Budget{Scope: scope, Member: string(member), Limit: now, Set: *limit, Used: used})
+	}
+	add(record.ScopeTeam, "", set.Team, nil)
+	add(record.ScopeRun, "", set.Run, nil)
+	for _, m := range s.Lead.Live() {
+		limit, ok := set.Members[m.Name]
+		if !ok {
+			continue
+		}
+		w, err := s.Worker(m.Instance)
+		if err != nil {
+			return nil, err
+		}
+		add(record.ScopeMember, m.Name, &limit, w)
+	}
+	return all, nil
+}
+
+// SetBudget sets one budget of a team, nil removes it. The operator does that; what the operator has
+// raised of it before is over, and the other budgets stay.
+func (o Operator) SetBudget(ctx context.Context, name waggle.TeamName, scope record.BudgetScope, member string, limit *record.Limit) error {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := o.Guard(ctx, s, "budget"); err != nil {
+		return err
+	}
+	var of waggle.MemberName
+	if scope == record.ScopeMember {
+		m, err := decide.Member(s, member)
+		if err != nil {
+			return err
+		}
+		of = m.Name
+	}
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		b := record.Budgets{}
+		if had := s.Lead.Budgets(); had != nil {
+			b = *had
+		}
+		switch scope {
+		case record.ScopeTeam:
+			b.Team = limit
+		case record.ScopeRun:
+			b.Run = limit
+		case record.ScopeMember:
+			if b.Members == nil {
+				b.Members = map[waggle.MemberName]record.Limit{}
+			}
+			delete(b.Members, of)
+			if limit != nil {
+				b.Members[of] = *limit
+			}
+		default:
+			return nil, fmt.Errorf("budget: no scope %q", scope)
+		}
+		return s.Lead.SetBudgets(b, o.Writer())
+	})
+	return err
+}
+
+// broke is a budget that keeps every open task of a run from going on, and that was refused to be
+// raised; nil while some task can go on.
+func (r *run) broke() (e *record.Excess) {
+	for _, t := range r.job.tasks {
+		if t.over() || t.assigned == 0 { // it comes after another
+			continue
+		}
+		var of *record.Excess
+		r.l.ViewMember(t.instance, func(w *control.Worker) { of = w.Broke(r.S.Lead) })
+		if of == nil {
+			return nil
+		}
+		e = of
+	}
+	return e
+}

@@ -1,0 +1,56 @@
+package teamfile
+
+import (
+	"waggle"
+	"waggle/record"
+)
+
+// yamlBudget bounds what agents use: the team's together, or one member's.
+type yamlBudget struct {
+	USD    *float64 `yaml:"usd"`
+	Tokens *int64   `yaml:"tokens"`
+}
+
+// budget reads a budget; nil when there is none.
+func (c *checker) budget(at string, y *yamlBudget) *record.Limit {
+	if y == nil {
+		return nil
+	}
+	var l record.Limit
+	if y.USD == nil && y.Tokens == nil {
+		c.bad(at, "a budget has usd, tokens, or both")
+	}
+	if y.USD != nil {
+		var err error
+		if l.CostMicros, err = record.Micros(*y.USD); err != nil {
+			c.bad(at+".usd", "%v", err)
+		}
+	}
+	if y.Tokens != nil {
+		if l.Tokens = *y.Tokens; l.Tokens <= 0 {
+			c.bad(at+".tokens", "want a number above 0")
+		}
+	}
+	return &l
+}
+
+// Budgets are the budgets of the file, and of the run that it is brought up for; nil: that has none.
+func (f *File) Budgets(run *record.Limit) record.Budgets {
+	b := record.Budgets{Team: f.Budget, Run: run}
+	put := func(name waggle.MemberName, l *record.Limit) {
+		if l == nil {
+			return
+		}
+		if b.Members == nil {
+			b.Members = map[waggle.MemberName]record.Limit{}
+		}
+		b.Members[name] = *l
+	}
+	if f.Lead != nil {
+		put(waggle.Lead, f.Lead.Budget)
+	}
+	for _, m := range f.Members {
+		put(m.Name, m.Budget)
+	}
+	return b
+}

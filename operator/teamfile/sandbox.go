@@ -1,0 +1,280 @@
+package teamfile
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"golang.org/x/net/publicsuffix"
+
+	"waggle/internal/sandbox"
+	"waggle/operator"
+	"waggle/policy"
+	"waggle/record"
+)
+
+// yamlSandbox is how the commands of a team's members are confined, or those of one.
+type yamlSandbox struct {
+	Mode        string      `yaml:"mode"`
+	Network     []string    `yaml:"network"`
+	Caches      *[]string   `yaml:"caches"` // absent in a member: the team's
+	UnixSockets *string     `yaml:"unix_sockets"`
+	Secrets     []string    `yaml:"secrets"`
+	Readable    *[]string   `yaml:"readable"`
+	Limits      *yamlLimits `yaml:"limits"`
+}
+
+type yamlLimits struct {
+	CPU       yamlDuration `yaml:"cpu"`
+	Memory    yamlSize     `yaml:"memory"`
+	Processes uint64       `yaml:"processes"`
+	Time      yamlDuration `yaml:"time"`
+	Output    yamlSize     `yaml:"output"`
+}
+
+// yamlSize is a number of bytes: 500MB, 2GiB, 4096.
+type yamlSize uint64
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler, as yamlDuration does.
+func (s *yamlSize) UnmarshalYAML(n ast.Node) error {
+	t := n.GetToken()
+	if _, ok := n.(*ast.NullNode); ok || t == nil {
+		return nil
+	}
+	v, ok := parseSize(t.Value)
+	if _, scalar := n.(ast.ScalarNode); !ok || !scalar {
+		return &yaml.SyntaxError{Message: fmt.Sprintf("%q is no size such as 500MB or 2GiB", operator.Visible(cutText(t.Value))), Token: t}
+	}
+	*s = yamlSize(v)
+	return nil
+}
+
+var sizeUnits = []struct {
+	unit  string
+	bytes uint64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1}}
+
+// maxSize keeps sizes within what records hold.
+const maxSize = 1 << 50
+
+func parseSize(text string) (size uint64, ok bool) {
+	for _, u := range sizeUnits {
+		digits, ok := strings.CutSuffix(text, u.unit)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 64)
+		if err == nil && n > 0 && n <= maxSize/u.bytes {
+			return n * u.bytes, true
+		}
+		break
+	}
+	return 0, false
+}
+
+// sandbox reads the team's block.
+func (c *checker) sandbox(f *File, y *yamlSandbox) {
+	const at = "$.sandbox"
+	if y == nil {
+		c.bare(at)
+		return
+	}
+	s := &record.Sandbox{Mode: c.sandboxMode(at, y.Mode, record.SandboxRequired)}
+	c.network(f, y.Network)
+	if y.Caches != nil {
+		s.Caches = c.caches(at, *y.Caches)
+	}
+	s.UnixSockets = c.sockets(at, y.UnixSockets, "")
+	s.Secrets = c.paths(f, at+".secrets", y.Secrets)
+	if y.Readable != nil {
+		s.Readable = c.paths(f, at+".readable", *y.Readable)
+	}
+	s.Limits = c.limits(at, y.Limits, nil)
+	f.Sandbox = s
+}
+
+// bare refuses a key without a block: nobody can tell whether that requires a sandbox or none.
+func (c *checker) bare(at string) {
+	p, err := yaml.PathString(at)
+	if err != nil {
+		return // at is a path of ours
+	}
+	if n, err := p.FilterFile(c.tree); err == nil && n != nil {
+		c.bad(at, "it is empty: write {mode: required}, {mode: auto} or {mode: off}")
+	}
+}
+
+// sandboxModes are the modes, the widest first.
+var sandboxModes = []record.SandboxMode{record.SandboxOff, record.SandboxAuto, record.SandboxRequired}
+
+func (c *checker) sandboxMode(at, word string, otherwise record.SandboxMode) record.SandboxMode {
+	mode := record.SandboxMode(word)
+	switch {
+	case word == "":
+		return otherwise
+	case !slices.Contains(sandboxModes, mode):
+		c.bad(at+".mode", "%q is not one of auto, off, required", word)
+		return otherwise
+	}
+	return mode
+}
+
+// ownSandbox reads the block of a member, which only narrows the team's.
+func (c *checker) ownSandbox(f *File, at string, y *yamlSandbox) *record.Sandbox {
+	at += ".sandbox"
+	team := record.Sandbox{Mode: record.SandboxOff}
+	if f.Sandbox != nil {
+		team = *f.Sandbox
+	}
+	if y == nil {
+		c.bare(at)
+		return f.Sandbox
+	}
+	s := team
+	s.Mode = c.sandboxMode(at, y.Mode, record.SandboxRequired)
+	if slices.Index(sandboxModes, s.Mode) < slices.Index(sandboxModes, team.Mode) {
+		c.bad(at+".mode", "%s is wider than the team's %s: a member's block only narrows", s.Mode, team.Mode)
+	}
+	if y.Network != nil {
+		c.bad(at+".network", "hosts are the team's: write them there, or answer the member when it asks")
+	}
+	if f.Sandbox == nil { // the team's commands reach everything: any block is narrower
+		team.Caches, team.UnixSockets = sandbox.CacheNames(), record.SocketsOwnTree
+	}
+	if y.Caches != nil {
+		s.Caches = c.caches(at, *y.Caches)
+		for _, name := range s.Caches {
+			if !slices.Contains(team.Caches, name) {
+				c.bad(at+".caches", "%s is not one of the team's caches: a member's block only narrows", name)
+			}
+		}
+	}
+	s.UnixSockets = c.sockets(at, y.UnixSockets, s.UnixSockets)
+	if s.UnixSockets != "" && team.UnixSockets == "" {
+		c.bad(at+".unix_sockets", "the team's block has none: a member's block only narrows")
+	}
+	s.Secrets = append(slices.Clone(team.Secrets), c.paths(f, at+".secrets", y.Secrets)...)
+	if y.Readable != nil {
+		s.Readable = c.paths(f, at+".readable", *y.Readable)
+		for _, path := range s.Readable {
+			if f.Sandbox != nil && !slices.Contains(team.Readable, path) {
+				c.bad(at+".readable", "%s is not one of the team's: a member's block only narrows", path)
+			}
+		}
+	}
+	s.Limits = c.limits(at, y.Limits, team.Limits)
+	return &s
+}
+
+func (c *checker) caches(at string, names []string) []string {
+	for i, name := range names {
+		if !slices.Contains(sandbox.CacheNames(), name) {
+			c.bad(fmt.Sprintf("%s.caches[%d]", at, i), "%q is not one of %s", name, strings.Join(sandbox.CacheNames(), ", "))
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+// socketsNone says that a member may use no Unix sockets where its team may.
+const socketsNone = "none"
+
+func (c *checker) sockets(at string, word *string, otherwise string) string {
+	switch {
+	case word == nil:
+		return otherwise
+	case *word == record.SocketsOwnTree:
+		return *word
+	case *word != socketsNone:
+		c.bad(at+".unix_sockets", "%q is not one of %s, %s", *word, record.SocketsOwnTree, socketsNone)
+	}
+	return ""
+}
+
+// paths resolves files and directories that a block names. ~/ stays: it is the home directory of
+// the member's process.
+func (c *checker) paths(f *File, at string, names []string) (list []string) {
+	for i, p := range names {
+		where := fmt.Sprintf("%s[%d]", at, i)
+		switch rest, home := strings.CutPrefix(p, "~/"); {
+		case p == "" || strings.ContainsAny(p, "*?\x00"):
+			c.bad(where, "%q is no path: name a file or a directory, without a pattern", p)
+		case home:
+			list = append(list, "~"+filepath.Clean("/"+rest))
+		default:
+			list = append(list, within(f.Dir, p))
+		}
+	}
+	return list
+}
+
+// limits reads limits; of a member each is at most the team's.
+func (c *checker) limits(at string, y *yamlLimits, team *record.SandboxLimits) *record.SandboxLimits {
+	if y == nil {
+		return team
+	}
+	at += ".limits"
+	for _, d := range []struct {
+		key string
+		val yamlDuration
+	}{{"cpu", y.CPU}, {"time", y.Time}} {
+		if d.val < 0 || d.val > 0 && time.Duration(d.val) < time.Second {
+			c.bad(at+"."+d.key, "want at least a second")
+		}
+	}
+	l := &record.SandboxLimits{CPU: time.Duration(y.CPU).Milliseconds(), Memory: uint64(y.Memory), Processes: y.Processes,
+		Time: time.Duration(y.Time).Milliseconds(), Output: int64(y.Output)}
+	if team == nil {
+		return l
+	}
+	narrow(c, at+".cpu", &l.CPU, team.CPU)
+	narrow(c, at+".memory", &l.Memory, team.Memory)
+	narrow(c, at+".processes", &l.Processes, team.Processes)
+	narrow(c, at+".time", &l.Time, team.Time)
+	narrow(c, at+".output", &l.Output, team.Output)
+	return l
+}
+
+// narrow takes over the team's limit where a member has none, and refuses a larger one.
+func narrow[T int64 | uint64](c *checker, at string, own *T, team T) {
+	switch {
+	case *own == 0:
+		*own = team
+	case team > 0 && *own > team:
+		c.bad(at, "it is more than the team's: a member's block only narrows")
+	}
+}
+
+// network reads the hosts that every member may reach.
+func (c *checker) network(f *File, names []string) {
+	for i, name := range names {
+		g, err := parseGrant(name)
+		if err != nil {
+			c.bad(fmt.Sprintf("$.sandbox.network[%d]", i), "%v", err)
+			continue
+		}
+		g.By = record.ByTeamFile
+		f.Network = append(f.Network, g)
+	}
+}
+
+// parseGrant reads HOST, HOST:PORT, *.HOST or *.HOST:PORT.
+func parseGrant(text string) (g record.HostGrant, err error) {
+	name, port, has := strings.Cut(text, ":")
+	if n, err := strconv.Atoi(port); has && (err != nil || n < 1 || n > 65535 || port != strconv.Itoa(n)) {
+		return g, fmt.Errorf("%q: %q is no port", text, port)
+	}
+	g.Port = port
+	if g.Host, err = policy.ParseHost(name); err != nil {
+		return g, err
+	}
+	base, below := strings.CutPrefix(g.Host, "*.")
+	if suffix, _ := publicsuffix.PublicSuffix(base); below && suffix == base {
+		return g, fmt.Errorf("%s is a public suffix: %s would be everybody's hosts", base, g.Host)
+	}
+	return g, nil
+}

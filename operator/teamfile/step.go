@@ -1,0 +1,237 @@
+package teamfile
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"waggle/agent"
+	"waggle/internal/jsonobj"
+)
+
+// yamlRule is how a script that is the lead answers.
+type yamlRule struct {
+	Answer string       `yaml:"answer"`
+	Reason string       `yaml:"reason"`
+	After  yamlDuration `yaml:"after"`
+	Words  string       `yaml:"words"`
+}
+
+// yamlStep accepts short forms too.
+type yamlStep struct {
+	Say      *yamlSay      `yaml:"say"`
+	Tool     *yamlTool     `yaml:"tool"`
+	Plan     any           `yaml:"plan"` // a text, a list of revisions, or {revisions, withdraw}
+	Network  *yamlNetwork  `yaml:"network"`
+	Ask      *yamlAsk      `yaml:"ask_question"`
+	Progress *yamlProgress `yaml:"progress"`
+	Use      *yamlUse      `yaml:"use"`
+	Fail     string        `yaml:"fail"`
+	Wait     any           `yaml:"wait"` // a duration, or {until: path}
+}
+
+type yamlUse struct {
+	USD    float64 `yaml:"usd"`
+	Tokens int64   `yaml:"tokens"`
+}
+
+type yamlSay struct {
+	To      string `yaml:"to"`
+	Text    string `yaml:"text"`
+	Summary string `yaml:"summary"`
+}
+
+type yamlTool struct {
+	Name   string         `yaml:"name"`
+	Input  map[string]any `yaml:"input"`
+	Reason string         `yaml:"reason"`
+	Expect string         `yaml:"expect"`
+}
+
+type yamlNetwork struct {
+	Host   string `yaml:"host"`
+	Reason string `yaml:"reason"`
+	Expect string `yaml:"expect"`
+}
+
+type yamlAsk struct {
+	Questions []yamlAsked `yaml:"questions"`
+	Expect    string      `yaml:"expect"`
+}
+
+type yamlAsked struct {
+	Question string       `yaml:"question"`
+	Header   string       `yaml:"header"`
+	Options  []yamlOption `yaml:"options"`
+	Multiple bool         `yaml:"multiple"`
+	Closed   bool         `yaml:"closed"`
+}
+
+type yamlOption struct {
+	Label       string `yaml:"label"`
+	Description string `yaml:"description"`
+}
+
+type yamlProgress struct {
+	Phase   string `yaml:"phase"`
+	Message string `yaml:"message"`
+}
+
+func steps(key string, ys []yamlStep) (list []agent.Step, err error) {
+	for i, st := range ys {
+		step, err := st.step()
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", key, i, err)
+		}
+		list = append(list, step)
+	}
+	return list, nil
+}
+
+// shortForm reads a text when the value is only a text, else the whole mapping.
+func shortForm(unmarshal func(any) error, text *string, whole any) error {
+	if unmarshal(text) == nil {
+		return nil
+	}
+	return unmarshal(whole)
+}
+
+// UnmarshalYAML reads {to, text, summary} or the text alone.
+func (s *yamlSay) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlSay
+	return shortForm(unmarshal, &s.Text, (*whole)(s))
+}
+
+// UnmarshalYAML reads {host, reason, expect} or the host alone.
+func (n *yamlNetwork) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlNetwork
+	return shortForm(unmarshal, &n.Host, (*whole)(n))
+}
+
+// UnmarshalYAML reads {questions, expect} or the text of one question alone.
+func (a *yamlAsk) UnmarshalYAML(unmarshal func(any) error) error {
+	var text string
+	if unmarshal(&text) == nil {
+		a.Questions = []yamlAsked{{Question: text}}
+		return nil
+	}
+	type whole yamlAsk
+	return unmarshal((*whole)(a))
+}
+
+// UnmarshalYAML reads {question, header, options, multiple, closed} or the text alone.
+func (a *yamlAsked) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlAsked
+	return shortForm(unmarshal, &a.Question, (*whole)(a))
+}
+
+// UnmarshalYAML reads {label, description} or the label alone.
+func (o *yamlOption) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlOption
+	return shortForm(unmarshal, &o.Label, (*whole)(o))
+}
+
+// UnmarshalYAML reads {phase, message} or the message alone.
+func (p *yamlProgress) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlProgress
+	return shortForm(unmarshal, &p.Message, (*whole)(p))
+}
+
+func (y yamlStep) step() (agent.Step, error) {
+	var s agent.Step
+	if y.Say != nil {
+		s.Say = &agent.SayStep{To: y.Say.To, Text: y.Say.Text, Summary: y.Say.Summary}
+	}
+	if y.Tool != nil {
+		in, err := jsonobj.Marshal(y.Tool.Input)
+		if err != nil {
+			return s, err
+		}
+		s.Tool = &agent.ToolStep{Name: y.Tool.Name, Input: in, Reason: y.Tool.Reason, Expect: y.Tool.Expect}
+	}
+	if y.Network != nil {
+		s.Network = &agent.NetworkStep{Host: y.Network.Host, Reason: y.Network.Reason, Expect: y.Network.Expect}
+	}
+	if y.Ask != nil {
+		s.Ask = &agent.AskStep{Expect: y.Ask.Expect}
+		for _, q := range y.Ask.Questions {
+			one := agent.AskedPart{Question: q.Question, Header: q.Header, Multiple: q.Multiple, Closed: q.Closed}
+			for _, o := range q.Options {
+				one.Options = append(one.Options, agent.AskedOption(o))
+			}
+			s.Ask.Questions = append(s.Ask.Questions, one)
+		}
+	}
+	if y.Progress != nil {
+		s.Progress = &agent.ProgressStep{Phase: y.Progress.Phase, Message: y.Progress.Message}
+	}
+	if y.Use != nil {
+		s.Use = &agent.UseStep{USD: y.Use.USD, Tokens: y.Use.Tokens}
+	}
+	if y.Fail != "" {
+		s.Fail = &agent.FailStep{Reason: y.Fail}
+	}
+	if err := y.plan(&s); err != nil {
+		return s, err
+	}
+	return s, y.wait(&s)
+}
+
+// plan reads a text, a list of revisions, or {revisions, withdraw}.
+func (y yamlStep) plan(s *agent.Step) error {
+	p := y.Plan
+	var withdraw any
+	if whole, ok := p.(map[string]any); ok {
+		for k := range whole {
+			if k != "revisions" && k != "withdraw" {
+				return fmt.Errorf("plan has no %q: it wants revisions and withdraw", k)
+			}
+		}
+		p, withdraw = whole["revisions"], whole["withdraw"]
+		if p == nil {
+			return errors.New("plan wants revisions")
+		}
+	}
+	switch p := p.(type) {
+	case nil:
+		return nil
+	case string:
+		s.Plan = &agent.PlanStep{Revisions: []string{p}}
+	case []any:
+		s.Plan = &agent.PlanStep{}
+		for _, r := range p {
+			s.Plan.Revisions = append(s.Plan.Revisions, fmt.Sprint(r))
+		}
+	default:
+		return errors.New("plan wants a text or a list of revisions")
+	}
+	var err error
+	if s.Plan.Withdraw, err = waitOf(withdraw); err != nil {
+		return fmt.Errorf("plan: withdraw: %w", err)
+	}
+	return nil
+}
+
+func (y yamlStep) wait(s *agent.Step) (err error) {
+	if s.Wait, err = waitOf(y.Wait); err != nil {
+		return fmt.Errorf("wait: %w", err)
+	}
+	return nil
+}
+
+// waitOf reads a duration or {until: path}; nil is nil.
+func waitOf(v any) (*agent.WaitStep, error) {
+	switch w := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		d, err := time.ParseDuration(w)
+		return &agent.WaitStep{For: agent.Duration(d)}, err
+	case map[string]any:
+		until, ok := w["until"].(string)
+		if ok && len(w) == 1 {
+			return &agent.WaitStep{Until: until}, nil
+		}
+	}
+	return nil, errors.New("want a duration or {until: path}")
+}

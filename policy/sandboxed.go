@@ -1,0 +1,81 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"waggle/internal/cmdline"
+)
+
+// RuleSandboxed is the Rule of a verdict that allows a call because it runs in a sandbox
+// (Policy.Sandboxed).
+const RuleSandboxed = "sandboxed"
+
+// SandboxedAllow is Policy.Sandboxed as people write it.
+const SandboxedAllow = "sandboxed: allow"
+
+// bySandbox allows a call that no rule and no mode decides: a shell text that runs wholly inside a
+// verified sandbox. ok is false when the policy or the call has no such sandbox, and when the text
+// may change what is guarded: the sandbox lets a member write its own tree, and a guarded name in
+// it takes effect outside.
+func (p Policy) bySandbox(mode ModeInfo, q *question) (v Verdict, ok bool) {
+	if !p.Sandboxed || !q.call.Sandboxed || !q.hasText || q.doubt != "" || !mode.rulesReach(q.area) {
+		return Verdict{}, false
+	}
+	if why := q.reachesOut(); why != "" && !q.onlyPrints() {
+		return Verdict{Ask, "no rule", sentence(why)}, true
+	}
+	return Verdict{Allow, RuleSandboxed, "It runs in the member's sandbox, which passed its self-test when the member started."}, true
+}
+
+// reachesOut says what in the text may take effect outside the sandbox, "" when nothing does.
+func (q *question) reachesOut() string {
+	texts := []cmdline.Script{q.walked()}
+	if q.stdin != "" && readerOf(q.walked()) == inputIsShell {
+		texts = append(texts, cmdline.Walk(q.stdin))
+	}
+	for _, s := range texts {
+		if s.Unparsed {
+			return "the shell text cannot be parsed"
+		}
+		for _, words := range append(slices.Clone(s.Commands), s.Writes, s.Assigned) {
+			for _, w := range words {
+				if q.guards(w.Text) {
+					return fmt.Sprintf("it names %q, which takes effect outside the sandbox", clip(w.Text))
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// guards reports whether a word, or the value in an option or an assignment, names something
+// guarded.
+func (q *question) guards(word string) bool {
+	named := []string{word}
+	if _, value, ok := strings.Cut(word, "="); ok {
+		named = append(named, value)
+	}
+	if len(word) > 2 && word[0] == '-' {
+		named = append(named, word[2:])
+	}
+	return slices.ContainsFunc(named, func(p string) bool { return len(guardedIn(p)) > 0 || q.guardsPath(p) })
+}
+
+// guardsPath reports whether a word is a path that the call guards beside the guarded names.
+func (q *question) guardsPath(p string) bool {
+	if p == "" || len(q.call.Guarded) == 0 {
+		return false
+	}
+	return len(q.resolve(p).guarded) > 0
+}
+
+// onlyPrints reports whether the text consists of plain commands that only read or talk.
+func (q *question) onlyPrints() bool {
+	if q.shellRisk() != RiskLow || q.stdin != "" {
+		return false
+	}
+	j := &shellJudge{cwd: q.call.Cwd, leads: q.leadsBelow, reading: true}
+	return j.script(q.text, 0) == nil
+}

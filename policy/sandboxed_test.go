@@ -1,0 +1,147 @@
+package policy_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+	"waggle/policy"
+)
+
+// inside is a shell text that runs in a verified sandbox.
+func inside(text string) policy.Call {
+	c := bash(text)
+	c.Sandboxed = true
+	return c
+}
+
+func TestSandboxedAllow(t *testing.T) {
+	rules := policy.MustRules
+	flag := policy.Policy{Sandboxed: true}
+	with := func(mode policy.Mode, deny ...string) policy.Policy {
+		return policy.Policy{Mode: mode, Deny: rules(deny...), Sandboxed: true}
+	}
+	for _, c := range []struct {
+		name   string
+		policy policy.Policy
+		call   policy.Call
+		want   policy.Decision
+		rule   string
+	}{
+		{"a build", flag, inside("go build ./..."), allow, policy.RuleSandboxed},
+		{"a loop, a redirection, a background job", flag, inside("for i in 1 2; do make $i > out.$i 2>&1 & done; wait"), allow, policy.RuleSandboxed},
+		{"code from its input", flag, policy.Call{Tool: "Bash", Input: []byte(`{"command":"python3 -","stdin":"print(1)"}`), Cwd: "/work/api", Sandboxed: true}, allow, policy.RuleSandboxed},
+		{"an allow rule is named first", policy.Policy{Allow: rules("Bash(go build:*)"), Sandboxed: true}, inside("go build ./..."), allow, "allow Bash(go build:*)"},
+		{"a call outside a sandbox", flag, bash("go build ./..."), ask, "no rule"},
+		{"a policy without the flag", policy.Policy{}, inside("go build ./..."), ask, "no rule"},
+		{"another tool", flag, policy.Call{Tool: "WebFetch", Input: []byte(`{"url":"https://x.org"}`), Cwd: "/work/api", Sandboxed: true}, ask, "no rule"},
+		{"an edit", flag, policy.Call{Tool: "Edit", Input: []byte(`{"file_path":"a.go"}`), Cwd: "/work/api", Sandboxed: true}, ask, "no rule"},
+		{"it asks to leave", flag, policy.Call{Tool: "Bash", Input: []byte(`{"command":"make","dangerouslyDisableSandbox":true}`), Cwd: "/work/api", Sandboxed: true}, ask, "no rule"},
+		{"no text", flag, policy.Call{Tool: "Bash", Input: []byte(`{}`), Cwd: "/work/api", Sandboxed: true}, ask, "no rule"},
+		{"an invisible character", flag, inside("make \u202e"), ask, "no rule"},
+		{"text that cannot be parsed", flag, inside("make 'x"), ask, "no rule"},
+
+		{"a deny rule", with("", "Bash(rm -rf:*)"), inside("make && rm -rf build"), deny, "deny Bash(rm -rf:*)"},
+		{"a deny rule that may match", with("", "Bash(rm -rf:*)"), inside("$CMD -rf build"), ask, "no rule"},
+		{"a deny rule of nothing in it", with("", "Bash(rm -rf:*)"), inside("go test ./..."), allow, policy.RuleSandboxed},
+
+		{"plan", with(policy.ModePlan), inside("make"), deny, "mode plan"},
+		{"plan reads", with(policy.ModePlan), inside("cat a.go"), allow, "mode plan"},
+		{"safe", with(policy.ModeSafe), inside("make"), ask, "no rule"},
+		{"locked-down", with(policy.ModeLockedDown), inside("make"), deny, "mode locked-down"},
+		{"dontAsk", with(policy.ModeDontAsk), inside("make"), allow, policy.RuleSandboxed},
+		{"acceptEdits", with(policy.ModeAcceptEdits), inside("make"), allow, policy.RuleSandboxed},
+		{"auto", with(policy.ModeAuto), inside("make"), allow, policy.RuleSandboxed},
+		{"bypassPermissions", with(policy.ModeBypassPermissions), inside("make"), allow, "mode bypassPermissions"},
+		{"an unknown mode", with("delegate"), inside("make"), deny, "mode delegate"},
+
+		{"a guarded file is written", flag, inside("cp hook .git/hooks/pre-commit"), ask, "no rule"},
+		{"by a redirection", flag, inside("echo x >> .github/workflows/ci.yml"), ask, "no rule"},
+		{"in an option", flag, inside("dd if=x of=.envrc"), ask, "no rule"},
+		{"behind an option's letter", flag, inside("git -C.git config x y"), ask, "no rule"},
+		{"in an assignment", flag, inside("D=.vscode; cp x $D/tasks.json"), ask, "no rule"},
+		{"in a shell", flag, inside("sh -c 'cp x .claude/settings.json'"), ask, "no rule"},
+		{"in what a shell reads", flag, policy.Call{Tool: "Bash", Input: []byte(`{"command":"sh","stdin":"cp x .git/hooks/pre-commit"}`), Cwd: "/work/api", Sandboxed: true}, ask, "no rule"},
+		{"in capitals", flag, inside("cp x .GIT/hooks/pre-commit"), ask, "no rule"},
+		{"a guarded file is read", flag, inside("cat .github/workflows/ci.yml | grep -n go"), allow, policy.RuleSandboxed},
+		{"a name that only begins so", flag, inside("cp x .gitignore"), allow, policy.RuleSandboxed},
+		{"words about it", flag, inside(`git commit -m 'fix the .git directory'`), allow, policy.RuleSandboxed},
+		{"the team file", flag, policy.Call{Tool: "Bash", Input: []byte(`{"command":"cp x team/api.yaml"}`), Cwd: "/work/api", Guarded: []string{"/work/api/team/api.yaml"}, Sandboxed: true}, ask, "no rule"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := c.policy.Judge(c.call)
+			if v.Decision != c.want || v.Rule != c.rule || v.Why == "" {
+				t.Errorf("%s: %s %q (%s), want %s %q", c.call.Input, v.Decision, v.Rule, v.Why, c.want, c.rule)
+			}
+		})
+	}
+}
+
+// TestSandboxedOnlyAnswersWhatAsks: the sandbox changes only the verdict of a call that would ask,
+// and only where both the policy and the call say so.
+func TestSandboxedOnlyAnswersWhatAsks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, c := genPolicy().Draw(t, "policy"), genCall().Draw(t, "call")
+		before := p.Judge(c)
+		p.Sandboxed = true
+		if v := p.Judge(c); v != before {
+			t.Fatalf("%s outside a sandbox: %+v became %+v", c.Input, before, v)
+		}
+		c.Sandboxed = true
+		v := p.Judge(c)
+		silent := false
+		for _, m := range policy.Modes() {
+			silent = silent || m.Mode == p.Mode && m.Silent
+		}
+		switch {
+		case v.Rule == policy.RuleSandboxed && (before.Decision == ask || silent && before.Decision == deny) && c.Tool == "Bash" && v.Decision == allow:
+		case v.Decision != before.Decision:
+			t.Fatalf("%s: %+v became %+v", c.Input, before, v)
+		}
+		p.Sandboxed = false
+		if v := p.Judge(c); v != before {
+			t.Fatalf("%s without the flag: %+v became %+v", c.Input, before, v)
+		}
+	})
+}
+
+// The properties of policies hold for calls in a sandbox.
+func TestSandboxedProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, ceiling := genPolicy().Draw(t, "policy"), genPolicy().Draw(t, "ceiling")
+		p.Sandboxed, ceiling.Sandboxed = true, rapid.Bool().Draw(t, "ceiling's flag")
+		p.Allow = slices.DeleteFunc(p.Allow, func(r policy.Rule) bool { return strings.ContainsAny(r.Pattern, "|&>") || r.Pattern == "sh:*" })
+		guarded := []string{"", " .git/hooks/x", " > .envrc", " CLAUDE.md"}
+		a := genSimple().Draw(t, "a") + rapid.SampledFrom(guarded).Draw(t, "guarded")
+		b := genText().Draw(t, "b") + rapid.SampledFrom(guarded).Draw(t, "guarded too")
+		whole := a + rapid.SampledFrom(joiners).Draw(t, "joiner") + b
+		va, vb, v := p.Judge(inside(a)), p.Judge(inside(b)), p.Judge(inside(whole))
+		if !v.Decision.NotFreerThan(va.Decision) || !v.Decision.NotFreerThan(vb.Decision) {
+			t.Fatalf("%s: %+v\n%s: %+v\n%s: %+v", a, va, b, vb, whole, v)
+		}
+		if !strings.HasPrefix(whole, "-") {
+			wrapped := "sh -c '" + strings.ReplaceAll(whole, "'", `'\''`) + "'"
+			if w := p.Judge(inside(wrapped)); !w.Decision.NotFreerThan(v.Decision) {
+				t.Fatalf("%s: %+v\n%s: %+v", whole, v, wrapped, w)
+			}
+		}
+		if n := p.Narrow(genRules(2).Draw(t, "more")...).Judge(inside(whole)); !n.Decision.NotFreerThan(v.Decision) {
+			t.Fatalf("%s: %+v became %+v", whole, v, n)
+		}
+		bound, _ := p.Within(ceiling)
+		if w := bound.Judge(inside(whole)); w.Rule != "mode plan" && (!w.Decision.NotFreerThan(v.Decision) || !w.Decision.NotFreerThan(ceiling.Judge(inside(whole)).Decision)) {
+			t.Fatalf("%s: %+v, within the ceiling %+v, the ceiling %+v", whole, v, w, ceiling.Judge(inside(whole)))
+		}
+	})
+}
+
+func TestWithinSandboxed(t *testing.T) {
+	p := policy.Policy{Mode: policy.ModeDefault, Sandboxed: true}
+	if w, cut := p.Within(policy.Policy{Mode: policy.ModeDefault}); w.Sandboxed || !slices.Equal(cut, []string{policy.SandboxedAllow}) {
+		t.Errorf("below a ceiling without it: %+v, cut %q", w, cut)
+	}
+	if w, cut := p.Within(policy.Policy{Mode: policy.ModeDefault, Sandboxed: true}); !w.Sandboxed || len(cut) > 0 {
+		t.Errorf("below a ceiling with it: %+v, cut %q", w, cut)
+	}
+}

@@ -1,0 +1,128 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Callee is a Host that also serves the processes of its own member: those that say hello with the
+// spawn token (SocketOptions.Spawn), and those that it knows (SocketOptions.Own). That is the whole
+// of their identity: nothing in a call names who calls.
+type Callee interface {
+	// Call does one operation and returns what its answer holds, which is written as JSON. Calls of
+	// one connection run beside each other. ctx ends with the connection, and when the process takes
+	// the call back. A *CallError says with which code it is refused.
+	Call(ctx context.Context, from Peer, op string, body json.RawMessage) (any, error)
+}
+
+// CallError is the refusal of a call.
+type CallError struct {
+	Code Code
+	Why  string
+}
+
+func (e *CallError) Error() string { return e.Why }
+
+// maxCalls is how many calls of one connection may wait at once.
+const maxCalls = 32
+
+// calls are those of one connection that are not answered yet.
+type calls struct {
+	running sync.WaitGroup
+
+	mu   sync.Mutex
+	open map[uint64]context.CancelFunc
+}
+
+// begin makes the context of a call; ok is false when too many wait, or one has its id.
+func (c *calls) begin(ctx context.Context, id uint64) (_ context.Context, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open == nil {
+		c.open = map[uint64]context.CancelFunc{}
+	}
+	if c.open[id] != nil || len(c.open) >= maxCalls {
+		return nil, false
+	}
+	ctx, c.open[id] = context.WithCancel(ctx)
+	return ctx, true
+}
+
+// end releases a call; cancel takes it back. A call that is not there any more was answered.
+func (c *calls) end(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.open[id]; cancel != nil {
+		cancel()
+		delete(c.open, id)
+	}
+}
+
+func (c *calls) cancel(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.open[id]; cancel != nil {
+		cancel()
+	}
+}
+
+// call does what a process of the member asks, beside its other calls.
+func (ss *session) call(ctx context.Context, req request) {
+	callee, ok := ss.s.o.Host.(Callee)
+	switch {
+	case !ok || req.op == opSend:
+		ss.fail(req.id, CodeDenied, fmt.Sprintf("%q does not go with this token", req.op))
+		return
+	case req.op == opCancel:
+		ss.calls.cancel(req.of)
+		ss.write(reply{ID: req.id, Op: opOK})
+		return
+	case req.id == 0:
+		ss.fail(0, CodeInvalid, "a call has an id")
+		return
+	}
+	ctx, ok = ss.calls.begin(ctx, req.id)
+	if !ok {
+		ss.fail(req.id, CodeBusy, fmt.Sprintf("at most %d calls of a connection wait, each under an id of its own", maxCalls))
+		return
+	}
+	ss.calls.running.Go(func() {
+		defer ss.calls.end(req.id)
+		ss.s.guard(func() { ss.reply(ctx, callee, req) })
+	})
+}
+
+func (ss *session) reply(ctx context.Context, callee Callee, req request) {
+	got, err := callee.Call(ctx, ss.peer, req.op, req.body)
+	if err != nil {
+		ss.fail(req.id, codeOf(err), err.Error())
+		return
+	}
+	body, err := line(got)
+	if err != nil || len(body) > maxFrame {
+		ss.fail(req.id, CodeFailed, "the answer cannot be written in one line")
+		return
+	}
+	ss.write(reply{ID: req.id, Op: opOK, Body: body[:len(body)-1]})
+}
+
+// Call asks the member's worker for one operation, with the spawn token as the client's token. When
+// ctx ends first the call is taken back. Errors: a *CallError is the answer of the other side.
+func (c *Client) Call(ctx context.Context, op string, body any) (json.RawMessage, error) {
+	raw, err := line(body)
+	if err != nil {
+		return nil, err
+	}
+	req := request{op: op, body: raw[:len(raw)-1]}
+	rep, err := c.askAs(ctx, &req)
+	switch {
+	case rep.Op == opError:
+		return nil, &CallError{rep.Code, rep.Message}
+	case err != nil && errors.Is(err, ctx.Err()):
+		c.post(request{op: opCancel, of: req.id})
+	}
+	return rep.Body, err
+}

@@ -1,0 +1,157 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// paused reports whether this member takes no work because a budget is used up. It asks for a larger
+// one, and takes that back when it is not needed any more. The caller holds mu.
+func (w *Worker) paused(ctx context.Context) bool {
+	over := w.p.Fold.Over(w.p.Lead) != nil
+	if !over && (w.p.Fold.BudgetCall() == nil || !w.p.Fold.BudgetCall().Open()) {
+		return false
+	}
+	before := len(w.p.Fold.Outbox)
+	err := w.append(ctx, w.budget)
+	if errors.Is(err, control.ErrShuttingDown) {
+		err = nil
+	}
+	w.trouble.Note("budget", err, "the request for a larger budget is not on record, will retry")
+	if len(w.p.Fold.Outbox) > before {
+		w.wake() // the next pass sends it
+	}
+	return w.p.Fold.Over(w.p.Lead) != nil
+}
+
+// budget drafts the request for a larger budget, or takes it back. The caller holds mu.
+func (w *Worker) budget() ([]journal.Draft, error) {
+	if ds := w.p.Fold.Unpause(w.p.Lead); len(ds) > 0 {
+		return ds, nil
+	}
+	mint, err := w.p.Minter.Mint()
+	if err != nil {
+		return nil, err
+	}
+	return refuse(w.p.Fold.Pause(w.p.Lead, mint))
+}
+
+// afford waits in a turn until the budgets allow a call. A false answer is why the call is denied:
+// the agent's patience has ended, or nobody attends who could raise the budget.
+func (h host) afford(ctx context.Context) (no agent.Answer, ok bool, err error) {
+	w := h.w
+	var patience <-chan time.Time
+	for {
+		w.mu.Lock()
+		paused := !h.t.over && w.paused(ctx)
+		own, passed := w.changed, w.passed
+		e := w.p.Fold.Over(w.p.Lead)
+		unattended := w.unattended()
+		w.mu.Unlock()
+		if !paused || e == nil {
+			return no, true, nil
+		}
+		no = agent.Answer{Reason: e.String() + ": ask again when it is raised", By: "system"}
+		if unattended {
+			return no, false, nil
+		}
+		if patience == nil && w.p.GateWait > 0 {
+			t := time.NewTimer(w.p.GateWait)
+			defer t.Stop()
+			patience = t.C
+		}
+		select {
+		case <-own:
+		case <-passed:
+		case <-patience:
+			return no, false, nil
+		case <-ctx.Done():
+			return no, false, ctx.Err()
+		}
+	}
+}
+
+// unattended reports whether the request for a larger budget was denied because nobody is there. The
+// caller holds mu.
+func (w *Worker) unattended() bool {
+	c := w.p.Fold.BudgetCall()
+	return c != nil && c.Answer != nil && c.Answer.By == policy.RoleSystem && w.p.Fold.Broke(w.p.Lead) != nil
+}
+
+// How long a usage limit lasts whose end is not known, and how long one lasts at least: an agent
+// that is limited at once when it goes on must not be asked all the time.
+const (
+	limitedUsually = 5 * time.Minute
+	limitedLeast   = 30 * time.Second
+)
+
+// suspend records that the agent's account is limited. The turn stays open, and is taken up at that
+// time, also by a later process. False: that is not on record, and the turn ends as failed.
+func (w *Worker) suspend(t *turn, l *agent.Limited) bool {
+	now := w.p.Minter.Now()
+	until := l.Until
+	if until.IsZero() {
+		until = now.Add(limitedUsually)
+	}
+	if least := now.Add(limitedLeast); until.Before(least) {
+		until = least
+	}
+	w.mu.Lock()
+	t.over = true
+	w.mu.Unlock()
+	tried := false
+	err := w.record(w.ctx, func() ([]journal.Draft, error) {
+		if f := w.p.Fold.Limited; tried && f != nil && f.Until.Equal(until) {
+			return nil, nil // the try that failed has left it there
+		}
+		tried = true
+		ds, err := w.p.Fold.Limit(until, tidy(l.Reason))
+		return refuse(append(w.unended(t), ds...), err)
+	})
+	if err != nil {
+		w.p.Log.Error("a usage limit is not on record", "err", err)
+		return false
+	}
+	w.trouble.Note("limited", nil, "")
+	w.mu.Lock()
+	w.turn, w.limited = nil, t
+	if n := len(w.p.Fold.Outbox); n > 0 {
+		w.cut = w.p.Fold.Outbox[n-1].Seq
+	}
+	w.mu.Unlock()
+	w.wake()
+	return true
+}
+
+// waitsForLimit reports whether the turn that is open goes on later. The caller holds mu.
+func (w *Worker) waitsForLimit() bool {
+	_, limited := w.p.Fold.LimitedUntil(w.p.Minter.Now())
+	return limited
+}
+
+// goesOn gives a turn that is taken up what the part of it that this process ran has left: its
+// conversation, which knows what it did, and the files as they were before. The caller holds mu.
+func (w *Worker) goesOn(t *turn) {
+	if w.limited == nil {
+		return
+	}
+	if _, t.resumed = w.p.Agent.(agent.Session); t.resumed {
+		t.said = nil // what it says again it means
+	}
+	t.before, w.limited = w.limited.before, nil
+}
+
+// limitOf is the usage limit that has cut a turn short, nil when none has.
+func limitOf(end turnEnd) *agent.Limited {
+	l, ok := errors.AsType[*agent.Limited](end.err)
+	if !ok {
+		return nil
+	}
+	return l
+}

@@ -1,0 +1,322 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/record"
+	"waggle/transport"
+)
+
+var _ transport.Callee = endpoint{}
+
+// calls are the operations of the member's own processes (docs/sockets.md). Each acts in the
+// present turn, in the member's name, and with at most the rights of its agent.
+var calls = map[string]func(host, context.Context, args) (any, error){
+	"ask":      host.callAsk,
+	"done":     host.callDone,
+	"question": host.callQuestion,
+	"plan":     host.callPlan,
+	"network":  host.callNetwork,
+	"say":      host.callSay,
+	"progress": host.callProgress,
+	"mail":     host.callMail,
+}
+
+// Call implements transport.Callee.
+func (e endpoint) Call(ctx context.Context, _ transport.Peer, op string, body json.RawMessage) (any, error) {
+	var a args
+	if len(body) > 0 {
+		if err := json.Unmarshal(body, &a.fields); err != nil {
+			return nil, &transport.CallError{Code: transport.CodeInvalid, Why: "the body of a call is a JSON object"}
+		}
+	}
+	if op == "brief" {
+		return e.w.brief(), nil
+	}
+	do := calls[op]
+	if leadCalls[op] && e.w.leads {
+		do = func(h host, ctx context.Context, a args) (any, error) { return h.lead(ctx, op, a) }
+	}
+	if do == nil {
+		return nil, &transport.CallError{Code: transport.CodeInvalid, Why: fmt.Sprintf("the operation %q is not known", op)}
+	}
+	e.w.mu.Lock()
+	t := e.w.turn
+	running := t != nil && !t.over
+	e.w.mu.Unlock()
+	if !running {
+		return nil, noTurn
+	}
+	got, err := do(host{e.w, t}, ctx, a)
+	return got, called(ctx, err)
+}
+
+// called makes the error of a call. The host has retried temporary errors, so that any other error
+// refuses the call.
+func called(ctx context.Context, err error) error {
+	var refused *transport.CallError
+	switch {
+	case err == nil, errors.As(err, &refused), ctx.Err() != nil, ill(err) != nil:
+		return err
+	case errors.Is(err, errTurnOver), errors.Is(err, context.Canceled):
+		return noTurn
+	}
+	return &transport.CallError{Code: transport.CodeRefused, Why: err.Error()}
+}
+
+var noTurn = &transport.CallError{Code: transport.CodeRefused, Why: "no turn of this member runs: there is nothing to ask or say for"}
+
+// args are the body of a call, by exact field name. The first field that cannot be read is err.
+type args struct {
+	fields map[string]json.RawMessage
+	err    error
+}
+
+func (a *args) read(name string, into any) {
+	raw, ok := a.fields[name]
+	if !ok || a.err != nil {
+		return
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		a.err = fmt.Errorf("%s: %w", name, err)
+	}
+}
+
+func (a *args) text(name string) (s string) {
+	a.read(name, &s)
+	return s
+}
+
+// bad refuses a call whose body lacks a field of the operation.
+func (a *args) bad(why string) error {
+	if a.err != nil {
+		why = a.err.Error()
+	}
+	return &transport.CallError{Code: transport.CodeInvalid, Why: why}
+}
+
+// verdict is the answer to a request for permission.
+type verdict struct {
+	Allowed bool             `json:"allowed"`
+	ID      waggle.RequestID `json:"id,omitempty"`
+	Input   json.RawMessage  `json:"input,omitempty"` // the exact input that may run
+	Reason  string           `json:"reason"`
+	By      string           `json:"by"`
+}
+
+// callAsk asks the gate about a call that the process, or its client, runs itself. When callAsk
+// returns an allow, the journal has the start of the call; done records its end.
+func (h host) callAsk(ctx context.Context, a args) (any, error) {
+	c := agent.Call{Tool: a.text("tool"), Cwd: a.text("cwd"), Reason: a.text("reason"), UseID: a.text("use_id"), Input: a.fields["input"]}
+	if a.err != nil || c.Tool == "" || len(c.Input) == 0 || c.Input[0] != '{' {
+		return nil, a.bad("ask wants a tool and an input, a JSON object")
+	}
+	if c.Cwd == "" {
+		c.Cwd = h.w.p.Cwd
+	}
+	claim, err := h.Ask(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if claim.Allowed {
+		h.w.mu.Lock()
+		h.t.claims[claim.ID] = claim
+		h.w.mu.Unlock()
+	}
+	return verdict{claim.Allowed, claim.ID, claim.Input, claim.Reason, claim.By}, nil
+}
+
+// callDone records how a call ended.
+func (h host) callDone(ctx context.Context, a args) (any, error) {
+	r := agent.Ran{Tail: a.text("tail"), Err: a.text("error")}
+	a.read("exit_code", &r.ExitCode)
+	a.read("failed", &r.Failed)
+	id := waggle.RequestID(a.text("id"))
+	h.w.mu.Lock()
+	claim, ok := h.t.claims[id]
+	h.w.mu.Unlock()
+	switch {
+	case a.err != nil || id == "":
+		return nil, a.bad("done wants the id of the call")
+	case !ok:
+		return nil, &transport.CallError{Code: transport.CodeNotFound, Why: fmt.Sprintf("no call %s was allowed here in this turn", id)}
+	}
+	return struct{}{}, claim.Done(ctx, r)
+}
+
+// reply is the answer to one of the questions.
+type reply struct {
+	Question string   `json:"question"`
+	Answer   string   `json:"answer"`
+	Labels   []string `json:"labels,omitempty"`
+}
+
+func (h host) callQuestion(ctx context.Context, a args) (any, error) {
+	qs, err := record.Questions(`{"questions":` + string(a.fields["questions"]) + "}")
+	if err != nil {
+		return nil, a.bad(err.Error())
+	}
+	if err := record.CheckQuestions(qs); err != nil {
+		return nil, a.bad(err.Error())
+	}
+	var q agent.Question
+	for _, one := range qs {
+		p := agent.Part{Header: one.Header, Text: one.Text, Multiple: one.Multiple, Closed: one.Closed}
+		for _, o := range one.Options {
+			p.Options = append(p.Options, agent.Option(o))
+		}
+		q.Parts = append(q.Parts, p)
+	}
+	got, err := h.Question(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := struct {
+		Given   bool    `json:"given"`
+		Answers []reply `json:"answers"`
+		Reason  string  `json:"reason"`
+		By      string  `json:"by"`
+	}{got.Given, []reply{}, got.Reason, got.By}
+	for i, r := range got.Replies {
+		out.Answers = append(out.Answers, reply{q.Parts[i].Text, r.String(), r.Labels})
+	}
+	return out, nil
+}
+
+func (h host) callPlan(ctx context.Context, a args) (any, error) {
+	plan := a.text("plan")
+	if a.err != nil || plan == "" {
+		return nil, a.bad("plan wants the plan's text")
+	}
+	got, err := h.Plan(ctx, plan)
+	return verdict{Allowed: got.Allowed, Reason: got.Reason, By: got.By}, err
+}
+
+func (h host) callNetwork(ctx context.Context, a args) (any, error) {
+	to, reason := a.text("host"), a.text("reason")
+	if a.err != nil || to == "" {
+		return nil, a.bad("network wants a host")
+	}
+	got, err := h.Network(ctx, to, reason)
+	return verdict{Allowed: got.Allowed, Reason: got.Reason, By: got.By}, err
+}
+
+func (h host) callSay(ctx context.Context, a args) (any, error) {
+	to, text, summary := a.text("to"), a.text("text"), a.text("summary")
+	if a.err != nil || text == "" {
+		return nil, a.bad("say wants a text")
+	}
+	if to == "" {
+		to = string(waggle.Lead)
+	}
+	return struct{}{}, h.Say(ctx, to, text, summary)
+}
+
+func (h host) callProgress(ctx context.Context, a args) (any, error) {
+	phase, message := a.text("phase"), a.text("message")
+	if a.err != nil || phase == "" {
+		return nil, a.bad("progress wants a phase")
+	}
+	if h.t.task == nil { // there is no task to report about: it is said in words
+		return struct{}{}, h.Say(ctx, string(waggle.Lead), message, phase)
+	}
+	return struct{}{}, h.Progress(ctx, phase, message)
+}
+
+// maxMailWait is the longest wait for messages in one call.
+const maxMailWait = 10 * time.Minute
+
+// callMail returns the waiting messages of this member, once, and records that its session has
+// them. Without a message it waits as long as the call asks for.
+func (h host) callMail(ctx context.Context, a args) (any, error) {
+	var wait int64
+	a.read("wait_ms", &wait)
+	if a.err != nil || wait < 0 {
+		return nil, a.bad("wait_ms is a number of milliseconds")
+	}
+	ctx, leave := h.within(ctx)
+	defer leave()
+	over := time.NewTimer(min(time.Duration(wait)*time.Millisecond, maxMailWait))
+	defer over.Stop()
+	for {
+		h.w.mu.Lock()
+		passed := h.w.passed
+		h.w.mu.Unlock()
+		mails, ids, err := h.catch(ctx, true)
+		if err != nil {
+			return nil, err
+		}
+		if len(mails) > 0 {
+			h.log(mails)
+			h.w.trouble.Note("mail", h.w.p.Box.MarkRead(ctx, ids...), "words that the session has are not marked read")
+			return messages(mails), nil
+		}
+		select {
+		case <-passed:
+		case <-over.C:
+			return messages(nil), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+type readMail struct {
+	From    string `json:"from"`
+	Text    string `json:"text"`
+	Summary string `json:"summary,omitempty"`
+}
+
+func messages(mails []waggle.Mail) any {
+	out := struct {
+		Messages []readMail `json:"messages"`
+	}{[]readMail{}}
+	for _, m := range mails {
+		out.Messages = append(out.Messages, readMail{m.From, m.Text, m.Summary})
+	}
+	return out
+}
+
+// Limits of a brief: about 1,500 tokens in all.
+const (
+	maxBriefText    = 4000
+	maxBriefMembers = 60
+)
+
+// brief returns the name of this member, its role and its work.
+func (w *Worker) brief() any {
+	type task struct {
+		ID           string `json:"id"`
+		Subject      string `json:"subject"`
+		Instructions string `json:"instructions"`
+	}
+	out := struct {
+		Team     string   `json:"team"`
+		Name     string   `json:"name"`
+		Lead     bool     `json:"lead,omitempty"` // it is the lead's agent
+		Mode     string   `json:"mode"`
+		Planning bool     `json:"planning"` // it needs an approved plan before it changes anything
+		Task     *task    `json:"task"`     // null: it has no task
+		Members  []string `json:"members"`
+	}{Members: []string{}}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out.Team, out.Name, out.Lead, out.Planning = string(w.p.Fold.Team), string(w.p.Fold.Name), w.leads, w.p.Fold.Planning()
+	out.Mode = string(w.p.Lead.ModeOf(w.p.Fold.Instance))
+	if w.turn != nil && w.turn.task != nil {
+		t := w.turn.task
+		out.Task = &task{t.ID, clip(t.Subject, longestSummary), clip(t.Instructions, maxBriefText)}
+	}
+	for _, m := range w.p.Lead.Live() {
+		if len(out.Members) < maxBriefMembers {
+			out.Members = append(out.Members, string(m.Name))
+		}
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package worker
+
+import (
+	"context"
+
+	"waggle/agent"
+	"waggle/journal"
+	"waggle/record"
+)
+
+// noQuestions is the answer to the agent of a guest: the other program has no message for a
+// question, so that none is sent.
+const noQuestions = record.NoAnswer + ": the lead of this team is another program's and takes no questions; say it in words"
+
+// Question implements agent.Gate. The leader reads the question in this worker's journal, and the
+// worker reads the answer in the leader's: no message has either.
+func (h host) Question(ctx context.Context, q agent.Question) (agent.Answers, error) {
+	qs := questionsOf(q)
+	if err := record.CheckQuestions(qs); err != nil { // before JSON replaces invalid UTF-8
+		return agent.Answers{}, err
+	}
+	a := record.Ask{Input: record.QuestionInput(qs)}
+	if h.w.p.Fold.Guest {
+		return agent.Answers{Reason: noQuestions, By: "system"}, nil
+	}
+	inner, leave := h.within(ctx)
+	defer leave()
+	call, err := h.ask(inner, record.KindQuestion, a, true)
+	if no, ok := denied(err); ok {
+		return agent.Answers{Reason: record.NoAnswer + ": " + no.Reason, By: no.By}, nil
+	}
+	if err != nil {
+		return agent.Answers{}, h.takeBack(ctx, call.key, err)
+	}
+	return answersOf(q, call), nil
+}
+
+// answersOf makes the answers for the agent. A denial without answers has a text that says so.
+func answersOf(q agent.Question, call answered) agent.Answers {
+	out := agent.Answers{Reason: call.Reason, By: call.By}
+	if len(call.replies) == 0 {
+		if out.Reason == "" {
+			out.Reason = record.NoAnswer
+		}
+		return out
+	}
+	out.Given = true
+	for i, r := range call.replies {
+		one := agent.Reply{}
+		for _, n := range r.Chosen {
+			one.Labels = append(one.Labels, q.Parts[i].Options[n-1].Label)
+		}
+		if len(r.Chosen) == 0 {
+			one.Text = r.Answer
+		}
+		out.Replies = append(out.Replies, one)
+	}
+	return out
+}
+
+// questionsOf makes the record of a question.
+func questionsOf(q agent.Question) (qs []record.Question) {
+	for _, p := range q.Parts {
+		one := record.Question{Text: p.Text, Header: p.Header, Multiple: p.Multiple, Closed: p.Closed}
+		for _, o := range p.Options {
+			one.Options = append(one.Options, record.Option(o))
+		}
+		qs = append(qs, one)
+	}
+	return qs
+}
+
+// takeAnswers takes the answers to questions from the leader's journal.
+func (w *Worker) takeAnswers(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.p.Fold.Guest || len(w.p.Fold.TakeAnswers(w.p.Lead)) == 0 {
+		return nil
+	}
+	return w.append(ctx, func() ([]journal.Draft, error) { return w.p.Fold.TakeAnswers(w.p.Lead), nil })
+}
