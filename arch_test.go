@@ -153,6 +153,7 @@ var archOnly = map[string]struct {
 // stands in the row of its package, which it may import.
 var archHelpers = map[string]archRow{
 	"internal/testenv":          {0, "what tests ask of the machine"},
+	"internal/testenv/seeded":   {1, "the seed of rapid's properties"},
 	"internal/testenv/soak":     {1, "the program of make soak"},
 	"internal/testenv/mutants":  {1, "the program of make mutants"},
 	"internal/protocoltest":     {1, "generators of payloads"},

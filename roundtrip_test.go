@@ -9,6 +9,7 @@ import (
 
 	"waggle"
 	"waggle/internal/protocoltest"
+	_ "waggle/internal/testenv/seeded"
 )
 
 // decodeBack decodes what Encode wrote, as an envelope brings it.

@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/record"

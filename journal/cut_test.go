@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/testenv"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )

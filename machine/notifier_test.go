@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "waggle/internal/testenv/seeded"
 	"waggle/machine"
 )
 

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/mailbox"
 )
 

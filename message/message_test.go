@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/message"
 	"waggle/policy"
 	"waggle/record"

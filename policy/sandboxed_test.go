@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/policy"
 )
 

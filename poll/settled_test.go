@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/mailbox"
 	"waggle/message"
 	"waggle/poll"

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	_ "waggle/internal/testenv/seeded"
 	"waggle/record"
 
 	"pgregory.net/rapid"

@@ -16,6 +16,7 @@ import (
 
 	"waggle"
 	"waggle/internal/protocoltest"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/schema"
 )
 

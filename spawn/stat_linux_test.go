@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "waggle/internal/testenv/seeded"
 )
 
 // The name of a program cannot move the fields behind it.

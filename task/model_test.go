@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/task"
 )
 

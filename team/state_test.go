@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "waggle/internal/testenv/seeded"
 	"waggle/team"
 )
 

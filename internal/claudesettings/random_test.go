@@ -9,6 +9,7 @@ import (
 
 	"waggle/internal/claudesettings"
 	"waggle/internal/jsonc"
+	_ "waggle/internal/testenv/seeded"
 )
 
 // author writes settings files as people might: any space and comments between tokens, trailing

@@ -14,6 +14,7 @@ import (
 	"waggle/internal/cli"
 	"waggle/internal/cli/app"
 	"waggle/internal/protocoltest"
+	_ "waggle/internal/testenv/seeded"
 )
 
 type fatal interface {

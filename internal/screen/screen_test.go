@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/screen"
+	_ "waggle/internal/testenv/seeded"
 )
 
 func TestLines(t *testing.T) {

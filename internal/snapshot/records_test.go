@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/snapshot"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"

@@ -14,7 +14,8 @@
 //	WAGGLE_SOAK          a number from 1: the soak sizes, times that number
 //	WAGGLE_TESTS         "all": every test of which a run takes half (Drawn)
 //	WAGGLE_TABLES        "whole": every row of the tables of which a run takes a sample
-//	WAGGLE_SEED          the seed of random tests; without it each run draws one
+//	WAGGLE_SEED          the seed of random tests; without it 1, in the full run a fresh one
+//	WAGGLE_TEST          "full": all tests at their full sizes (.ci/full)
 package testenv
 
 import (
@@ -146,20 +147,27 @@ func soak() int {
 	return n
 }
 
-// Seed returns the seed of a random test, WAGGLE_SEED or a fresh one, and logs
-// how to get the same run again.
+// Seed returns the seed of a random test, and logs how to get the same run again. It is WAGGLE_SEED;
+// without it 1, and in the full run a fresh one: what the usual tests try is the same in every run.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
-	seed := rand.Uint64()
-	if s := os.Getenv("WAGGLE_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("WAGGLE_SEED: %v", err)
-		}
-		seed = n
+	seed, err := UsualSeed()
+	if err != nil {
+		t.Fatalf("WAGGLE_SEED: %v", err)
 	}
 	t.Logf("again with WAGGLE_SEED=%d", seed)
 	return seed
+}
+
+// UsualSeed is what Seed returns, and the error of a WAGGLE_SEED that is no number.
+func UsualSeed() (uint64, error) {
+	switch variable := os.Getenv("WAGGLE_SEED"); {
+	case variable != "":
+		return strconv.ParseUint(variable, 10, 64)
+	case Full() || Soak():
+		return rand.Uint64(), nil
+	}
+	return 1, nil
 }
 
 // MeasuredPrefix begins a line that make soak copies into docs/measured.md.

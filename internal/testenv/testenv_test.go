@@ -197,7 +197,14 @@ func TestChecks(t *testing.T) {
 
 func TestSeed(t *testing.T) {
 	t.Setenv("WAGGLE_SEED", "")
+	t.Setenv("WAGGLE_SOAK", "")
+	t.Setenv(testenv.FullVar, "")
 	o := &outcome{TB: t}
+	if got := testenv.Seed(o); got != 1 {
+		t.Errorf("the usual seed is %d", got)
+	}
+	t.Setenv(testenv.FullVar, "full")
+	o = &outcome{TB: t}
 	a, b := testenv.Seed(o), testenv.Seed(o)
 	if a == b {
 		t.Errorf("drew %d twice", a)

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 	"pgregory.net/rapid"
 
+	_ "waggle/internal/testenv/seeded"
 	"waggle/internal/tui"
 )
 

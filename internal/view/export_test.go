@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/internal/view"
 	"waggle/operator/mail"
 	"waggle/operator/teams"

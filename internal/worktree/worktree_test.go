@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/testenv"
+	_ "waggle/internal/testenv/seeded"
 	"waggle/internal/worktree"
 )
 

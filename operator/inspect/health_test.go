@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "waggle/internal/testenv/seeded"
 	"waggle/operator/inspect"
 	"waggle/spawn"
 )

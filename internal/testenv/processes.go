@@ -1,0 +1,76 @@
+package testenv
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Process is a process that works in a directory of a test.
+type Process struct {
+	PID  int
+	Argv []string
+}
+
+func (p Process) String() string { return fmt.Sprintf("%d %q", p.PID, p.Argv) }
+
+// Processes lists the processes, other than this one, that have a directory, or a path below it, as an
+// argument or as their working directory. It knows them on Linux only.
+func Processes(dirs ...string) []Process {
+	mine := slices.DeleteFunc(processes(), func(p process) bool { return p.PID == os.Getpid() || !p.under(dirs) })
+	return mine.public()
+}
+
+// EndAll kills what Processes lists, waits until the processes are gone, and logs what they were. A process
+// that starts meanwhile is killed too. The test fails when one is left after a minute.
+//
+// A test calls it before it reads or removes a directory in which a process that it killed, or a process of
+// that process, may still write.
+func EndAll(t testing.TB, dirs ...string) {
+	t.Helper()
+	killed := map[int]bool{}
+	Eventually(t, fmt.Sprintf("no process is left in %q", dirs), func() bool {
+		for _, p := range Processes(dirs...) {
+			if kill(p, dirs) && !killed[p.PID] {
+				killed[p.PID] = true
+				t.Logf("ended %s", p)
+			}
+		}
+		for pid := range killed {
+			if !gone(pid) {
+				return false
+			}
+		}
+		return len(Processes(dirs...)) == 0
+	})
+}
+
+// process is a Process with its working directory.
+type process struct {
+	Process
+	dir string
+}
+
+type processList []process
+
+func (l processList) public() (list []Process) {
+	for _, p := range l {
+		list = append(list, p.Process)
+	}
+	return list
+}
+
+// under reports whether an argument or the working directory lies at or below one of the directories.
+// An argument may name a path behind "=".
+func (p process) under(dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		return dir != "" && slices.ContainsFunc(append([]string{p.dir}, p.Argv...), func(arg string) bool {
+			if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
+				arg = value
+			}
+			return arg == dir || strings.HasPrefix(arg, dir+string(os.PathSeparator))
+		})
+	})
+}
