@@ -3,7 +3,7 @@
 SECONDS_OF_FUZZ ?= 60
 WAGGLE_CLAUDE_DIR ?= $(HOME)/.cache/waggle/claude
 
-.PHONY: check build test race fuzz soak mutants generate demo vuln interop-latest rename dist ci
+.PHONY: check build test race fuzz soak mutants generate demo vuln interop-latest rename dist ci full
 
 # Before a commit.
 check:
@@ -59,7 +59,7 @@ interop-latest:
 	[ -n "$$version" ] || version=$$(npm view @anthropic-ai/claude-code version) || exit 1; \
 	[ -n "$$version" ] || { echo "npm knows no version: make interop-latest VERSION=2.1.330" >&2; exit 2; }; \
 	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" .ci/claude "$$version" || exit; \
-	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" WAGGLE_CLAUDE_VERSIONS="$$version" WAGGLE_REQUIRE=claude,tmux,git \
+	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" WAGGLE_CLAUDE_VERSIONS="$$version" WAGGLE_TEST=full WAGGLE_REQUIRE=claude,tmux,git \
 		go test -count=1 -timeout 60m $$(grep -rl --include='*_test.go' waggle/internal/claudetest . | xargs -n 1 dirname | sort -u)
 
 # The files of a release, in dist/: for one system make dist SYSTEMS=linux/amd64
@@ -74,3 +74,6 @@ rename:
 
 ci:
 	.ci/run
+
+full:
+	.ci/full

@@ -40,7 +40,7 @@ func TestArchRapid(t *testing.T) {
 // TestSeedRapid: properties of rapid have the seed of the other random tests.
 func TestSeedRapid(t *testing.T) {
 	f := flag.Lookup("rapid.seed")
-	if os.Getenv("WAGGLE_SEED") != "" || testenv.Full() || testenv.Soak() {
+	if os.Getenv("WAGGLE_SEED") != "" || testenv.Full() {
 		t.Skip("the seed is not the usual one")
 	}
 	if f == nil || f.Value.String() != "1" {

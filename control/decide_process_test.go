@@ -89,7 +89,7 @@ func decideForever(args string) error {
 // without the matching decision, none runs twice, no request is decided twice, and a process that
 // got a decision acknowledged finds it in the journal (trust §3).
 func TestDecidingProcesses(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	questions := testenv.Scale(25, 4000)
 	f := newDeciders(t)

@@ -370,7 +370,6 @@ func TestDecidedRecordsThatAreIgnored(t *testing.T) {
 // three processes on one request with a stepping clock: in every order it is decided at most once, every process folds
 // the same decision, and the worker runs what was allowed (trust §3).
 func TestOneDecision(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	outcomes := map[string]int{}

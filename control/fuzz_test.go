@@ -203,7 +203,6 @@ func refold(t *testing.T, f journal.Tentative, r journal.Record, before error, t
 // TestMutatedJournals changes real journals: records dropped, doubled, moved, and their fields
 // exchanged.
 func TestMutatedJournals(t *testing.T) {
-	testenv.Drawn(t)
 	w, m := fullLife(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	accepted := 0

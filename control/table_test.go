@@ -13,7 +13,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -188,7 +187,6 @@ func workerMoves(path []tried) []tried {
 }
 
 func TestWorkerTable(t *testing.T) {
-	testenv.Whole(t)
 	ex := explore(t, machine.Worker, machine.WorkerTable,
 		func(o machine.Observer) (journal.Fold, func() machine.State) {
 			w := control.NewWorker(o)
@@ -317,7 +315,6 @@ func leaderMoves(path []tried) []tried {
 }
 
 func TestLeaderTable(t *testing.T) {
-	testenv.Whole(t)
 	ex := explore(t, machine.Leader, machine.LeaderTable,
 		func(o machine.Observer) (journal.Fold, func() machine.State) {
 			l := control.NewLeader(o)

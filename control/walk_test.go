@@ -609,7 +609,6 @@ func (w *walk) doReplay() {
 // other, and whose mailboxes any process writes to. The invariants of protocol §5.3 and trust §1 to
 // §4 hold after every step.
 func TestWalk(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	const shards = 4
 	checks := flag.Lookup("rapid.checks").Value.String()

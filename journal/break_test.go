@@ -17,7 +17,6 @@ import (
 // of them: each change is found, and found in its line.
 func TestFlip(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
 	s := newSample(t, 9)
 	future := 0
 	first, step := testenv.Sample(t, 8)

@@ -20,7 +20,6 @@ import (
 // line are tried in every size, a sample of the others but in soak.
 func TestCut(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
 	s := newSample(t, 22) // 30 lines
 	if len(s.lines) < 26 {
 		t.Fatalf("%d lines", len(s.lines))

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -88,7 +87,6 @@ var faultModes = map[string][]string{
 // nothing before the flush has worked.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
 	large := journal.Draft{Kind: "large", Body: strings.Repeat("large ", 2000)}
 	for name, tt := range map[string]struct {
 		drafts  []journal.Draft

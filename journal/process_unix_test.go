@@ -58,7 +58,7 @@ func scan(line, format string, v any) bool { n, _ := fmt.Sscanf(line, format, v)
 // append.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	const processes = 6
 	keys, kills := testenv.Scale(20, 1200), testenv.Scale(10, 600)
 	d := newDir(t)

@@ -143,7 +143,6 @@ var someoneElse = journal.Writer{Operator: true, PID: 2}
 // bytes.
 func TestSnapshotUnfit(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
 	d := newDir(t)
 	o := quick
 	o.SnapshotAfter = 3

@@ -193,7 +193,7 @@ func TestMigrateUnderWay(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
 	b.Retention = mailbox.Prune
 	const senders = 3
-	each := soak(10, 400)
+	each := testenv.Scale(10, 400)
 	var writers, mover sync.WaitGroup
 	for s := range senders {
 		writers.Go(func() {
@@ -259,7 +259,6 @@ func TestMigrateUnderWay(t *testing.T) {
 // An operation follows a mailbox that is migrated again and again until the deadline of its lock,
 // and then fails with an error that says so.
 func TestMovedAgainAndAgain(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	for moves, deadline := range map[int]time.Duration{30: 0, math.MaxInt: 300 * time.Millisecond} {
 		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "]", "mailbox/x": ""})

@@ -3,7 +3,6 @@ package mailbox_test
 import (
 	"testing"
 
-	"waggle/internal/testenv"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 )
@@ -13,7 +12,6 @@ var layouts = []mailbox.Layout{mailbox.Array, mailbox.JSONL}
 var tiers = []mailbox.Tier{mailbox.TierExchange, mailbox.TierRename}
 
 func TestConformance(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		mailboxtest.Run(t, func(t *testing.T, o mailbox.Options) mailbox.Store { return mailbox.NewMemory(o) })

@@ -5,21 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"waggle"
 	"waggle/mailbox"
 )
-
-// soak multiplies the sizes of the long tests when WAGGLE_SOAK is set.
-func soak(small, large int) int {
-	if n, _ := strconv.Atoi(os.Getenv("WAGGLE_SOAK")); n > 0 {
-		return large * n
-	}
-	return small
-}
 
 // needTier skips on a file system without the tier.
 func needTier(t testing.TB, tier mailbox.Tier) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/testenv"
 	"waggle/mailbox"
 )
 
@@ -123,7 +124,7 @@ func TestMoverKilled(t *testing.T) {
 	must(t, ann.Append(t.Context(), text("for ann")))
 	var want []string
 	sent, kills := 0, 0
-	for round := 0; round < soak(10, 400) || kills == 0 && round < 200; round++ { // a round may be too short for its kill
+	for round := 0; round < testenv.Scale(10, 400) || kills == 0 && round < 200; round++ { // a round may be too short for its kill
 		for range rand.IntN(4) {
 			sent++
 			want = append(want, fmt.Sprint(sent))
@@ -171,7 +172,7 @@ func TestRotationKilled(t *testing.T) {
 	dir := t.TempDir()
 	b := openBox(t, dir, mailbox.Options{Deadline: 60 * time.Second})
 	sent, kills := 0, 0
-	for round := 0; round < soak(8, 300) || kills == 0 && round < 200; round++ { // a round may be too short for its kill
+	for round := 0; round < testenv.Scale(8, 300) || kills == 0 && round < 200; round++ { // a round may be too short for its kill
 		for range 1 + rand.IntN(4) {
 			must(t, b.Append(t.Context(), fat(sent)))
 			sent++

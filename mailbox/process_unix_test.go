@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(c.run())
 	}
-	if err := flag.Set("rapid.checks", strconv.Itoa(soak(8, 500))); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(testenv.Scale(8, 500))); err != nil {
 		panic(err)
 	}
 	testenv.Overlap(3)
@@ -156,13 +156,13 @@ func TestManyProcessesLoseNothing(t *testing.T) {
 			cmds := map[string]*exec.Cmd{}
 			for i := range 8 {
 				sender := fmt.Sprintf("go%d", i)
-				want[sender] = soak(testenv.Brief(30, 10), 500)
+				want[sender] = testenv.Scale(30, 500)
 				cmds[sender] = child{Dir: dir, Sender: sender, Count: want[sender], Tier: tier}.command()
 			}
 			if haveNode(t) {
 				for i := range 2 {
 					sender := fmt.Sprintf("node%d", i)
-					want[sender] = soak(5, 100)
+					want[sender] = testenv.Scale(5, 100)
 					cmds[sender] = nodeScript(t, "sender.js", path, sender, strconv.Itoa(want[sender]))
 				}
 			}
@@ -280,13 +280,13 @@ func killed(t *testing.T, dir, sender string, acked int) time.Duration {
 // its lock delays no other process.
 func TestKilledWriterLosesNothing(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
 			needTier(t, tier)
 			var took []time.Duration
 			orphans, total := 0, 0
-			for range soak(8, 200) {
+			for range testenv.Scale(8, 200) {
 				dir := t.TempDir()
 				cmd := child{Dir: dir, Sender: "go", Count: 1 << 30, Tier: tier, Sync: mailbox.Sync(rand.N(3))}.command()
 				out, err := cmd.StdoutPipe()
@@ -314,7 +314,6 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 
 // A writer is killed while others write: they lose no message either.
 func TestKilledAmongOthers(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
@@ -324,7 +323,7 @@ func TestKilledAmongOthers(t *testing.T) {
 			var others sync.WaitGroup
 			for i := range 3 {
 				sender := fmt.Sprintf("go%d", i)
-				want[sender] = soak(30, 600)
+				want[sender] = testenv.Scale(30, 600)
 				cmd := child{Dir: dir, Sender: sender, Count: want[sender], Tier: tier}.command()
 				others.Go(func() {
 					if err := cmd.Run(); err != nil {
@@ -333,7 +332,7 @@ func TestKilledAmongOthers(t *testing.T) {
 				})
 			}
 			if haveNode(t) {
-				want["node"] = soak(5, 100)
+				want["node"] = testenv.Scale(5, 100)
 				cmd := nodeScript(t, "sender.js", filepath.Join(dir, "tester.json"), "node", strconv.Itoa(want["node"]))
 				others.Go(func() {
 					if _, err := cmd.Output(); err != nil {
@@ -342,7 +341,7 @@ func TestKilledAmongOthers(t *testing.T) {
 				})
 			}
 			acked := map[string]int{}
-			for i := range soak(5, 60) {
+			for i := range testenv.Scale(5, 60) {
 				victim := fmt.Sprintf("victim%d", i)
 				cmd := child{Dir: dir, Sender: victim, Count: 1 << 30, Tier: tier}.command()
 				out, err := cmd.StdoutPipe()
@@ -380,7 +379,7 @@ func TestKilledAmongOthers(t *testing.T) {
 // The same at every step there is.
 func TestKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	steps := []string{
 		"queued", "flocked", "announced", "lock-made", "locked", "read", "temp-created", "temp-written",
 		"synced", "checked", "published", "compared", "unlinked", "unlocking", "lock-removed", "unlocked",
@@ -419,7 +418,7 @@ func TestStoppedWriterLosesNothing(t *testing.T) {
 	needTier(t, mailbox.TierExchange)
 	steps := []string{"lock-made", "synced", "checked", "published"}
 	stale := 2000 // the least that proper-lockfile takes
-	if soak(0, 1) > 0 {
+	if testenv.Scale(0, 1) > 0 {
 		steps = []string{
 			"flocked", "announced", "lock-made", "locked", "read", "temp-created", "temp-written",
 			"synced", "checked", "published", "compared", "unlinked", "unlocking", "lock-removed",

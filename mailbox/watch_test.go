@@ -10,7 +10,6 @@ import (
 	"go.uber.org/goleak"
 
 	"waggle/internal/atomicfile"
-	"waggle/internal/testenv"
 	"waggle/mailbox"
 )
 
@@ -62,7 +61,6 @@ func drain(nudges <-chan struct{}) {
 }
 
 func TestWatchEvents(t *testing.T) {
-	testenv.Whole(t)
 	defer goleak.VerifyNone(t)
 	one, two := t.TempDir(), t.TempDir()
 	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long}, one, two)
@@ -125,7 +123,6 @@ func TestWatchFilters(t *testing.T) {
 }
 
 func TestWatchClockAndLateDirectories(t *testing.T) {
-	testenv.Whole(t)
 	defer goleak.VerifyNone(t)
 	dir := filepath.Join(t.TempDir(), "late")
 	nudges, stop := watch(t, mailbox.WatchOptions{Interval: 5 * time.Millisecond}, dir)

@@ -59,7 +59,7 @@ var optional = regexp.MustCompile(`\b(python3(\.12)?|perl|mawk|git|make|vim?|ed|
 var privileged = regexp.MustCompile(`\b(su|sg|runuser|newgrp|chroot|nsenter|unshare|setpriv|chrt|bwrap|prlimit|perf|valgrind|strace|gdb|ip|start-stop-daemon)\b`)
 
 // TestDenyCorpusReaches proves that each text of the deny corpus runs rm -rf: with
-// a fake rm first on PATH it leaves a mark. Without WAGGLE_SOAK a sample of the texts is
+// a fake rm first on PATH it leaves a mark. Without WAGGLE_TEST=soak a sample of the texts is
 // run, and none that takes seconds.
 func TestDenyCorpusReaches(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {

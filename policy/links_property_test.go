@@ -92,7 +92,6 @@ func reachesFrom(p string, links int) (real string, known bool) {
 // resolved working directory; and the record of the resolved paths gives the verdict that the disk
 // gives.
 func TestLinksProperty(t *testing.T) {
-	testenv.Drawn(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("paths with a drive letter are not judged")
 	}

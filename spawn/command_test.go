@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"waggle/internal/caught"
-	"waggle/internal/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -331,7 +330,6 @@ func TestRunLinger(t *testing.T) {
 // A process of another session is not the command's any more unless Reap says
 // so, but it cannot hold Run by the pipe it kept.
 func TestRunOtherSession(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	var out output
 	cancel := running(t, helper(t, &out, spawntest.ModeParent, "block,stay,setsid"))

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
 	"waggle/spawn"
 )
 
@@ -27,7 +26,6 @@ func (w *slowWriter) Write(b []byte) (int, error) {
 // TestRunWaitsForOutput: Run returns when the output was written, not when its command
 // has ended.
 func TestRunWaitsForOutput(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	for _, linger := range []time.Duration{0, time.Millisecond} { // for ever; over before the output is
 		var w slowWriter

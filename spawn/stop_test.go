@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -349,7 +348,6 @@ func TestStopConcurrently(t *testing.T) {
 // Fifty processes of a starter that was killed are all ended by those who read
 // their records.
 func TestOrphansOfKilledStarter(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	const n = 50
 	cmd, in, out := scenario(t, "starter")
@@ -383,7 +381,6 @@ func TestOrphansOfKilledStarter(t *testing.T) {
 // TestStopByInput: the end of the input comes before SIGTERM. When it is enough no signal is sent;
 // when it is not, or is not possible, the signals follow. A stopped process would not read it.
 func TestStopByInput(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name    string

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -134,7 +133,6 @@ func TestReapOrphansCost(t *testing.T) {
 
 // No command loses its status while orphans are reaped all the time.
 func TestReapOrphansBesideCommands(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	if !isolated(t) {
 		return
@@ -171,7 +169,6 @@ func TestReapOrphansBesideCommands(t *testing.T) {
 // Reap ends the daemons of its own command and reaps them: not those of another
 // command that runs at the same time, nor orphans of other origin.
 func TestRunReap(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	if !isolated(t) {
 		return

@@ -554,7 +554,7 @@ func TestRestoreRefusedLeavesNothing(t *testing.T) {
 // written.
 func TestRestoreAir(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)

@@ -111,7 +111,7 @@ func helperDispose(role string) error {
 // process finishes it, keeps all files that the move keeps, and touches no other file.
 func TestKilledWhileDisposing(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	for _, role := range []string{"delete", "move"} {
 		steps := 0
 		for step := 0; ; step++ {

@@ -179,7 +179,7 @@ func helperMigrate() error {
 // TestKilledWhileMigrating: the next migration comes to the same end.
 func TestKilledWhileMigrating(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	frozen := []string{"002", "005"}
 	for _, dir := range frozen {
 		kills := 0

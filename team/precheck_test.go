@@ -34,7 +34,7 @@ func (c *counted) Read(p []byte) (int, error) {
 // soak size has more entries than a stream may have before the registry.
 func TestRefusedUnread(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	var plain, packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	w := tar.NewWriter(io.MultiWriter(&plain, z))

@@ -168,7 +168,6 @@ func dieAt(n int) func(string) {
 // old or new, the next add works, and no mail is lost.
 func TestKilledWhileAdding(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
 	const mail = `[{"from":"x","text":"keep me","timestamp":"2026-01-01T00:00:00.000Z"}]`
 	steps := 0
 	for step := 0; ; step++ {

@@ -20,7 +20,6 @@ import (
 
 	"waggle"
 	"waggle/internal/protocoltest"
-	"waggle/internal/testenv"
 	"waggle/transport"
 )
 
@@ -345,7 +344,6 @@ func TestSay(t *testing.T) {
 // TestSayMany: 60 messages to an idle and to a busy session, none lost or doubled, and
 // 60 the other way.
 func TestSayMany(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	const n = 60
 	for _, busy := range []bool{false, true} {

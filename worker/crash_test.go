@@ -56,7 +56,6 @@ func points(counts map[string]int) (ps []point) {
 // just after it writes a record, sends, marks, runs or reads, or that operation fails and may or
 // may not have had its effect. With every fault the team reaches the same end.
 func TestEveryPoint(t *testing.T) {
-	testenv.Drawn(t)
 	var counts map[string]int
 	synctest.Test(t, func(t *testing.T) {
 		s := newStory(t)
@@ -88,7 +87,6 @@ func TestEveryPoint(t *testing.T) {
 
 // TestRandomFaults plays the story with many faults at once.
 func TestRandomFaults(t *testing.T) {
-	testenv.Drawn(t)
 	seed := testenv.Seed(t)
 	lives := testenv.Scale(10, 4000)
 	hit, processes := 0, 0

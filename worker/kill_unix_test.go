@@ -327,7 +327,7 @@ func (u *unverified) Apply(r journal.Record) error {
 // decision is the same, no call runs twice, and no real message is taken for a forged one.
 func TestKilledEverywhere(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	rng := mrand.New(mrand.NewPCG(testenv.Seed(t), 0))
 	total, kills, unknown := 0, 0, 0
 	for _, victim := range []string{"leader", "worker"} {

@@ -119,7 +119,6 @@ func (r *rig) allows() {
 // TestTwoProcesses: of two processes on one terminal one asks, and the other waits until the first has
 // ended: a key typed for one cannot reach the other. Repair does not disturb the process that lives.
 func TestTwoProcesses(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	r := newRig(t)
 	before := *r.modes()
@@ -172,7 +171,6 @@ func stopped(t *testing.T, pid int) {
 // TestTypedWhileStopped: input that is typed while a process is stopped by SIGSTOP, where no shell
 // takes the terminal back, is dropped, also one key; the question is asked anew.
 func TestTypedWhileStopped(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	for _, wait := range []time.Duration{0, ask.Stand * 2} {
 		t.Run(wait.String(), func(t *testing.T) {

@@ -182,7 +182,6 @@ func TestKilledAroundAForeignChange(t *testing.T) {
 // A process that is stopped at any step for longer than the stale time loses no change of another
 // program and none of its own.
 func TestStoppedAtEveryStep(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	if !canExchange(t) {
 		t.Skip("only the exchange tier sees this")

@@ -192,7 +192,7 @@ func TestShadowIsNobodysFile(t *testing.T) {
 // content that was not published.
 func TestShadowReadersSeeWholeFiles(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	needShadow(t)
 	p := newFile(t, large)
 	stop := make(chan struct{})
@@ -264,7 +264,6 @@ func wholeLines(data []byte) bool {
 // A process that is killed at any step of the edit of a large file loses nothing; one that is
 // stopped there loses nothing of its own or of other programs.
 func TestShadowKilledAndStopped(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	needShadow(t)
 	for _, step := range atomicfile.Steps(atomicfile.TierExchange) {

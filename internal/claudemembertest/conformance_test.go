@@ -53,7 +53,7 @@ func conforms(t *testing.T, version, backend string) {
 // The conformance table of agent claude has no line that is a no, and none that is unsupported.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	claudetest.Every(t, func(t *testing.T, version string) { conforms(t, version, "process") })
+	claudetest.Each(t, func(t *testing.T, version string) { conforms(t, version, "process") })
 }
 
 // The table of a client in a pane has no such line either.

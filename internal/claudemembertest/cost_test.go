@@ -112,7 +112,7 @@ func (w *world) allows(member string) {
 // and the same calls of a client that asks nobody.
 func TestAskCost(t *testing.T) {
 	if !testenv.Soak() {
-		t.Skip("it measures for minutes: WAGGLE_SOAK=1 runs it")
+		t.Skip("it measures for minutes: WAGGLE_TEST=soak runs it")
 	}
 	versions := claudetest.Versions()
 	version := versions[len(versions)-1]

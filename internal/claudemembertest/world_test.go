@@ -51,7 +51,7 @@ func openHouse() map[string]any {
 // newWorld makes an account in which the user's own settings allow everything, and a team file.
 func newWorld(t *testing.T, version string, next claudetest.Next, member string) *world {
 	t.Helper()
-	testenv.Whole(t)
+	testenv.Long(t)
 	m := claudetest.NewModel(t, next)
 	h := claudetest.NewHome(t, version, m)
 	program, err := exec.LookPath("waggle")

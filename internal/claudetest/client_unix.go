@@ -4,7 +4,6 @@ package claudetest
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,23 +20,11 @@ func Versions() []string {
 	return []string{Explicit, Implicit, Newest}
 }
 
-// Each runs a test for the newest version and for one of the others, which the seed draws, side by side;
-// for every version where every test runs (testenv.All).
+// Each runs a test for every version, side by side, in the full run.
 func Each(t *testing.T, test func(t *testing.T, version string)) {
 	t.Helper()
-	versions := Versions()
-	if older := len(versions) - 1; older > 1 && !testenv.All() {
-		one := rand.New(rand.NewPCG(testenv.Seed(t), uint64(older))).IntN(older)
-		versions = []string{versions[one], versions[older]}
-	}
-	side(t, versions, test)
-}
-
-// Every runs a test for every version, side by side.
-func Every(t *testing.T, test func(t *testing.T, version string)) { side(t, Versions(), test) }
-
-func side(t *testing.T, versions []string, test func(t *testing.T, version string)) {
-	for _, version := range versions {
+	testenv.Long(t)
+	for _, version := range Versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			test(t, version)

@@ -139,14 +139,14 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Continuous integration installs the versions that the tests use.
+// The full run installs the versions that the tests use.
 func TestVersions(t *testing.T) {
-	script, err := os.ReadFile("../../.ci/run")
+	script, err := os.ReadFile("../../.ci/full")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("\nclaude_versions=(%s %s %s)\n", claudetest.Explicit, claudetest.Implicit, claudetest.Newest)
 	if !strings.Contains(string(script), want) {
-		t.Errorf(".ci/run has no line %q", want)
+		t.Errorf(".ci/full has no line %q", want)
 	}
 }

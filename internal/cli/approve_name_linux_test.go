@@ -12,7 +12,6 @@ import (
 // TestApproveName: on a terminal, approve with a member's name shows the member's one open request
 // whole and asks; keys that were typed before are no answer.
 func TestApproveName(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	s := newShellSession(t)
 	s.file(confirmTeam)
@@ -38,7 +37,7 @@ func TestApproveName(t *testing.T) {
 // TestDenyName: on a terminal, deny with a member's name shows the member's one open request whole, asks only
 // whether to deny it, and gives the reason of -m.
 func TestDenyName(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Long(t)
 	t.Parallel()
 	s := newShellSession(t)
 	s.file(confirmTeam)

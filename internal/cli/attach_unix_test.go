@@ -15,7 +15,6 @@ import (
 // TestAttach: a member's terminal is shown on this one, its past included; Ctrl-]
 // leaves it, and the member goes on.
 func TestAttach(t *testing.T) {
-	testenv.Drawn(t)
 	dir := t.TempDir()
 	go1 := filepath.Join(dir, "go")
 	file := "team: look\nsandbox: {mode: off}\npolicy: {mode: bypassPermissions}\nmembers: [{name: alice, agent: exec}]\n" +
@@ -54,7 +53,6 @@ func TestAttach(t *testing.T) {
 // TestPanes: a run with backend tmux outside tmux has a server of its own, which is
 // gone when the run has ended; the members' panes were in it.
 func TestPanes(t *testing.T) {
-	testenv.Drawn(t)
 	testenv.Require(t, "tmux")
 	dir, err := os.MkdirTemp("", "wp") // short: sockets lie in it
 	if err != nil {

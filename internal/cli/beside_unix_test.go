@@ -12,7 +12,7 @@ import (
 
 // TestUpBesideStatus: up succeeds while other processes run status on the same team again and again.
 func TestUpBesideStatus(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("api")

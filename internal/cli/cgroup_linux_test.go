@@ -20,7 +20,7 @@ import (
 // process that cleared its environment and left the worker's process group. The process is
 // also ended before the member starts again.
 func TestClearedEnvironment(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	dir, err := cgroup.Here("/proc")
 	if err == nil {

@@ -19,7 +19,7 @@ import (
 // TestChecks runs examples/checks on a scratch module: as it is, and with each
 // kind of fault planted.
 func TestChecks(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	example, err := os.ReadFile("../../examples/checks/waggle.yaml")
 	if err != nil {

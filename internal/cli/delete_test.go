@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"waggle/control"
-	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
@@ -53,7 +52,6 @@ func (r *rig) unled() {
 // TestDeleteLive: Delete refuses a team that runs. With Force it reports the processes
 // before it ends them, and ends exactly those. The task list is kept.
 func TestDeleteLive(t *testing.T) {
-	testenv.Drawn(t)
 	r := newRig(t, twoIdle)
 	ctx := t.Context()
 	if _, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{}); operator.KindOf(err) != operator.Locked {
@@ -149,7 +147,6 @@ func TestDeleteWasStopped(t *testing.T) {
 // TestDeleteForeign: Delete refuses the team of another program whose lead runs. With
 // Force it removes the team's files and leaves the lead's process alone.
 func TestDeleteForeign(t *testing.T) {
-	testenv.Drawn(t)
 	op := newOperator(t)
 	ctx := context.Background()
 	self, err := spawn.Identify(os.Getpid())

@@ -22,7 +22,6 @@ import (
 // TestDemo folds the journals that the demo left and finds every flow that it
 // claims, done by processes that are not the leader's.
 func TestDemo(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), binary(t), "demo", "--json", "--keep")
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "WAGGLE_ROOT=/nonexistent", "WAGGLE_STATE=/nonexistent")
@@ -98,7 +97,7 @@ func TestDemo(t *testing.T) {
 
 // TestDemoRemovesItsTree: without --keep the demo leaves no file, and without -v its lines name no source.
 func TestDemoRemovesItsTree(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), binary(t), "demo", "--yes")

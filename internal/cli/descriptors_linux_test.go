@@ -31,7 +31,7 @@ func limit(t *testing.T, pid int, most uint64) (before uint64) {
 // The leader goes on. When it may have more descriptors, each task that was taken is done
 // once, the member runs again, and a start that failed for lack of descriptors does not count.
 func TestFewDescriptors(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.must("up", h.write("few.yaml", "team: few\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec, restart: {most: 1, backoff: 100ms}}]\n"), "--detach", "--quiet")

@@ -75,7 +75,7 @@ func checkScreen(t *testing.T, what, out string) bool {
 // runs, with everything that cannot be seen written out, whatever escapes the
 // member that asks put into its JSON.
 func TestDisplayCases(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	cases := displayCases(t)
 	c := newCrowd(t, 1)
@@ -107,7 +107,7 @@ func TestDisplayCases(t *testing.T) {
 	pending := c.prints("pending")
 	checkScreen(t, "pending", pending)
 	good, shown := 0, 0
-	first, step := testenv.Sample(t, testenv.Brief(1, 6))
+	first, step := testenv.Sample(t, 1)
 	for i, d := range cases {
 		id := ids[d.Command]
 		if id == "" {
@@ -143,7 +143,7 @@ func TestDisplayCases(t *testing.T) {
 // that it folds it prints no id; show prints the whole group and the id. A command with an
 // option is not in the group of the commands without it.
 func TestGroupsArePrintedWhole(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	c := newCrowd(t, 2)
 	c.call(c.askers[0], "Bash", "command", "go test ./a")

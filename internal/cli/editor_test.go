@@ -137,7 +137,7 @@ func shows(tree, text string) func(map[string]any) bool {
 // TestEditor: a person in VS Code sees the open requests, allows one and denies one, and
 // gets and sends words; the leader's journal has the answers, given through the bridge.
 func TestEditor(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	testenv.Require(t, "node")
 	r := newRig(t, editorTeam)

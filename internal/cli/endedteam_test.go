@@ -174,7 +174,7 @@ tasks:
 // TestEndedTeam: every command that reads works on a team that has ended, by its name, and writes nothing. Where
 // nothing can be read the table has the reason, and the command says that the team has ended.
 func TestEndedTeam(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Long(t)
 	t.Parallel()
 	var out bytes.Buffer
 	known := map[string]bool{}

@@ -283,10 +283,8 @@ func put(t *testing.T, path string, data []byte) {
 // the file back and lets the team work on; then damages it again and ends the team. Each
 // cell says with which code and how fast a command ends.
 func TestFaultTable(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it starts teams")
-	}
 	type pair struct {
 		f faultFile
 		d damage

@@ -20,7 +20,7 @@ import (
 // mark, and a process that the user's shell runs with it, outlive stop, down and gc, which
 // report pid and program. A process that the member itself has left behind is ended.
 func TestDownKeepsForeign(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	tmux := testenv.Require(t, "tmux")
 	h := newHome(t, "waggle")

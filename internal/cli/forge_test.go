@@ -56,7 +56,6 @@ func askingTwice(t *testing.T) (r *rig, tool, plan string) {
 // is inert and leaves exactly one audit record, whoever it names and although it
 // names the real pending id (trust §1).
 func TestForged(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	rounds := testenv.Scale(1, 100)
 	r, tool, plan := askingTwice(t)

@@ -14,7 +14,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/testenv"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -55,7 +54,6 @@ func thaw(t *testing.T, of, to string) {
 // older sum, verifies it and ends it (trust §2). No call that was allowed then runs now
 // without being asked again; a denied call stays denied.
 func TestFrozen(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	op := newOperator(t)
 	base := filepath.Dir(op.Root.Path)

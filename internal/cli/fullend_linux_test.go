@@ -14,7 +14,7 @@ import (
 // TestEndsOnAFullDisk: no byte of STATE and of the wire tree can be written, and members
 // and whole teams are ended all the same, by their process records, in their time.
 func TestEndsOnAFullDisk(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	full := filepath.Join(h.dir, "full")

@@ -213,7 +213,6 @@ func TestGCRecycledPane(t *testing.T) {
 // TestGCOrphans: GC ends all processes that the commands of a killed leader's members left
 // behind in sessions of their own, and the team can still be brought back.
 func TestGCOrphans(t *testing.T) {
-	testenv.Drawn(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("what leaves its session is recognised by its environment, and sleep's is hidden on other systems")
 	}

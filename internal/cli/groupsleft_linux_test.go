@@ -32,7 +32,7 @@ func delegated(t *testing.T) string {
 // TestGroupsOfThoseWhoLeft: the control group of a member that has ended goes with it, by
 // handshake or by force, while its team goes on.
 func TestGroupsOfThoseWhoLeft(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	dir := delegated(t)
 	h := newHome(t, "waggle")
@@ -66,7 +66,7 @@ func TestGroupsOfThoseWhoLeft(t *testing.T) {
 // TestDownOfANewerRegistry: a team whose registry a newer program has written is ended,
 // and the registry stays as it is, byte for byte, to the archive.
 func TestDownOfANewerRegistry(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	for _, args := range [][]string{{"down", "newer"}, {"down", "--force", "newer"}} {
 		t.Run(args[1], func(t *testing.T) {

@@ -220,7 +220,7 @@ tasks:
 // pending and log agree.
 func TestTwelveSituations(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	w := newWard(t, wardFile)
 	ctx := t.Context()
 	pid := func(name string) int { return w.member(name).PID }
@@ -352,7 +352,6 @@ func (w *ward) untilLogged(name string) time.Duration {
 
 // TestPaneClosed is the situation of a pane that somebody closes.
 func TestPaneClosed(t *testing.T) {
-	testenv.Drawn(t)
 	tmux := testenv.Require(t, "tmux")
 	w := newWard(t, `
 members:
@@ -399,7 +398,7 @@ func TestCrashBeforeReady(t *testing.T) {
 // TestStallIsWatched: a member is stalled if an order for it is old and stays unapplied while
 // status watches it, and not before. An order that is applied meanwhile is no stall.
 func TestStallIsWatched(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	c := newCrowd(t, 1)
 	ctx := t.Context()
@@ -437,7 +436,6 @@ func TestStallIsWatched(t *testing.T) {
 // TestDeathIsSeen measures how long a death takes to be seen and to be on record: 5 s
 // at most.
 func TestDeathIsSeen(t *testing.T) {
-	testenv.Drawn(t)
 	const limit = 5 * time.Second
 	w := newWard(t, `
 members:

@@ -7,13 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"waggle/internal/testenv"
 )
 
 // On a terminal the difference is shown and asked about: no leaves the file alone.
 func TestHooksInstallAsks(t *testing.T) {
-	testenv.Drawn(t)
 	dir := t.TempDir()
 	t.Setenv("HOME", dir)
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(dir, "claude"))

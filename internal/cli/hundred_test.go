@@ -158,7 +158,7 @@ var (
 // A hundred mixed requests of eight workers are cleared with at most twenty
 // commands, none of high risk by a group.
 func TestHundredRequestsTwentyCommands(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	const workers, requests, most = 8, 100, 20
 	c := newCrowd(t, workers)

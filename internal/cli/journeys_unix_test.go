@@ -192,7 +192,7 @@ func (u *inTmux) words(text string) {
 
 // TestJourneyFirst (J1): a team of one, its request on the screen, the first answer, the end.
 func TestJourneyFirst(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, "team: first\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: list, owner: ann, instructions: \"ls; touch listed\"}]\n")
 	u.does(0, "up", "--detach", "waggle.yaml")
@@ -247,7 +247,7 @@ func (u *inTmux) batch() (keys int) {
 // denied with a reason that reaches its member, and the others are answered in batches, each as it
 // was shown.
 func TestJourneyEight(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	members := []string{"m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8"}
 	file := "team: eight\nsandbox: {mode: off}\nmembers:\n"
@@ -334,7 +334,7 @@ func TestJourneyEight(t *testing.T) {
 // TestJourneyHundred: of a hundred open requests of eight members those below high risk are answered on
 // the screen with at most twenty keys, each exactly as it was asked. Those of high risk stay open.
 func TestJourneyHundred(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	c := newCrowd(t, 8)
 	alone := []string{"ls -l", "wc -l a", "sort a", "uniq a", "cat a", "make", "date", "du -s", "tail -n 1 a", "pwd", "id", "stat a", "diff a b", "grep x a", "touch b", "mkdir c", "cp a b", "head a", "file a", "true"}
@@ -385,7 +385,7 @@ func TestJourneyHundred(t *testing.T) {
 
 // TestJourneyCrash (J3): every process is killed; the same requests are on the screen after resume.
 func TestJourneyCrash(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, `team: crash
 sandbox: {mode: off}
@@ -431,7 +431,7 @@ tasks:
 // TestJourneyHeadless (J5): a run without a person ends with the code of a request that nobody may
 // answer. Its report names the rule that allowed each call.
 func TestJourneyHeadless(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, `team: headless
 sandbox: {mode: off}
@@ -464,7 +464,7 @@ tasks: [{subject: move, owner: dan}]
 // TestJourneyPlan (J8): a plan is sent back with a reason, the next revision shows what differs, and
 // nothing is written before it is allowed.
 func TestJourneyPlan(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, planned)
 	u.does(0, "up", "--detach", "waggle.yaml")
@@ -501,7 +501,7 @@ func TestJourneyPlan(t *testing.T) {
 
 // TestJourneyBack (J9): the screen is left and comes back; digest, why and peek say what happened.
 func TestJourneyBack(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, strings.Replace(topTeam, "team: api", "team: back", 1))
 	u.does(0, "up", "--detach", "waggle.yaml")
@@ -533,7 +533,7 @@ func TestJourneyBack(t *testing.T) {
 // TestJourneyTeach (J10): a rule is made from a request on the screen, and the team is closed with
 // nothing left behind.
 func TestJourneyTeach(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, "team: teach\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: one, owner: ann, instructions: \"touch made\"}]\n")
 	u.does(0, "up", "--detach", "waggle.yaml")

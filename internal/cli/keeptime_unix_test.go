@@ -22,7 +22,7 @@ import (
 // with no more than 28 descriptors. Only a step that needs such a lock may stay undone, and
 // the command reports it.
 func TestEndKeepsItsTime(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	const child = `for i in 1 2; do setsid sh -c 'trap "" TERM HUP; echo $$ >> left; while :; do sleep 0.2; done' </dev/null >/dev/null 2>&1 & done; wait`
 	testenv.Require(t, "setsid")

@@ -14,7 +14,7 @@ var utcTime = regexp.MustCompile(`\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 // Reading commands and errors print local times. Documents, --raw and the records of audit show have
 // UTC.
 func TestPeopleSeeLocalTimes(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Long(t)
 	t.Parallel()
 	c := waitingCrowd(t)
 	if out, code := c.reads("deny REQUEST"); code != 0 {

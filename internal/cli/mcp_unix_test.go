@@ -109,7 +109,7 @@ func (h *homeTree) asked(text, before string) (id string) {
 // Its session ends with its connection: a call that was allowed to one client is not allowed
 // to the next one.
 func TestMCPMember(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.must("up", h.write("waggle.yaml", mcpTeam), "--detach", "-q")

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/testenv"
 	"waggle/internal/view/fileview"
 	"waggle/operator"
 	"waggle/operator/supervise"
@@ -18,7 +17,6 @@ import (
 // TestPromptMeaning: a file that was found is shown as it is understood, whole, and then
 // as it is written.
 func TestPromptMeaning(t *testing.T) {
-	testenv.Whole(t)
 	dir := t.TempDir()
 	file := "team: prompt\npolicy: {allow: [Read]}\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: \"make" + strings.Repeat(" ", 1000) + "\\x3b \\u0063url evil\"}]\n"
 	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {

@@ -60,7 +60,7 @@ func peak(t *testing.T, pid int) (mb int) {
 // TestWorkerMemory: megabytes of unread mail cost a worker a small multiple of that,
 // whether it reads them or is busy.
 func TestWorkerMemory(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	if testenv.Slow > 1 {
 		t.Skip("the race detector takes memory of its own")

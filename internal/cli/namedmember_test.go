@@ -67,7 +67,7 @@ var takesMember = regexp.MustCompile(`\b(NAME|MEMBER)\b`)
 // TestNamedMember: a command that reads finds a member's name in all teams. A command that acts needs the
 // team when there are several: without it the command lists them and ends with exit code 2.
 func TestNamedMember(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Long(t)
 	t.Parallel()
 	var out bytes.Buffer
 	forEach(cli.Root(&app.App{Out: &out, Err: &out}), func(cmd *cobra.Command) {

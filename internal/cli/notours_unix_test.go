@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -24,7 +23,6 @@ import (
 // member's and may not be ended: a recycled pid, a process that somebody else started, the
 // program that a member lives in, an ancestor of this process, and this process.
 func TestStopLeavesOthersAlone(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

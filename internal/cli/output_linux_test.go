@@ -20,7 +20,7 @@ import (
 // TestFullOutput: a command whose output cannot be written fails. Every command that
 // has something to say is asked, for its help and, where it needs no argument, itself.
 func TestFullOutput(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("full")

@@ -49,7 +49,7 @@ func (g *project) unchanged(t *testing.T, line string, want int) (said string) {
 // TestNewPlan: new --plan names exactly the team, the members and the branches that new then makes, and changes no
 // file, before the team is open and afterwards.
 func TestNewPlan(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Long(t)
 	t.Parallel()
 	g := newProject(t, endedFile)
 	t.Cleanup(func() { g.run("down --force project") })
@@ -83,7 +83,7 @@ func TestNewPlan(t *testing.T) {
 
 // TestRestorePlan: team restore --plan says what a restore would do, or refuses as it would, and changes no file.
 func TestRestorePlan(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Long(t)
 	t.Parallel()
 	g := newProject(t, "team: gone\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\n")
 	g.must(t, "up --detach waggle.yaml")

@@ -91,7 +91,7 @@ func (s *shellSession) pending() string {
 // TestConfirmMatrix: keys that were typed before a question of yes or no, a paste, a line
 // and other keys are no answer to it; Enter alone is no; y is yes.
 func TestConfirmMatrix(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	for _, c := range testenv.Rows(t, confirms, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			yes := c.done

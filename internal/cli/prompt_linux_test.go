@@ -310,7 +310,7 @@ func (s *shellSession) die() {
 // TestPromptMatrix does everything to a prompt that is no answer, and then answers it, on
 // each command that asks. After each step the journal says what was decided.
 func TestPromptMatrix(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	for _, c := range testenv.Rows(t, asking, 1) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newShellSession(t)
@@ -451,7 +451,7 @@ func (s *shellSession) memberOf(handle string) string {
 // TestPromptDeadline: the system denies a question whose time is over; keys that are
 // typed for it do not answer the next one.
 func TestPromptDeadline(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	for _, c := range testenv.Rows(t, asking, 1) {
 		t.Run(c.name, func(t *testing.T) {
@@ -490,7 +490,7 @@ func TestPromptDeadline(t *testing.T) {
 // TestPromptBash: in an interactive bash, Ctrl-Z stops waggle. After bg the shell edits lines
 // and reads them while waggle runs on. After fg waggle asks anew.
 func TestPromptBash(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	bash := testenv.Require(t, "bash")
 	t.Parallel()
 	s := newShellSession(t)
@@ -534,7 +534,7 @@ func TestPromptBash(t *testing.T) {
 
 // TestPromptDemo: the demo asks by the same rules.
 func TestPromptDemo(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	s := newShellSession(t)
 	s.press("$W demo --keep\na\na")
@@ -571,7 +571,7 @@ func TestPromptDemo(t *testing.T) {
 // TestPromptDemoElsewhere: an answer from another terminal and the end of the member end the
 // demo's question. The steps of the matrix that the demo does not have are skipped.
 func TestPromptDemoElsewhere(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	type end struct {
 		name, skip string
@@ -641,7 +641,7 @@ func (s *shellSession) verdict(want string) {
 
 // TestPromptDemoKilled: after a demo was killed, the next start of waggle turns canonical mode and echo on again.
 func TestPromptDemoKilled(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	s := newShellSession(t)
 	s.press("$W demo\n")
@@ -656,7 +656,6 @@ func TestPromptDemoKilled(t *testing.T) {
 
 // TestPromptNoTerminal: input that is no terminal never answers.
 func TestPromptNoTerminal(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	for _, c := range []string{"run", "up"} {
 		t.Run(c, func(t *testing.T) {

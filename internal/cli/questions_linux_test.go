@@ -135,7 +135,7 @@ func checkout(t *testing.T, dir string) {
 // member: with sandboxed: allow no command is a question, and without it every command is one.
 func TestQuestionsSaved(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	if os.Getenv(confine.Variable) == "off" {
 		t.Skip(confine.Variable + "=off: the suite runs without sandboxes")
 	}
@@ -150,7 +150,7 @@ func TestQuestionsSaved(t *testing.T) {
 				testenv.Require(t, tool)
 			}
 			if b.soak && !testenv.Soak() {
-				t.Skip("it runs for minutes: with WAGGLE_SOAK=1")
+				t.Skip("it runs for minutes: with WAGGLE_TEST=soak")
 			}
 			with, questions := b.run(t, program, true)
 			if len(questions) > 0 || with.Sandbox != string(record.HeldEnforced) || len(with.Requests) != len(b.commands) {

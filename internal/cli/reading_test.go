@@ -69,7 +69,7 @@ func TestReadingWritesNothing(t *testing.T) {
 // of one of STATE's directories, as they are. inbox shows the readable entries of the mailbox.
 // The next command that acts sets the mailbox aside and clears the place of the directory.
 func TestReadingMendsNothing(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Long(t)
 	t.Parallel()
 	c := waitingCrowd(t)
 	box := filepath.Join(c.op.Root.InboxesDir("crowd"), "team-lead.json")

@@ -67,7 +67,7 @@ func (e *edited) records() (why []string) {
 // registry within five seconds, once, with one record. Repeated edits stay and raise an
 // alarm. An edit adds no member to the team, and commands find the members by name meanwhile.
 func TestRegistryEdits(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	e := newEdited(t)
 	right := func(name string) func() bool {
@@ -121,7 +121,7 @@ func TestRegistryEdits(t *testing.T) {
 // TestLateMail: gc and doctor report mail that is written to a team after its end. gc, team
 // create and up put it into the archive, and the team's name can be used again.
 func TestLateMail(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	f := newFaulty(t, "late mail")
 	f.give([]int{0}, "down", "api", "--force")
@@ -167,7 +167,7 @@ func TestLateMail(t *testing.T) {
 // TestStateLost: if a team's records are lost and its files are there, up fails and says so.
 // After team delete --archive, up makes the team again.
 func TestStateLost(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	f := newFaulty(t, "state lost")
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
@@ -190,7 +190,7 @@ func TestStateLost(t *testing.T) {
 // TestRegistryRebuilt: a registry of no bytes, or of garbage, is set aside and made again of
 // the record; one that was never damaged is the same.
 func TestRegistryRebuilt(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	e := newEdited(t)
 	path := e.op.Root.ConfigPath("api")

@@ -11,7 +11,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/testenv"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -45,7 +44,6 @@ func (r *rig) backup() *bytes.Buffer {
 // grants of its backup, and its old mail raises no alarm. The new journal is its only
 // authority.
 func TestRestoreAuthority(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	r := newRig(t, asked)
 	ctx := t.Context()

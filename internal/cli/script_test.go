@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -82,13 +81,14 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "cgroup" {
+			switch cond {
+			case "full":
+				return testenv.Full(), nil
+			case "cgroup":
 				return ownGroups(), nil
-			}
-			if cond == "landlock" {
+			case "landlock":
 				return relay.LandlockABI() > 0, nil
-			}
-			if cond == "sandbox" {
+			case "sandbox":
 				if os.Getenv(confine.Variable) == "off" {
 					return false, nil
 				}
@@ -126,33 +126,26 @@ const scriptsVar = "GOTMPDIR"
 // onDisk matches a script whose members are in sandboxes, which have a /dev of their own.
 var onDisk = regexp.MustCompile(`(?m)^static$`)
 
-// scripts lists the scripts, those on the disk apart. Those that start a team or a program that goes on
-// are drawn, and with -short none of them runs.
+// scripts lists the scripts, those on the disk apart.
 func scripts(t *testing.T) (files, confined []string) {
 	t.Helper()
 	all, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(all) == 0 {
 		t.Fatal("no scripts:", err)
 	}
-	drawn := testenv.DrawnOf(t, all)
 	for _, file := range all {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch {
-		case goesOn.Match(text) && (testing.Short() || !slices.Contains(drawn, file)):
-		case onDisk.Match(text):
+		if onDisk.Match(text) {
 			confined = append(confined, file)
-		default:
+		} else {
 			files = append(files, file)
 		}
 	}
 	return files, confined
 }
-
-// goesOn matches a script that runs something for longer than a command lasts, or builds the program.
-var goesOn = regexp.MustCompile(`(?m)waggle (up|run|resume|demo|spawn|lead|bench|watch|serve|doctor agent)\b|&$|&\w+&$|^until |^static$|go build|go run`)
 
 // ownGroups reports that members get control groups of their own here.
 func ownGroups() bool {

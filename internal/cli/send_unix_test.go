@@ -11,7 +11,6 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/cli/app"
-	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
 )
@@ -20,7 +19,6 @@ import (
 // whose process is gone has a refusal of its own, in the exit code too, and an
 // earlier message to that member becomes a dead letter.
 func TestBroadcastPartly(t *testing.T) {
-	testenv.Drawn(t)
 	r := newRig(t, `
 team: part
 policy: {allow: ["Bash"]}

@@ -119,7 +119,7 @@ func TestSendTwice(t *testing.T) {
 // TestSendOnRecord: send queues a message in the journal if the mailbox is locked, and the
 // leader puts it into the mailbox once the lock is gone.
 func TestSendOnRecord(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("later")

@@ -42,7 +42,7 @@ func at(t *testing.T, op operator.Operator, args ...string) (code int, out strin
 // TestStarters: several starts of one file at the same moment make one team, and the
 // other starts end with ExitLocked and name the team.
 func TestStarters(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	op := newOperator(t)
 	file := filepath.Join(t.TempDir(), "waggle.yaml")

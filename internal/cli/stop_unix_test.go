@@ -47,7 +47,7 @@ type homeTree struct {
 
 func newHome(t testing.TB, program string) *homeTree {
 	t.Helper()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	dir, err := os.MkdirTemp("", "wg")
 	if err != nil {
 		t.Fatal(err)
@@ -387,7 +387,7 @@ var stubbornTeams = []struct {
 // at once, with a leader and without. No process of the member is left, and the exit code,
 // the output and the journal agree on how it ended.
 func TestStubborn(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	for _, c := range testenv.Rows(t, stubbornTeams, 1) {
 		t.Run(c.name, func(t *testing.T) {
@@ -470,7 +470,7 @@ func (s *stubbornTeam) stopAll(grace time.Duration) {
 // TestStubbornDown: waggle down ends a team of every kind within the grace and ten
 // seconds, with a leader and without.
 func TestStubbornDown(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	for _, c := range testenv.Rows(t, stubbornTeams, 1) {
 		t.Run(c.name, func(t *testing.T) {

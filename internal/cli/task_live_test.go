@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/testenv"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/board"
@@ -28,7 +27,6 @@ members:
 // TestTasksOfTheDead: the tasks of a member whose process was killed have no
 // owner and a note with the reason. Assigned to a living member they are done.
 func TestTasksOfTheDead(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	r := newRig(t, taskTeam)
 	ctx, made := t.Context(), filepath.Join(t.TempDir(), "made")
@@ -117,7 +115,6 @@ func (r *rig) completed(list *task.List, id task.ID) {
 // TestTasksOfAFileWithoutALeader: a chain of a file's tasks over two members is
 // worked off after its leader is gone.
 func TestTasksOfAFileWithoutALeader(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	r := newRig(t, taskTeam+`tasks:
   - {subject: one, owner: ann, instructions: "touch one"}

@@ -86,7 +86,7 @@ var backends = []string{"in-process", "process", "tmux", "tmux-window", "iterm2"
 // worker needs with the holder of its terminal. The sources of this design claim 500 ms
 // for a worker in tmux, 800 ms in iTerm2, and under 10 ms in-process.
 func TestTenWorkers(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	program := ""
 	if testenv.Soak() {
@@ -239,7 +239,7 @@ func residence(pid int) (rss, pss uint64) {
 // a user whose shells take ten seconds to start: all members come up, and waggle waits
 // for no shell.
 func TestSlowShells(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	for _, backend := range testenv.Rows(t, []string{"process", "tmux"}, 1) {
 		t.Run(backend, func(t *testing.T) {

@@ -134,7 +134,7 @@ func (x *terminal) presses(key, brings string) {
 
 // TestPrompt: a run asks on the terminal, Enter is no answer, a allows.
 func TestPrompt(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: 'touch \"$(echo made)\"'}]\n"
@@ -161,7 +161,7 @@ func TestPrompt(t *testing.T) {
 
 // TestPromptDeny: the reason that is typed reaches the report.
 func TestPromptDeny(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
@@ -194,7 +194,7 @@ func TestPromptDeny(t *testing.T) {
 
 // TestConfirmNo: Enter is no for a file that was found.
 func TestConfirmNo(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
@@ -213,7 +213,7 @@ func TestConfirmNo(t *testing.T) {
 
 // TestDemoKey: on a terminal the demo stops once; d denies, and the demo says so.
 func TestDemoKey(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	x := onTerminal(t, t.TempDir(), "demo")
 	x.wait("allow it?")

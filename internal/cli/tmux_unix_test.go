@@ -135,7 +135,7 @@ tasks:
 // its member comes back. detach leaves the members running. After down the tmux server is
 // as it was.
 func TestUpInTmux(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, fourWorkers)
 	u.types("waggle up waggle.yaml")
@@ -192,7 +192,7 @@ func TestUpInTmux(t *testing.T) {
 
 // TestInterruptTwice: Ctrl-C asks the members to end, a second one does not wait.
 func TestInterruptTwice(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, strings.Replace(fourWorkers, `"echo one"`, `"sleep 600"`, 1))
 	u.types("waggle up waggle.yaml --grace 10m")
@@ -212,7 +212,7 @@ func TestInterruptTwice(t *testing.T) {
 
 // TestWindowsInTmux: backend tmux-window gives each member a window of its own.
 func TestWindowsInTmux(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, "team: win\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec, backend: tmux-window}, {name: bob, agent: exec, backend: tmux-window}]\n")
 	u.types("waggle up waggle.yaml")

@@ -61,7 +61,7 @@ func (h *homeTree) process(file string) spawn.Identity {
 // TestToolEndsBeforeRestart: a process of a crashed worker's command, even one without an
 // environment, is ended by its recorded group before the member starts again.
 func TestToolEndsBeforeRestart(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	h, id := orphaned(t, "again", "{policy: on-failure, backoff: 50ms}")
 	await(t, "ann has started again", func() bool {

@@ -406,7 +406,7 @@ func (m *matrix) lead(sig syscall.Signal) {
 // steps of oneAnswer. After each step the records say what was decided on a screen. No other test runs beside
 // it: on a busy machine a key that must come too soon comes late.
 func TestTopMatrix(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	m := &matrix{inTmux: newTmux(t, matrixTeam)}
 	m.does(0, "up", "--detach", "waggle.yaml")
 	defer m.waggle("down", "--force", "matrix")

@@ -16,7 +16,7 @@ import (
 // as waggle new does, and x starts a member without it.
 func TestTopAcceptsSetup(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	git := testenv.Require(t, "git")
 	file := func(text string) string {
 		return "team: other\nworktree: {setup: [\"touch " + text + "\"]}\nmembers: []\n"

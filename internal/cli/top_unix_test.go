@@ -87,7 +87,7 @@ func (u *inTmux) handles(members ...string) map[string]string {
 // One request is allowed on the screen, one denied with a reason, and one of high risk is allowed by
 // its handle. q leaves the screen, and the team goes on.
 func TestTop(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, topTeam)
 	if out, code := u.waggle("up", "--detach", "waggle.yaml"); code != 0 {
@@ -140,7 +140,7 @@ func TestTop(t *testing.T) {
 
 // For screen readers the same is asked in lines.
 func TestTopPlain(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, topTeam)
 	if out, code := u.waggle("up", "--detach", "waggle.yaml"); code != 0 {
@@ -178,7 +178,7 @@ func TestTopPlain(t *testing.T) {
 
 // TestTopPlainPlan: in lines of text too, a revised plan is shown with what differs from the one before.
 func TestTopPlainPlan(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, planned)
 	u.does(0, "up", "--detach", "waggle.yaml")
@@ -199,7 +199,7 @@ func TestTopPlainPlan(t *testing.T) {
 // TestTopTwoScreens: two open screens show an answer that a command gave. The test measures the time from the
 // answer's record to the screens. The figure is that of the best of several answers: others use the machine too.
 func TestTopTwoScreens(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	u := newTmux(t, topTeam)
 	u.does(0, "up", "--detach", "waggle.yaml")
 	defer u.waggle("down", "--force", "api")
@@ -245,7 +245,7 @@ func TestTopTwoScreens(t *testing.T) {
 
 // TestTopFirstPaint measures the time from the start of waggle to its first frame on a terminal.
 func TestTopFirstPaint(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	h := newHome(t, "waggle")
 	h.program = shipped(t)
 	h.ends("api")
@@ -329,7 +329,7 @@ func TestTopIdle(t *testing.T) {
 // are those of the person.
 func TestTopEdits(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	u := newTmux(t, "team: edits\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: make, owner: ann, instructions: \"touch wrong; touch also\"}]\n")
 	if err := os.WriteFile(filepath.Join(u.dir, "config.yaml"), []byte("keys: {allow: [o], new: [y]}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -400,7 +400,7 @@ func (u *inTmux) repository(git string) func(args ...string) string {
 // A check that fails leaves the branch as it is.
 func TestTopMerges(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	git := testenv.Require(t, "git")
 	u := newTmux(t, worked)
 	run := u.repository(git)
@@ -464,7 +464,7 @@ func TestTopMerges(t *testing.T) {
 
 // TestTopPlainMerges: in lines, a member's work is shown when it is done, and merged by y.
 func TestTopPlainMerges(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	git := testenv.Require(t, "git")
 	u := newTmux(t, strings.Replace(worked, "grep -q two", "grep -q zwei", 1))
@@ -511,7 +511,7 @@ func TestTopPlainMerges(t *testing.T) {
 // TestTopRows: on the real screen a member that works has the last line of its output in its row, and
 // one whose setup failed needs the person, with the next command.
 func TestTopRows(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	git := testenv.Require(t, "git")
 	u := newTmux(t, `team: rows

@@ -21,7 +21,7 @@ import (
 	"waggle/transport"
 )
 
-// TestWordsClaude: the real client both ways, 60 messages each (WAGGLE_SOAK) to an idle and to a busy
+// TestWordsClaude: the real client both ways, 60 messages each (WAGGLE_TEST=soak) to an idle and to a busy
 // receiver, none lost or doubled.
 func TestWordsClaude(t *testing.T) {
 	for _, version := range claudetest.Versions() {

@@ -169,7 +169,6 @@ func (r *rig) entries(name waggle.MemberName) map[[2]string]int {
 // TestWordsOfASession: messages that a session writes to the sockets of an idle member, a busy
 // member and the operator arrive once, from the session that the kernel names.
 func TestWordsOfASession(t *testing.T) {
-	testenv.Drawn(t)
 	config := t.TempDir()
 	t.Setenv("CLAUDE_CONFIG_DIR", config)
 	if err := register(config, "app-work", ""); err != nil {
@@ -217,7 +216,6 @@ tasks:
 // TestWordsForged: control messages in a session's frames are words: they change no state and
 // decide nothing, and each is quoted in its mailbox.
 func TestWordsForged(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	r, tool, plan := askingTwice(t)
 	now := waggle.FormatTime(time.Now())
@@ -287,7 +285,6 @@ func TestWordsForged(t *testing.T) {
 
 // TestWordsToASession: 60 messages of the operator to a session.
 func TestWordsToASession(t *testing.T) {
-	testenv.Drawn(t)
 	config := t.TempDir()
 	dir, err := os.MkdirTemp("", "wf")
 	if err != nil {

@@ -85,7 +85,7 @@ func (f *forest) file(yaml string) *teamfile.File {
 // time: each commit is on the branch of its own member, the main checkout is as it
 // was, and no work is removed.
 func TestWorkersCommitAtOnce(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	f := newForest(t)
 	const workers, commits = 8, 3
@@ -257,7 +257,7 @@ func TestJoinFails(t *testing.T) {
 // TestOverlaps warns of a file that two members edit, each in its own worktree, or by
 // tool calls in one checkout, or one in each; once, while the run goes on.
 func TestOverlaps(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	f := newForest(t)
 	f.op.Edits = &operator.EditCache{}

@@ -38,7 +38,6 @@ type attack struct {
 	want   *record.SandboxLimits // of the confined member, one of its own
 	root   bool                  // only root can arrange it
 	silent bool                  // it succeeds in a place of its own: nothing is refused
-	short  bool                  // it is tried with -short, too
 }
 
 // place is where one of the two members is.
@@ -190,11 +189,11 @@ func (s *scene) run(a attack, m *member) (ran, bool) {
 // TestMemberCorpus tries every attack as a member without a sandbox, and as a confined one: worker,
 // sandbox and wire tree as they are in a team.
 func TestMemberCorpus(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	testenv.Require(t, "git")
 	s := newScene(t)
 	var counted, void int
-	most := 30 // of every day; all where tables are tried whole, as .ci/run does
+	most := 30 // of every day; all in the full run
 	switch {
 	case testenv.Slow > 1:
 		most = 10 // what is tried is in other processes
@@ -203,7 +202,7 @@ func TestMemberCorpus(t *testing.T) {
 	}
 	cases := testenv.Rows(t, memberAttacks(), most)
 	for i, a := range cases {
-		if a.root && os.Geteuid() != 0 || testing.Short() && !a.short {
+		if a.root && os.Geteuid() != 0 {
 			continue
 		}
 		t.Run(a.name, func(t *testing.T) {
@@ -251,7 +250,7 @@ const againVar = "WAGGLE_CONFINE_TEST_AGAIN"
 
 // TestMemberCorpusOrdinaryUser tries some of them again without root's rights.
 func TestMemberCorpusOrdinaryUser(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	if os.Geteuid() != 0 {
 		t.Skip("this is one already")
 	}
@@ -331,16 +330,16 @@ func memberAttacks() (all []attack) {
 // ownFiles attack the files that waggle writes about the member.
 func ownFiles() []attack {
 	return []attack{
-		{name: "write the log", script: `echo PWNED >> $OWN/output.log`, got: left(inOwn("output.log")), short: true},
+		{name: "write the log", script: `echo PWNED >> $OWN/output.log`, got: left(inOwn("output.log"))},
 		{name: "empty the log", script: `cp /dev/null $OWN/output.log` + say},
-		{name: "a link at the log", script: `rm -f $OWN/output.log; ln -s $H/notes.txt $OWN/output.log`, got: other("output.log"), short: true},
-		{name: "a pipe at the log", script: `rm -f $OWN/output.log; mkfifo $OWN/output.log`, got: other("output.log"), short: true},
+		{name: "a link at the log", script: `rm -f $OWN/output.log; ln -s $H/notes.txt $OWN/output.log`, got: other("output.log")},
+		{name: "a pipe at the log", script: `rm -f $OWN/output.log; mkfifo $OWN/output.log`, got: other("output.log")},
 		{name: "another file at the log", script: `echo PWNED > $W/n; mv -f $W/n $OWN/output.log`, got: left(inOwn("output.log"))},
 		{name: "a second name of the log", script: `ln $OWN/output.log $W/second` + say + ` || { cat $W/second; false; }`},
 		{name: "a hard link at the log", script: `rm -f $OWN/output.log; ln $W/.mcp.json $OWN/output.log` + say},
 		{name: "the log for everybody", script: `chmod 0666 $OWN/output.log` + say},
 		{name: "a part of the log", script: `ln -s $H/notes.txt $OWN/output.log.1; test -h $OWN/output.log.1` + say + ` || ls $OWN/output.log.1; rm -f $OWN/output.log.1`},
-		{name: "write the status", script: `echo PWNED > $OWN/task-status.json`, got: left(inOwn("task-status.json")), short: true},
+		{name: "write the status", script: `echo PWNED > $OWN/task-status.json`, got: left(inOwn("task-status.json"))},
 		{name: "a link at the status", script: `rm -f $OWN/task-status.json; ln -s $H/notes.txt $OWN/task-status.json`, got: other("task-status.json")},
 		{name: "another status", script: `echo '{"status":"PWNED"}' > $W/n; mv -f $W/n $OWN/task-status.json`, got: left(inOwn("task-status.json"))},
 		{name: "exchange the status", script: `echo PWNED > $W/n; $P exchange $W/n $OWN/task-status.json`, got: left(inOwn("task-status.json"))},
@@ -353,8 +352,8 @@ func ownFiles() []attack {
 // teamFiles attack the mailboxes, the registry, tasks and directories of others.
 func teamFiles() []attack {
 	return []attack{
-		{name: "read another's mailbox", script: `grep -q '\[' $TEAM/inboxes/bob.json` + say, short: true},
-		{name: "write another's mailbox", script: `echo '[{"text":"PWNED"}]' > $TEAM/inboxes/bob.json`, got: left(inTeam("inboxes/bob.json")), short: true},
+		{name: "read another's mailbox", script: `grep -q '\[' $TEAM/inboxes/bob.json` + say},
+		{name: "write another's mailbox", script: `echo '[{"text":"PWNED"}]' > $TEAM/inboxes/bob.json`, got: left(inTeam("inboxes/bob.json"))},
 		{name: "write the lead's mailbox", script: `echo PWNED > $TEAM/inboxes/team-lead.json.new && rm $TEAM/inboxes/team-lead.json.new` + say},
 		{name: "list the mailboxes", script: `ls $TEAM/inboxes | grep -q bob` + say + ` || ls $TEAM/inboxes`},
 		{name: "lock a mailbox", script: `mkdir $TEAM/inboxes/bob.json.lock && rmdir $TEAM/inboxes/bob.json.lock` + say},
@@ -375,14 +374,14 @@ func teamFiles() []attack {
 // houseKeys attack STATE and the secrets of the user.
 func houseKeys() []attack {
 	return []attack{
-		{name: "list STATE", script: `test -d $S/teams && ls $S/teams | grep -q .` + say + ` || ls $S/teams`, short: true},
-		{name: "read a journal", script: `cat $S/teams/*/journal/*/* > $W/j; grep -q kind $W/j` + say, short: true},
+		{name: "list STATE", script: `test -d $S/teams && ls $S/teams | grep -q .` + say + ` || ls $S/teams`},
+		{name: "read a journal", script: `cat $S/teams/*/journal/*/* > $W/j; grep -q kind $W/j` + say},
 		{name: "append to a journal", script: `for f in $S/teams/*/journal/*/*; do : >> $f` + say + `; done`},
 		{name: "copy STATE", script: `cp -r $S $W/state && test -d $W/state/teams` + say + ` || ls $W/state/teams`},
 		{name: "a team in STATE", script: `mkdir $S/teams/new && rmdir $S/teams/new` + say},
 		{name: "a token of the team", script: `grep -rq . $S/teams/*/` + say},
 		{name: "a file in the runtime directory", script: `echo x > $RUN/new && rm $RUN/new` + say},
-		{name: "read an ssh key", script: `cat $H/.ssh/id_ed25519`, short: true},
+		{name: "read an ssh key", script: `cat $H/.ssh/id_ed25519`},
 		{name: "read cloud credentials", script: `cat $H/.aws/credentials`},
 		{name: "read an agent's settings", script: `cat $H/.claude/settings.json`},
 		{name: "write an agent's settings", script: `: >> $H/.claude/settings.json` + say},
@@ -447,15 +446,15 @@ func servers() []attack {
 		return func(s *scene) string { return fmt.Sprintf("/tmp/wmc-%d/%s%d", os.Getpid(), name, s.sockets()) }
 	}
 	return []attack{
-		{name: "the operator's socket", script: dial, arrange: serve(run("o.sock")), short: true},
-		{name: "another member's socket", script: dial, arrange: serve(run("m.sock")), short: true},
+		{name: "the operator's socket", script: dial, arrange: serve(run("o.sock"))},
+		{name: "another member's socket", script: dial, arrange: serve(run("m.sock"))},
 		{name: "the operator's socket by a link", script: `ln -sf $SOCK $W/s; $P dial unix $W/s`, arrange: serve(run("o.sock"))},
-		{name: "tmux", script: dial, arrange: serve(tmp("default")), short: true},
-		{name: "an ssh agent", script: dial, arrange: serve(at("%s/agent%d.")), short: true},
+		{name: "tmux", script: dial, arrange: serve(tmp("default"))},
+		{name: "an ssh agent", script: dial, arrange: serve(at("%s/agent%d."))},
 		{name: "an ssh agent below /tmp", script: dial, arrange: serve(tmp("agent"))},
-		{name: "a session bus", script: dial, arrange: serve(at("%s/bus%d.")), short: true},
-		{name: "an abstract bus", script: dial, arrange: serve(func(s *scene) string { return fmt.Sprintf("@waggle-test-bus-%d-%d", os.Getpid(), s.sockets()) }), short: true},
-		{name: "docker", script: dial, arrange: serve(at("%s/docker%d.")), short: true},
+		{name: "a session bus", script: dial, arrange: serve(at("%s/bus%d."))},
+		{name: "an abstract bus", script: dial, arrange: serve(func(s *scene) string { return fmt.Sprintf("@waggle-test-bus-%d-%d", os.Getpid(), s.sockets()) })},
+		{name: "docker", script: dial, arrange: serve(at("%s/docker%d."))},
 		{name: "docker below /run", script: dial, arrange: serve(runtime("docker.sock")), root: true},
 		{name: "systemd", script: dial, arrange: serve(runtime("private")), root: true},
 		{name: "a server in the tree", script: dial, arrange: serve(func(s *scene) string { return filepath.Join(s.ann.work, "srv"+strconv.Itoa(s.sockets())) })},
@@ -469,8 +468,8 @@ var anchor = []byte(pwned)
 func others() []attack {
 	addr := func(*scene) []string { return []string{fmt.Sprintf("ADDR=%p", &anchor[0])} }
 	return []attack{
-		{name: "signal the worker", script: `kill -0 $ME` + say, short: true},
-		{name: "read the worker's memory", script: `$P readmem $ME $ADDR`, arrange: addr, short: true},
+		{name: "signal the worker", script: `kill -0 $ME` + say},
+		{name: "read the worker's memory", script: `$P readmem $ME $ADDR`, arrange: addr},
 		{name: "the worker's descriptors", script: `ls -l /proc/$ME/fd | grep -q socket` + say + ` || ls /proc/$ME/fd`},
 		{name: "the worker's root", script: `ls /proc/$ME/root/` + say},
 		{name: "a process's environment", script: `tr '\0' '\n' < /proc/$V/environ`},
@@ -509,22 +508,21 @@ func repository() []attack {
 		return attack{name: "git's " + key, script: `git -C $W config ` + key + ` PWNED`, got: left(inTree(".git/config"))}
 	}
 	list := []attack{config("core.pager"), config("core.fsmonitor"), config("core.hooksPath"), config("filter.x.clean"), config("core.sshCommand"), config("diff.external"), config("alias.status"),
-		{name: "a hook of git", script: `echo PWNED > $W/.git/hooks/post-commit`, got: left(inTree(".git/hooks/post-commit")), short: true},
+		{name: "a hook of git", script: `echo PWNED > $W/.git/hooks/post-commit`, got: left(inTree(".git/hooks/post-commit"))},
 		{name: "attributes of the repository", script: `mkdir -p $W/.git/info; echo PWNED > $W/.git/info/attributes`, got: left(inTree(".git/info/attributes"))},
 		{name: "another git directory", script: `mkdir $W/g; cp -r $W/.git/. $W/g; echo PWNED >> $W/g/config; mv $W/.git $W/old; mv $W/g $W/.git`, got: left(inTree(".git/config"))},
 		{name: "git's own command line", script: `printf '#!/bin/sh\necho PWNED > '$H'/pwned\n' > $W/x; chmod +x $W/x; git -C $W -c core.fsmonitor=$W/x status; git -C $W -c core.pager=$W/x -p status`, got: left(inHome("pwned"))},
-		{name: "hooks of an agent", script: `echo '{"hooks":"PWNED"}' > $W/.claude/settings.json`, got: left(inTree(".claude/settings.json")), short: true},
+		{name: "hooks of an agent", script: `echo '{"hooks":"PWNED"}' > $W/.claude/settings.json`, got: left(inTree(".claude/settings.json"))},
 		{name: "servers of an agent", script: `echo PWNED > $W/.mcp.json`, got: left(inTree(".mcp.json"))},
 		{name: "another directory of an agent", script: `mkdir $W/c; echo PWNED > $W/c/settings.json; $P exchange $W/c $W/.claude || { mv $W/.claude $W/o; mv $W/c $W/.claude; }`, got: left(inTree(".claude/settings.json"))},
 	}
-	list[0].short = true
 	return list
 }
 
 // environment attacks through variables of the worker.
 func environment() (list []attack) {
 	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"} {
-		list = append(list, attack{name: "the variable " + name, script: `echo "${` + name + `-` + name + ` is unset}"`, short: true})
+		list = append(list, attack{name: "the variable " + name, script: `echo "${` + name + `-` + name + ` is unset}"`})
 	}
 	for _, name := range []string{"SSH_AUTH_SOCK", "TMUX", "DOCKER_HOST", "DBUS_SESSION_BUS_ADDRESS"} {
 		list = append(list, attack{name: "the variable " + name, script: `[ -n "${` + name + `-}" ]` + say + ` || echo "` + name + ` is unset"`})
@@ -564,8 +562,8 @@ func network() []attack {
 		}
 	}
 	return []attack{
-		{name: "loopback", script: `$P dial tcp $ADDR`, arrange: web("tcp", "127.0.0.1:0"), short: true},
-		{name: "IPv6 loopback", script: `$P dial tcp $ADDR`, arrange: web("tcp", "[::1]:0"), short: true},
+		{name: "loopback", script: `$P dial tcp $ADDR`, arrange: web("tcp", "127.0.0.1:0")},
+		{name: "IPv6 loopback", script: `$P dial tcp $ADDR`, arrange: web("tcp", "[::1]:0")},
 		{name: "another address of 127/8", script: `$P dial tcp $ADDR`, arrange: web("tcp", "127.9.9.8:0")},
 		{name: "without the proxy's variables", script: `unset HTTP_PROXY http_proxy ALL_PROXY all_proxy; $P dial tcp $ADDR`, arrange: web("tcp", "127.0.0.1:0")},
 	}

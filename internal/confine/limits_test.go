@@ -51,7 +51,7 @@ const (
 
 // A command of a member is held to its limits: processor time, memory, processes and time.
 func TestMemberLimits(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	r := newRig(t)
 	m := r.member("ann", limited(record.SandboxLimits{CPU: 1000, Memory: 256 << 20, Processes: 60, Time: 40_000}))
 	if got := m.run("echo alive"); got.out != "alive\n" {
@@ -81,7 +81,7 @@ func TestMemberLimits(t *testing.T) {
 // A program that is in the sandbox as a whole is held to memory and processes. Only its calls are held
 // to time and processor time, and the program gets these limits.
 func TestWholeLimits(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	r := newRig(t)
 	settled := make(chan agent.Place, 1)
 	r.agent = func(a agent.Agent) agent.Agent { return whole{a, settled} }

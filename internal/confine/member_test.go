@@ -174,7 +174,6 @@ func TestRequired(t *testing.T) {
 
 // A kit whose self-test fails is not relied upon.
 func TestSelfTestFails(t *testing.T) {
-	testenv.Whole(t)
 	r := newRig(t)
 	r.kit = func(dir string) (sandbox.Kit, error) {
 		k, err := plainKit(dir)
@@ -193,7 +192,6 @@ func TestSelfTestFails(t *testing.T) {
 // Ten connections to a host that no grant covers are one question. Allowed, the same connections
 // proceed, and are on record with the grant and their bytes.
 func TestHeldUntilAllowed(t *testing.T) {
-	testenv.Whole(t)
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -318,7 +316,7 @@ func TestRevoked(t *testing.T) {
 // same turn by a revocation, a denial and the end of its time, too, and the next connection asks
 // again.
 func TestRevokedInTheTurn(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -372,10 +370,10 @@ func TestRevokedInTheTurn(t *testing.T) {
 
 // Members that ask for the same host at once are one question each, answered by its own id.
 func TestManyMembers(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	testenv.Require(t, "curl")
 	r := newRig(t)
-	n := testenv.Brief(10, 4)
+	n := 10
 	var ms []*member
 	for i := range n {
 		ms = append(ms, r.member(waggle.MemberName("m"+string(rune('a'+i))), required))
@@ -519,7 +517,6 @@ func TestRelayStays(t *testing.T) {
 // How soon a denial and a revocation end a connection. A busy machine is late now and then: the
 // fastest of some shows what they take.
 func TestCutInTime(t *testing.T) {
-	testenv.Whole(t)
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)

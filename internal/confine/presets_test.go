@@ -45,7 +45,7 @@ func toolchain() string {
 // Programs find the proxy by the variables that they read, and ask for their host by it. A program that
 // ignores them is refused at once, and the end of its output names the way.
 func TestPresets(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	r := newRig(t)
 	r.before = func(work string) {
 		for name, text := range map[string]string{"Fetch.java": fetchJava, "crate/src/lib.rs": "",

@@ -50,7 +50,7 @@ const perTeam = 10
 // TestCrashes kills the processes of teams of eight at random moments, in every mode,
 // brings the teams back, and compares. WAGGLE_KILLS is how many processes die.
 func TestCrashes(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	seed, kills := testenv.Seed(t), killsWanted(t)
 	for n, m := range modes {
 		t.Run(m.name, func(t *testing.T) {

@@ -67,7 +67,7 @@ var marks struct {
 
 func newCrew(t *testing.T, rng *mrand.Rand, file string) *crew {
 	t.Helper()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	bin, err := exec.LookPath("waggle")

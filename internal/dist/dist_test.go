@@ -22,9 +22,7 @@ import (
 // stripped, and without a path of either directory. It takes minutes where nothing is
 // built yet; continuous integration has a step for it.
 func TestReproducible(t *testing.T) {
-	if !testenv.Soak() {
-		t.Skip("builds the program twice: WAGGLE_SOAK=1 runs it")
-	}
+	testenv.Long(t) // it builds the program twice
 	var outs []string
 	for _, dir := range []string{"a", "b/deeper than the other"} {
 		dir = filepath.Join(t.TempDir(), dir)

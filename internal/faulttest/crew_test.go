@@ -125,7 +125,7 @@ members:
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	for _, d := range []string{"root", "state", "work"} {

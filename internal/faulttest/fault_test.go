@@ -60,7 +60,7 @@ func (c *crew) arm(f fault, n int) (hit *atomic.Int64) {
 // left: a task that is allowed, one that asks, and a message. If a command reported success, its work
 // is done once and needs nobody's help; if not, at most once. The leader is the same all the time.
 func TestEveryOperation(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	lanes := testenv.Scale(1, 4)
 	var mu sync.Mutex
 	step := lanes * testenv.Scale(157, 1)

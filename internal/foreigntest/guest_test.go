@@ -27,7 +27,6 @@ type guesting struct {
 // newGuest runs gopher, who appends the messages that it gets to the file heard.
 func newGuest(t *testing.T) *guesting {
 	t.Helper()
-	testenv.Whole(t)
 	s := newStage(t, "lead")
 	s.op.Root.Locks = t.TempDir() // as the command line sets it
 	must(t, os.Remove(filepath.Join(s.them.team, ".config.json.flk")))

@@ -165,7 +165,7 @@ func shutdown(s *stage) {
 // of it. A cell without an expectation fails.
 func TestWalk(t *testing.T) {
 	t.Parallel()
-	testenv.Whole(t)
+	testenv.Long(t)
 	var b strings.Builder
 	b.WriteString("# What a foreign member can do\n\nWritten by `go test ./internal/foreigntest -update`. The foreign member is a plain writer of\n" +
 		"JSON under the lock of proper-lockfile. As *worker* it is `bob`, registered in a team that\nwaggle leads (trust: file), under a policy that bypasses permissions; as *lead* it leads the\nteam of a session in which `gopher` was registered here, and as *lead of a guest* that of a\nsession in which `gopher` is at work: there the effects are what gopher writes to its lead,\nhow often it runs a command, and what is on record as unverified. Every effect is listed: records in\nthe leader's journal, open questions, mail to others, members, tasks, policy. After → is\nwhat the next step came to; *allowed* is the operator's answer, *taken* is when the reader\nhas emptied its mailbox.\n\n" +

@@ -14,7 +14,6 @@ import (
 
 	"waggle"
 	"waggle/home"
-	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
@@ -43,7 +42,6 @@ type stage struct {
 
 func newStage(t *testing.T, role string) *stage {
 	t.Helper()
-	testenv.Whole(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	root := filepath.Join(dir, "root")

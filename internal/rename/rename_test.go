@@ -17,10 +17,9 @@ import (
 const home = "example.com/x/waggle"
 
 // TestRenameClone: a copy of the repository under another path has all its imports, keeps the words
-// that are in digests, and has the same bytes again when it is renamed back. With WAGGLE_SOAK=1 all of
+// that are in digests, and has the same bytes again when it is renamed back. With WAGGLE_TEST=soak all of
 // it is built, vetted and generated anew as well.
 func TestRenameClone(t *testing.T) {
-	testenv.Drawn(t)
 	from, err := modulePath("../..")
 	if err != nil {
 		t.Fatal(err)

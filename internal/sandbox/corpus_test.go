@@ -80,7 +80,7 @@ func runAttack(t *testing.T, a attack, level sandbox.Level) (ran, bool) {
 // TestCorpus runs every case. A case that does nothing without a sandbox is counted
 // apart and shows nothing.
 func TestCorpus(t *testing.T) {
-	testenv.Whole(t)
+	testenv.Long(t)
 	testenv.Require(t, "bwrap")
 	var counted, void atomic.Int64
 	cases := attacks()
@@ -90,7 +90,7 @@ func TestCorpus(t *testing.T) {
 	case os.Getenv(placeVar) != "":
 		cases = testenv.Rows(t, cases, 25) // root's run has tried more
 	default:
-		cases = testenv.Rows(t, cases, testenv.Brief(90, 20))
+		cases = testenv.Rows(t, cases, 90)
 	}
 	t.Run("cases", func(t *testing.T) {
 		for _, a := range cases {
@@ -137,7 +137,7 @@ func limitGaps(a attack) []string {
 
 // TestAsOrdinaryUser runs the package's tests again without root's rights.
 func TestAsOrdinaryUser(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	if os.Geteuid() != 0 {
 		t.Skip("this is one already")
 	}

@@ -11,11 +11,9 @@ import (
 
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/proxy"
-	"waggle/internal/testenv"
 )
 
 func TestExplain(t *testing.T) {
-	testenv.Whole(t)
 	w := newWorld(t)
 	grants := []proxy.Grant{{ID: "g1", Host: "*.example.com", Port: "443"}, {ID: "g2", Host: "bad.example.com", Deny: true}}
 	lines, err := w.sb.Explain([]string{"cp", "-r", "main.go", w.Home + "/notes.txt", w.Home + "/.ssh/id_ed25519", w.State + "/operator.key", w.Task + "/output.log",

@@ -26,7 +26,7 @@ import (
 
 // Each program finds the proxy by the variables that presets set.
 func TestNetworkPresets(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	for _, tc := range []struct{ program, script string }{
 		{"curl", `curl -sS http://allowed.example.com/`},
 		{"git", `git ls-remote http://allowed.example.com/x.git 2>&1 | grep -q 'not found\|not valid\|unable to access' && echo ` + pwned},

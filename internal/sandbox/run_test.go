@@ -73,7 +73,6 @@ func TestRunWorks(t *testing.T) {
 
 // A command gets SIGTERM and time to end; a command that ignores it is killed.
 func TestRunEnds(t *testing.T) {
-	testenv.Whole(t)
 	w := newWorld(t)
 	for _, tc := range []struct{ name, script, out string }{
 		{"listens", `trap 'echo cleaned; exit 0' TERM; echo ready; while :; do sleep 0.05; done`, "cleaned"},

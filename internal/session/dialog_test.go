@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"waggle/internal/session"
-	"waggle/internal/testenv"
 )
 
 // registry is the client's own registry of sessions, with the one session of the world.
@@ -100,7 +99,6 @@ func TestDialogGone(t *testing.T) {
 
 // TestDialogStands: no other change in the registry closes a request.
 func TestDialogStands(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	now := time.Now().Add(2 * time.Second) // after every ask
 	for name, says := range map[string]func(registry, session.ID){

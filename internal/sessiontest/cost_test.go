@@ -29,11 +29,11 @@ type desk struct {
 	store session.Store
 }
 
-// newDesk makes an account. With WAGGLE_SOAK its program is the one that users have; the
+// newDesk makes an account. With WAGGLE_TEST=soak its program is the one that users have; the
 // test's own, which is larger, else.
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	testenv.Whole(t)
+	testenv.Long(t)
 	dir, err := os.MkdirTemp("", "wd") // not t.TempDir, whose removal fails on what a dying hook writes
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 	"waggle/record"
 )
 
-// troubled runs a test of a failure in all versions with WAGGLE_SOAK, else in the newest.
+// troubled runs a test of a failure in all versions with WAGGLE_TEST=soak, else in the newest.
 func troubled(t *testing.T, test func(t *testing.T, version string)) {
 	if testenv.Soak() {
 		claudetest.Each(t, test)

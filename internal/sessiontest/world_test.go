@@ -41,7 +41,7 @@ type world struct {
 // newWorld makes an account and installs the hooks in it.
 func newWorld(t *testing.T, version string, next claudetest.Next) *world {
 	t.Helper()
-	testenv.Whole(t)
+	testenv.Long(t)
 	m := claudetest.NewModel(t, next)
 	h := claudetest.NewHome(t, version, m)
 	program, err := exec.LookPath("waggle")

@@ -39,7 +39,6 @@ type place struct {
 
 func newPlace(t *testing.T) place {
 	t.Helper()
-	testenv.Drawn(t)
 	p := place{root: team.Root{Path: t.TempDir()}}
 	tm, err := team.Create(t.Context(), p.root, team.Config{Name: "api"}, team.Options{})
 	must(t, err)

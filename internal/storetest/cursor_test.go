@@ -204,8 +204,8 @@ func (c *cursor) check(t *testing.T, what string) {
 // After any rewrite of the file by other programs, its receiver takes every message that was sent, and
 // each once.
 func TestCursorOutlastsRewrites(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
-	testenv.Drawn(t)
 	for i, rw := range rewrites {
 		for _, retention := range []mailbox.Retention{mailbox.Keep, mailbox.Prune} {
 			if !testenv.Soak() && i%2 != int(retention) {
@@ -241,7 +241,7 @@ func TestCursorOutlastsRewrites(t *testing.T) {
 // The same in any order, one after the other.
 func TestCursorOutlastsAnything(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	r := random(t)
 	done := 0
 	for range testenv.Scale(3, 200) {

@@ -197,7 +197,6 @@ func (r *receiver) Deliver(_ context.Context, chat []message.Incoming) (ids []ma
 // nothing to them, while a receiver takes line after line.
 func TestShellAppends(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
 	testenv.Require(t, "bash")
 	dir := t.TempDir()
 	count := testenv.Scale(50, 2000)
@@ -257,7 +256,6 @@ type foreignRun struct {
 // of waggle find out which, and its receiver neither misses one that is there nor takes one twice.
 func TestForeignWriters(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
 	testenv.NodeModules(t)
 	testenv.Require(t, "jq")
 	testenv.Require(t, "bash")

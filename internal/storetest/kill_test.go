@@ -37,7 +37,7 @@ type victims interface {
 // acknowledged is lost, no task is claimed twice, and the next process does not wait.
 func TestRandomKills(t *testing.T) {
 	t.Parallel()
-	testenv.Drawn(t)
+	testenv.Long(t)
 	random := random(t)
 	kinds := map[string]func(*testing.T) victims{
 		"append":                func(t *testing.T) victims { return newAppends(t, mailbox.Array, 0) },

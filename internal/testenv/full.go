@@ -6,11 +6,23 @@ import (
 	"time"
 )
 
-// FullVar is the one switch between the usual tests and all of them, at their full sizes.
-const FullVar = "WAGGLE_TEST"
+// TestVar is the one switch between the usual tests and larger runs.
+const TestVar = "WAGGLE_TEST"
 
-// Full reports whether all tests run at their full sizes: with WAGGLE_TEST=full, which .ci/full sets.
-func Full() bool { return os.Getenv(FullVar) == "full" }
+// Full reports whether all tests run, with whole tables: WAGGLE_TEST=full, as .ci/full sets it, or soak.
+func Full() bool { return os.Getenv(TestVar) == "full" || Soak() }
+
+// Soak reports whether the tests run at the sizes of make soak, which take hours: WAGGLE_TEST=soak.
+func Soak() bool { return os.Getenv(TestVar) == "soak" }
+
+// Long skips a test of the full run: it starts dozens of processes, tries a table of hundreds, fills a disk,
+// depends on the times of a terminal, or runs a real client.
+func Long(t testing.TB) {
+	t.Helper()
+	if !Full() {
+		t.Skip("a test of the full run: WAGGLE_TEST=full")
+	}
+}
 
 // Within logs how long something took on the wall clock. In the full run it fails the test when that was
 // longer than the limit. Otherwise a machine may be slow: the usual tests assert order, counts and records.

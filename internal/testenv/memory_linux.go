@@ -16,13 +16,13 @@ const room = 4 << 30
 
 // Tests make and remove many small files, which costs more on a disk than the tests themselves. So the
 // temporary directory of a test program is in memory where that is possible. It is the usual one where
-// the files are the subject: in the soak sizes, for the whole tables, and after OnDisk; and a TMPDIR
+// the files are the subject: in the full run and after OnDisk; and a TMPDIR
 // that is set stays.
 func init() {
 	if !testing.Testing() || !slices.ContainsFunc(os.Args[1:], func(a string) bool { return strings.HasPrefix(a, "-test.") }) {
 		return // a program that a test starts has the TMPDIR that its test gives it
 	}
-	if _, set := os.LookupEnv("TMPDIR"); !set && !Tables() && holds(shared, room) && os.Setenv("TMPDIR", shared) == nil {
+	if _, set := os.LookupEnv("TMPDIR"); !set && !Full() && holds(shared, room) && os.Setenv("TMPDIR", shared) == nil {
 		moved = true
 	}
 }

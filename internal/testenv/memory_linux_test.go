@@ -43,8 +43,8 @@ func TestInMemory(t *testing.T) {
 		want      string
 	}{
 		{tests, []string{whereVar + "=disk"}, "/tmp"},
-		{tests, []string{whereVar + "=1", "WAGGLE_SOAK=1"}, "/tmp"},
-		{tests, []string{whereVar + "=1", "WAGGLE_TABLES=whole"}, "/tmp"},
+		{tests, []string{whereVar + "=1", "WAGGLE_TEST=soak"}, "/tmp"},
+		{tests, []string{whereVar + "=1", "WAGGLE_TEST=full"}, "/tmp"},
 		{tests, []string{whereVar + "=1", "TMPDIR=/var/tmp"}, "/var/tmp"},
 		{tests, []string{whereVar + "=disk", "TMPDIR=/var/tmp"}, "/var/tmp"},
 		{nil, []string{whereVar + "=1"}, "/tmp"},

@@ -13,8 +13,7 @@ import (
 // the whole table is used where it is asked for.
 func TestRows(t *testing.T) {
 	table := []int{0, 1, 2, 3, 4}
-	t.Setenv("WAGGLE_SOAK", "")
-	t.Setenv("WAGGLE_TABLES", "")
+	t.Setenv(testenv.TestVar, "")
 	seen := map[int]bool{}
 	for _, seed := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"} {
 		t.Setenv("WAGGLE_SEED", seed)
@@ -33,11 +32,10 @@ func TestRows(t *testing.T) {
 	if got := testenv.Rows(t, table, 9); !slices.Equal(got, table) {
 		t.Errorf("a sample larger than the table is %v", got)
 	}
-	for _, env := range [][2]string{{"WAGGLE_SOAK", "1"}, {"WAGGLE_TABLES", "whole"}} {
-		t.Setenv(env[0], env[1])
+	for _, run := range []string{"full", "soak"} {
+		t.Setenv(testenv.TestVar, run)
 		if got := testenv.Rows(t, table, 2); !slices.Equal(got, table) {
-			t.Errorf("%s: %v", env, got)
+			t.Errorf("%s: %v", run, got)
 		}
-		t.Setenv(env[0], "")
 	}
 }

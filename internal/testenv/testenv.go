@@ -3,7 +3,8 @@
 //
 //	tmux := testenv.Require(t, "tmux")   // skipped without tmux
 //	n := testenv.Scale(60, 10_000)       // 10,000 only in make soak
-//	rows := testenv.Rows(t, table, 2)  // all of them only there, and in .ci/run full
+//	rows := testenv.Rows(t, table, 2)  // all of them only in the full run
+//	testenv.Long(t)                    // skipped but in the full run
 //	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 //
 // The environment decides:
@@ -11,11 +12,8 @@
 //	WAGGLE_REQUIRE       comma list of programs that must be there: without one of
 //	                     them a test fails instead of being skipped (.ci/run)
 //	WAGGLE_NODE_MODULES  directory whose node_modules holds proper-lockfile
-//	WAGGLE_SOAK          a number from 1: the soak sizes, times that number
-//	WAGGLE_TESTS         "all": every test of which a run takes half (Drawn)
-//	WAGGLE_TABLES        "whole": every row of the tables of which a run takes a sample
 //	WAGGLE_SEED          the seed of random tests; without it 1, in the full run a fresh one
-//	WAGGLE_TEST          "full": all tests at their full sizes (.ci/full)
+//	WAGGLE_TEST          "full": all tests, with whole tables (.ci/full); "soak": at the sizes of make soak
 package testenv
 
 import (
@@ -101,13 +99,10 @@ func Missing(t testing.TB, tool string, err error) {
 	t.Skipf("needs %s: %v", tool, err)
 }
 
-// Soak reports whether the long sizes are asked for.
-func Soak() bool { return soak() > 0 }
-
-// Scale returns small, or large times WAGGLE_SOAK when that is set.
+// Scale returns small, and in the soak sizes large.
 func Scale(small, large int) int {
-	if n := soak(); n > 0 {
-		return large * n
+	if Soak() {
+		return large
 	}
 	return small
 }
@@ -139,14 +134,6 @@ func Checks(t testing.TB, small, large int) {
 	t.Cleanup(func() { _ = f.Value.Set(was) }) // it was its value
 }
 
-func soak() int {
-	n, err := strconv.Atoi(os.Getenv("WAGGLE_SOAK"))
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
-}
-
 // Seed returns the seed of a random test, and logs how to get the same run again. It is WAGGLE_SEED;
 // without it 1, and in the full run a fresh one: what the usual tests try is the same in every run.
 func Seed(t testing.TB) uint64 {
@@ -164,7 +151,7 @@ func UsualSeed() (uint64, error) {
 	switch variable := os.Getenv("WAGGLE_SEED"); {
 	case variable != "":
 		return strconv.ParseUint(variable, 10, 64)
-	case Full() || Soak():
+	case Full():
 		return rand.Uint64(), nil
 	}
 	return 1, nil

@@ -36,6 +36,8 @@ func (o *outcome) Fatalf(format string, args ...any) {
 	panic(gaveUp{})
 }
 
+func (o *outcome) Errorf(format string, args ...any) { o.failed = fmt.Sprintf(format, args...) }
+
 func (o *outcome) Log(args ...any)                 { o.logs = append(o.logs, fmt.Sprint(args...)) }
 func (o *outcome) Logf(format string, args ...any) { o.Log(fmt.Sprintf(format, args...)) }
 
@@ -127,18 +129,29 @@ func TestNodeModules(t *testing.T) {
 	}
 }
 
-func TestScale(t *testing.T) {
-	for env, want := range map[string]int{"": 3, "0": 3, "no": 3, "-1": 3, "1": 50, "2": 100} {
-		t.Setenv("WAGGLE_SOAK", env)
-		if got := testenv.Scale(3, 50); got != want || testenv.Soak() != (want != 3) {
-			t.Errorf("WAGGLE_SOAK=%q: %d, soak %v", env, got, testenv.Soak())
+// TestSwitch: a test of the full run is skipped in the usual one; the soak sizes are the full run at larger sizes.
+func TestSwitch(t *testing.T) {
+	for value, want := range map[string]struct {
+		full, soak bool
+		size       int
+	}{"": {false, false, 3}, "1": {false, false, 3}, "full": {true, false, 3}, "soak": {true, true, 50}} {
+		t.Setenv(testenv.TestVar, value)
+		if testenv.Full() != want.full || testenv.Soak() != want.soak || testenv.Scale(3, 50) != want.size {
+			t.Errorf("WAGGLE_TEST=%q: full %v, soak %v, %d", value, testenv.Full(), testenv.Soak(), testenv.Scale(3, 50))
+		}
+		if skipped := run(t, testenv.Long).skipped != ""; skipped == want.full {
+			t.Errorf("WAGGLE_TEST=%q: skipped %v", value, skipped)
+		}
+		took := run(t, func(t testing.TB) { testenv.Within(t, "it", 2*time.Second, time.Second) })
+		if failed := took.failed != ""; failed != want.full {
+			t.Errorf("WAGGLE_TEST=%q: longer than its limit, failed %v", value, failed)
 		}
 	}
 }
 
 // The places at which runs may begin are together all of a list; the soak size takes all.
 func TestSample(t *testing.T) {
-	t.Setenv("WAGGLE_SOAK", "")
+	t.Setenv(testenv.TestVar, "")
 	seen := map[int]bool{}
 	for seed := range 7 {
 		t.Setenv("WAGGLE_SEED", fmt.Sprint(seed))
@@ -150,33 +163,17 @@ func TestSample(t *testing.T) {
 	if len(seen) != 7 {
 		t.Errorf("the first ones are %v", seen)
 	}
-	t.Setenv("WAGGLE_SOAK", "1")
+	t.Setenv(testenv.TestVar, "soak")
 	if first, step := testenv.Sample(t, 7); first != 0 || step != 1 {
 		t.Errorf("soak: from %d, every %d", first, step)
-	}
-}
-
-// With -short a test has its smaller size, but not in the soak sizes.
-func TestBrief(t *testing.T) {
-	t.Setenv("WAGGLE_SOAK", "")
-	want := 9
-	if testing.Short() {
-		want = 2
-	}
-	if n := testenv.Brief(9, 2); n != want {
-		t.Errorf("%d, not %d", n, want)
-	}
-	t.Setenv("WAGGLE_SOAK", "1")
-	if n := testenv.Brief(9, 2); n != 9 {
-		t.Errorf("soak: %d", n)
 	}
 }
 
 // The number of random cases is the test's, and afterwards what it was; not if it was set.
 func TestChecks(t *testing.T) {
 	n := flag.Int("rapid.checks", 100, "as the package has it")
-	for _, env := range []string{"", "2"} {
-		t.Setenv("WAGGLE_SOAK", env)
+	for _, env := range []string{"", "soak"} {
+		t.Setenv(testenv.TestVar, env)
 		t.Run(env, func(t *testing.T) {
 			testenv.Checks(t, 5, 50)
 			if want := testenv.Scale(5, 50); *n != want {
@@ -197,13 +194,12 @@ func TestChecks(t *testing.T) {
 
 func TestSeed(t *testing.T) {
 	t.Setenv("WAGGLE_SEED", "")
-	t.Setenv("WAGGLE_SOAK", "")
-	t.Setenv(testenv.FullVar, "")
+	t.Setenv(testenv.TestVar, "")
 	o := &outcome{TB: t}
 	if got := testenv.Seed(o); got != 1 {
 		t.Errorf("the usual seed is %d", got)
 	}
-	t.Setenv(testenv.FullVar, "full")
+	t.Setenv(testenv.TestVar, "full")
 	o = &outcome{TB: t}
 	a, b := testenv.Seed(o), testenv.Seed(o)
 	if a == b {

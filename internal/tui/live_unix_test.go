@@ -19,7 +19,6 @@ import (
 // TestWatchOfADeadLeader: while the lease of a dead leader is held, Watch asks for another look at the
 // team although no file changes, and a look after the release shows that nobody leads.
 func TestWatchOfADeadLeader(t *testing.T) {
-	testenv.Whole(t)
 	op := operatortest.New(t)
 	r := operatortest.Team(t, op, "api", record.PolicySet{})
 	s, leader := r.State(), operatortest.Process(t)

@@ -37,15 +37,8 @@ type world struct {
 	store worktree.Store
 }
 
-// newWorld makes a repository, with a commit, in a directory of that name. With -short one
-// test alone has a repository.
+// newWorld makes a repository, with a commit, in a directory of that name.
 func newWorld(t testing.TB, name string) *world {
-	t.Helper()
-	testenv.Drawn(t)
-	return makeWorld(t, name)
-}
-
-func makeWorld(t testing.TB, name string) *world {
 	t.Helper()
 	testenv.Require(t, "git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())

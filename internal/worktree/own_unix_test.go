@@ -149,6 +149,7 @@ func TestOwnIsRemoved(t *testing.T) {
 
 // TestOwnKilled: the next call finishes or removes the remains of an interrupted Create or Remove.
 func TestOwnKilled(t *testing.T) {
+	testenv.Long(t)
 	for _, at := range []string{"recorded", "directory", "mirror", "checkout", "added"} {
 		w := newWorld(t, "repo")
 		want := worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo, Own: true}
@@ -203,6 +204,7 @@ func TestOwnMoved(t *testing.T) {
 // TestOwnHostile: whatever a member writes into its git directory and its files, none of it runs when
 // waggle reads or fetches, and the repository gets only the commits of the branch.
 func TestOwnHostile(t *testing.T) {
+	testenv.Long(t)
 	type attack struct {
 		name string
 		do   func(t *testing.T, w *world, bob worktree.Tree, script string)

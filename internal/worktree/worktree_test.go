@@ -21,7 +21,7 @@ import (
 
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	w := makeWorld(t, "re po\nline")
+	w := newWorld(t, "re po\nline")
 	base := w.git(w.repo, "rev-parse", "HEAD")
 	tree, cwd, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: filepath.Join(w.repo, "sub")})
 	if err != nil {

@@ -382,10 +382,7 @@ func testOwnership(t *testing.T, open Open) {
 func testConcurrent(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
 	const writers = 6
-	each := 20
-	if testing.Short() {
-		each = 6
-	}
+	const each = 20
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
 	var reader sync.WaitGroup

@@ -108,7 +108,6 @@ func honest() homemade {
 // check plays a member, in this process.
 func check(t *testing.T, m teamfile.FileMember, patience time.Duration) *agentcheck.Table {
 	t.Helper()
-	testenv.Whole(t)
 	dir, err := os.MkdirTemp("", "wk")
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +175,7 @@ func TestKinds(t *testing.T) {
 
 // check finds each fault of an agent, in its line.
 func TestFaults(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	t.Parallel()
 	faults := map[string]struct {
 		break_ func(*homemade)

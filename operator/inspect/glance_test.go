@@ -199,7 +199,6 @@ func BenchmarkGlanceRefused(b *testing.B) {
 // A glance writes nothing, also where a snapshot is missing, old or broken, and waits for no lock. It
 // reads the snapshot of an acting command.
 func TestGlanceWritesNothing(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	op := operatortest.New(t)
 	rig := operatortest.Team(t, op, "api", record.PolicySet{})

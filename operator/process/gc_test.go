@@ -309,7 +309,6 @@ func repository(t *testing.T) (dir string) {
 // TestWorktrees: a member's worktree is made for it, kept while there is work in it, and
 // removed when it is clean and its member has left.
 func TestWorktrees(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	repo := repository(t)
 	r, s := rig(t)

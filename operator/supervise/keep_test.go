@@ -227,7 +227,6 @@ func TestDetachIsRefused(t *testing.T) {
 // TestDetach: a process that leads hands over a team whose members live without it. The next process
 // that leads finds the team as it was, and a detached process leaves the members when it ends.
 func TestDetach(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	op := fresh(t)
 	op.Backends = append(op.Backends, &elsewhere{in: exits(3)})
@@ -268,7 +267,6 @@ func TestDetach(t *testing.T) {
 // TestKeepWhole: if a member does not come up, Keep fails with Whole; without Whole the team is up,
 // and a note reports the trouble.
 func TestKeepWhole(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	for _, whole := range []bool{true, false} {
 		op := fresh(t)
@@ -297,7 +295,6 @@ func TestKeepWhole(t *testing.T) {
 // TestKeepRestarts: a member whose process dies is started again as its policy says, and is
 // given up after too many deaths.
 func TestKeepRestarts(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	op := fresh(t)
 	op.Backends = append(op.Backends, &elsewhere{in: exits(3)})

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
@@ -235,7 +234,6 @@ func TestRunIsCutShort(t *testing.T) {
 // TestRunWithLead: an agent that leads gets the outcome of the tasks, and the run waits until the
 // agent has taken it.
 func TestRunWithLead(t *testing.T) {
-	testenv.Whole(t)
 	t.Parallel()
 	op, said := fresh(t), &operatortest.Heard{}
 	f := parse(t, op, "team: api\nlead: boss\nmembers: [{name: boss, agent: puppet, backend: in-process, mode: default}, {name: ann, agent: puppet, backend: in-process}]\n"+

@@ -252,7 +252,6 @@ var worstParts = [][3]string{
 // TestBoundYAMLWorst: of the files that repeat something, none costs more than the bound,
 // for its size. In the large, the files are as large as they may be.
 func TestBoundYAMLWorst(t *testing.T) {
-	testenv.Drawn(t)
 	size := testenv.Scale(48<<10, largest)
 	var most uint64
 	var longest time.Duration

@@ -19,7 +19,6 @@ import (
 
 	"github.com/creack/pty"
 
-	"waggle/internal/testenv"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"
 )
@@ -49,7 +48,6 @@ type iterm struct {
 
 func newITerm(t testing.TB) *iterm {
 	t.Helper()
-	testenv.Drawn(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

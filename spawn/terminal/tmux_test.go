@@ -25,7 +25,6 @@ type server struct {
 
 func newServer(t testing.TB) *server {
 	t.Helper()
-	testenv.Drawn(t)
 	program := testenv.Require(t, "tmux")
 	dir, err := os.MkdirTemp("", "wt")
 	if err != nil {
@@ -99,7 +98,6 @@ func (s *server) options(o terminal.TmuxOptions) terminal.TmuxOptions {
 }
 
 func TestTmuxBackend(t *testing.T) {
-	testenv.Drawn(t)
 	t.Parallel()
 	spawntest.TestBackend(t, terminal.Tmux(newServer(t).options(terminal.TmuxOptions{})))
 }

@@ -12,7 +12,7 @@ import (
 
 // TestRunSignalsItsGroup: a mutant that kills the group of its tests is found, and the run goes on.
 func TestRunSignalsItsGroup(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	program(t, map[string]string{
 		"q/q.go":      "package q\n\nimport \"syscall\"\n\nfunc There() bool { return syscall.Kill(0, syscall.Signal(0*9)) == nil }\n",
 		"q/q_test.go": "package q\n\nimport \"testing\"\n\nfunc TestThere(t *testing.T) {\n\tif !There() {\n\t\tt.Error()\n\t}\n}\n",

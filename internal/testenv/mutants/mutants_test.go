@@ -131,7 +131,7 @@ func TestFoundBy(t *testing.T) {
 // TestRun: a mutant that a test fails on is found, one that no test sees survives, and
 // the checkout stays as it was.
 func TestRun(t *testing.T) {
-	testenv.Drawn(t)
+	testenv.Long(t)
 	code := "package p\n\nfunc Held(a int) bool { return a < 3 }\n\nfunc Loose(a int) bool { return a < 3 }\n"
 	program(t, map[string]string{
 		"q/q.go":      strings.Replace(code, "package p", "package q", 1),
@@ -150,7 +150,6 @@ func TestRun(t *testing.T) {
 // program writes a module, and the test runs in its directory.
 func program(t *testing.T, files map[string]string) {
 	t.Helper()
-	testenv.Whole(t)
 	dir := t.TempDir()
 	files["go.mod"] = "module p\n\ngo 1.26\n"
 	for name, text := range files {
@@ -168,8 +167,8 @@ func program(t *testing.T, files map[string]string) {
 // further skips another run of the program, which costs seconds: TestRun is the run of every day.
 func further(t *testing.T) {
 	t.Helper()
-	if !testenv.Tables() {
-		t.Skip("TestRun is the run of every day: this one with WAGGLE_TABLES=whole")
+	if !testenv.Full() {
+		t.Skip("TestRun is the run of every day: this one with WAGGLE_TEST=full")
 	}
 }
 

@@ -293,7 +293,7 @@ func command(ctx context.Context, limit time.Duration, dir, program string, args
 	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WAGGLE_SEED=1", "WAGGLE_TESTS=all")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WAGGLE_SEED=1", "WAGGLE_TEST=full")
 	cmd.WaitDelay, cmd.SysProcAttr = 10*time.Second, ownGroup()
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil

@@ -6,8 +6,7 @@
 //	go run ./internal/testenv/soak -fuzz 0 -decode 0 ./mailbox  // the tests of one package
 //	go run ./internal/testenv/soak none               // only the fuzzing
 //
-// A package has long sizes if its tests look at WAGGLE_SOAK, by themselves or
-// through package testenv. Each package, and the fuzzing, owns a marked section
+// A package has long sizes if its tests ask testenv for them. Each package, and the fuzzing, owns a marked section
 // of the page; a run replaces the sections of what it ran and no others. When
 // something fails its section stays as it was and the exit code is 1.
 package main
@@ -44,7 +43,6 @@ the tests reported.
 `
 
 func main() {
-	times := flag.Int("n", 1, "multiply the long sizes")
 	seed := flag.Uint64("seed", rand.Uint64(), "seed of the random tests")
 	limit := flag.Duration("timeout", 2*time.Hour, "limit for one package")
 	fuzz := flag.Duration("fuzz", 10*time.Minute, "time for all fuzz targets together; 0 for none")
@@ -57,7 +55,7 @@ func main() {
 	if *kills > 0 {
 		f, pkgs = fuzzing{}, []string{killing}
 	}
-	if err := soak(ctx, *times, *kills, *seed, *limit, f, pkgs); err != nil {
+	if err := soak(ctx, *kills, *seed, *limit, f, pkgs); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
@@ -79,7 +77,7 @@ func (f fuzzing) jobs() (jobs []job) {
 // killing is the package that kills teams.
 const killing = "./internal/crashtest"
 
-func soak(ctx context.Context, times, kills int, seed uint64, limit time.Duration, f fuzzing, pkgs []string) error {
+func soak(ctx context.Context, kills int, seed uint64, limit time.Duration, f fuzzing, pkgs []string) error {
 	if slices.Equal(pkgs, []string{"none"}) {
 		pkgs = nil
 	} else if len(pkgs) == 0 {
@@ -92,7 +90,7 @@ func soak(ctx context.Context, times, kills int, seed uint64, limit time.Duratio
 	for _, p := range pkgs {
 		j := job{
 			name: p,
-			env:  []string{fmt.Sprint("WAGGLE_SOAK=", times), fmt.Sprint("WAGGLE_SEED=", seed)},
+			env:  []string{"WAGGLE_TEST=soak", fmt.Sprint("WAGGLE_SEED=", seed)},
 			argv: []string{"go", "test", "-count=1", "-v", "-timeout", limit.String(), p},
 		}
 		if kills > 0 {
@@ -140,7 +138,7 @@ func longTests(fsys fs.FS) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		for _, mark := range []string{"WAGGLE_SOAK", "testenv.Soak(", "testenv.Scale(", "testenv.Sample(", "testenv.Checks("} {
+		for _, mark := range []string{"testenv.Soak(", "testenv.Scale(", "testenv.Sample(", "testenv.Checks("} {
 			if strings.Contains(string(data), mark) && !seen[dir] {
 				seen[dir] = true
 				list = append(list, dir)

@@ -30,10 +30,10 @@ ok  	waggle/x	1.2s`
 		t.Fatal(err, d)
 	}
 	got.took = 1500 * time.Millisecond
-	text := report(job{name: "./x", env: []string{"WAGGLE_SOAK=1"}, argv: []string{"go", "test", "./x"}}, got, "2 cores")
+	text := report(job{name: "./x", env: []string{"WAGGLE_TEST=soak"}, argv: []string{"go", "test", "./x"}}, got, "2 cores")
 	if d := cmp.Diff(`## ./x
 
-    WAGGLE_SOAK=1 go test ./x
+    WAGGLE_TEST=soak go test ./x
 
 2 tests passed, 1 were skipped. It took 2s on 2 cores.
 
@@ -61,13 +61,13 @@ func TestLongTests(t *testing.T) {
 	got, err := longTests(fstest.MapFS{
 		"a/a_test.go":                   file("testenv.Scale(1, 2)"),
 		"a/b_test.go":                   file("testenv.Soak()"),
-		"b/b.go":                        file("WAGGLE_SOAK"),
+		"b/b.go":                        file("testenv.Soak()"),
 		"b/b_test.go":                   file("nothing"),
-		"c/d/d_test.go":                 file(`os.Getenv("WAGGLE_SOAK")`),
-		"c/testdata/x_test.go":          file("WAGGLE_SOAK"),
-		".git/x_test.go":                file("WAGGLE_SOAK"),
-		"internal/testenv/self_test.go": file("WAGGLE_SOAK"),
-		"top_test.go":                   file("WAGGLE_SOAK"),
+		"c/d/d_test.go":                 file("testenv.Checks(t, 1, 2)"),
+		"c/testdata/x_test.go":          file("testenv.Soak()"),
+		".git/x_test.go":                file("testenv.Soak()"),
+		"internal/testenv/self_test.go": file("testenv.Soak()"),
+		"top_test.go":                   file("testenv.Soak()"),
 	})
 	if d := cmp.Diff([]string{"./a", "./c/d", "."}, got); err != nil || d != "" {
 		t.Error(err, d)
