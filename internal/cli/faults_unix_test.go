@@ -350,10 +350,7 @@ func newFaulty(t *testing.T, cell string) *faulty {
 	file := filepath.Join(work, "waggle.yaml")
 	f.file = file
 	fault(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
-	t.Cleanup(func() {
-		f.killAll()
-		testenv.DropGroups(f.op.Home.Path)
-	})
+	owns(t, f.op.Home.Path, work)
 	if code, out, _ := f.waggle("up", file, "--detach"); code != 0 {
 		t.Fatalf("up: exit %d: %s", code, out)
 	}
@@ -407,16 +404,17 @@ func (f *faulty) give(codes []int, args ...string) string {
 	return out
 }
 
-// until calls ok every 50 ms until it is true or the limit is over.
-func (f *faulty) until(limit time.Duration, what string, ok func() bool) bool {
+// until calls ok every 50 ms until it is true, and reports a wrong cell when it is not within a minute.
+func (f *faulty) until(what string, ok func() bool) bool {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(limit)
+	end := time.After(time.Minute)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-end:
-			f.wrong("%s: never: %s", f.cell, what)
+			_, status, _ := f.waggle("status", "--team", "api")
+			f.wrong("%s: never: %s; processes %v; status: %s", f.cell, what, testenv.Processes(f.op.Home.Path), status)
 			return false
 		}
 	}
@@ -435,7 +433,7 @@ func (f *faulty) ask(subject string) (task, handle string) {
 		f.wrong("%s: task add %s: exit %d %v: %s", f.cell, subject, code, err, out)
 		return "", ""
 	}
-	f.until(20*time.Second, "a question for "+subject, func() bool {
+	f.until("a question for "+subject, func() bool {
 		if open := f.questions(); len(open) > 0 {
 			handle = open[len(open)-1]
 		}
@@ -501,7 +499,7 @@ func (f *faulty) run(file faultFile, d damage) {
 	}
 	f.n += 3 // the leader, the worker, and what follows
 	if task, q := f.ask("second"); q != "" {
-		f.until(20*time.Second, "the second task completes", func() bool {
+		f.until("the second task completes", func() bool {
 			for _, q := range f.questions() { // the first too, where it could not be answered
 				f.waggle("approve", q, "--team", "api")
 			}
@@ -521,6 +519,7 @@ func (f *faulty) run(file faultFile, d damage) {
 	if left := f.processes(); len(left) > 0 {
 		f.wrong("%s: down left processes: %v", f.cell, left)
 	}
+	f.until("every process of the team, also each holder, ends by itself after down", func() bool { return len(testenv.Processes(f.op.Home.Path)) == 0 })
 }
 
 // keep copies what is at a path; false when there is nothing.
@@ -570,8 +569,8 @@ func restoreTo(t *testing.T, from, path string, d damage) {
 	put(t, path, data)
 }
 
-// processes lists those of the team that run: they are this program, and were started
-// with the team's own STATE as an argument.
+// processes lists the leaders, workers and commands that run: they are this program and have STATE or
+// the team's directory as an argument. Holders are not in the list: each ends itself after its process.
 func (f *faulty) processes() (ids []spawn.Identity) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, p := range dirs {
@@ -587,16 +586,6 @@ func (f *faulty) processes() (ids []spawn.Identity) {
 		}
 	}
 	return ids
-}
-
-// killAll ends what a failed cell has left: processes that this test has had started, by
-// pid and start time.
-func (f *faulty) killAll() {
-	for _, id := range f.processes() {
-		if id.Alive() {
-			_ = syscall.Kill(id.PID, syscall.SIGKILL)
-		}
-	}
 }
 
 // tailOf is the output of a command from its error on, 600 bytes at most.

@@ -45,6 +45,7 @@ func newShellSession(t *testing.T, env ...string) *shellSession {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), append([]string{"TERM=xterm-256color", "NO_COLOR=1", "TMPDIR=" + dir,
 		"WAGGLE_ROOT=" + filepath.Join(dir, "root"), "WAGGLE_STATE=" + filepath.Join(dir, "state"), "W=" + binary(t) + " --no-color"}, env...)...)
+	owns(t, dir)
 	s.terminal = startTerminal(t, cmd)
 	return s
 }

@@ -77,7 +77,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOCACHE", goCache())
 			e.Setenv("GOFLAGS", "-mod=mod")
 			e.Setenv("GOPATH", filepath.Join(e.WorkDir, "gopath"))
-			e.Defer(func() { testenv.DropGroups(filepath.Join(e.WorkDir, "state")) })
+			script, ok := e.T().(testing.TB)
+			if !ok {
+				return fmt.Errorf("%T is no testing.TB", e.T())
+			}
+			e.Defer(func() { endBelow(script, e.WorkDir) })
 			e.Values[machineKey{}] = &of{}
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
@@ -255,7 +259,7 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until text program args")
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for pause := 10 * time.Millisecond; ; pause = min(pause*3/2, 150*time.Millisecond) {
 		err := ts.Exec(args[1], args[2:]...)
 		if strings.Contains(ts.ReadFile("stdout"), args[0]) {

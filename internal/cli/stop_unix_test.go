@@ -52,13 +52,15 @@ func newHome(t testing.TB, program string) *homeTree {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		testenv.DropGroups(filepath.Join(dir, "s"))
-		_ = os.RemoveAll(dir)
-	})
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		endBelow(t, dir)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
 	path, err := exec.LookPath(program)
 	if err != nil {
 		t.Fatal(err)
