@@ -281,7 +281,7 @@ func put(t *testing.T, path string, data []byte) {
 
 // TestFaultTable damages one file of a living team in one way, gives every command, puts
 // the file back and lets the team work on; then damages it again and ends the team. Each
-// cell says with which code and how fast a command ends.
+// cell says with which code a command ends, and in the full run how fast.
 func TestFaultTable(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -367,7 +367,7 @@ func newFaulty(t *testing.T, cell string) *faulty {
 
 // waggle gives a command; the time is bounded so that a hang is a finding.
 func (f *faulty) waggle(args ...string) (code int, out string, took time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, f.op.Self, append(args, "--root", f.op.RootURL, "--state", f.op.Home.Path)...)
 	var b bytes.Buffer
@@ -386,8 +386,16 @@ func (f *faulty) wrong(format string, args ...any) {
 	f.bad = append(f.bad, fmt.Sprintf(format, args...))
 }
 
-// faultLimit is how long a command may take.
+// faultLimit is how long a command may take in the full run: commands wait for locks.
 const faultLimit = 10 * time.Second
+
+// within checks how long a command took.
+func (f *faulty) within(args []string, took time.Duration) {
+	f.t.Helper()
+	if took > faultLimit {
+		testenv.Within(f.t, f.cell+": waggle "+strings.Join(args, " "), took, faultLimit)
+	}
+}
 
 // give runs a command that may end with these codes, and follows the hints of its error.
 func (f *faulty) give(codes []int, args ...string) string {
@@ -395,7 +403,8 @@ func (f *faulty) give(codes []int, args ...string) string {
 	f.n++
 	f.slow = max(f.slow, took)
 	f.seen[args[0]] = append(f.seen[args[0]], outcome{code, took})
-	if !slices.Contains(codes, code) || took > faultLimit {
+	f.within(args, took)
+	if !slices.Contains(codes, code) {
 		f.wrong("%s: waggle %s: exit %d after %v, want %v: %.600s", f.cell, strings.Join(args, " "), code, took.Round(time.Millisecond), codes, tailOf(out))
 	}
 	if code != 0 {
