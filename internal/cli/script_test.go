@@ -15,11 +15,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"waggle/internal/ask"
 	"waggle/internal/cgroup"
 	"waggle/internal/cli"
 	"waggle/internal/confine"
 	"waggle/internal/sandbox/relay"
 	"waggle/internal/testenv"
+	"waggle/operator/decide"
 	"waggle/operator/process"
 )
 
@@ -27,7 +29,7 @@ import (
 // some thousand times: what its tests import and initialise costs each start.
 var programs = map[string]func(){"waggle": func() {
 	settle()
-	os.Exit(cli.Main())
+	os.Exit(cli.MainOf(cli.Options{Stand: stand}))
 }}
 
 // ladderVar is the time that each process of a script gives a member to end by SIGTERM, and to be gone
@@ -35,8 +37,30 @@ var programs = map[string]func(){"waggle": func() {
 // seconds would be killed, and the script is about the order of the steps.
 const ladderVar = "TEST_LADDER"
 
+// deliverVar is how long each process of a script that answers a request waits until the answer is
+// delivered. Only this test's program reads it.
+const deliverVar = "TEST_DELIVER"
+
+// standVar names a file with the time that a question stands before a key counts: a test changes it while
+// the question stands. Without the file it is the usual time. Only this test's program reads it.
+const standVar = "TEST_STAND"
+
+// stand is ask.Options.Stand of this program.
+func stand() time.Duration {
+	if path := os.Getenv(standVar); path != "" {
+		text, _ := os.ReadFile(path) // without it the time is the usual one
+		if d, err := time.ParseDuration(string(text)); err == nil {
+			return d
+		}
+	}
+	return ask.Stand
+}
+
 // settle sets what a test asks of this program by a variable.
 func settle() {
+	if wait, err := time.ParseDuration(os.Getenv(deliverVar)); err == nil {
+		decide.DeliverWait = wait
+	}
 	if wait, err := time.ParseDuration(os.Getenv(ladderVar)); err == nil {
 		process.Ladder.Term, process.Ladder.Kill = wait, wait
 	}
