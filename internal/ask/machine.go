@@ -28,6 +28,7 @@ type machine struct {
 	screen screen
 	plain  bool // the terminal knows no escape sequences
 	bold   func(string) string
+	stand  func() time.Duration // nil: Stand
 
 	front bool // the process is in the foreground
 	taken bool // another process asks on this terminal
@@ -149,7 +150,15 @@ func (m *machine) began(now time.Time) bool {
 // windowOver says that the question has stood, and input must be read until nothing is
 // left, and then arm called.
 func (m *machine) windowOver(now time.Time) bool {
-	return m.shown != nil && !m.armed && m.moved.IsZero() && now.Sub(m.painted) >= Stand
+	return m.shown != nil && !m.armed && m.moved.IsZero() && now.Sub(m.painted) >= m.stands()
+}
+
+// stands is how long a question stands before a key counts.
+func (m *machine) stands() time.Duration {
+	if m.stand == nil {
+		return Stand
+	}
+	return m.stand()
 }
 
 // arm makes keys count from now on.
@@ -232,7 +241,7 @@ func (m *machine) next(now time.Time) (at time.Time) {
 	sooner(m.keys.expires())
 	sooner(m.releases(now))
 	sooner(m.moved.Add(calm), !m.moved.IsZero())
-	sooner(m.painted.Add(Stand), m.shown != nil && !m.armed && m.moved.IsZero())
+	sooner(m.painted.Add(m.stands()), m.shown != nil && !m.armed && m.moved.IsZero())
 	if m.pend != nil {
 		sooner(m.pend.until, true)
 	}

@@ -16,6 +16,9 @@ type Options struct {
 	Plain bool
 	// Bold emphasises the line that says what to type; nil leaves it as it is.
 	Bold func(string) string
+	// Stand returns how long a question stands before a key counts; nil: always Stand. Tests set it. It is
+	// called again while a question stands.
+	Stand func() time.Duration
 }
 
 // Terminal asks on one terminal. Its methods may be called by several goroutines.
@@ -87,7 +90,7 @@ func New(in, out *os.File, o Options) (*Terminal, error) {
 }
 
 func newTerminal(dev device, o Options) *Terminal {
-	return &Terminal{dev: dev, m: machine{screen: dev, plain: o.Plain, bold: o.Bold}}
+	return &Terminal{dev: dev, m: machine{screen: dev, plain: o.Plain, bold: o.Bold, stand: o.Stand}}
 }
 
 // Ask shows a question, waits for its turn, and returns the answer. When ctx ends the

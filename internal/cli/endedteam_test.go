@@ -249,6 +249,7 @@ func newProject(t *testing.T, file string) *project {
 	if err != nil {
 		t.Fatal(err)
 	}
+	owns(t, base)
 	g := &project{base: base, dir: filepath.Join(base, "project"), root: filepath.Join(base, "root"), state: filepath.Join(base, "state")}
 	home := filepath.Join(base, "home")
 	for _, d := range []string{g.dir, g.root, g.state, home, filepath.Join(base, "trees")} {

@@ -281,7 +281,7 @@ func put(t *testing.T, path string, data []byte) {
 
 // TestFaultTable damages one file of a living team in one way, gives every command, puts
 // the file back and lets the team work on; then damages it again and ends the team. Each
-// cell says with which code and how fast a command ends.
+// cell says with which code a command ends, and in the full run how fast.
 func TestFaultTable(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
@@ -348,10 +348,7 @@ func newFaulty(t *testing.T, cell string) *faulty {
 	file := filepath.Join(work, "waggle.yaml")
 	f.file = file
 	fault(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
-	t.Cleanup(func() {
-		f.killAll()
-		testenv.DropGroups(f.op.Home.Path)
-	})
+	owns(t, f.op.Home.Path, work)
 	if code, out, _ := f.waggle("up", file, "--detach"); code != 0 {
 		t.Fatalf("up: exit %d: %s", code, out)
 	}
@@ -368,7 +365,7 @@ func newFaulty(t *testing.T, cell string) *faulty {
 
 // waggle gives a command; the time is bounded so that a hang is a finding.
 func (f *faulty) waggle(args ...string) (code int, out string, took time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, f.op.Self, append(args, "--root", f.op.RootURL, "--state", f.op.Home.Path)...)
 	var b bytes.Buffer
@@ -387,8 +384,16 @@ func (f *faulty) wrong(format string, args ...any) {
 	f.bad = append(f.bad, fmt.Sprintf(format, args...))
 }
 
-// faultLimit is how long a command may take.
+// faultLimit is how long a command may take in the full run: commands wait for locks.
 const faultLimit = 10 * time.Second
+
+// within checks how long a command took.
+func (f *faulty) within(args []string, took time.Duration) {
+	f.t.Helper()
+	if took > faultLimit {
+		testenv.Within(f.t, f.cell+": waggle "+strings.Join(args, " "), took, faultLimit)
+	}
+}
 
 // give runs a command that may end with these codes, and follows the hints of its error.
 func (f *faulty) give(codes []int, args ...string) string {
@@ -396,7 +401,8 @@ func (f *faulty) give(codes []int, args ...string) string {
 	f.n++
 	f.slow = max(f.slow, took)
 	f.seen[args[0]] = append(f.seen[args[0]], outcome{code, took})
-	if !slices.Contains(codes, code) || took > faultLimit {
+	f.within(args, took)
+	if !slices.Contains(codes, code) {
 		f.wrong("%s: waggle %s: exit %d after %v, want %v: %.600s", f.cell, strings.Join(args, " "), code, took.Round(time.Millisecond), codes, tailOf(out))
 	}
 	if code != 0 {
@@ -405,16 +411,17 @@ func (f *faulty) give(codes []int, args ...string) string {
 	return out
 }
 
-// until calls ok every 50 ms until it is true or the limit is over.
-func (f *faulty) until(limit time.Duration, what string, ok func() bool) bool {
+// until calls ok every 50 ms until it is true, and reports a wrong cell when it is not within a minute.
+func (f *faulty) until(what string, ok func() bool) bool {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(limit)
+	end := time.After(time.Minute)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-end:
-			f.wrong("%s: never: %s", f.cell, what)
+			_, status, _ := f.waggle("status", "--team", "api")
+			f.wrong("%s: never: %s; processes %v; status: %s", f.cell, what, testenv.Processes(f.op.Home.Path), status)
 			return false
 		}
 	}
@@ -433,7 +440,7 @@ func (f *faulty) ask(subject string) (task, handle string) {
 		f.wrong("%s: task add %s: exit %d %v: %s", f.cell, subject, code, err, out)
 		return "", ""
 	}
-	f.until(20*time.Second, "a question for "+subject, func() bool {
+	f.until("a question for "+subject, func() bool {
 		if open := f.questions(); len(open) > 0 {
 			handle = open[len(open)-1]
 		}
@@ -499,7 +506,7 @@ func (f *faulty) run(file faultFile, d damage) {
 	}
 	f.n += 3 // the leader, the worker, and what follows
 	if task, q := f.ask("second"); q != "" {
-		f.until(20*time.Second, "the second task completes", func() bool {
+		f.until("the second task completes", func() bool {
 			for _, q := range f.questions() { // the first too, where it could not be answered
 				f.waggle("approve", q, "--team", "api")
 			}
@@ -519,6 +526,7 @@ func (f *faulty) run(file faultFile, d damage) {
 	if left := f.processes(); len(left) > 0 {
 		f.wrong("%s: down left processes: %v", f.cell, left)
 	}
+	f.until("every process of the team, also each holder, ends by itself after down", func() bool { return len(testenv.Processes(f.op.Home.Path)) == 0 })
 }
 
 // keep copies what is at a path; false when there is nothing.
@@ -568,8 +576,8 @@ func restoreTo(t *testing.T, from, path string, d damage) {
 	put(t, path, data)
 }
 
-// processes lists those of the team that run: they are this program, and were started
-// with the team's own STATE as an argument.
+// processes lists the leaders, workers and commands that run: they are this program and have STATE or
+// the team's directory as an argument. Holders are not in the list: each ends itself after its process.
 func (f *faulty) processes() (ids []spawn.Identity) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, p := range dirs {
@@ -585,16 +593,6 @@ func (f *faulty) processes() (ids []spawn.Identity) {
 		}
 	}
 	return ids
-}
-
-// killAll ends what a failed cell has left: processes that this test has had started, by
-// pid and start time.
-func (f *faulty) killAll() {
-	for _, id := range f.processes() {
-		if id.Alive() {
-			_ = syscall.Kill(id.PID, syscall.SIGKILL)
-		}
-	}
 }
 
 // tailOf is the output of a command from its error on, 600 bytes at most.

@@ -114,8 +114,9 @@ func (f *faulty) hinted(args []string, line string, way [][]string) {
 	f.n++
 	// A command that reads something broken may end with exit code 1.
 	looks := slices.Contains([]string{"audit", "doctor", "gc", "status", "why", "log"}, args[0])
+	f.within(args, took)
 	switch {
-	case took > faultLimit, code == 2, code != 0 && !(looks && code == 1) && !strings.Contains(out, "hint:"):
+	case code == 2, code != 0 && !(looks && code == 1) && !strings.Contains(out, "hint:"):
 		f.wrong("%s: %s: waggle %s: exit %d after %v: %s", f.cell, line, told, code, took.Round(time.Millisecond), tailOf(out))
 	case code != 0:
 		f.follow(out, append(slices.Clone(way), args)...)

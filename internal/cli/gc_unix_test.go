@@ -219,6 +219,7 @@ func TestGCOrphans(t *testing.T) {
 	n := testenv.Scale(5, 50)
 	op := newOperator(t)
 	work := t.TempDir()
+	owns(t, work)
 	const members = 5
 	file := "team: gone\npolicy: {allow: [\"Bash\"]}\nmembers:\n"
 	tasks := "tasks:\n"

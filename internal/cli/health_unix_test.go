@@ -49,6 +49,7 @@ func newWard(t *testing.T, yaml string) *ward {
 	w := &ward{t: t, op: newOperator(t), team: "ward", dir: t.TempDir(), seen: &tally{}}
 	w.op.Environ = slices.DeleteFunc(w.op.Environ, func(kv string) bool { return strings.HasPrefix(kv, "TMUX") })
 	run := t.TempDir() // short enough for a socket
+	owns(t, w.dir, run)
 	w.op.RunDir = filepath.Join(run, "waggle")
 	w.op.Environ = append(w.op.Environ, "WAGGLE_ROOT="+w.op.Root.Path, "WAGGLE_STATE="+w.op.Home.Path, "XDG_RUNTIME_DIR="+run, "HOME="+t.TempDir())
 	w.must(os.WriteFile(filepath.Join(w.dir, "waggle.yaml"), []byte("team: ward\n"+yaml), 0o600))

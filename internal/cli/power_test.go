@@ -54,7 +54,7 @@ func cmdPowercut(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return ids
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for ids := victims(); len(ids) > 0; ids = victims() {
 		for _, id := range ids {
 			if p, err := os.FindProcess(id.PID); err == nil && id.Alive() {

@@ -44,7 +44,9 @@ func newShellSession(t *testing.T, env ...string) *shellSession {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", shellLoop)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), append([]string{"TERM=xterm-256color", "NO_COLOR=1", "TMPDIR=" + dir,
-		"WAGGLE_ROOT=" + filepath.Join(dir, "root"), "WAGGLE_STATE=" + filepath.Join(dir, "state"), "W=" + binary(t) + " --no-color"}, env...)...)
+		"WAGGLE_ROOT=" + filepath.Join(dir, "root"), "WAGGLE_STATE=" + filepath.Join(dir, "state"), "W=" + binary(t) + " --no-color",
+		standVar + "=" + filepath.Join(dir, "stand")}, env...)...)
+	owns(t, dir)
 	s.terminal = startTerminal(t, cmd)
 	return s
 }
@@ -58,7 +60,7 @@ func (s *shellSession) next(text string) {
 // nextOf waits for one of several texts, and says which came first.
 func (s *shellSession) nextOf(texts ...string) string {
 	s.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		all := s.text()
 		first, at := "", len(all)
@@ -116,12 +118,31 @@ func (s *shellSession) enter() {
 	s.press("\r")
 }
 
-// tooSoon presses a key for a question that was painted just now.
+// long lets every question stand for an hour before a key counts. It is called before the question is
+// painted for which a key shall be too early.
+func (s *shellSession) long() {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, "stand"), []byte("1h"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// tooSoon presses a key for a question that has not stood long enough, after long.
 func (s *shellSession) tooSoon(k string) {
 	s.t.Helper()
 	s.press(k)
+	s.usual()
 	s.next(tooEarly)
 	s.next(hintEnds)
+}
+
+// usual ends what long began: a question that stands has stood long enough after the usual time. Keys that
+// were typed before are read and dropped then.
+func (s *shellSession) usual() {
+	s.t.Helper()
+	if err := os.Remove(filepath.Join(s.dir, "stand")); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // asks waits for a question and returns its handle; typed says that the handle is asked
@@ -191,7 +212,7 @@ func (s *shellSession) typedHere() (all []verdict) {
 // decided waits until so many decisions came from the prompt, and returns the last.
 func (s *shellSession) decided(n int) verdict {
 	s.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		if all := s.typedHere(); len(all) >= n {
 			return all[n-1]
@@ -374,6 +395,7 @@ func (s *shellSession) matrix(t *testing.T) {
 		s.none("a wrong handle", 0)
 	})
 	step("resize", func() {
+		s.long()
 		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
 			t.Fatal(err)
 		}
@@ -387,6 +409,7 @@ func (s *shellSession) matrix(t *testing.T) {
 		if !s.canonical() {
 			t.Error("a stopped prompt leaves the terminal without echo")
 		}
+		s.long()
 		s.press("fg\n")
 		s.repainted(handle)
 		s.tooSoon(handle[:1])
@@ -419,19 +442,23 @@ func (s *shellSession) matrix(t *testing.T) {
 		t.Fatalf("a question that is not of high risk asks for its handle:\n%s", s.text())
 	}
 	step("another terminal's answer", func() {
+		s.long()
 		s.elsewhere("deny", first, "-m", "no")
 		s.next(first + " is not asked here any more: deny by operator, from elsewhere")
 		s.press("a")
 		first, _ = s.asks()
+		s.usual()
 		s.stood()
 		s.none("a key for what was answered elsewhere", 1)
 	})
 	step("withdrawal", func() {
 		member := s.memberOf(first)
+		s.long()
 		s.elsewhere("stop", member, "--grace", "1ms", "--force")
 		s.next(first + " is not asked here any more")
 		s.press("a")
 		first, _ = s.asks()
+		s.usual()
 		s.stood()
 		s.none("a key for what was withdrawn", 1)
 	})
@@ -457,9 +484,9 @@ func TestPromptDeadline(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newShellSession(t)
-			deadline, tasks := "2s", 2
-			if c.before != nil { // the team lives before the command that asks does
-				deadline, tasks = "10s", 3
+			deadline, tasks := "4s", 5 // of questions that are over before they are shown there are more
+			if c.before != nil {       // the team lives before the command that asks does
+				deadline = "10s"
 			}
 			file := "team: prompt\nsandbox: {mode: off}\ndeadline: " + deadline + "\nmembers: [{name: alice, agent: exec}]\ntasks:\n"
 			for i := range tasks {
@@ -472,11 +499,16 @@ func TestPromptDeadline(t *testing.T) {
 			}
 			s.press(c.command + "\n")
 			one, _ := s.asks()
+			s.long()
 			s.next(one + " is not asked here any more: its time is over")
 			s.press("a\r")
 			two, _ := s.asks()
-			s.tooSoon("a")
-			s.next(two + " is not asked here any more: its time is over")
+			s.press("a")
+			s.usual() // the keys are dropped, whether the question's time is over meanwhile or not
+			over := two + " is not asked here any more: its time is over"
+			if s.nextOf(tooEarly, over) == tooEarly {
+				s.next(over)
+			}
 			s.none("keys for what was over", 0)
 			for _, v := range s.verdicts() {
 				if v.Decision != "deny" || v.By != "system" {
@@ -520,6 +552,7 @@ func TestPromptBash(t *testing.T) {
 	s.repainted(handle)
 	s.press("\x1a")
 	s.next("ready> ")
+	s.long()
 	s.press("fg\n") // without bg between
 	s.repainted(handle)
 	s.tooSoon("a")
@@ -547,6 +580,7 @@ func TestPromptDemo(t *testing.T) {
 	s.refused("\r", "Enter is no answer")
 	s.refused("a\r", "one key at a time")
 	s.refused("\x1b[200~a\x1b[201~", "one key at a time")
+	s.long()
 	if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
 		t.Fatal(err)
 	}
@@ -556,6 +590,7 @@ func TestPromptDemo(t *testing.T) {
 	s.next("[status ")
 	s.press("bg\n")
 	s.next("[status 0]")
+	s.long()
 	s.press("fg\n")
 	s.repainted(handle)
 	s.tooSoon("a")

@@ -185,8 +185,8 @@ func (b build) run(t *testing.T, program string, flag bool) (rep reportview.Docu
 	putFile(t, filepath.Join(base, "home", "there"), "")
 	cmd.Dir = base
 	cmd.Env = append(os.Environ(), b.environ(t, base)...)
+	owns(t, base)
 	out, err := cmd.CombinedOutput()
-	t.Cleanup(func() { testenv.DropGroups(filepath.Join(base, "state")) })
 	if code := cmd.ProcessState.ExitCode(); flag && code != 0 && !b.fails || !flag && code != app.ExitQuestion {
 		t.Errorf("exit %d, %v: %s", code, err, out)
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,7 +65,7 @@ func (e *edited) records() (why []string) {
 }
 
 // TestRegistryEdits: the leader corrects another program's edit of a recorded member in the
-// registry within five seconds, once, with one record. Repeated edits stay and raise an
+// registry, once, with one record. Repeated edits stay and raise an
 // alarm. An edit adds no member to the team, and commands find the members by name meanwhile.
 func TestRegistryEdits(t *testing.T) {
 	testenv.Long(t)
@@ -76,12 +77,13 @@ func TestRegistryEdits(t *testing.T) {
 			return m != nil && !m.Gone() && (m.IsActive == nil || *m.IsActive)
 		}
 	}
+	began := time.Now()
 	e.edit(func(c *team.Config) {
 		c.Members = append(c.Members[:1:1], c.Members[2:]...) // ann
 	})
 	e.give([]int{0}, "send", "ann", "you are on record", "--team", "api")
 	e.give([]int{0}, "task", "add", "nothing", "--instructions", "true", "--owner", "ann", "--team", "api")
-	e.until(5*time.Second, "ann is there again", right("ann"))
+	e.until("ann is there again", right("ann"))
 	if why := e.records(); len(why) != 1 || !strings.Contains(why[0], "ann was removed") {
 		t.Errorf("records: %q", why)
 	}
@@ -91,16 +93,28 @@ func TestRegistryEdits(t *testing.T) {
 		c.Members = append(c.Members, team.Member{AgentID: "eve@api", Name: "eve", AgentType: "x", Subscriptions: []string{}})
 	})
 	e.give([]int{0}, "send", "bob", "you too", "--team", "api")
-	e.until(5*time.Second, "bob is there again", right("bob"))
+	e.until("bob is there again", right("bob"))
 	e.edit(func(c *team.Config) { m, _ := c.Member("ann"); m.IsActive = new(false) })
-	e.until(5*time.Second, "ann is active again", right("ann"))
+	e.until("ann is active again", right("ann"))
 	if why := e.records(); len(why) != 3 {
 		t.Errorf("records: %q", why)
 	}
-	e.edit(func(c *team.Config) { m, _ := c.Member("ann"); m.ShutdownAt = time.Now() })
-	e.until(8*time.Second, "an alarm", func() bool { why := e.records(); return len(why) == 4 && strings.Contains(why[3], "left as it is") })
+	alarm := func() bool { why := e.records(); return strings.Contains(why[len(why)-1], "left as it is") }
+	for n := 4; !alarm(); n++ {
+		e.edit(func(c *team.Config) { m, _ := c.Member("ann"); m.ShutdownAt = time.Now() })
+		if !e.until(fmt.Sprintf("edit %d is on record", n), func() bool { return len(e.records()) == n }) {
+			break
+		}
+		switch {
+		case alarm():
+		case time.Since(began) < time.Minute || n == 20:
+			t.Fatalf("edit %d raised no alarm: %q", n, e.records()) // three before it were corrected within a minute
+		default: // the machine was busy: the first corrections are older than a minute
+			e.until("ann is corrected", right("ann"))
+		}
+	}
 	if right("ann")() {
-		t.Error("put right a fourth time within a minute")
+		t.Error("corrected again after the alarm")
 	}
 	out := e.give([]int{0}, "status", "--team", "api")
 	if !strings.Contains(out, "ann") || !strings.Contains(out, "config.json") {
@@ -172,8 +186,7 @@ func TestStateLost(t *testing.T) {
 	f := newFaulty(t, "state lost")
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
 	fault(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
-	f.killAll()
-	f.until(5*time.Second, "they are gone", func() bool { return len(f.processes()) == 0 })
+	testenv.EndAll(t, f.op.Home.Path, filepath.Dir(f.file)) // a holder writes into STATE until it ends
 	fault(t, os.RemoveAll(f.dir.Path))
 	code, out, _ := f.waggle("up", file, "--detach")
 	if code != 6 || !strings.Contains(out, "are lost") || !strings.Contains(out, "waggle team delete api --archive") {
@@ -197,7 +210,7 @@ func TestRegistryRebuilt(t *testing.T) {
 	for _, data := range []string{"", "garbage"} {
 		put(t, path, []byte(data))
 		e.give([]int{0}, "send", "ann", "on record", "--team", "api")
-		e.until(5*time.Second, "it is made again", func() bool { return json.Valid(had(path)) })
+		e.until("it is made again", func() bool { return json.Valid(had(path)) })
 		c, err := e.reg.Load(t.Context())
 		if err != nil || len(c.Present()) != 3 || len(c.Problems()) != 0 || string(record.TeamUID(strings.ReplaceAll(c.LeadSessionID, "-", ""))) != string(e.dir.UID) {
 			t.Errorf("%+v %v", c, err)

@@ -13,6 +13,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/testenv"
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -47,6 +48,26 @@ func binary(t *testing.T) string {
 	return p
 }
 
+// owns ends at the end of a test every process that works below the directories: leaders, workers,
+// holders, and what they started. A process that still writes makes the removal of its directory fail.
+// It is called after the directories are made, so that it is done before they are removed.
+func owns(t testing.TB, dirs ...string) {
+	t.Helper()
+	t.Cleanup(func() { endBelow(t, dirs...) })
+}
+
+// endBelow ends the processes that work below the directories, and removes the control groups that are
+// on record there.
+func endBelow(t testing.TB, dirs ...string) {
+	t.Helper()
+	testenv.EndAll(t, dirs...)
+	for _, dir := range dirs {
+		testenv.DropGroups(dir)
+		testenv.DropGroups(filepath.Join(dir, "state"))
+		testenv.DropGroups(filepath.Join(dir, "s"))
+	}
+}
+
 func newOperator(t *testing.T) operator.Operator {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -57,6 +78,7 @@ func newOperator(t *testing.T) operator.Operator {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	owns(t, dir)
 	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
 		Home: home.Home{Path: filepath.Join(dir, "state")}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader},
 		Self: binary(t), Environ: os.Environ(), ClaudeDir: os.Getenv("CLAUDE_CONFIG_DIR"), Version: "test", PID: os.Getpid()}
@@ -74,6 +96,7 @@ func newRigOf(t *testing.T, op operator.Operator, yaml string) *rig {
 	ctx := t.Context()
 	r := &rig{t: t, op: op, inst: map[waggle.MemberName]record.Instance{}, pids: map[waggle.MemberName]int{}}
 	work := t.TempDir()
+	owns(t, work)
 	var err error
 	if r.file, err = teamfile.ParseFile(filepath.Join(work, "waggle.yaml"), []byte(yaml)); err != nil {
 		t.Fatal(err)

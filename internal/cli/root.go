@@ -89,8 +89,17 @@ var commands = []func(*app.App) *cobra.Command{
 }
 
 // Main runs the command line of this process and returns its exit code.
-func Main() int {
-	a := &app.App{Alone: true, In: os.Stdin, Environ: os.Environ(), Now: time.Now, Rand: rand.Reader, Version: version()}
+func Main() int { return MainOf(Options{}) }
+
+// Options are settings that tests change. The zero value is what the released program has.
+type Options struct {
+	// Stand returns how long a question stands on the terminal before a key counts; nil: ask.Stand.
+	Stand func() time.Duration
+}
+
+// MainOf is Main with options.
+func MainOf(o Options) int {
+	a := &app.App{Alone: true, Stand: o.Stand, In: os.Stdin, Environ: os.Environ(), Now: time.Now, Rand: rand.Reader, Version: version()}
 	a.Out, a.Err = ask.OutputTo(os.Stdout, a.Asker.Terminal), ask.OutputTo(os.Stderr, a.Asker.Terminal)
 	if err := ask.Repair(os.Stdin, os.Stderr); err != nil {
 		a.Talk("%s %v", app.Yellow("note:"), err)

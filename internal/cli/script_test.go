@@ -14,16 +14,56 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"waggle/internal/ask"
 	"waggle/internal/cgroup"
 	"waggle/internal/cli"
 	"waggle/internal/confine"
 	"waggle/internal/sandbox/relay"
 	"waggle/internal/testenv"
+	"waggle/operator/decide"
+	"waggle/operator/process"
 )
 
 // programs are what the tests may run beside themselves. They are this test binary, started
 // some thousand times: what its tests import and initialise costs each start.
-var programs = map[string]func(){"waggle": func() { os.Exit(cli.Main()) }}
+var programs = map[string]func(){"waggle": func() {
+	settle()
+	os.Exit(cli.MainOf(cli.Options{Stand: stand}))
+}}
+
+// ladderVar is the time that each process of a script gives a member to end by SIGTERM, and to be gone
+// after SIGKILL. Only this test's program reads it: a member that a busy machine does not run for two
+// seconds would be killed, and the script is about the order of the steps.
+const ladderVar = "TEST_LADDER"
+
+// deliverVar is how long each process of a script that answers a request waits until the answer is
+// delivered. Only this test's program reads it.
+const deliverVar = "TEST_DELIVER"
+
+// standVar names a file with the time that a question stands before a key counts: a test changes it while
+// the question stands. Without the file it is the usual time. Only this test's program reads it.
+const standVar = "TEST_STAND"
+
+// stand is ask.Options.Stand of this program.
+func stand() time.Duration {
+	if path := os.Getenv(standVar); path != "" {
+		text, _ := os.ReadFile(path) // without it the time is the usual one
+		if d, err := time.ParseDuration(string(text)); err == nil {
+			return d
+		}
+	}
+	return ask.Stand
+}
+
+// settle sets what a test asks of this program by a variable.
+func settle() {
+	if wait, err := time.ParseDuration(os.Getenv(deliverVar)); err == nil {
+		decide.DeliverWait = wait
+	}
+	if wait, err := time.ParseDuration(os.Getenv(ladderVar)); err == nil {
+		process.Ladder.Term, process.Ladder.Kill = wait, wait
+	}
+}
 
 // TestMain lets few tests run at once: they wait for programs, but what a person does in a terminal has
 // time limits that more of them would break. -parallel says otherwise.
@@ -76,8 +116,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOCACHE", goCache())
 			e.Setenv("GOFLAGS", "-mod=mod")
 			e.Setenv("GOPATH", filepath.Join(e.WorkDir, "gopath"))
-			e.Defer(func() { testenv.DropGroups(filepath.Join(e.WorkDir, "state")) })
-			e.Values[machineKey{}] = &of{}
+			script, ok := e.T().(testing.TB)
+			if !ok {
+				return fmt.Errorf("%T is no testing.TB", e.T())
+			}
+			e.Defer(func() { endBelow(script, e.WorkDir) })
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
 		Condition: func(cond string) (bool, error) {
@@ -100,8 +143,6 @@ func TestScripts(t *testing.T) {
 			"powercut":  cmdPowercut,
 			"unchanged": cmdUnchanged,
 			"json":      cmdJSON,
-			"measure":   cmdMeasure,
-			"rung":      cmdRung,
 			"setjson":   cmdSetJSON,
 			"static":    cmdStatic,
 			"status":    cmdStatus,
@@ -248,7 +289,7 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until text program args")
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for pause := 10 * time.Millisecond; ; pause = min(pause*3/2, 150*time.Millisecond) {
 		err := ts.Exec(args[1], args[2:]...)
 		if strings.Contains(ts.ReadFile("stdout"), args[0]) {

@@ -52,13 +52,15 @@ func newHome(t testing.TB, program string) *homeTree {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		testenv.DropGroups(filepath.Join(dir, "s"))
-		_ = os.RemoveAll(dir)
-	})
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		endBelow(t, dir)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
 	path, err := exec.LookPath(program)
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +303,7 @@ func (s *stubbornTeam) process(name string) spawn.Identity {
 // ends that process and does the rest itself.
 const outOfTime = 10 * time.Second
 
-// gentle is what the steps before SIGKILL may take at least: that of SIGTERM.
+// gentle is the time that a process has for the steps before SIGKILL: at least that of SIGTERM.
 const gentle = 2 * time.Second
 
 // check compares one end with the expected one, with the journal, the process table,
@@ -317,12 +319,14 @@ func (s *stubbornTeam) check(k resistance, end process.MemberEnd, code int, took
 		k.how, k.steps, k.code = end.How, []string{"handshake"}, 0 // after SIGCONT the worker may read the shutdown request before it handles SIGTERM
 	}
 	steps := k.steps
-	if end.Step == "kill" && k.how == record.LeftStopped && slow > busy && took > gentle {
-		// The machine was loaded, and the steps before SIGKILL had their time: SIGKILL is accepted
-		// as the last step. On a machine that is not loaded it fails the test.
+	loaded := slow > busy || !testenv.Full()
+	if end.Step == "kill" && k.how == record.LeftStopped && loaded && took > grace+gentle {
+		// The grace and the steps before SIGKILL had their time: SIGKILL is accepted as the last step. In
+		// the full run, on a machine that is not loaded, it fails the test. The order and the time of the
+		// steps are proved in synctest (spawn/ladder_test.go).
 		steps = append(slices.Clone(steps), "kill")
 	}
-	if end.Step == spawn.RungGone && k.how == record.LeftStopped && slow > busy && took > grace+outOfTime {
+	if end.Step == spawn.RungGone && k.how == record.LeftStopped && loaded && took > grace+outOfTime {
 		// The time of down was over, and down ended the process that led in the middle of the
 		// steps: that process has not reported which step it had reached.
 		steps = append(slices.Clone(steps), spawn.RungGone)
@@ -333,13 +337,11 @@ func (s *stubbornTeam) check(k resistance, end process.MemberEnd, code int, took
 	if k.said == "" && end.Rejected != "" || !strings.Contains(end.Rejected, k.said) {
 		fail("want the refusal %q", k.said)
 	}
-	within := 10 * time.Second
+	limit := 10 * time.Second
 	if !testenv.Soak() {
-		within = 40 * time.Second // other tests run beside this one; the figure is the soak's
+		limit = 40 * time.Second // other tests run beside this one
 	}
-	if took > grace+within {
-		fail("it took more than the grace of %s and %s", grace, within)
-	}
+	testenv.Within(s.t, "the end of "+k.name, took, grace+limit)
 	for _, id := range s.below[k.name] {
 		if id.Alive() {
 			fail("process %d outlived it", id.PID)
@@ -383,7 +385,7 @@ var stubbornTeams = []struct {
 	led           bool
 }{{"led", "process", true}, {"not led", "process", false}, {"panes", "tmux", true}}
 
-// TestStubborn: waggle stop ends each kind of member within the grace and ten seconds, all
+// TestStubborn: waggle stop ends each kind of member, in the full run within the grace and ten seconds, all
 // at once, with a leader and without. No process of the member is left, and the exit code,
 // the output and the journal agree on how it ended.
 func TestStubborn(t *testing.T) {
@@ -395,7 +397,7 @@ func TestStubborn(t *testing.T) {
 			if c.backend == "tmux" {
 				testenv.Require(t, "tmux")
 			}
-			grace := time.Second
+			grace := 5 * time.Second // a refusal arrives within it on a busy machine too
 			for range testenv.Scale(1, 5) {
 				s := newStubbornTeam(t, c.backend, testenv.Rows(t, resistances, 5))
 				if !c.led {
@@ -467,7 +469,7 @@ func (s *stubbornTeam) stopAll(grace time.Duration) {
 	s.cleaned()
 }
 
-// TestStubbornDown: waggle down ends a team of every kind within the grace and ten
+// TestStubbornDown: waggle down ends a team of every kind, in the full run within the grace and ten
 // seconds, with a leader and without.
 func TestStubbornDown(t *testing.T) {
 	testenv.Long(t)
@@ -478,7 +480,7 @@ func TestStubbornDown(t *testing.T) {
 			if c.backend == "tmux" {
 				testenv.Require(t, "tmux")
 			}
-			grace := time.Second
+			grace := 5 * time.Second // a refusal arrives within it on a busy machine too
 			for range testenv.Scale(1, 5) {
 				s := newStubbornTeam(t, c.backend, testenv.Rows(t, resistances, 5))
 				if !c.led {

@@ -34,7 +34,9 @@ func onTerminal(t *testing.T, dir string, args ...string) *terminal {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary(t), args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "TMPDIR="+t.TempDir())
+	tmp := t.TempDir()
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "TMPDIR="+tmp)
+	owns(t, dir, tmp)
 	return startTerminal(t, cmd)
 }
 

@@ -42,9 +42,10 @@ type App struct {
 	Rand    io.Reader
 	Version string
 
-	Alone bool  // the process ends with this command
-	Log   bool  // its stderr is a log, also where that is a terminal: lines are not broken for a width
-	Asker asker // the one reader of answers; see canAsk
+	Alone bool                 // the process ends with this command
+	Log   bool                 // its stderr is a log, also where that is a terminal: lines are not broken for a width
+	Asker asker                // the one reader of answers; see canAsk
+	Stand func() time.Duration // see ask.Options
 
 	Flags struct {
 		Root, State, Team, As, Config string

@@ -47,7 +47,7 @@ func (a *App) CanAsk() bool {
 	if !ok || !Tty(a.In) || !Tty(a.Err) {
 		return false
 	}
-	o := ask.Options{Plain: a.Env("TERM") == "" || a.Env("TERM") == "dumb"}
+	o := ask.Options{Plain: a.Env("TERM") == "" || a.Env("TERM") == "dumb", Stand: a.Stand}
 	o.Bold = func(s string) string { return a.styled(Bold(s)) }
 	t, err := ask.New(in, File(a.Err), o)
 	if err != nil {
