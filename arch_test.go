@@ -39,6 +39,7 @@ var archRows = map[string]archRow{
 	"layout":                   {0, "which file is whose mailbox: the store and the registry must agree"},
 	"internal/peer":            {0, "who is at the other end of a socket"},
 	"internal/logfile":         {0, "a log that rotates; it does not know whose"},
+	"internal/gitdir":          {0, "where a repository is, by its files; what asks for it must agree on it"},
 	"internal/realpath":        {0, "which file a path reaches, and that file alone; agents and the worker's gate must agree on it"},
 	"internal/program":         {0, "what a command name runs; the gate asks it, and policy stays pure"},
 	"internal/screen":          {0, "what output looks like; it does not know whose"},

@@ -207,8 +207,11 @@ func TestWriteFile(t *testing.T) {
 
 // Changes of other programs without a lock are kept. After "checked" only the exchange tier can
 // detect them.
+//
+// The test is not parallel: while another test starts a process, the fork has a copy of every
+// descriptor until its exec. Edit then finds the foreign change's file open for writing and makes
+// one more attempt, as it must.
 func TestForeignChangeBetweenReadAndPublish(t *testing.T) {
-	t.Parallel()
 	kinds := map[string]func(p string) error{
 		"mv": func(p string) error { return unlockedAppend(p, "foreign") },
 		"truncate and write": func(p string) error {

@@ -1,10 +1,11 @@
 package claudesettings
 
 import (
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"waggle/internal/gitdir"
 )
 
 // StoreIn is the store of a STATE.
@@ -19,7 +20,7 @@ func UserFile(configDir string) string { return filepath.Join(configDir, "settin
 // settings.
 func SourcesIn(user, cwd string) Sources {
 	s := Sources{Managed: managedFile()}
-	if top := RepositoryTop(cwd); top != "" {
+	if top := gitdir.Top(cwd); top != "" {
 		local, shared := LocalFiles(top)
 		s.Files = append(s.Files, local, shared)
 	}
@@ -31,20 +32,6 @@ func SourcesIn(user, cwd string) Sources {
 func LocalFiles(top string) (local, shared string) {
 	dir := filepath.Join(top, ".claude")
 	return filepath.Join(dir, "settings.local.json"), filepath.Join(dir, "settings.json")
-}
-
-// RepositoryTop is the directory with .git at or above dir; "" without one.
-func RepositoryTop(dir string) string {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return ""
-		}
-		dir = above
-	}
 }
 
 // managedFile are those of an administrator, as Claude Code documents their place.

@@ -31,6 +31,7 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	writeFile(t, filepath.Join(repo, ".git", "HEAD"), "ref: refs/heads/main\n")
 	id, err := spawn.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

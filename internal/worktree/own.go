@@ -209,6 +209,7 @@ func effectiveOwn(dir string, t Tree) (Effective, error) {
 	if !within(at, e.Top) {
 		return e, &MismatchError{"top level", at, e.Top}
 	}
+	// Any .git is refused, also one without a HEAD: the member can complete it at any time.
 	for ; at != e.Top; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return e, &MismatchError{What: "checkout", Got: at + " is a repository of its own"}

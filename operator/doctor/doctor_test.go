@@ -261,6 +261,12 @@ func TestReachHooks(t *testing.T) {
 	if err := os.MkdirAll(hooks, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if m.Cwd = work; doctor.HooksOf(m) != "" {
+		t.Errorf("a .git without a HEAD: %q", doctor.HooksOf(m))
+	}
+	if err := os.WriteFile(filepath.Join(work, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, cwd := range []string{work, sub} {
 		if m.Cwd = cwd; doctor.HooksOf(m) != hooks {
 			t.Errorf("in %s: %q", cwd, doctor.HooksOf(m))

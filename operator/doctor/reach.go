@@ -12,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/gitdir"
 	"waggle/operator"
 	"waggle/record"
 )
@@ -110,20 +111,17 @@ func hooksOf(m *control.Member) string {
 	return dir
 }
 
-// repositoryAbove is the directory .git of a directory or of the nearest one above it, "" for none.
+// repositoryAbove is the git directory, with the hooks, of the checkout in which a directory lies, ""
+// outside of one.
 func repositoryAbove(dir string) string {
-	for filepath.IsAbs(dir) {
-		git := filepath.Join(dir, ".git")
-		if info, err := os.Stat(git); err == nil && info.IsDir() {
-			return git
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
+	if !filepath.IsAbs(dir) {
+		return ""
 	}
-	return ""
+	top := gitdir.Top(dir)
+	if top == "" {
+		return ""
+	}
+	return gitdir.Common(gitdir.Of(top))
 }
 
 // writable reports a file that its owner may write.

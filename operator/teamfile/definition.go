@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"waggle/internal/atomicfile"
 	"waggle/internal/claude"
+	"waggle/internal/gitdir"
 	"waggle/internal/jsonobj"
 	"waggle/operator"
 	"waggle/record"
@@ -158,15 +158,14 @@ func (m *FileMember) take(d *Definition) error {
 // projects lists the .claude directories from a directory up to the top of its checkout, nearest
 // first; outside of a checkout its own.
 func projects(cwd string) (dirs []string) {
-	for at := filepath.Clean(cwd); ; at = filepath.Dir(at) {
+	at := filepath.Clean(cwd)
+	top := gitdir.Top(at)
+	dirs = append(dirs, filepath.Join(at, ".claude"))
+	for top != "" && at != top {
+		at = filepath.Dir(at)
 		dirs = append(dirs, filepath.Join(at, ".claude"))
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return dirs
-		}
-		if at == filepath.Dir(at) {
-			return dirs[:1]
-		}
 	}
+	return dirs
 }
 
 // find reads the first definition of a name.

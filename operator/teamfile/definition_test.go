@@ -137,3 +137,29 @@ func TestDefineRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDefineBelowStrayGit: a .git without a HEAD above a directory makes no checkout of it, so the
+// definitions beside that .git are not read.
+func TestDefineBelowStrayGit(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{
+		".git/config":                "",
+		".claude/agents/reviewer.md": "---\nname: reviewer\n---\nanybody's",
+		".claude/agents/writer.md":   "---\nname: writer\n---\nanybody's",
+		"user/agents/reviewer.md":    "---\nname: reviewer\n---\nthe user's",
+		"user/agents/writer.md":      "---\nname: writer\n---\nthe user's",
+		"own/waggle.yaml":            typed,
+	})
+	f, err := teamfile.ReadFile(filepath.Join(dir, "own", "waggle.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Define(filepath.Join(dir, "user")); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range f.Members[:2] {
+		if want := filepath.Join(dir, "user", "agents", m.Type+".md"); m.Definition == nil || m.Definition.Path != want {
+			t.Errorf("%s has the definition %+v, not %s", m.Name, m.Definition, want)
+		}
+	}
+}

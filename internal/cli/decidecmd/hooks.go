@@ -12,6 +12,7 @@ import (
 
 	"waggle/internal/claudesettings"
 	"waggle/internal/cli/app"
+	"waggle/internal/gitdir"
 	"waggle/internal/view/page"
 	"waggle/operator"
 )
@@ -113,7 +114,7 @@ func hooksPath(a *app.App, project bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	top := claudesettings.RepositoryTop(cwd)
+	top := gitdir.Top(cwd)
 	if top == "" {
 		return "", &operator.Error{Kind: operator.Usage, Op: "hooks", Msg: "there is no repository at " + cwd + " or above it", Advice: "go into one, or leave --project out"}
 	}
