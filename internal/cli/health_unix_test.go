@@ -126,7 +126,7 @@ func (w *ward) until(name string, want ...inspect.MemberState) time.Duration {
 		if slices.Contains(want, m.State) {
 			return time.Since(began)
 		}
-		if time.Since(began) > 30*time.Second {
+		if time.Since(began) > time.Minute {
 			w.t.Fatalf("%s is %s (%s), want %s", name, m.State, m.Why, want)
 		}
 		time.Sleep(10 * time.Millisecond) // real clock: between two looks at other processes
@@ -344,7 +344,7 @@ func (w *ward) untilLogged(name string) time.Duration {
 		if m, ok := s.Lead.Member(waggle.MemberName(name)); ok && m.Died != nil {
 			return time.Since(began)
 		}
-		if time.Since(began) > 30*time.Second {
+		if time.Since(began) > time.Minute {
 			w.t.Fatalf("the death of %s is not on record", name)
 		}
 		time.Sleep(10 * time.Millisecond) // real clock: between two looks at other processes
