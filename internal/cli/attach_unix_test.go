@@ -27,9 +27,12 @@ func TestAttach(t *testing.T) {
 	run.wait(`task 1 "s"`)
 	one := onTerminal(t, dir, append([]string{"attach", "alice"}, where...)...)
 	one.wait("your keys do not reach it")
-	one.wait("first")
-	one.press("\x03")
+	one.press("\x03") // from here on it is a key, and no signal
 	one.wait("Ctrl-] leaves alice, which goes on; waggle stop alice ends it")
+	one.wait("first")
+	if strings.Contains(one.text(), "\\r") || !strings.Contains(one.text(), "--type passes them\r\n") {
+		t.Errorf("the line of attach does not end the line of a raw terminal:\n%q", one.text())
+	}
 	one.press("\x1d")
 	one.wait("left alice, which goes on")
 	if code := one.exit(); code != 0 {

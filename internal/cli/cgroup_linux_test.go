@@ -47,7 +47,7 @@ func TestClearedEnvironment(t *testing.T) {
 			var left spawn.Identity
 			wait := func(what string, cond func() bool) {
 				t.Helper()
-				for end := time.Now().Add(30 * time.Second); !cond(); time.Sleep(20 * time.Millisecond) { // real clock: other processes
+				for end := time.Now().Add(time.Minute); !cond(); time.Sleep(20 * time.Millisecond) { // real clock: other processes
 					if time.Now().After(end) {
 						t.Fatalf("never: %s", what)
 					}

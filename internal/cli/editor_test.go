@@ -110,7 +110,7 @@ func (e *editor) act(line string) {
 // until reads what the person sees until one line satisfies ok.
 func (e *editor) until(what string, ok func(map[string]any) bool) map[string]any {
 	e.t.Helper()
-	late := time.After(30 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		select {
 		case line, open := <-e.lines:

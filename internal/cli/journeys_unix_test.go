@@ -111,7 +111,7 @@ func (u *inTmux) atEach(name string, shown func(size string) string) {
 		u.tmux("resize-window", "-t", "mine:", "-x", w, "-y", h)
 		want, _ := os.ReadFile(goldenFile(name + "-" + size)) // golden says that there is none
 		got := steady(shown(size), handles)
-		for end := time.Now().Add(10 * time.Second); got != string(want) && !*update && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); got != string(want) && !*update && time.Now().Before(end); {
 			time.Sleep(200 * time.Millisecond) // real clock: the program draws when it was told of the size
 			got = steady(shown(size), handles)
 		}

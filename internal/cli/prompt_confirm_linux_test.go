@@ -76,7 +76,7 @@ func exists(s *shellSession, path ...string) bool {
 // pending waits for the one open question and returns its handle.
 func (s *shellSession) pending() string {
 	s.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		var doc struct{ Pending []struct{ Handle string } }
 		out := s.elsewhere("pending", "--json")
 		if err := json.Unmarshal([]byte(out), &doc); err == nil && len(doc.Pending) == 1 {

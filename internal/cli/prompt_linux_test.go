@@ -127,9 +127,11 @@ func (s *shellSession) long() {
 	}
 }
 
-// tooSoon presses a key for a question that has not stood long enough, after long.
+// tooSoon presses a key for a question that has not stood long enough, after long: not at once, so that
+// a key that counts before the time of the question is found.
 func (s *shellSession) tooSoon(k string) {
 	s.t.Helper()
+	s.stood()
 	s.press(k)
 	s.usual()
 	s.next(tooEarly)

@@ -162,7 +162,7 @@ func (r *rig) until(what string, cond func(l *control.Leader) bool) {
 		for range nudges {
 		}
 	}()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		if err := r.lead.Pass(ctx); err != nil {
 			r.t.Fatal(err)

@@ -95,7 +95,7 @@ func (r *rig) done(name, id string) func(*control.Leader) bool {
 // completed waits until the board shows a task as completed.
 func (r *rig) completed(list *task.List, id task.ID) {
 	r.t.Helper()
-	watch, stop := context.WithTimeout(r.t.Context(), 30*time.Second)
+	watch, stop := context.WithTimeout(r.t.Context(), time.Minute)
 	defer stop()
 	changes, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, r.op.Root.TasksDir(list.Team()))
 	if err != nil {

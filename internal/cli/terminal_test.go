@@ -83,7 +83,7 @@ func (x *terminal) text() string {
 // wait waits until the screen has shown a text.
 func (x *terminal) wait(text string) {
 	x.t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for !strings.Contains(x.text(), text) {
 		select {
 		case <-x.more:
@@ -120,7 +120,7 @@ func (x *terminal) presses(key, brings string) {
 	for was := early(); ; was = early() {
 		x.keysCount()
 		x.press(key)
-		deadline := time.After(30 * time.Second)
+		deadline := time.After(time.Minute)
 		for !strings.Contains(x.text(), brings) && early() == was {
 			select {
 			case <-x.more:

@@ -83,7 +83,7 @@ func (u *inTmux) types(line string) { u.tmux("send-keys", "-t", "%0", line, "Ent
 // until waits until cond holds.
 func (u *inTmux) until(what string, cond func() bool) {
 	u.t.Helper()
-	deadline, pause := time.Now().Add(30*time.Second), 20*time.Millisecond
+	deadline, pause := time.Now().Add(time.Minute), 20*time.Millisecond
 	for !cond() {
 		if time.Now().After(deadline) {
 			u.t.Fatalf("never: %s\n%s\n%s", what, u.tmux("list-panes", "-a", "-F", paneLook), u.tmux("capture-pane", "-p", "-t", "%0"))

@@ -135,7 +135,7 @@ func tell(t *testing.T, path, line string) {
 func (r *rig) served(name string) string {
 	r.t.Helper()
 	path := r.state.Dir.Sockets(r.op.RunPath()).Path(name)
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		c, err := net.Dial("unix", path)
 		if err == nil {

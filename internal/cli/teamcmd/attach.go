@@ -99,12 +99,13 @@ func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look
 		if look {
 			how += "; your keys do not reach it, --type passes them"
 		}
-		a.Talk("attached to %s; %s", operator.Visible(name), how)
 		old, err := term.MakeRaw(fd)
 		if err != nil {
 			return fmt.Errorf("attach: %w", err)
 		}
 		defer func() { _ = term.Restore(fd, old) }()
+		// After MakeRaw: before it Ctrl-C, which people press once they read this, would end the command.
+		a.Talk("attached to %s; %s\r\n", operator.Visible(name), how)
 		resized, stop := sizes(in)
 		defer stop()
 		s.In, s.Resized = in, resized
