@@ -202,6 +202,9 @@ func (b *Box) load(ctx context.Context, all bool) (*contents, error) {
 		}
 		switch {
 		case try < tornTries:
+			if b.o.Hook != nil {
+				b.o.Hook("torn")
+			}
 			if err := pause(ctx); err != nil {
 				return nil, fmt.Errorf("read %s: %w", b.path, err)
 			}

@@ -101,15 +101,14 @@ func TestBrokenFiles(t *testing.T) {
 func TestTornFileIsReadAgain(t *testing.T) {
 	t.Parallel()
 	for _, torn := range []string{"", "[" + e1[:20], "[" + e1 + ","} {
-		b, reports := boxWith(t, torn, mailbox.Options{})
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			time.Sleep(5 * time.Millisecond) // real clock: the test needs a slow writer
-			_ = os.WriteFile(b.Path(), []byte("["+e1+"]"), 0o600)
-		}()
+		var path string
+		b, reports := boxWith(t, torn, mailbox.Options{Hook: func(s string) {
+			if s == "torn" { // the writer goes on after the first look
+				must(t, os.WriteFile(path, []byte("["+e1+"]"), 0o600))
+			}
+		}})
+		path = b.Path()
 		wantTexts(t, entriesOf(t, b), "1")
-		<-done
 		if len(*reports) > 0 || len(quarantined(t, b)) > 0 {
 			t.Errorf("repaired: %v", *reports)
 		}

@@ -111,3 +111,6 @@ const (
 
 // MemView shows bytes as a file.
 func MemView(b []byte) atomicfile.View { return memView(b) }
+
+// DefaultMatch is what a watch without Match is woken by.
+var DefaultMatch = WatchOptions{}.match

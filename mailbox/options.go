@@ -28,8 +28,8 @@ type Options struct {
 	// the mailbox. Boxes of a team set it.
 	Queue string
 	Now   func() time.Time // nil: time.Now
-	// Hook is called with a step's name between the file operations of an edit, for tests
-	// that stop or kill the process there.
+	// Hook is called with a step's name between the file operations of an edit, and with "torn" when a
+	// read found the file broken and reads it again; for tests that stop or kill the process there.
 	Hook func(step string)
 }
 

@@ -99,19 +99,32 @@ func TestWatchFilters(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "tester.json"), "[]")
-	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long}, dir)
+	var nudges <-chan struct{}
+	watching, pending := make(chan struct{}), make(chan int, 1)
+	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long, Match: func(name string) bool {
+		if name == "last.json" { // the watcher has handled all events before
+			<-watching
+			select {
+			case pending <- len(nudges):
+			default: // another event of that file
+			}
+		}
+		return mailbox.DefaultMatch(name)
+	}}, dir)
 	defer stop()
+	close(watching)
 	drain(nudges)
 	release, err := atomicfile.Lock(t.Context(), filepath.Join(dir, "tester.json"), atomicfile.Options{})
 	must(t, err)
 	must(t, release())
 	put(t, filepath.Join(dir, ".tester.json.0123abcd.tmp"), "[]")
 	put(t, filepath.Join(dir, "tester.json.corrupt-1"), "[]")
+	put(t, filepath.Join(dir, ".tester.json"), "[]")
 	must(t, os.Chmod(filepath.Join(dir, "tester.json"), 0o640))
-	select {
-	case <-nudges:
+	put(t, filepath.Join(dir, "last.json"), "[]")
+	await(t, nudges, "mail")
+	if n := <-pending; n > 0 {
 		t.Error("woken by what is not mail")
-	case <-time.After(100 * time.Millisecond):
 	}
 	only, stop2 := watch(t, mailbox.WatchOptions{Interval: long, Match: func(n string) bool { return n == "me.json" }}, dir)
 	defer stop2()
@@ -151,22 +164,27 @@ func TestWatchClockAndLateDirectories(t *testing.T) {
 func TestWatchCoalesces(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
-	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long}, dir)
+	matched, handled := 0, make(chan int, 1)
+	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long, Match: func(name string) bool {
+		if name == "last" { // the watcher has handled all events before
+			select {
+			case handled <- matched:
+			default: // another event of that file
+			}
+			return false
+		}
+		matched++
+		return true
+	}}, dir)
 	defer stop()
 	b := openBox(t, dir, mailbox.Options{})
 	for range 100 {
 		must(t, b.Append(t.Context(), text("x")))
 	}
-	n := 0
-	for done := false; !done; {
-		select {
-		case <-nudges:
-			n++
-		case <-time.After(50 * time.Millisecond):
-			done = true
-		}
-	}
-	if n < 1 || n > 50 {
-		t.Errorf("%d nudges for 100 appends", n)
+	put(t, filepath.Join(dir, "last"), "")
+	n := <-handled
+	await(t, nudges, "the appends")
+	if n < 100 || len(nudges) > 0 {
+		t.Errorf("%d values are left after the first, for %d events of 100 appends", len(nudges), n)
 	}
 }

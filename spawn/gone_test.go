@@ -19,7 +19,7 @@ import (
 // waiting waits for the end of a process beside the test.
 func waiting(t *testing.T, id spawn.Identity) <-chan error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	seen := make(chan error, 1)
 	go func() {
 		defer cancel()
@@ -50,15 +50,9 @@ func TestWaitGone(t *testing.T) {
 		}
 	}
 	kill(t, id)
-	late := time.After(5 * time.Second)
-	for _, w := range waits {
-		select {
-		case err := <-w:
-			if err != nil {
-				t.Error(err)
-			}
-		case <-late:
-			t.Fatal("the end was not seen in five seconds")
+	for _, w := range waits { // each ends by itself after a minute at the latest
+		if err := <-w; err != nil {
+			t.Error(err)
 		}
 	}
 	if err := spawn.WaitGone(t.Context(), id); err != nil {
@@ -73,13 +67,8 @@ func TestWaitGoneZombie(t *testing.T) {
 	parent, child := family(t, spawntest.ModeBlock, ",stay")
 	w := waiting(t, child)
 	kill(t, child)
-	select {
-	case err := <-w:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(5 * time.Second):
-		t.Fatal("the end was not seen in five seconds")
+	if err := <-w; err != nil {
+		t.Error(err)
 	}
 	if !parent.Identity().Alive() {
 		t.Error("its parent ended too")
@@ -91,7 +80,7 @@ func TestWaitGoneRecycled(t *testing.T) {
 	t.Parallel()
 	p := spawntest.Start(t, processBackend, spawntest.Spec(t, spawntest.ModeBlock))
 	before := withStart(t, p.Identity(), -1)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := spawn.WaitGone(ctx, before); err != nil {
 		t.Error(err)

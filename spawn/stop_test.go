@@ -411,11 +411,15 @@ func TestStopByInput(t *testing.T) {
 				}
 				spawntest.Await(t, "it is stopped", func() bool { l, _ := p.Identity().State(); return l == spawn.Stopped })
 			}
-			told, term := 0, 10*time.Second
-			if c.rung == spawn.RungKill {
+			// The rung that is to end it has a minute; those before it have a moment.
+			told, input, term := 0, 300*time.Millisecond, time.Minute
+			switch c.rung {
+			case spawn.RungInput:
+				input = time.Minute
+			case spawn.RungKill:
 				term = 300 * time.Millisecond
 			}
-			g := spawn.Grace{InputWait: 300 * time.Millisecond, Term: term, Input: func(context.Context) error {
+			g := spawn.Grace{InputWait: input, Term: term, Input: func(context.Context) error {
 				told++
 				return c.input(p.Identity())
 			}}

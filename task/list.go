@@ -129,6 +129,9 @@ func (l *List) read(ctx context.Context, id ID, locked bool) (t Task, problems [
 			return l.failed("read", id, err)
 		}
 		t, problems, err = l.parse(id, data)
+		if torn(err) && l.o.Hook != nil {
+			l.o.Hook("torn")
+		}
 		return err
 	})
 	var torn *CorruptError

@@ -1,7 +1,6 @@
 package task_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -298,52 +297,52 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestReadOutlastsTornWrites: the real client writes task files in place.
+// TestReadOutlastsTornWrites: the real client writes task files in place. A read in the middle of a write
+// is repeated, and gets what the writer completes.
 func TestReadOutlastsTornWrites(t *testing.T) {
 	t.Parallel()
 	l, dir := newList(t)
 	create(t, l, task.Task{Subject: "short"})
 	path := filepath.Join(dir, "1.json")
 	contents := []string{read(t, path), strings.Replace(read(t, path), "short", strings.Repeat("long ", 300), 1)}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		for i := 0; ctx.Err() == nil; i++ {
-			if os.Mkdir(path+".lock", 0o777) != nil {
-				continue
-			}
-			f, err := os.OpenFile(path, os.O_WRONLY, 0)
-			if err == nil {
-				s := contents[i%2]
-				_, e1 := f.WriteString(s[:len(s)/2])
-				time.Sleep(3 * time.Millisecond) // real clock: a slow writer without a lock
-				_, e2 := f.WriteString(s[len(s)/2:])
-				time.Sleep(3 * time.Millisecond) // real clock: a slow writer without a lock
-				err = errors.Join(e1, e2, f.Truncate(int64(len(s))), f.Close())
-			}
-			if err = errors.Join(err, os.Remove(path+".lock")); err != nil {
-				done <- err
-				return
-			}
-			time.Sleep(2 * time.Millisecond) // real clock: the reader has its turn
-		}
-		done <- nil
-	}()
-	torn := 0
-	for range 40 {
-		if _, _, err := task.Parse([]byte(read(t, path))); err != nil {
+	whole, torn := "", 0
+	l, err := task.Open(dir, "api", task.Options{Deadline: 50 * time.Millisecond, Hook: func(step string) {
+		if step == "torn" { // the writer goes on after the first look
 			torn++
+			write(t, path, whole)
 		}
-		get(t, l, "1")
-		all, problems, err := l.All(t.Context())
-		if err != nil || len(all) != 1 || len(problems) > 0 {
-			t.Fatalf("%v %q %v", all, problems, err)
-		}
-		time.Sleep(time.Millisecond) // real clock: the writer has its turn
+	}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	cancel()
-	if err := <-done; err != nil || torn == 0 {
-		t.Errorf("%d torn reads: %v", torn, err)
+	for i := range 20 {
+		whole = contents[(i+1)%2]
+		half := whole[:len(whole)/2]
+		if old := contents[i%2]; len(old) > len(half) {
+			half += old[len(half):] // in place, the rest of the old content is there still
+		}
+		for _, look := range []func() (task.Task, []string){
+			func() (task.Task, []string) { return get(t, l, "1"), nil },
+			func() (task.Task, []string) {
+				all, problems, err := l.All(t.Context())
+				if err != nil || len(all) != 1 {
+					t.Fatalf("%v %v", all, err)
+				}
+				return all[0], problems
+			},
+		} {
+			write(t, path, half)
+			torn = 0
+			if err := os.Mkdir(path+".lock", 0o777); err != nil {
+				t.Fatal(err)
+			} // the writer's lock: only a second read can succeed
+			if got, problems := look(); torn != 1 || len(problems) > 0 || (got.Subject == "short") != (whole == contents[0]) {
+				t.Errorf("round %d: %d torn reads, %q, then %.20q", i, torn, problems, got.Subject)
+			}
+			if err := os.Remove(path + ".lock"); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -16,8 +16,8 @@ type Options struct {
 	// tasks. team.Root.Queue returns it.
 	Queue string
 	Now   func() time.Time // nil: time.Now
-	// Hook is called with a step's name between the file operations of an edit, for tests
-	// that stop or kill the process there.
+	// Hook is called with a step's name between the file operations of an edit, and with "torn" when a
+	// read found the file broken; for tests that stop or kill the process there.
 	Hook func(step string)
 }
 

@@ -11,8 +11,8 @@ type Options struct {
 	Deadline time.Duration    // of one operation, with the wait for its lock; 0: 5 s
 	Stale    time.Duration    // age of another program's lock that counts as abandoned; 0: 10 s
 	Now      func() time.Time // nil: time.Now
-	// Hook is called with a step's name between the file operations of an edit, for tests
-	// that stop or kill the process there.
+	// Hook is called with a step's name between the file operations of an edit, and with "torn" when a
+	// read found the file broken; for tests that stop or kill the process there.
 	Hook func(step string)
 }
 

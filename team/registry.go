@@ -145,6 +145,9 @@ func (t *Team) Load(ctx context.Context) (*Config, error) {
 			return t.failed("load", err)
 		}
 		c, err = t.parse(data)
+		if torn(err) && t.o.Hook != nil {
+			t.o.Hook("torn")
+		}
 		return err
 	})
 	var torn *CorruptError

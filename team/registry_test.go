@@ -1,7 +1,6 @@
 package team_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -410,47 +409,44 @@ func rewriteInPlace(path string, content []byte, pause time.Duration) error {
 	return f.Truncate(int64(len(content)))
 }
 
+// TestLoadOutlastsTornWrites: a read in the middle of an in-place write is repeated, and gets what the
+// writer completes.
 func TestLoadOutlastsTornWrites(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	create(t, r, team.Config{Name: "api"})
 	path := r.ConfigPath("api")
 	long := mustParse(t, []byte(read(t, path)))
 	long.Description = strings.Repeat("long ", 500)
-	contents := [][]byte{[]byte(read(t, path)), long.AppendJSON(nil)}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		for i := 0; ctx.Err() == nil; i++ {
-			// The real client holds the lock meanwhile.
-			if err := os.Mkdir(path+".lock", 0o777); err != nil {
-				continue
-			}
-			err := rewriteInPlace(path, contents[i%2], 3*time.Millisecond)
-			if err = errors.Join(err, os.Remove(path+".lock")); err != nil {
-				done <- err
-				return
-			}
-			time.Sleep(2 * time.Millisecond) // real clock: the reader has its turn
-		}
-		done <- nil
-	}()
-	torn := 0
-	for range 60 {
-		if _, _, err := team.ParseConfig([]byte(read(t, path))); err != nil {
+	contents := []string{read(t, path), string(long.AppendJSON(nil))}
+	whole, torn := "", 0
+	tm, err := team.Open(r, "api", team.Options{Deadline: 50 * time.Millisecond, Hook: func(step string) {
+		if step == "torn" { // the writer goes on after the first look
 			torn++
+			write(t, path, whole)
 		}
-		load(t, tm)
-		time.Sleep(time.Millisecond) // real clock: the writer has its turn
-	}
-	cancel()
-	if err := <-done; err != nil {
+	}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if torn == 0 {
-		t.Error("the writer was never seen in the middle: this test shows nothing")
+	for i := range 20 {
+		whole = contents[(i+1)%2]
+		half := whole[:len(whole)/2]
+		if old := contents[i%2]; len(old) > len(half) {
+			half += old[len(half):] // in place, the rest of the old content is there still
+		}
+		write(t, path, half)
+		torn = 0
+		if err := os.Mkdir(path+".lock", 0o777); err != nil {
+			t.Fatal(err)
+		} // the writer's lock: only a second read can succeed
+		if c := load(t, tm); torn != 1 || (c.Description != "") != (whole == contents[1]) {
+			t.Errorf("round %d: %d torn reads, then the description %.20q", i, torn, c.Description)
+		}
+		if err := os.Remove(path + ".lock"); err != nil {
+			t.Fatal(err)
+		}
 	}
-	t.Logf("%d of 60 plain reads were torn", torn)
 }
 
 func TestBrokenConfigIsLeftAsItIs(t *testing.T) {

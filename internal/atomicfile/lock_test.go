@@ -83,13 +83,9 @@ func TestAbandonedForeignLockIsTakenOver(t *testing.T) {
 	must(t, os.Mkdir(p+".lock", 0o755))
 	old := time.Now().Add(-11 * time.Second)
 	must(t, os.Chtimes(p+".lock", old, old))
-	slowest := testenv.Slowest()
 	start := time.Now()
 	must(t, appendLine(p, "x", atomicfile.Options{}))
-	d, machine := time.Since(start), slowest()
-	if d > time.Second+10*machine {
-		t.Errorf("took %v, while a program that does nothing took %v", d, machine)
-	}
+	testenv.Within(t, "the edit", time.Since(start), time.Second)
 	clean(t, p)
 }
 
@@ -118,14 +114,17 @@ func TestLongHoldIsRenewed(t *testing.T) {
 	must(t, err)
 	first, err := os.Lstat(p + ".lock")
 	must(t, err)
+	var oldest time.Duration
 	testenv.Eventually(t, "five renewals", func() bool {
 		fi, err := os.Lstat(p + ".lock")
 		must(t, err)
-		if !os.SameFile(first, fi) || time.Since(fi.ModTime()) > 5*o.Stale {
-			t.Fatalf("not renewed: %v old", time.Since(fi.ModTime()))
+		if !os.SameFile(first, fi) {
+			t.Fatal("the lock was not renewed but made anew")
 		}
+		oldest = max(oldest, time.Since(fi.ModTime()))
 		return fi.ModTime().Sub(first.ModTime()) > 3*o.Stale/2
 	})
+	testenv.Within(t, "the longest time without a renewal", oldest, 5*o.Stale)
 	must(t, release())
 	clean(t, p)
 }

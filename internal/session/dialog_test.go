@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,7 +101,7 @@ func TestDialogGone(t *testing.T) {
 // TestDialogStands: no other change in the registry closes a request.
 func TestDialogStands(t *testing.T) {
 	t.Parallel()
-	now := time.Now().Add(2 * time.Second) // after every ask
+	later := func() time.Time { return time.Now().Add(time.Second) } // than the ask
 	for name, says := range map[string]func(registry, session.ID){
 		"the dialog of the call before is gone": func(r registry, id session.ID) {
 			r.says(id, "waiting", "updatedAt", time.Now().Add(-time.Minute))
@@ -108,9 +109,9 @@ func TestDialogStands(t *testing.T) {
 			r.says(id, "busy", "updatedAt", time.Now().Add(-time.Second))
 		},
 		"idle of before":                  func(r registry, id session.ID) { r.says(id, "idle", "updatedAt", time.Now().Add(-time.Minute)) },
-		"busy that never waited":          func(r registry, id session.ID) { r.says(id, "busy", "updatedAt", now) },
-		"another session in the process":  func(r registry, _ session.ID) { r.says("other", "idle", "updatedAt", now) },
-		"a status that is not known here": func(r registry, id session.ID) { r.says(id, "shelling", "updatedAt", now) },
+		"busy that never waited":          func(r registry, id session.ID) { r.says(id, "busy", "updatedAt", later()) },
+		"another session in the process":  func(r registry, _ session.ID) { r.says("other", "idle", "updatedAt", later()) },
+		"a status that is not known here": func(r registry, id session.ID) { r.says(id, "shelling", "updatedAt", later()) },
 		"busy for a moment between two dialogs": func(r registry, id session.ID) {
 			r.says(id, "waiting", "updatedAt", time.Now())
 			time.Sleep(20 * time.Millisecond) // real clock: the watcher of the file reads it meanwhile
@@ -122,13 +123,18 @@ func TestDialogStands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+			// The store's clock stands while the registry changes, so no change takes long; then an hour passes.
+			began := time.Now()
+			var passed atomic.Int64
+			w.store.Now = func() time.Time { return began.Add(time.Duration(passed.Load())) }
 			r := newRegistry(t, w)
 			a := r.ask()
 			says(r, w.id)
+			passed.Store(int64(time.Hour))
 			select {
 			case <-a.done:
 				t.Errorf("the hook ended: %+v", w.last().Closed)
-			case <-time.After(time.Second): // longer than a dialog must be closed
+			case <-time.After(time.Second): // real clock: the hook looks often meanwhile
 			}
 			if q := w.last(); q.State != session.StateOpen {
 				t.Errorf("%s, %+v", q.State, q.Closed)

@@ -27,8 +27,10 @@ type RunOptions struct {
 	Headless bool          // requests are not shown at this terminal
 	Wait     time.Duration // with Headless: how long a request waits for an answer from another terminal
 	Timeout  time.Duration // of the whole run; 0: none
-	Grace    time.Duration // for members to end by handshake; 0 means 10 s
-	Budget   *record.Limit // of the run; nil: none but those of the file
+	// Expire makes the context that ends after Timeout; nil: context.WithTimeout.
+	Expire func(context.Context, time.Duration) (context.Context, context.CancelFunc)
+	Grace  time.Duration // for members to end by handshake; 0 means 10 s
+	Budget *record.Limit // of the run; nil: none but those of the file
 	// Hurry, when it is closed, ends the grace at once. May be nil.
 	Hurry  <-chan struct{}
 	Keep   bool          // leave the team's files in the wire tree
@@ -129,7 +131,11 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	r.S.Settled() // the team has a leader
 	work, cancel := context.WithCancel(ctx)
 	if r.ro.Timeout > 0 {
-		work, cancel = context.WithTimeout(ctx, r.ro.Timeout)
+		expire := r.ro.Expire
+		if expire == nil {
+			expire = context.WithTimeout
+		}
+		work, cancel = expire(ctx, r.ro.Timeout)
 	}
 	defer cancel()
 	err = r.start(work)

@@ -71,6 +71,20 @@ func TestRun(t *testing.T) {
 			t.Parallel()
 			op, said := fresh(t), &operatortest.Heard{}
 			c.ro.Headless, c.ro.Note = true, said.Note
+			if c.ro.Timeout > 0 { // the time is over when ann is ready
+				over := func() {}
+				c.ro.Expire = func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+					ctx, cancel := context.WithCancel(ctx)
+					over = cancel
+					return ctx, cancel
+				}
+				c.ro.Note = func(n operator.Note) {
+					said.Note(n)
+					if n.What == "ready" {
+						over()
+					}
+				}
+			}
 			rep, err := supervise.Of(op).Run(t.Context(), parse(t, op, c.file), c.ro)
 			if err != nil {
 				t.Fatal(err)
@@ -222,7 +236,11 @@ func TestRunIsCutShort(t *testing.T) {
 					assigned <- true
 				}
 			}
-			rep, err := supervise.Of(op).Run(ctx, parse(t, op, waiting), supervise.RunOptions{Headless: true, Note: note, Grace: time.Millisecond, Homeless: time.Millisecond})
+			homeless := time.Hour // the end of a team removes the directory, which must not become the reason
+			if c.reason == "is gone" {
+				homeless = time.Millisecond
+			}
+			rep, err := supervise.Of(op).Run(ctx, parse(t, op, waiting), supervise.RunOptions{Headless: true, Note: note, Grace: time.Millisecond, Homeless: homeless})
 			<-ended
 			if rep == nil || rep.Kind != c.exit || !strings.Contains(rep.Reason, c.reason) {
 				t.Fatalf("%+v, %v", rep, err)

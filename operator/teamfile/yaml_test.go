@@ -50,25 +50,17 @@ func TestBoundYAMLCheap(t *testing.T) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				var err error
 				bytes, took := cost(func() { err = read("x.yaml", []byte(text)) })
-				const most = 100 * time.Millisecond * slack * testenv.Slow
-				for n := 0; n < 5 && took > most; n++ { // other programs take the time of this one
-					_, again := cost(func() { err = read("x.yaml", []byte(text)) })
-					took = min(took, again)
-				}
 				if operator.KindOf(err) != operator.Usage || !strings.Contains(fmt.Sprint(err), "x.yaml:") {
 					t.Errorf("%.300v", err)
 				}
-				t.Logf("%d bytes, %s", bytes, took)
-				if bytes > 50e6 || took > most {
-					t.Errorf("%d bytes, %s", bytes, took)
+				testenv.Within(t, "the refusal", took, 500*time.Millisecond*testenv.Slow)
+				if bytes > 50e6 {
+					t.Errorf("%d bytes", bytes)
 				}
 			})
 		}
 	}
 }
-
-// slack is for a busy machine.
-const slack = 5
 
 // TestBoundYAMLRefuses: each construct of YAML that waggle's files do without is refused, with its
 // line.
@@ -259,8 +251,8 @@ func TestBoundYAMLWorst(t *testing.T) {
 		for what, read := range readers {
 			text := worst(size, p[0], p[1], p[2], true)
 			bytes, took := cost(func() { _ = read("x.yaml", text) })
-			if bytes > uint64(maxCost/largest*size) || took > maxTook*testenv.Slow {
-				t.Errorf("%s %.40q: %d bytes, %s", what, p[1], bytes, took)
+			if bytes > uint64(maxCost/largest*size) {
+				t.Errorf("%s %.40q: %d bytes", what, p[1], bytes)
 			}
 			if testing.Verbose() && (bytes > 60<<20 || took > 200*time.Millisecond) {
 				t.Logf("%s %.20q %.40q: %d MB, %s", what, p[0], p[1], bytes>>20, took)
@@ -268,7 +260,8 @@ func TestBoundYAMLWorst(t *testing.T) {
 			most, longest = max(most, bytes), max(longest, took)
 		}
 	}
-	t.Logf("at most %d bytes, %s", most, longest)
+	t.Logf("at most %d bytes", most)
+	testenv.Within(t, "the longest", longest, maxTook*testenv.Slow)
 }
 
 // FuzzBoundYAML: a text, repeated until the file is as large as it may be, never costs

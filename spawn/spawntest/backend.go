@@ -87,7 +87,7 @@ func Wait(t testing.TB, p *spawn.Process) spawn.Exit {
 	select {
 	case <-p.Done():
 		return p.Exit()
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("process %d did not end", p.Identity().PID)
 		return spawn.Exit{}
 	}
@@ -294,7 +294,7 @@ func testStopProcess(t *testing.T, b spawn.Backend) {
 	spec := Spec(t, ModeBlock)
 	p := Start(t, b, spec)
 	Ready(t, spec.Log, 1)
-	g := spawn.Grace{Term: 5 * time.Second, Kill: 5 * time.Second}
+	g := spawn.Grace{Term: time.Minute, Kill: time.Minute}
 	if rung, err := p.Stop(t.Context(), g); err != nil || rung != spawn.RungTerm && runtime.GOOS != "windows" {
 		t.Errorf("stop: %q, %v", rung, err)
 	}
@@ -312,7 +312,7 @@ func testStop(t *testing.T, b spawn.Backend) {
 		spec := Spec(t, mode)
 		p := Start(t, b, spec)
 		Ready(t, spec.Log, 1)
-		g := spawn.Grace{Term: 5 * time.Second, Kill: 5 * time.Second}
+		g := spawn.Grace{Term: time.Minute, Kill: time.Minute}
 		if mode == ModeStubborn {
 			g.Term = 50 * time.Millisecond
 		}

@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/testenv"
 	"waggle/spawn"
 )
 
@@ -45,8 +46,9 @@ const (
 
 const modeEnv = "WAGGLE_SPAWNTEST"
 
-// lifetime ends a helper that its test has lost.
-const lifetime = 60 * time.Second
+// lifetime ends a helper that its test has lost. It is longer than every wait of a test, so that no
+// test takes this end for the one that it waits for.
+const lifetime = 3 * time.Minute
 
 // Report is what ModeReport writes, as JSON.
 type Report struct {
@@ -109,16 +111,10 @@ func ReadyIn(output []byte) map[Mode]int {
 	return found
 }
 
-// Await polls until cond holds and fails the test after ten seconds.
+// Await polls until cond holds and fails the test after a minute.
 func Await(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within ten seconds: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
+	testenv.Eventually(t, what, cond)
 }
 
 func run(mode Mode, args []string) int {
