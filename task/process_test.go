@@ -308,6 +308,7 @@ func helperDie(arg string) error {
 // unless there is time for all: every file stays whole, ids go on, and the next
 // create works at once.
 func TestKilledWhileCreating(t *testing.T) {
+	testenv.Long(t)
 	stride := testenv.Scale(2, 1)
 	steps := int(testenv.Seed(t) % uint64(stride))
 	for ; ; steps += stride {

@@ -165,6 +165,7 @@ func dieAt(n int) func(string) {
 // TestKilledWhileAdding kills a process at every step: the config stays whole,
 // old or new, the next add works, and no mail is lost.
 func TestKilledWhileAdding(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	const mail = `[{"from":"x","text":"keep me","timestamp":"2026-01-01T00:00:00.000Z"}]`
 	steps := 0

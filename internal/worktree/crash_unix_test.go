@@ -81,6 +81,7 @@ kill -9 0
 // gives the owner a whole worktree, and another owner one under the same name; nothing else is
 // left.
 func TestKilledCreate(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -175,6 +176,7 @@ func (w *world) locks() (found []string) {
 }
 
 func TestKilledRemove(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		at   string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/testenv"
 	"waggle/internal/worktree"
 )
 
@@ -226,6 +227,7 @@ func TestRepositoryGone(t *testing.T) {
 
 // TestSubmodules: work in a submodule of a worktree is not lost, committed or not.
 func TestSubmodules(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	lib, w := newWorld(t, "lib"), newWorld(t, "repo")
 	add := []string{"-c", "protocol.file.allow=always", "submodule", "--quiet"}

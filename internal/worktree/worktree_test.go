@@ -304,6 +304,7 @@ func TestConcurrent(t *testing.T) {
 // TestNames: names of members become branches and directories, different ones for
 // different names.
 func TestNames(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	w := newWorld(t, "repo")
 	name := rapid.OneOf(rapid.StringN(1, 200, 300), rapid.SampledFrom([]string{".", "..", "a.lock", "a..b", "@", "@{", "-x", "a/b", "a b", "ä", "A", "a", "=41", "\x00", "\n", "con", "refs/heads/x", "~^:?*[\\"}))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/testenv"
 	"waggle/spawn"
 )
 
@@ -59,6 +60,14 @@ func Start(t testing.TB, b spawn.Backend, spec spawn.Spec) *spawn.Process {
 	}
 	t.Cleanup(func() { EndProcess(t, p) })
 	return p
+}
+
+// processes is how many processes a test starts that is about many.
+func processes() int {
+	if testenv.Full() {
+		return 20
+	}
+	return 5
 }
 
 // EndProcess ends what a backend has started and waits for it.
@@ -199,7 +208,7 @@ func testExit(t *testing.T, b spawn.Backend) {
 func testAtOnce(t *testing.T, b spawn.Backend) {
 	seen := map[spawn.Identity]bool{}
 	spec := Spec(t, ModeExit, "0")
-	const n = 20
+	n := processes()
 	for range n {
 		p := Start(t, b, spec)
 		if id := p.Identity(); id.PID <= 0 || id.PGID != id.PID || id.Start == "" {
@@ -328,7 +337,7 @@ func testStop(t *testing.T, b spawn.Backend) {
 }
 
 func testConcurrent(t *testing.T, b spawn.Backend) {
-	const n = 20
+	n := processes()
 	var wg sync.WaitGroup
 	procs := make([]*spawn.Process, n)
 	specs := make([]spawn.Spec, n)

@@ -169,6 +169,7 @@ func BenchmarkStart(b *testing.B) {
 // The start time of each backend, one after the other and ten at once, is logged. The sources of
 // this design claim 500 ms for tmux, 800 ms for iTerm2 and under 10 ms in-process.
 func TestStartCost(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	n, many := testenv.Scale(1, 60), testenv.Scale(2, 10)
 	holder := options(t).Holder

@@ -243,6 +243,7 @@ func TestTmuxEnds(t *testing.T) {
 // However many start at once, each gets a pane, in more windows than one when they
 // no longer fit.
 func TestTmuxMany(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	s := newServer(t)
 	b := terminal.Tmux(s.options(terminal.TmuxOptions{}))
@@ -272,6 +273,7 @@ func TestTmuxMany(t *testing.T) {
 // TestTmuxFits: the pane beside which members are shown keeps 80 columns and 20 rows; where that is
 // not possible, TmuxFits reports it before a start.
 func TestTmuxFits(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		width, height int
