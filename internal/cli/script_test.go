@@ -121,6 +121,7 @@ func TestScripts(t *testing.T) {
 				return fmt.Errorf("%T is no testing.TB", e.T())
 			}
 			e.Defer(func() { endBelow(script, e.WorkDir) })
+			testenv.Overdue(script, scriptLimit, e.WorkDir)
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
 		Condition: func(cond string) (bool, error) {
@@ -160,6 +161,9 @@ func TestScripts(t *testing.T) {
 	params.Files = confined
 	testscript.Run(t, params)
 }
+
+// scriptLimit is how long a script may take. A step that waits for something which never comes ends then.
+const scriptLimit = 4 * time.Minute
 
 // scriptsVar says where testscript makes the directories of scripts.
 const scriptsVar = "GOTMPDIR"

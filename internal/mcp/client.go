@@ -109,16 +109,24 @@ func (c *Client) change(do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	do()
+	c.wake()
+}
+
+// wake lets everybody who waits for a change look again. The caller holds mu.
+func (c *Client) wake() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
 // until waits for a condition, which it evaluates under the lock, at once and after every change.
-// It returns false when the timeout comes first.
+// It returns false when the timeout comes first. A condition that becomes true may change the state.
 func (c *Client) until(ctx context.Context, timeout <-chan time.Time, ok func() bool) (bool, error) {
 	for {
 		c.mu.Lock()
 		changed, done, gone := c.changed, ok(), c.gone
+		if done {
+			c.wake()
+		}
 		c.mu.Unlock()
 		switch {
 		case done:

@@ -262,3 +262,20 @@ func TestStopped(t *testing.T) {
 		}
 	})
 }
+
+// TestStillClientAnyOrder: the turn of a client that is still ends however its goroutine and the client's
+// call take turns.
+func TestStillClientAnyOrder(t *testing.T) {
+	for range 500 {
+		inBubble(t, func(t *testing.T, ctx context.Context, wg *sync.WaitGroup, c *mcp.Client) {
+			mail := give(ctx, wg, c, &host{}, agent.Work{Mail: []waggle.Mail{{Text: "hi"}}})
+			if w, err := c.Check(ctx, time.Minute); err != nil || len(w.Messages) != 1 {
+				t.Fatal(w, err)
+			}
+			time.Sleep(time.Hour) // the bubble's clock
+			if mail.end().at.IsZero() {
+				t.Fatal("the client has read its mail and is still, and its turn goes on")
+			}
+		})
+	}
+}

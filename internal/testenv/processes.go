@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Process is a process that works in a directory of a test.
@@ -73,4 +74,22 @@ func (p process) under(dirs []string) bool {
 			return arg == dir || strings.HasPrefix(arg, dir+string(os.PathSeparator))
 		})
 	})
+}
+
+// Overdue fails a test that has not ended after so long, and kills what Processes lists, so that the test
+// stops waiting for it and shows its output; the time limit of the whole test program would show neither.
+func Overdue(t testing.TB, limit time.Duration, dirs ...string) {
+	t.Helper()
+	timer := time.AfterFunc(limit, func() {
+		list := Processes(dirs...)
+		t.Errorf("not over after %s; these processes are killed: %v", limit, list)
+		for try := 0; try < 100 && len(list) > 0; try++ { // one may be starting another
+			for _, p := range list {
+				kill(p, dirs)
+			}
+			time.Sleep(20 * time.Millisecond)
+			list = Processes(dirs...)
+		}
+	})
+	t.Cleanup(func() { timer.Stop() })
 }

@@ -1,12 +1,15 @@
 package testenv_test
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"waggle/internal/testenv"
 )
@@ -60,3 +63,35 @@ func TestEndAll(t *testing.T) {
 		t.Errorf("beside: %v", left)
 	}
 }
+
+// TestOverdue: a test that waits for a process is stopped waiting, and fails.
+func TestOverdue(t *testing.T) {
+	sh := testenv.Require(t, "sh")
+	dir := t.TempDir()
+	failed := make(chan string, 1)
+	cmd := exec.Command(sh, "-c", "(while :; do sleep 0.05; done) & wait")
+	cmd.Dir = dir
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	testenv.Overdue(errorsTo{t, failed}, 50*time.Millisecond, dir)
+	_, _ = io.ReadAll(out) // until the last process that holds it has ended
+	if err := cmd.Wait(); err == nil {
+		t.Error("the process ended by itself")
+	}
+	if got := <-failed; !strings.Contains(got, "not over after 50ms") {
+		t.Errorf("%q", got)
+	}
+}
+
+// errorsTo is a testing.TB whose failure is what a test looks at.
+type errorsTo struct {
+	testing.TB
+	failed chan string
+}
+
+func (e errorsTo) Errorf(format string, args ...any) { e.failed <- fmt.Sprintf(format, args...) }

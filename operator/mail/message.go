@@ -91,6 +91,7 @@ type openBox struct {
 	entries []mailbox.Entry
 	file    int64 // modification time of its file, Unix nanoseconds
 	pruned  bool  // readers remove the entries that they have read
+	broken  bool  // it could not be read whole: another program writes it in place, or has damaged it
 }
 
 func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, error) {
@@ -144,11 +145,12 @@ func (v *survey) openBoxes(ctx context.Context, o Operator) ([]*openBox, error) 
 	}
 	var boxes []*openBox
 	for _, n := range names {
-		box, err := o.ReadBox(v.cfg, n, nil)
+		b := &openBox{name: n}
+		box, err := o.ReadBox(v.cfg, n, func(mailbox.Report) { b.broken = true })
 		if err != nil {
 			return nil, err
 		}
-		b := &openBox{name: n, file: mailbox.FileTime(box)}
+		b.file = mailbox.FileTime(box)
 		if b.entries, err = box.Entries(ctx); err != nil {
 			return nil, err
 		}
@@ -265,6 +267,8 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 		}
 	case i >= 0:
 	case v.past: // it cannot be known whether it was read
+	case b != nil && b.broken: // that it is not among the entries which can be read shows nothing
+		add(Written, "the mailbox", "its mailbox is being written by another program, or is broken: what is in it is not known")
 	case run && v.there[tr]:
 		add(Queued, "the mailbox", "another program erased it; "+string(m.Name)+" takes it from the record")
 	case tr.from != string(journal.Leader) && tr.to == waggle.Lead && !v.led && v.now.Sub(tr.states[0].At) > guestPuts:

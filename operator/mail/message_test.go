@@ -84,6 +84,35 @@ func TestMessageToAMemberByFile(t *testing.T) {
 	}
 }
 
+// TestMessageInATornMailbox: what cannot be read of a mailbox is no evidence. A program that writes the file in
+// place, as a shell does, leaves it empty or cut off for a while: nobody has taken the message then.
+func TestMessageInATornMailbox(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	ours := operatortest.Team(t, op, "api", record.PolicySet{})
+	ours.ByFile("bob")
+	for _, tm := range []*operatortest.Rig{ours, operatortest.Abroad(t, op, abroad, "bob")} {
+		send(t, tm, "bob", "older")
+		id := send(t, tm, "bob", "words").MsgID
+		whole := read(t, tm.Mailbox("bob"))
+		second := strings.LastIndex(whole, "{")
+		for name, text := range map[string]string{"empty": "", "only begun": "[", "cut in the first": whole[:3], "cut before the second": whole[:second], "cut in the second": whole[:second+9]} {
+			tm.WriteMailbox("bob", text)
+			m := became(t, tm, id)
+			if last := m.States[len(m.States)-1]; m.State != mail.Written || !strings.Contains(last.Detail, "what is in it is not known") {
+				t.Errorf("%s, %s: %+v", tm.Name, name, m.States)
+			}
+			if got := read(t, tm.Mailbox("bob")); got != text {
+				t.Errorf("%s, %s: who looked has written %q", tm.Name, name, got)
+			}
+		}
+		tm.WriteMailbox("bob", "[]")
+		if m := became(t, tm, id); m.State != mail.Delivered {
+			t.Errorf("%s, taken: %+v", tm.Name, m.States)
+		}
+	}
+}
+
 func TestMessageFinds(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)

@@ -52,7 +52,7 @@ func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
 			continue
 		}
 		b, at := v.find(tr)
-		if at >= 0 || trace(tr, b) != mailbox.Erased {
+		if at >= 0 || b != nil && b.broken || trace(tr, b) != mailbox.Erased {
 			continue
 		}
 		if m, ok := v.s.Lead.Member(tr.to); ok && v.led && m.Left == nil { // only the process that leads sends it again
