@@ -66,3 +66,34 @@ func init() {
 	_, _ = os.Stdout.WriteString(os.TempDir())
 	os.Exit(0)
 }
+
+// environVar makes a test program print its environment.
+const environVar = "WAGGLE_TEST_ENVIRON"
+
+// Tests drop what tells a program in whose terminal, repository or agent it runs; the test programs that
+// a test starts keep what it gives them.
+func TestCleanEnvironment(t *testing.T) {
+	tests := []string{"-test.run=^$"}
+	theirs := []string{"TMUX=/tmp/x,1,0", "TMUX_PANE=%1", "GIT_DIR=/x", "CLAUDE_CONFIG_DIR=/x", "CLAUDECODE=1"}
+	for _, given := range []bool{false, true} {
+		env := append([]string{environVar + "=1", "OTHER=kept"}, theirs...)
+		if given {
+			env = append(env, "WAGGLE_TEST_CLEAN=1")
+		}
+		got := strings.Split(where(t, tests, env), "\n")
+		for _, kv := range theirs {
+			if slices.Contains(got, kv) != given {
+				t.Errorf("given by a test: %v: %s in the environment: %v", given, kv, !given)
+			}
+		}
+		if !slices.Contains(got, "OTHER=kept") {
+			t.Errorf("OTHER is not in %q", got)
+		}
+	}
+}
+
+func init() {
+	if os.Getenv(environVar) != "" {
+		_, _ = os.Stdout.WriteString(strings.Join(os.Environ(), "\n") + "\n")
+	}
+}
