@@ -2,7 +2,6 @@ package waggle_test
 
 import (
 	"go/ast"
-	"strings"
 	"testing"
 )
 
@@ -14,12 +13,7 @@ func TestArchSleeps(t *testing.T) {
 		if !f.test {
 			return
 		}
-		says := map[int]string{}
-		for _, group := range f.syntax.Comments {
-			for _, c := range group.List {
-				says[f.fset.Position(c.Pos()).Line] = strings.TrimPrefix(c.Text, "// ")
-			}
-		}
+		says := f.says()
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			call, ok := n.(*ast.SelectorExpr)
 			if !ok || call.Sel.Name != "Sleep" {
@@ -29,7 +23,7 @@ func TestArchSleeps(t *testing.T) {
 				return true
 			}
 			at := f.fset.Position(call.Pos())
-			if why := says[at.Line]; !strings.HasPrefix(why, "real clock: ") && !strings.HasPrefix(why, "the bubble's clock") {
+			if !saysClock(says[at.Line]) {
 				t.Errorf("%s sleeps: wait for what is to happen, or say behind it \"// real clock: whose\" or \"// the bubble's clock\"", at)
 			}
 			return true

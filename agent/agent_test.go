@@ -300,7 +300,7 @@ func TestScriptWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAgent(t, "script", `{"steps":[{"wait":{"for":"2h"}}]}`)
 		start := time.Now()
-		if _, err := a.Turn(t.Context(), &fakeHost{t: t}, agent.Work{Task: &agent.Task{ID: "1"}}); err != nil || time.Since(start) != 2*time.Hour {
+		if _, err := a.Turn(t.Context(), &fakeHost{t: t}, agent.Work{Task: &agent.Task{ID: "1"}}); err != nil || time.Since(start) != 2*time.Hour { // the bubble's clock
 			t.Errorf("took %s, %v", time.Since(start), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

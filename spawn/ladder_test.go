@@ -76,7 +76,7 @@ func TestLadder(t *testing.T) {
 				if rung != c.rung || !errors.Is(err, c.err) || !slices.Equal(p.signals, c.signals) {
 					t.Errorf("%q by %q, %v; want %q by %q, %v", rung, p.signals, err, c.rung, c.signals, c.err)
 				}
-				if took < c.took || took > c.took+100*time.Millisecond {
+				if took < c.took || took > c.took+100*time.Millisecond { // the bubble's clock
 					t.Errorf("it took %s, want %s", took, c.took)
 				}
 			})

@@ -34,7 +34,7 @@ func TestEndpoint(t *testing.T) {
 			synctest.Wait()
 		}
 		host.Refused(c.ctx, transport.Refusal{Peer: transport.Peer{UID: 1, PID: 2}, At: "/x.sock", Why: "it had no token"})
-		if d := time.Since(began); d != 0 {
+		if d := time.Since(began); d != 0 { // the bubble's clock
 			t.Errorf("it took %v", d)
 		}
 		if got := c.texts("ann/1"); len(got) != 1 || got[0] != "hello" {

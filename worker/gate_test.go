@@ -52,7 +52,7 @@ func TestLateApproval(t *testing.T) {
 		if o := outs[0]; o.Allowed || o.By != "system" || !strings.Contains(o.Reason, "nobody has answered within 30s; retry when perm-") {
 			t.Errorf("told %+v", o.Answer)
 		}
-		if time.Since(c.lead.Records()[0].Time) < 30*time.Second {
+		if time.Since(c.lead.Records()[0].Time) < 30*time.Second { // the bubble's clock
 			t.Error("told too early")
 		}
 		if !c.pending(1)() {

@@ -134,7 +134,7 @@ func TestLeadAgentNews(t *testing.T) {
 		})
 		began := time.Now()
 		c.until("the failure", l.gave(2))
-		if took := time.Since(began); took > 3*time.Second {
+		if took := time.Since(began); took > 3*time.Second { // the bubble's clock
 			t.Errorf("a failure took %s", took)
 		}
 		c.mu.Lock()

@@ -229,7 +229,7 @@ func (s *story) drive(ctx context.Context, l *leader.Leader) bool {
 		return false
 	}
 	for _, name := range live {
-		if time.Since(s.asked[name]) >= time.Second { // a no rests for a second
+		if time.Since(s.asked[name]) >= time.Second { // the bubble's clock: a no rests for a second
 			s.asked[name] = time.Now()
 			if err := l.Shutdown(ctx, name, "the work is done", policy.RoleOperator); err != nil {
 				return false

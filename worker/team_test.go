@@ -180,7 +180,7 @@ func TestFetchOverdue(t *testing.T) {
 			c.look("ann", func(_ *control.Leader, w *control.Worker) { done = len(w.Tasks) == 1 && w.Tasks[0].Ended })
 			return done
 		})
-		if d := time.Since(began); d < 2*time.Second || d > 5*time.Second {
+		if d := time.Since(began); d < 2*time.Second || d > 5*time.Second { // the bubble's clock
 			t.Errorf("fetched after %s, want 2 s", d)
 		}
 		c.leads()

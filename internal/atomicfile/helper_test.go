@@ -110,7 +110,7 @@ func foreignAppend(path, line string, stale time.Duration) error {
 		if !errors.Is(err, fs.ErrExist) || time.Now().After(end) {
 			return fmt.Errorf("foreign lock: %w", err)
 		}
-		if fi, err := os.Lstat(lock); err == nil && time.Since(fi.ModTime()) > stale {
+		if fi, err := os.Lstat(lock); err == nil && time.Since(fi.ModTime()) > stale { // real clock: another program's rule, which only breaks what is older
 			_ = os.Remove(lock)
 		}
 	}

@@ -114,7 +114,7 @@ func TestDiskFull(t *testing.T) {
 		n := count()
 		for id, ok := range acked {
 			if ok && n[id] == 0 {
-				if time.Since(began) > 50*time.Second {
+				if time.Since(began) > 50*time.Second { // real clock: says more of a wait that is long
 					t.Logf("task of %s has not run", id)
 				}
 				return false

@@ -126,7 +126,7 @@ func (w *ward) until(name string, want ...inspect.MemberState) time.Duration {
 		if slices.Contains(want, m.State) {
 			return time.Since(began)
 		}
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > time.Minute { // real clock: gives up
 			w.t.Fatalf("%s is %s (%s), want %s", name, m.State, m.Why, want)
 		}
 		time.Sleep(10 * time.Millisecond) // real clock: between two looks at other processes
@@ -344,7 +344,7 @@ func (w *ward) untilLogged(name string) time.Duration {
 		if m, ok := s.Lead.Member(waggle.MemberName(name)); ok && m.Died != nil {
 			return time.Since(began)
 		}
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > time.Minute { // real clock: gives up
 			w.t.Fatalf("the death of %s is not on record", name)
 		}
 		time.Sleep(10 * time.Millisecond) // real clock: between two looks at other processes
@@ -435,7 +435,7 @@ func TestStallIsWatched(t *testing.T) {
 	}()
 	seen := late.member("worker1")
 	c.must(<-applied)
-	if watch := 2 * time.Second; seen.State != inspect.StateWorking && took < watch { // a busy machine may apply it after the watch
+	if watch := 2 * time.Second; seen.State != inspect.StateWorking && took < watch { // real clock: a busy machine may apply it after the watch
 		t.Errorf("%s (%s), and the order was applied after %s", seen.State, seen.Why, took)
 	}
 	late.is("worker1", inspect.StateWorking, "")
@@ -464,7 +464,7 @@ members:
 	testenv.Measured(t, "%d deaths by kill -9: status says so after %s (median), %s (worst); on record of the leader after %s, %s",
 		len(seen), seen[len(seen)/2].Round(time.Millisecond), seen[len(seen)-1].Round(time.Millisecond),
 		logged[len(logged)/2].Round(time.Millisecond), logged[len(logged)-1].Round(time.Millisecond))
-	if testenv.Soak() && (seen[len(seen)-1] > limit || logged[len(logged)-1] > limit) {
+	if testenv.Soak() && (seen[len(seen)-1] > limit || logged[len(logged)-1] > limit) { // real clock: the soak run only
 		t.Errorf("a death was seen only after %s, and recorded after %s", seen[len(seen)-1], logged[len(logged)-1])
 	}
 }

@@ -173,7 +173,7 @@ func (u *inTmux) leaves() {
 		if strings.TrimSpace(u.tmux("display-message", "-p", "-t", "%0", "#{alternate_on}")) == "0" {
 			return true
 		}
-		if time.Since(last) > 2*time.Second {
+		if time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
 			last = time.Now()
 			u.presses("q")
 		}
@@ -476,7 +476,7 @@ func TestJourneyPlan(t *testing.T) {
 	u.words("add undo")
 	var last time.Time
 	u.until("the reason is taken", func() bool {
-		if time.Since(last) > 2*time.Second { // a key that was late does not count
+		if time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
 			last = time.Now()
 			u.presses("Enter")
 		}

@@ -57,7 +57,7 @@ func (u *inTmux) answers(key, text string) {
 		if strings.Contains(u.screen(), text) {
 			return true
 		}
-		if time.Since(last) > 2*time.Second {
+		if time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
 			last = time.Now()
 			u.presses(key)
 		}

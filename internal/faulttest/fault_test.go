@@ -46,7 +46,7 @@ func (c *crew) arm(f fault, n int) (hit *atomic.Int64) {
 			return nil
 		case i == int64(n):
 			first.Store(time.Now().UnixNano())
-		case time.Since(time.Unix(0, first.Load())) > f.long:
+		case time.Since(time.Unix(0, first.Load())) > f.long: // real clock: the fault is over
 			return nil
 		}
 		hit.Add(1)

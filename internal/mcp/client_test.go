@@ -89,7 +89,7 @@ func TestChatTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, ctx context.Context, wg *sync.WaitGroup, c *mcp.Client) {
 		began := time.Now()
 		w, err := c.Check(ctx, 20*time.Second)
-		if err != nil || len(w.Messages) != 0 || w.Task != nil || time.Since(began) != 20*time.Second {
+		if err != nil || len(w.Messages) != 0 || w.Task != nil || time.Since(began) != 20*time.Second { // the bubble's clock
 			t.Fatalf("nothing came: %+v, %v, after %s", w, err, time.Since(began))
 		}
 		got := make(chan mcp.Work)

@@ -73,7 +73,7 @@ func TestArchiveWhileLed(t *testing.T) {
 		began := time.Now()
 		_, err = o.Archive(t.Context(), s, process.EndedDown)
 		code(t, "somebody leads", err, operator.Locked)
-		if d := time.Since(began); !errors.Is(err, leader.ErrLeading) || d < 3*time.Second || d > 4*time.Second {
+		if d := time.Since(began); !errors.Is(err, leader.ErrLeading) || d < 3*time.Second || d > 4*time.Second { // the bubble's clock
 			t.Errorf("after %s: %v", d, err)
 		}
 		if _, err := o.LeadAs(t.Context(), s, o.LeaderOptions(s, true)); !errors.Is(err, leader.ErrLeading) {
@@ -105,11 +105,11 @@ func TestAwait(t *testing.T) {
 			t.Errorf("looked %d times", n)
 		}
 		began := time.Now()
-		if o.Await(t.Context(), time.Second, func() bool { return false }) || time.Since(began) < time.Second || time.Since(began) > 2*time.Second {
+		if o.Await(t.Context(), time.Second, func() bool { return false }) || time.Since(began) < time.Second || time.Since(began) > 2*time.Second { // the bubble's clock
 			t.Errorf("after %s", time.Since(began))
 		}
 		last := false
-		if !o.Await(t.Context(), time.Second, func() bool { last = time.Since(began) > 2*time.Second; return last }) {
+		if !o.Await(t.Context(), time.Second, func() bool { last = time.Since(began) > 2*time.Second; return last }) { // the bubble's clock
 			t.Error("it held at the end")
 		}
 	})
@@ -212,7 +212,7 @@ func TestFreeLease(t *testing.T) {
 		defer func() { _ = release() }()
 		began := time.Now()
 		must(t, o.FreeLease(t.Context(), s))
-		if led, err := o.IsLed(s); led || err != nil || time.Since(began) < time.Second {
+		if led, err := o.IsLed(s); led || err != nil || time.Since(began) < time.Second { // the bubble's clock
 			t.Errorf("it is led: %v, %v, after %s", led, err, time.Since(began))
 		}
 	})

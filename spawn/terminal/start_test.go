@@ -87,7 +87,7 @@ func start(ctx context.Context, b spawn.Backend, spec spawn.Spec) (*spawn.Proces
 		if fi, err := os.Stat(spec.Log); err == nil && fi.Size() > 0 {
 			return p, time.Since(began), nil
 		}
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > time.Minute { // real clock: gives up
 			return p, 0, errors.New("it wrote nothing")
 		}
 		time.Sleep(100 * time.Microsecond) // real clock: another process writes the log
