@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
+	"waggle/internal/testenv"
 	_ "waggle/internal/testenv/seeded"
 	"waggle/mailbox"
 )
@@ -91,7 +92,9 @@ func fatal(t *rapid.T, err error) {
 
 // Any sequence of appends, markings and fresh openings has the model's result.
 func TestStoresFollowTheModel(t *testing.T) {
-	t.Parallel()
+	if !testenv.Full() {
+		testenv.Checks(t, 40, 40)
+	}
 	stores := map[string]func(dir string, o mailbox.Options) (mailbox.Store, error){
 		"memory": func(_ string, o mailbox.Options) (mailbox.Store, error) { return mailbox.NewMemory(o), nil },
 	}

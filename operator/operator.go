@@ -90,6 +90,7 @@ type Operator struct {
 	Leading *journal.Writer
 
 	Patience time.Duration // how long to wait for the lock of a leader's journal; 0: the journal's own limit
+	Waits    Waits         // for other processes
 }
 
 // Writer is the operator as a writer of a leader's journal, or the process that leads when it acts

@@ -46,11 +46,7 @@ func common(t *testing.T) string {
 	t.Helper()
 	above := "/opt"
 	if os.Geteuid() != 0 {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		above = cache
+		above = testenv.Home(t)
 	}
 	dir, err := os.MkdirTemp(above, "waggle-common")
 	if err != nil {

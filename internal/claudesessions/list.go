@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // maxFiles bounds the files of a registry that are read. Dead sessions leave theirs, so there may
@@ -55,7 +56,7 @@ type file struct {
 // registry lists the session files of a directory by pid, and the key files of each.
 func registry(dir string) ([]file, map[int][]string, error) {
 	d, err := os.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // the home directory may be no directory
 		return nil, nil, nil
 	}
 	if err != nil {

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +75,42 @@ func TestHelpWidth(t *testing.T) {
 		}
 	}
 	for _, cmd := range Root(a).Commands() {
+		walk(cmd)
+	}
+}
+
+// TestCommandsHaveScripts: each command runs in a script of the usual tests.
+func TestCommandsHaveScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ran strings.Builder
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(b, []byte("[!full]")) {
+			ran.Write(bytes.ReplaceAll(b, []byte("\n"), []byte(" \n")))
+		}
+	}
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if cmd.Hidden {
+			return
+		}
+		if cmd.CommandPath() == "waggle demo" { // TestDemo and the gate run it
+			return
+		}
+		if cmd.Runnable() && !strings.Contains(ran.String(), cmd.CommandPath()+" ") {
+			t.Errorf("no script of the usual tests runs %s: commands.txtar has those whose own are of the full run", cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	for _, cmd := range Root(&app.App{Out: io.Discard, Err: io.Discard}).Commands() {
 		walk(cmd)
 	}
 }

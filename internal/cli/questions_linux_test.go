@@ -226,14 +226,8 @@ func (b build) teamFile(dir string, flag bool) string {
 func (b build) environ(t *testing.T, base string) []string {
 	t.Helper()
 	env := []string{"HOME=" + filepath.Join(base, "home"), "GOCACHE=" + goCache(), "GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod"}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, dir := range map[string]string{"GOMODCACHE": "go/pkg/mod", "RUSTUP_HOME": ".rustup"} {
-		if os.Getenv(name) == "" {
-			env = append(env, name+"="+filepath.Join(home, dir))
-		}
+	if os.Getenv("RUSTUP_HOME") == "" {
+		env = append(env, "RUSTUP_HOME="+filepath.Join(testenv.Home(t), ".rustup"))
 	}
 	return append(env, "CARGO_HOME="+filepath.Join(base, "home", ".cargo"))
 }

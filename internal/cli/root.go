@@ -95,11 +95,12 @@ func Main() int { return MainOf(Options{}) }
 type Options struct {
 	// Stand returns how long a question stands on the terminal before a key counts; nil: ask.Stand.
 	Stand func() time.Duration
+	Waits operator.Waits
 }
 
 // MainOf is Main with options.
 func MainOf(o Options) int {
-	a := &app.App{Alone: true, Stand: o.Stand, In: os.Stdin, Environ: os.Environ(), Now: time.Now, Rand: rand.Reader, Version: version()}
+	a := &app.App{Alone: true, Stand: o.Stand, Waits: o.Waits, In: os.Stdin, Environ: os.Environ(), Now: time.Now, Rand: rand.Reader, Version: version()}
 	a.Out, a.Err = ask.OutputTo(os.Stdout, a.Asker.Terminal), ask.OutputTo(os.Stderr, a.Asker.Terminal)
 	if err := ask.Repair(os.Stdin, os.Stderr); err != nil {
 		a.Talk("%s %v", app.Yellow("note:"), err)

@@ -20,15 +20,13 @@ import (
 	"waggle/internal/confine"
 	"waggle/internal/sandbox/relay"
 	"waggle/internal/testenv"
-	"waggle/operator/decide"
-	"waggle/operator/process"
+	"waggle/operator"
 )
 
 // programs are what the tests may run beside themselves. They are this test binary, started
 // some thousand times: what its tests import and initialise costs each start.
 var programs = map[string]func(){"waggle": func() {
-	settle()
-	os.Exit(cli.MainOf(cli.Options{Stand: stand}))
+	os.Exit(cli.MainOf(cli.Options{Stand: stand, Waits: waits()}))
 }}
 
 // ladderVar is the time that each process of a script gives a member to end by SIGTERM, and to be gone
@@ -55,14 +53,12 @@ func stand() time.Duration {
 	return ask.Stand
 }
 
-// settle sets what a test asks of this program by a variable.
-func settle() {
-	if wait, err := time.ParseDuration(os.Getenv(deliverVar)); err == nil {
-		decide.DeliverWait = wait
-	}
-	if wait, err := time.ParseDuration(os.Getenv(ladderVar)); err == nil {
-		process.Ladder.Term, process.Ladder.Kill = wait, wait
-	}
+// waits are what a test asks of this program by variables.
+func waits() (w operator.Waits) {
+	w.Deliver, _ = time.ParseDuration(os.Getenv(deliverVar)) // 0 where none is asked
+	w.Term, _ = time.ParseDuration(os.Getenv(ladderVar))
+	w.Kill = w.Term
+	return w
 }
 
 // TestMain lets few tests run at once: they wait for programs, but what a person does in a terminal has
@@ -202,18 +198,9 @@ func ownGroups() bool {
 	return err == nil && os.Remove(path) == nil
 }
 
-// goCache is the build cache of the user who runs the tests. With it scripts that
+// goCache is the build cache of the user who runs the tests, which testenv keeps. With it scripts that
 // run go do not build the standard library anew.
-func goCache() string {
-	if c := os.Getenv("GOCACHE"); c != "" {
-		return c
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "go-build")
-}
+func goCache() string { return os.Getenv("GOCACHE") }
 
 // cmdJSON is: json FILE PATH WANT. PATH is dotted; len is a list's length.
 func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {

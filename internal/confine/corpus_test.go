@@ -64,9 +64,7 @@ func newScene(t *testing.T) *scene {
 	// Not below /tmp, which a sandbox replaces as a whole.
 	parent := "/var/lib"
 	if os.Geteuid() != 0 {
-		home, err := os.UserHomeDir()
-		must(t, err)
-		parent = home
+		parent = testenv.Home(t)
 	}
 	base, err := os.MkdirTemp(parent, "wmc")
 	must(t, err)

@@ -14,6 +14,7 @@ import (
 	"waggle/agent"
 	"waggle/internal/confine"
 	"waggle/internal/sandbox/proxy"
+	"waggle/internal/testenv"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
@@ -173,11 +174,7 @@ func above(t *testing.T) string {
 	if os.Geteuid() == 0 {
 		return "/opt"
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
-	return cache
+	return testenv.Home(t)
 }
 
 // The sessions and logins that a Claude Code client keeps are secret from other members, below the

@@ -25,6 +25,7 @@ const home = "example.com/x/waggle"
 // the files: the go command would need every module of every go.mod. The full run asks the go command,
 // and builds, vets and generates all of it anew.
 func TestRenameClone(t *testing.T) {
+	testenv.Long(t)
 	from, err := modulePath("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -113,9 +113,7 @@ func placeFor(t testing.TB) string {
 	if parent == "" {
 		parent = "/var/lib"
 		if os.Geteuid() != 0 {
-			home, err := os.UserHomeDir()
-			must(t, err)
-			parent = home
+			parent = testenv.Home(t)
 		}
 	}
 	base, err := os.MkdirTemp(parent, "wsb")

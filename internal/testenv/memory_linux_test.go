@@ -74,9 +74,9 @@ const environVar = "WAGGLE_TEST_ENVIRON"
 // a test starts keep what it gives them.
 func TestCleanEnvironment(t *testing.T) {
 	tests := []string{"-test.run=^$"}
-	theirs := []string{"TMUX=/tmp/x,1,0", "TMUX_PANE=%1", "GIT_DIR=/x", "CLAUDE_CONFIG_DIR=/x", "CLAUDECODE=1"}
+	theirs := []string{"TMUX=/tmp/x,1,0", "TMUX_PANE=%1", "GIT_DIR=/x", "CLAUDE_CONFIG_DIR=/x", "CLAUDECODE=1", "WAGGLE_MEMBER=x", "XDG_STATE_HOME=/x", "HOME=/x"}
 	for _, given := range []bool{false, true} {
-		env := append([]string{environVar + "=1", "OTHER=kept"}, theirs...)
+		env := append([]string{environVar + "=1", "OTHER=kept", "GOCACHE="}, theirs...)
 		if given {
 			env = append(env, "WAGGLE_TEST_CLEAN=1")
 		}
@@ -88,6 +88,9 @@ func TestCleanEnvironment(t *testing.T) {
 		}
 		if !slices.Contains(got, "OTHER=kept") {
 			t.Errorf("OTHER is not in %q", got)
+		}
+		if !given && (!slices.Contains(got, "GOCACHE=/x/.cache/go-build") || !slices.Contains(got, "WAGGLE_TEST_HOME=/x")) {
+			t.Errorf("the go command's cache and the home directory are not kept: %q", got)
 		}
 	}
 }

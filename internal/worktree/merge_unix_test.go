@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/internal/worktree"
 )
 
@@ -21,7 +22,7 @@ func TestOwnMerged(t *testing.T) {
 	for _, hook := range []string{"pre-commit", "commit-msg", "post-merge", "post-checkout", "pre-merge-commit"} {
 		w.hook(hook, "echo "+hook+" >> '"+mark+"'\n")
 	}
-	for _, how := range []worktree.How{worktree.HowMerge, worktree.HowSquash, worktree.HowRebase} {
+	for _, how := range testenv.Rows(t, []worktree.How{worktree.HowMerge, worktree.HowSquash, worktree.HowRebase}, 1) {
 		name := "bob-" + string(how)
 		tree := w.own(name)
 		w.write(tree.Path, name+".committed", "1\n")

@@ -56,10 +56,6 @@ func Refused(id string, err error) Decided { return Decided{ID: id, err: err} }
 // Err returns the refusal, nil when there is none.
 func (d Decided) Err() error { return d.err }
 
-// DeliverWait is how long a command waits for a running leader to deliver, and for members to apply
-// an order. Tests change it.
-var DeliverWait = 2 * time.Second
-
 // Decide answers requests in the operator's name, each once, by compare-and-set on the leader's
 // journal. The error concerns the whole call; the refusal of one answer is in its result. It takes
 // a leader pass before and after when no process leads.
@@ -216,13 +212,13 @@ func (o Operator) deliver(ctx context.Context, s *operator.State, results []Deci
 	return o.settle(ctx, s, func() (bool, error) { return delivered(s.Lead, results), nil })
 }
 
-// settle runs a pass when no process leads; else it waits until done returns true or DeliverWait is
-// over.
+// settle runs a pass when no process leads; else it waits until done returns true or
+// Waits.Delivery is over.
 func (o Operator) settle(ctx context.Context, s *operator.State, done func() (bool, error)) error {
 	if _, err := o.Pass(ctx, s); err != nil {
 		return err
 	}
-	until := o.Minter.Now().Add(DeliverWait)
+	until := o.Minter.Now().Add(o.Waits.Delivery())
 	for {
 		ok, err := done()
 		if ok || err != nil || !o.Minter.Now().Before(until) {

@@ -410,7 +410,7 @@ func nilIf(found bool, err error) error {
 
 // given waits a moment for the hook to give the answer to its client.
 func (o Operator) given(ctx context.Context, s *session.Session, d *Decided) error {
-	until := o.Minter.Now().Add(DeliverWait)
+	until := o.Minter.Now().Add(o.Waits.Delivery())
 	for {
 		for _, r := range s.Requests() {
 			if r.Key == d.key && (r.State == session.StateAnswered || r.State == session.StateClosed) {

@@ -24,12 +24,9 @@ import (
 // GraceUsual is the default time for members to end by handshake.
 const GraceUsual = 10 * time.Second
 
-// Time limits of the steps after the handshake, in all less than ten seconds. ladder is for the
-// processes of a member: to end after the end of their input, by SIGTERM, and to be gone after
-// SIGKILL; leftovers is for the processes that they have left behind. A killed process with much memory
+// Time limits for the processes that a member's processes have left behind. A killed process with much memory
 // needs time to be gone on a busy machine: a start of its member, which cannot be beside it, waits longer.
 var (
-	Ladder    = spawn.Grace{InputWait: 500 * time.Millisecond, Term: 2 * time.Second, Kill: 1500 * time.Millisecond}
 	leftovers = spawn.Grace{Term: 500 * time.Millisecond, Kill: 1500 * time.Millisecond}
 	inTheWay  = spawn.Grace{Term: leftovers.Term, Kill: 15 * time.Second}
 )
@@ -230,7 +227,7 @@ func (o Operator) endRest(ctx context.Context, l *leader.Leader) error {
 	var wg sync.WaitGroup
 	for i, m := range rest {
 		wg.Go(func() {
-			if _, err := l.Stop(ctx, m.Name, Ladder); err != nil {
+			if _, err := l.Stop(ctx, m.Name, o.Waits.Ladder()); err != nil {
 				errs[i] = fmt.Errorf("stop %s: %w", m.Name, err)
 			}
 		})

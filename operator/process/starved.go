@@ -44,7 +44,7 @@ func (o Operator) stopUnrecorded(ctx context.Context, s *operator.State, m *cont
 // first, which would restart others.
 func (o Operator) downUnrecorded(ctx context.Context, s *operator.State, so StopOptions, why error) (*DownResult, error) {
 	if p := s.Lead.Led; p != nil && p.ID.Alive() {
-		if _, err := spawn.Stop(ctx, p.ID, Ladder); err != nil {
+		if _, err := spawn.Stop(ctx, p.ID, o.Waits.Ladder()); err != nil {
 			return nil, errors.Join(why, fmt.Errorf("the process that leads: %w", err))
 		}
 	}

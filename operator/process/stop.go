@@ -155,7 +155,8 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 	if rung, err = st.climb(ctx); err != nil {
 		return "", err
 	}
-	until := st.o.Minter.Now().Add(Ladder.Term + Ladder.Kill)
+	ladder := st.o.Waits.Ladder()
+	until := st.o.Minter.Now().Add(ladder.Term + ladder.Kill)
 	for {
 		words, done := context.WithTimeout(ctx, 3*wordsWait)
 		_, err := st.o.Pass(words, st.s)
@@ -191,7 +192,7 @@ func (st *stopping) climb(ctx context.Context) (rung string, err error) {
 	}
 	rung = spawn.RungGone
 	if p != nil {
-		g := Ladder
+		g := st.o.Waits.Ladder()
 		g.Input = func(ctx context.Context) error { return st.o.closeInput(ctx, st.s, p.ID) }
 		if rung, err = spawn.StopTree(ctx, p.ID, g); err != nil {
 			return "", notOurs(st.m, err)
@@ -361,7 +362,8 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	r := o.Reporter(s, so.Note)
 	r.Mute()
 	leading := s.Lead.Led.ID
-	limit := Ladder.Term + 3*Ladder.Kill + 5*time.Second
+	ladder := o.Waits.Ladder()
+	limit := ladder.Term + 3*ladder.Kill + 5*time.Second
 	if !so.Force {
 		limit += grace
 	}
@@ -396,7 +398,7 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	case own:
 		return false, &operator.Error{Kind: operator.Timeout, Op: "down", Msg: fmt.Sprintf("this program leads team %s and has not ended it in time", s.Team)}
 	default:
-		if _, err := spawn.Stop(ctx, leading, Ladder); err != nil {
+		if _, err := spawn.Stop(ctx, leading, ladder); err != nil {
 			return false, fmt.Errorf("the process that leads: %w", err)
 		}
 	}

@@ -194,7 +194,7 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 	}
 	Sweeps(s, so.Note)
 	if p := s.Lead.Led; p != nil && p.ID.Alive() {
-		if _, err := spawn.Stop(ctx, p.ID, Ladder); err != nil {
+		if _, err := spawn.Stop(ctx, p.ID, o.Waits.Ladder()); err != nil {
 			return nil, fmt.Errorf("the process that leads: %w", err)
 		}
 	}
@@ -268,7 +268,7 @@ func (o Operator) EndWreckedMember(ctx context.Context, s *operator.State, m *co
 		return rung, nil
 	}
 	if p := m.Process; p != nil && !p.ID.Inside {
-		if rung, err = spawn.StopTree(ctx, p.ID, Ladder); err != nil {
+		if rung, err = spawn.StopTree(ctx, p.ID, o.Waits.Ladder()); err != nil {
 			return "", notOurs(m, err)
 		}
 	}

@@ -46,7 +46,7 @@ func (o Operator) AcknowledgeBreak(ctx context.Context, name waggle.TeamName, se
 	}
 	process.Sweeps(w, note)
 	if p := w.Lead.Led; p != nil && p.ID.Alive() {
-		if _, err := spawn.Stop(ctx, p.ID, process.Ladder); err != nil {
+		if _, err := spawn.Stop(ctx, p.ID, o.Waits.Ladder()); err != nil {
 			return nil, fmt.Errorf("the process that leads: %w", err)
 		}
 	}

@@ -46,6 +46,7 @@ type App struct {
 	Log   bool                 // its stderr is a log, also where that is a terminal: lines are not broken for a width
 	Asker asker                // the one reader of answers; see canAsk
 	Stand func() time.Duration // see ask.Options
+	Waits operator.Waits
 
 	Flags struct {
 		Root, State, Team, As, Config string
@@ -217,7 +218,7 @@ func (a *App) Op() (operator.Operator, error) {
 	rootURL := (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
 	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(home.Home{Path: state}), "locks"), Led: led{home.Home{Path: state}, rootURL}}, RootURL: rootURL,
 		Home: home.Home{Path: state}, RunDir: a.runPath(home.Home{Path: state}), Worktrees: worktrees, WorkDir: a.workDir(), Edits: &operator.EditCache{}, Token: a.Env("WAGGLE_TOKEN"), Minter: a.Minter(), Self: self, Environ: a.MemberEnviron(), Version: a.Version, PID: os.Getpid(),
-		Log: a.log(), Ancestors: spawn.Ancestors, Confine: box}, nil
+		Log: a.log(), Ancestors: spawn.Ancestors, Confine: box, Waits: a.Waits}, nil
 }
 
 // led are the teams with a state here, which waggle leads.

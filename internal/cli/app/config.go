@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,8 +45,8 @@ func (a *App) config() (*teamfile.Config, error) {
 	if err != nil || path == "" {
 		return nil, err
 	}
-	real, err := filepath.EvalSymlinks(path) // the file may be a symbolic link
-	if errors.Is(err, os.ErrNotExist) {
+	real, err := filepath.EvalSymlinks(path)                               // the file may be a symbolic link
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a HOME such as /dev/null has none
 		if _, lerr := os.Lstat(path); lerr == nil || named {
 			return nil, &operator.Error{Kind: operator.NotFound, Op: "config", Msg: "there is no " + path, Advice: "it is named by --config, WAGGLE_CONFIG or a link"}
 		}
