@@ -188,6 +188,11 @@ func TestKilledRemove(t *testing.T) {
 				w.t.Error(err)
 			}
 		}},
+		{"removing", func(w *world, tree worktree.Tree) { // it had deleted .git before other files
+			if err := errors.Join(os.Remove(filepath.Join(tree.Path, ".git")), os.RemoveAll(filepath.Join(tree.Path, "sub"))); err != nil {
+				w.t.Error(err)
+			}
+		}},
 		{"removed", nil},
 		{"branch", nil},
 	} {
@@ -211,8 +216,14 @@ func TestKilledRemove(t *testing.T) {
 	}
 	w.write(tree.Path, "mine", "x")
 	var kept *worktree.KeptError
+	if err := os.Remove(filepath.Join(tree.Path, ".git")); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.store.Remove(t.Context(), tree); !errors.As(err, &kept) {
 		t.Errorf("%v", err)
+	}
+	if b, err := os.ReadFile(filepath.Join(tree.Path, "mine")); string(b) != "x" {
+		t.Errorf("%q, %v", b, err)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 )
 
 // Remove removes a worktree if that loses no work: otherwise it stays as it is, and the error is a
@@ -57,7 +59,7 @@ func (s Store) remove(ctx context.Context, r Record) error {
 			}
 		}
 	}
-	st, err := s.Git.Status(ctx, t)
+	st, err := s.left(ctx, r)
 	if err == nil && !st.Missing && !t.own() {
 		err = s.Git.hidden(ctx, t, &st)
 	}
@@ -90,6 +92,57 @@ func (s Store) remove(ctx context.Context, r Record) error {
 	}
 	s.at("branch")
 	return s.forget(r)
+}
+
+// left is the Status of a worktree, of which a removal that was cut short may have taken files.
+func (s Store) left(ctx context.Context, r Record) (st Status, err error) {
+	if r.State != removing || r.Tree.own() {
+		return s.Git.Status(ctx, r.Tree)
+	}
+	for range 10 { // a git that is still removing it takes .git while git status runs
+		if err = link(r.Tree); err != nil {
+			return st, fmt.Errorf("worktree: %w", err)
+		}
+		if st, err = s.Git.Status(ctx, r.Tree); err == nil {
+			return st, nil
+		}
+		select {
+		case <-ctx.Done():
+			return st, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return st, err
+}
+
+// link writes the .git of a worktree anew from which a removal that was cut short had taken it, so that git
+// looks at what is left. A git that is still removing it, though the process that started it is gone, then
+// leaves the rest.
+func link(t Tree) error {
+	at := filepath.Join(t.Path, ".git")
+	if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	admins, err := os.ReadDir(filepath.Join(t.Common, "worktrees"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range admins {
+		admin := filepath.Join(t.Common, "worktrees", e.Name())
+		if of, err := os.ReadFile(filepath.Join(admin, "gitdir")); err != nil || strings.TrimSuffix(string(of), "\n") != at {
+			continue
+		}
+		f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+			return nil // it is gone by now
+		}
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString("gitdir: " + admin + "\n")
+		return errors.Join(err, f.Close())
+	}
+	return nil
 }
 
 // halfGone reports a worktree whose removal was cut short: it was clean then, and all
