@@ -147,7 +147,7 @@ func newOptions(a *app.App, op operator.Operator) (fresh.Options, error) {
 	if team == "" {
 		team = a.Env("WAGGLE_TEAM")
 	}
-	return fresh.Options{Dir: dir, Team: team, Env: a.Environ, Asks: teamcmd.CeilingAsks(op), Note: a.SayNote,
+	return fresh.Options{Dir: dir, Team: team, Env: a.Environ, Note: a.SayNote,
 		Lead: func(t waggle.TeamName) []string { return teamcmd.Own(a, op, "lead", t) },
 		Begin: func(t waggle.TeamName, m waggle.MemberName) []string {
 			return append(teamcmd.Own(a, op, "begin", t), string(m))

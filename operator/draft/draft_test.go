@@ -120,8 +120,12 @@ func TestTemplateNeeds(t *testing.T) {
 	if err != nil || !strings.Contains(text, "echo hello") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if bare.Asks = true; !strings.Contains(draft.Open("api", bare), "sandboxed: ask") {
-		t.Error("a ceiling that asks is not in the file")
+	if text := draft.Open("api", bare); !strings.Contains(text, "policy: {mode: acceptEdits, sandboxed: allow}") {
+		t.Error(text)
+	}
+	bare.Ceiling = &record.Ceiling{Allow: []policy.Rule{}}
+	if text := draft.Open("api", bare); !strings.Contains(text, "policy: {mode: default, sandboxed: ask}") {
+		t.Errorf("beyond the ceiling: %s", text)
 	}
 }
 

@@ -13,7 +13,7 @@ func ExampleOpen() {
 	// team: api
 	// lead: operator
 	// decide: {tool: operator, plan: operator, network: operator}
-	// policy: {mode: default, sandboxed: allow}
+	// policy: {mode: acceptEdits, sandboxed: allow}
 	// sandbox: {mode: auto}
 	// members: []
 }

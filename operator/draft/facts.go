@@ -9,6 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml/token"
 
+	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -17,8 +19,8 @@ import (
 type Facts struct {
 	Dir    string   // absolute
 	Agents []string // coding agents that are installed, by the names of their programs
-	// Asks says that the user's ceiling wants calls in a sandbox to ask.
-	Asks bool
+	// Ceiling is the user's, beyond which no file goes; nil: there is none.
+	Ceiling *record.Ceiling
 
 	files map[string]bool // those of marks that Dir has
 }
@@ -72,11 +74,15 @@ func (f Facts) caches() string {
 
 // sandboxed is what the file says of calls in a verified sandbox.
 func (f Facts) sandboxed() string {
-	if f.Asks {
+	if len(f.Ceiling.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Sandboxed: true})) > 0 {
 		return "ask"
 	}
 	return "allow"
 }
+
+// mode is the mode of members that work in trees of their own: their edits there do not ask, as a person
+// looks at them before a merge.
+func (f Facts) mode() policy.Mode { return f.Ceiling.Meet(policy.ModeAcceptEdits) }
 
 // TeamName derives the name of a team from a directory's.
 func TeamName(dir string) string {

@@ -139,7 +139,12 @@ func joined(cs []check) string {
 func (d *drafting) policy() {
 	d.line("")
 	d.line("policy:")
-	d.line("  mode: default")
+	if d.merges() {
+		d.line("  # Edits in a member's own worktree do not ask: you look at them before the merge.")
+		d.line("  mode: %s", d.f.mode())
+	} else {
+		d.line("  mode: default")
+	}
 	rules := []string{}
 	for _, c := range d.checks {
 		rules = append(rules, fmt.Sprintf("Bash(%s)", c.rule))

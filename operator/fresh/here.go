@@ -89,11 +89,16 @@ func (o Operator) Here(ctx context.Context, dir string) (waggle.TeamName, error)
 // openWait is how long New waits for another process that opens the same team.
 const openWait = 10 * time.Second
 
+// draft is the file of a team without members for a directory.
+func (o Operator) draft(name waggle.TeamName, dir string) string {
+	facts := draft.Look(dir, o.Environ)
+	facts.Ceiling = o.Ceiling
+	return draft.Open(string(name), facts)
+}
+
 // open makes a team without members for a directory, and starts the process that leads it.
 func (o Operator) open(ctx context.Context, name waggle.TeamName, dir string, opt Options) error {
-	facts := draft.Look(dir, o.Environ)
-	facts.Asks = opt.Asks
-	f, err := teamfile.ParseFile(filepath.Join(dir, NoFile), []byte(draft.Open(string(name), facts)))
+	f, err := teamfile.ParseFile(filepath.Join(dir, NoFile), []byte(o.draft(name, dir)))
 	if err != nil {
 		return err
 	}

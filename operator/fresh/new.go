@@ -52,7 +52,6 @@ type Options struct {
 	Lead  func(waggle.TeamName) []string
 	Begin func(waggle.TeamName, waggle.MemberName) []string
 	Env   []string      // of both
-	Asks  bool          // the user's ceiling wants calls in a sandbox to ask
 	Wait  time.Duration // until the members are ready; 0: one second
 	// File is a team file that the operator named: what its worktree: says is accepted. "": New finds
 	// waggle.yaml, and asks Accept about it. NoSetup leaves both alone, and what the team's own file says.
@@ -198,6 +197,11 @@ func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Wan
 	}
 	if !m.Worktree && !w.Here && len(st.Members) == 0 {
 		opt.Note(operator.Note{What: "note:", Text: "no git checkout with a commit is here, so members work in " + opt.Dir + " itself"})
+	}
+	if _, own, err := o.ownFile(ctx, s.Team); err != nil {
+		return err
+	} else if !own && !m.Worktree && m.Mode == "" && s.Lead.Policy.Policy.Mode == policy.ModeAcceptEdits {
+		m.Mode = policy.ModeDefault // nobody looks at its edits before they are in the person's directory
 	}
 	base := ""
 	for attempt := range max(1, w.Attempts) {

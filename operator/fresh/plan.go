@@ -8,7 +8,6 @@ import (
 
 	"waggle"
 	"waggle/operator"
-	"waggle/operator/draft"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
@@ -44,9 +43,7 @@ func (o Operator) Plan(ctx context.Context, wants []Want, opt Options) (*Started
 		if p.st.Team, err = o.free(top, opt.Team); err != nil {
 			return nil, err
 		}
-		facts := draft.Look(top, o.Environ)
-		facts.Asks = opt.Asks
-		if _, err := teamfile.ParseFile(filepath.Join(top, NoFile), []byte(draft.Open(string(p.st.Team), facts))); err != nil {
+		if _, err := teamfile.ParseFile(filepath.Join(top, NoFile), []byte(o.draft(p.st.Team, top))); err != nil {
 			return nil, err
 		}
 	} else {

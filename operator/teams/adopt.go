@@ -293,15 +293,23 @@ func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, id spawn.I
 
 // ownSocket checks for the socket of a session at Claude Code's path (protocol §8).
 func (o Operator) ownSocket(pid int) Control {
-	dir := os.TempDir()
-	for _, kv := range o.Environ {
-		if v, ok := strings.CutPrefix(kv, "XDG_RUNTIME_DIR="); ok && v != "" {
-			dir = v
+	dirs := []string{os.TempDir()} // 2.1.330; earlier ones took XDG_RUNTIME_DIR
+	for _, name := range []string{"TMPDIR=", "XDG_RUNTIME_DIR="} {
+		for _, kv := range o.Environ {
+			if v, ok := strings.CutPrefix(kv, name); ok && v != "" {
+				dirs = append(dirs, v)
+			}
 		}
 	}
-	path := filepath.Join(dir, "cc-socks", strconv.Itoa(pid)+".sock")
-	if st, err := os.Lstat(path); err == nil && st.Mode().Type() == fs.ModeSocket {
-		return Control{What: "socket", Can: true, How: "its own socket is " + path + "; whom it takes messages from there is its own setting"}
+	var looked []string
+	for _, dir := range dirs {
+		path := filepath.Join(dir, "cc-socks", strconv.Itoa(pid)+".sock")
+		if st, err := os.Lstat(path); err == nil && st.Mode().Type() == fs.ModeSocket {
+			return Control{What: "socket", Can: true, How: "its own socket is " + path + "; whom it takes messages from there is its own setting"}
+		}
+		if !slices.Contains(looked, path) {
+			looked = append(looked, path)
+		}
 	}
-	return Control{What: "socket", How: "no socket of it is known: there is no " + path}
+	return Control{What: "socket", How: "no socket of it is known: there is no " + strings.Join(looked, ", and no ")}
 }

@@ -16,7 +16,6 @@ import (
 	"waggle/operator/draft"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
-	"waggle/policy"
 )
 
 // initFlags say what waggle init writes.
@@ -95,7 +94,9 @@ func (f initFlags) text(ctx context.Context, a *app.App, dir string) (string, er
 		return ofTeam(ctx, a, dir)
 	}
 	facts := draft.Look(dir, a.Environ)
-	facts.Asks = err == nil && CeilingAsks(op)
+	if err == nil {
+		facts.Ceiling = op.Ceiling
+	}
 	return draft.Template(f.template, facts)
 }
 
@@ -158,9 +159,3 @@ bind-key W display-popup -E -w 80% -h 60% -d "#{pane_current_path}" "waggle new 
 set-option -g status-interval 5
 set-option -ag status-right " #(waggle status --line)"
 `
-
-// CeilingAsks reports a ceiling of the user that does not let a team file allow calls in a sandbox
-// without asking.
-func CeilingAsks(op operator.Operator) bool {
-	return len(op.Ceiling.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Sandboxed: true})) > 0
-}
