@@ -4,28 +4,24 @@ package spawn_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
+	"waggle/internal/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
 
-// lives waits until a process has a state.
+// hasState waits until a process has a state.
 func hasState(t *testing.T, id spawn.Identity, want spawn.State) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // real clock: the system stops and continues a process
-		got, err := id.State()
-		if got == want && err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("process is %q, %v, want %q", got, err, want)
-		}
-	}
+	var got spawn.State
+	var err error
+	testenv.Eventually(t, fmt.Sprintf("the process is %q", want), func() bool { got, err = id.State(); return got == want && err == nil },
+		func() string { return fmt.Sprintf("it is %q, %v", got, err) })
 }
 
 // State distinguishes a stopped process from one that runs and from one that is gone; a stopped

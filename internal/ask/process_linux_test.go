@@ -153,19 +153,15 @@ func TestTwoProcesses(t *testing.T) {
 // stopped waits until a process is stopped.
 func stopped(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
+	var stat []byte
+	testenv.Eventually(t, fmt.Sprintf("process %d is stopped", pid), func() bool {
+		var err error
+		if stat, err = os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil {
 			t.Fatal(err)
 		}
-		if _, rest, ok := strings.Cut(string(b), ") "); ok && strings.HasPrefix(rest, "T") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("process %d does not stop: %s", pid, b)
-		}
-		<-time.After(time.Millisecond)
-	}
+		_, rest, ok := strings.Cut(string(stat), ") ")
+		return ok && strings.HasPrefix(rest, "T")
+	}, func() string { return string(stat) })
 }
 
 // TestTypedWhileStopped: input that is typed while a process is stopped by SIGSTOP, where no shell

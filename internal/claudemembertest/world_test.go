@@ -152,13 +152,7 @@ func (w *world) ok(args ...string) string {
 // until waits for an event of another process that no message announces.
 func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
-	pause := 20 * time.Millisecond
-	for end := time.Now().Add(patience); !ok(); time.Sleep(pause) { // real clock: another process
-		if time.Now().After(end) {
-			w.t.Fatalf("after %v not: %s", patience, what)
-		}
-		pause = min(2*pause, time.Second)
-	}
+	claudetest.Until(w.t, func() string { return "not: " + what }, ok)
 }
 
 // pending is the request in the list whose text has these words.

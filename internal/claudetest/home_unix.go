@@ -214,7 +214,7 @@ func (h *Home) WriteFile(path, content string, mode fs.FileMode) {
 func (h *Home) WaitFile(path string) string {
 	h.t.Helper()
 	var data []byte
-	until(h.t, func() string { return "no file " + path }, func() bool {
+	Until(h.t, func() string { return "no file " + path }, func() bool {
 		data, _ = os.ReadFile(path)
 		return len(data) > 0
 	})

@@ -10,15 +10,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"waggle/internal/testenv"
 )
 
-// until polls for an event of another program that no message announces.
-func until(t testing.TB, never func() string, cond func() bool) {
+// Until is testenv.Eventually with Patience; never says what did not come.
+func Until(t testing.TB, never func() string, cond func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(Patience); !cond(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("after %v: %s", Patience, never())
-		}
+	if !testenv.WaitFor(Patience, cond) {
+		t.Fatalf("after %v: %s", Patience, never())
 	}
 }
 

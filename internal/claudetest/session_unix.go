@@ -108,7 +108,7 @@ func (s *Session) WaitGone(pattern string) string {
 func (s *Session) wait(never string, ok func(string) bool) string {
 	s.h.t.Helper()
 	var screen string
-	until(s.h.t, func() string { return "the screen " + never + "\n" + screen }, func() bool {
+	Until(s.h.t, func() string { return "the screen " + never + "\n" + screen }, func() bool {
 		screen = s.Screen()
 		return ok(screen)
 	})
@@ -169,7 +169,7 @@ func (s *Session) Ask(prompt string) {
 func (s *Session) Registered(what string, ok func(Registered) bool) Registered {
 	s.h.t.Helper()
 	var r Registered
-	until(s.h.t, func() string { return fmt.Sprintf("registry: %s: %+v\n%s", what, r, s.Screen()) }, func() bool {
+	Until(s.h.t, func() string { return fmt.Sprintf("registry: %s: %+v\n%s", what, r, s.Screen()) }, func() bool {
 		var found bool
 		r, found = s.h.Registry(s.PID)
 		return found && ok(r)
@@ -190,7 +190,7 @@ func (s *Session) Ended() (status int, ended bool) {
 func (s *Session) WaitEnded() int {
 	s.h.t.Helper()
 	var status int
-	until(s.h.t, func() string { return "the client still runs\n" + s.Screen() }, func() (ended bool) {
+	Until(s.h.t, func() string { return "the client still runs\n" + s.Screen() }, func() (ended bool) {
 		status, ended = s.Ended()
 		return ended
 	})

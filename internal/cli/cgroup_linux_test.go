@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"waggle/internal/cgroup"
 	"waggle/internal/testenv"
@@ -45,15 +44,7 @@ func TestClearedEnvironment(t *testing.T) {
 			h.ends(team)
 			h.must("up", file, "--detach", "--quiet")
 			var left spawn.Identity
-			wait := func(what string, cond func() bool) {
-				t.Helper()
-				for end := time.Now().Add(time.Minute); !cond(); time.Sleep(20 * time.Millisecond) { // real clock: other processes
-					if time.Now().After(end) {
-						t.Fatalf("never: %s", what)
-					}
-				}
-			}
-			wait("something is left behind", func() bool {
+			testenv.Eventually(t, "something is left behind", func() bool {
 				b, err := os.ReadFile(filepath.Join(h.work, "left"))
 				pid, perr := strconv.Atoi(strings.TrimSpace(string(b)))
 				if err != nil || perr != nil {
@@ -76,16 +67,16 @@ func TestClearedEnvironment(t *testing.T) {
 			if err := syscall.Kill(worker, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			wait("the worker dies", func() bool { return syscall.Kill(worker, 0) != nil })
+			testenv.Eventually(t, "the worker dies", func() bool { return syscall.Kill(worker, 0) != nil })
 			if name != "restart" && name != "gc" && !left.Alive() {
 				t.Fatal("it died with its worker, and proves nothing")
 			}
 			if name != "restart" {
 				h.waggle(append(end, "--team", team)...) // the processes that it leaves are checked below
 			}
-			wait("what was left behind ends", func() bool { return !left.Alive() })
+			testenv.Eventually(t, "what was left behind ends", func() bool { return !left.Alive() })
 			if name == "restart" { // the next worker is in its control group before it is ended
-				wait("the member is back", func() bool {
+				testenv.Eventually(t, "the member is back", func() bool {
 					pid := h.status(team).Members[0].PID
 					procs, _ := filepath.Glob(filepath.Join(groups, "cgroup.procs"))
 					if pid == worker || len(procs) != 1 {

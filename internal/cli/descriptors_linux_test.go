@@ -46,7 +46,7 @@ func TestFewDescriptors(t *testing.T) {
 	}
 	was := limit(t, leader, 28)
 	give("28")
-	await(t, "28 descriptors are enough", func() bool {
+	testenv.Eventually(t, "28 descriptors are enough", func() bool {
 		b, _ := os.ReadFile(filepath.Join(h.work, "ran"))
 		return strings.Contains(string(b), "28ann") && strings.Contains(string(b), "28bob")
 	})
@@ -64,7 +64,7 @@ func TestFewDescriptors(t *testing.T) {
 		t.Fatalf("leader %+v, it was %d", st.Leader, leader)
 	}
 	limit(t, leader, was)
-	await(t, "all that was taken is done", func() bool {
+	testenv.Eventually(t, "all that was taken is done", func() bool {
 		b, _ := os.ReadFile(filepath.Join(h.work, "ran"))
 		for id, ok := range taken {
 			if ok && !strings.Contains(string(b), id+"\n") {
@@ -73,7 +73,7 @@ func TestFewDescriptors(t *testing.T) {
 		}
 		return true
 	})
-	await(t, "bob is there again", func() bool {
+	testenv.Eventually(t, "bob is there again", func() bool {
 		m := h.status("few").Members[1]
 		return m.PID != 0 && m.PID != bob.PID && m.Ready != nil
 	})

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"waggle/internal/testenv"
 )
@@ -109,19 +108,17 @@ func TestDiskFull(t *testing.T) {
 		}
 		return n
 	}
-	began := time.Now()
-	await(t, "all that was taken is done", func() bool {
+	waits := ""
+	testenv.Eventually(t, "all that was taken is done", func() bool {
 		n := count()
 		for id, ok := range acked {
 			if ok && n[id] == 0 {
-				if time.Since(began) > 50*time.Second { // real clock: says more of a wait that is long
-					t.Logf("task of %s has not run", id)
-				}
+				waits = "the task of " + id + " has not run"
 				return false
 			}
 		}
 		return true
-	})
+	}, func() string { return waits })
 	done, taken := 0, 0
 	for _, ok := range acked {
 		if ok {

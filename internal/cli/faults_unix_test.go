@@ -411,21 +411,14 @@ func (f *faulty) give(codes []int, args ...string) string {
 	return out
 }
 
-// until calls ok every 50 ms until it is true, and reports a wrong cell when it is not within a minute.
+// until waits until ok is true, and reports a wrong cell when it is not within a minute.
 func (f *faulty) until(what string, ok func() bool) bool {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(time.Minute)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-end:
-			_, status, _ := f.waggle("status", "--team", "api")
-			f.wrong("%s: never: %s; processes %v; status: %s", f.cell, what, testenv.Processes(f.op.Home.Path), status)
-			return false
-		}
+	came := testenv.WaitFor(time.Minute, ok)
+	if !came {
+		_, status, _ := f.waggle("status", "--team", "api")
+		f.wrong("%s: never: %s; processes %v; status: %s", f.cell, what, testenv.Processes(f.op.Home.Path), status)
 	}
-	return true
+	return came
 }
 
 // ask gives ann work that needs an answer, and returns the handle of its question.

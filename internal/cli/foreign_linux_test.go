@@ -85,7 +85,7 @@ members: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, b
 		t.Cleanup(func() { _, _ = spawn.StopTree(context.WithoutCancel(t.Context()), id, spawn.Grace{}) })
 	}
 	var left string
-	await(t, "ann has left something", func() bool {
+	testenv.Eventually(t, "ann has left something", func() bool {
 		b, err := os.ReadFile(filepath.Join(h.work, "left.pid"))
 		left = strings.TrimSpace(string(b))
 		return err == nil && left != ""
@@ -141,7 +141,7 @@ members: [{name: ann, agent: exec, backend: process, restart: never}]
 	if err := worker.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the death is on record", func() bool {
+	testenv.Eventually(t, "the death is on record", func() bool {
 		return h.status("swept").Members[0].State == "died" || h.status("swept").Members[0].State == "dead"
 	})
 	out, _, _ := h.waggle("gc", "--json")

@@ -14,6 +14,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -126,17 +127,14 @@ func TestFrozen(t *testing.T) {
 	}
 	until := func(what string, cond func() bool) {
 		t.Helper()
-		tick := time.NewTicker(20 * time.Millisecond)
-		defer tick.Stop()
-		for !cond() {
+		testenv.Eventually(t, what, func() bool {
 			select {
 			case err := <-led:
 				t.Fatalf("the leader has ended before %s: %v", what, err)
-			case <-ctx.Done():
-				t.Fatalf("never: %s", what)
-			case <-tick.C:
+			default:
 			}
-		}
+			return cond()
+		})
 	}
 	again := map[waggle.MemberName]*control.Request{}
 	until("three are asked again and the old ones are closed", func() bool {

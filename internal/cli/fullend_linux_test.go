@@ -59,7 +59,7 @@ func TestEndsOnAFullDisk(t *testing.T) {
 			}
 			empty()
 			if !c.also {
-				await(t, "the record follows", func() bool { return h.status("end").Members[0].State == "dead" || len(h.status("end").Members) == 1 })
+				testenv.Eventually(t, "the record follows", func() bool { return h.status("end").Members[0].State == "dead" || len(h.status("end").Members) == 1 })
 			}
 			h.waggle("down", "--force", "end") // ends the members that are left
 			if out, _, code := h.waggle("status", "end", "--json"); code != 0 || !strings.Contains(out, `"state": "ended"`) {

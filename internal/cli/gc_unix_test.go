@@ -268,34 +268,30 @@ func TestGCOrphans(t *testing.T) {
 // left waits for the processes that the commands of a team have noted.
 func left(t *testing.T, dir string, members int) (ids []spawn.Identity) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) { // real clock: processes of others end
-		files, err := filepath.Glob(filepath.Join(dir, "pids.*"))
+	var files []string
+	testenv.Eventually(t, fmt.Sprintf("all %d have noted theirs", members), func() bool {
+		var err error
+		if files, err = filepath.Glob(filepath.Join(dir, "pids.*")); err != nil {
+			t.Fatal(err)
+		}
+		return len(files) >= members
+	}, func() string { return fmt.Sprintf("noted: %q", files) })
+	for _, f := range files {
+		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(files) < members {
-			if time.Now().After(deadline) {
-				t.Fatalf("%d of %d have noted theirs", len(files), members)
-			}
-			continue
-		}
-		for _, f := range files {
-			b, err := os.ReadFile(f)
+		for _, s := range strings.Fields(string(b)) {
+			pid, err := strconv.Atoi(s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, s := range strings.Fields(string(b)) {
-				pid, err := strconv.Atoi(s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				id, err := spawn.Identify(pid)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ids = append(ids, id)
+			id, err := spawn.Identify(pid)
+			if err != nil {
+				t.Fatal(err)
 			}
+			ids = append(ids, id)
 		}
-		return ids
 	}
+	return ids
 }

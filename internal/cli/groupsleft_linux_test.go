@@ -53,14 +53,14 @@ func TestGroupsOfThoseWhoLeft(t *testing.T) {
 		t.Fatalf("%d control groups for 3 members", n)
 	}
 	h.must("stop", "ann", "--team", "left")
-	await(t, "ann's group is gone", func() bool { return groups() == 2 })
+	testenv.Eventually(t, "ann's group is gone", func() bool { return groups() == 2 })
 	h.must("stop", "bob", "--force", "--team", "left")
-	await(t, "bob's group is gone", func() bool { return groups() == 1 })
+	testenv.Eventually(t, "bob's group is gone", func() bool { return groups() == 1 })
 	if !h.status("left").Leader.Led {
 		t.Error("nobody leads")
 	}
 	h.must("down", "left")
-	await(t, "no group is left", func() bool { return groups() == 0 })
+	testenv.Eventually(t, "no group is left", func() bool { return groups() == 0 })
 }
 
 // TestDownOfANewerRegistry: a team whose registry a newer program has written is ended,

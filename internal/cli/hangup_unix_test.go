@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/internal/view"
 )
 
@@ -36,7 +37,7 @@ func TestHangupDetaches(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	await(t, "it is up", func() bool {
+	testenv.Eventually(t, "it is up", func() bool {
 		o, _, code := h.waggle("status", "--team", "hung", "--json")
 		var st view.StatusDocument
 		return code == 0 && json.Unmarshal([]byte(o), &st) == nil && len(st.Members) == 1 && st.Members[0].Ready != nil

@@ -117,20 +117,12 @@ func (w *ward) member(name string) inspect.MemberStatus {
 	return inspect.MemberStatus{}
 }
 
-// until reads the status until a member has one of the states, and returns how long that took.
-func (w *ward) until(name string, want ...inspect.MemberState) time.Duration {
+// until reads the status until a member has one of the states.
+func (w *ward) until(name string, want ...inspect.MemberState) {
 	w.t.Helper()
-	began := time.Now()
-	for {
-		m := w.member(name)
-		if slices.Contains(want, m.State) {
-			return time.Since(began)
-		}
-		if time.Since(began) > time.Minute { // real clock: gives up
-			w.t.Fatalf("%s is %s (%s), want %s", name, m.State, m.Why, want)
-		}
-		time.Sleep(10 * time.Millisecond) // real clock: between two looks at other processes
-	}
+	var m inspect.MemberStatus
+	testenv.Eventually(w.t, fmt.Sprintf("%s is %s", name, want), func() bool { m = w.member(name); return slices.Contains(want, m.State) },
+		func() string { return fmt.Sprintf("it is %s (%s)", m.State, m.Why) })
 }
 
 func (w *ward) is(name string, want inspect.MemberState, says string) {
@@ -335,20 +327,14 @@ func TestTwelveSituations(t *testing.T) {
 }
 
 // untilLogged waits until the leader has a member's death on record.
-func (w *ward) untilLogged(name string) time.Duration {
+func (w *ward) untilLogged(name string) {
 	w.t.Helper()
-	began := time.Now()
-	for {
+	testenv.Eventually(w.t, "the death of "+name+" is on record", func() bool {
 		s, err := w.op.State(w.t.Context(), w.team)
 		w.must(err)
-		if m, ok := s.Lead.Member(waggle.MemberName(name)); ok && m.Died != nil {
-			return time.Since(began)
-		}
-		if time.Since(began) > time.Minute { // real clock: gives up
-			w.t.Fatalf("the death of %s is not on record", name)
-		}
-		time.Sleep(10 * time.Millisecond) // real clock: between two looks at other processes
-	}
+		m, ok := s.Lead.Member(waggle.MemberName(name))
+		return ok && m.Died != nil
+	})
 }
 
 // TestPaneClosed is the situation of a pane that somebody closes.

@@ -102,7 +102,7 @@ func (u *inTmux) sees(name, text string) {
 }
 
 // atEach compares the screen at each of the three sizes with its golden. A screen that differs is read
-// again for ten seconds: after a change of the size the frame before it is there for a while.
+// again for a minute: after a change of the size the frame before it is there for a while.
 func (u *inTmux) atEach(name string, shown func(size string) string) {
 	u.t.Helper()
 	handles := u.known()
@@ -110,11 +110,8 @@ func (u *inTmux) atEach(name string, shown func(size string) string) {
 		w, h, _ := strings.Cut(size, "x")
 		u.tmux("resize-window", "-t", "mine:", "-x", w, "-y", h)
 		want, _ := os.ReadFile(goldenFile(name + "-" + size)) // golden says that there is none
-		got := steady(shown(size), handles)
-		for end := time.Now().Add(time.Minute); got != string(want) && !*update && time.Now().Before(end); {
-			time.Sleep(200 * time.Millisecond) // real clock: the program draws when it was told of the size
-			got = steady(shown(size), handles)
-		}
+		var got string
+		testenv.WaitFor(time.Minute, func() bool { got = steady(shown(size), handles); return got == string(want) || *update })
 		u.golden(name+"-"+size, got)
 	}
 }

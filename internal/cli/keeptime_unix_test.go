@@ -37,7 +37,7 @@ func TestEndKeepsItsTime(t *testing.T) {
 				h.must("task", "add", "work of "+m, "--owner", m, "--description", "sh child.sh", "--team", "timed")
 			}
 			var left []string
-			await(t, "all have children", func() bool {
+			testenv.Eventually(t, "all have children", func() bool {
 				b, err := os.ReadFile(filepath.Join(h.work, "left"))
 				left = strings.Fields(string(b))
 				return err == nil && len(left) == 6
@@ -47,7 +47,7 @@ func TestEndKeepsItsTime(t *testing.T) {
 				if err := syscall.Kill(l.PID, syscall.SIGKILL); err != nil {
 					t.Fatal(err)
 				}
-				await(t, "the leader is dead", func() bool { return errors.Is(syscall.Kill(l.PID, 0), syscall.ESRCH) || zombie(l.PID) })
+				testenv.Eventually(t, "the leader is dead", func() bool { return errors.Is(syscall.Kill(l.PID, 0), syscall.ESRCH) || zombie(l.PID) })
 			}
 			o := h.operator()
 			release := hold(t, filepath.Join(o.Root.InboxesDir("timed"), "team-lead.json.lock"), filepath.Join(o.Root.InboxesDir("timed"), "bob.json.lock"),

@@ -90,7 +90,7 @@ func rowOf(st *view.StatusDocument, member string) *view.MemberDocument {
 // asked waits for a request with a text, another than before, and returns its id.
 func (h *homeTree) asked(text, before string) (id string) {
 	h.t.Helper()
-	await(h.t, "it is asked: "+text, func() bool {
+	testenv.Eventually(h.t, "it is asked: "+text, func() bool {
 		out, _, _ := h.waggle("pending", "--json")
 		if !strings.Contains(out, text) {
 			return false
@@ -153,13 +153,13 @@ func TestMCPMember(t *testing.T) {
 	if first.call("complete_task", `{"id":"1","summary":"greeted"}`, nil) {
 		t.Error("its task could not be completed")
 	}
-	await(t, "the board shows it", func() bool { return strings.Contains(h.must("task", "list", "--all"), "completed") })
+	testenv.Eventually(t, "the board shows it", func() bool { return strings.Contains(h.must("task", "list", "--all"), "completed") })
 
 	// The next client is another session.
 	if err := first.ses.Close(); err != nil {
 		t.Error(err)
 	}
-	await(t, "the seat is free", func() bool {
+	testenv.Eventually(t, "the seat is free", func() bool {
 		m := rowOf(h.status("api"), "cursor")
 		return m != nil && strings.Contains(m.Why, "no client")
 	})
@@ -180,7 +180,7 @@ func TestMCPMember(t *testing.T) {
 	// The client's server ends with the team.
 	next.call("check_messages", `{"wait_seconds":1}`, nil)
 	h.must("down", "api")
-	await(t, "the server ends", func() bool { return !alive(next.pid) })
+	testenv.Eventually(t, "the server ends", func() bool { return !alive(next.pid) })
 }
 
 // TestMCPKilled: if a client's server is killed while it asks, the request is closed and its
@@ -194,19 +194,19 @@ func TestMCPKilled(t *testing.T) {
 	go func() { // its answer never comes
 		_, _ = c.ses.CallTool(t.Context(), &sdk.CallToolParams{Name: "request_permission", Arguments: json.RawMessage(`{"tool":"Bash","input":{"command":"echo two"}}`)})
 	}()
-	await(t, "it asks", func() bool {
+	testenv.Eventually(t, "it asks", func() bool {
 		out, _, _ := h.waggle("pending")
 		return strings.Contains(out, "echo two")
 	})
 	if err := syscall.Kill(c.pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "it is gone", func() bool { return !alive(c.pid) || zombie(c.pid) })
+	testenv.Eventually(t, "it is gone", func() bool { return !alive(c.pid) || zombie(c.pid) })
 	next := newClient(t, h, "cursor")
 	if next.call("list_members", `{}`, nil) {
 		t.Error("the next client is not served")
 	}
-	await(t, "what was asked is closed", func() bool {
+	testenv.Eventually(t, "what was asked is closed", func() bool {
 		out, _, _ := h.waggle("pending")
 		return !strings.Contains(out, "echo two")
 	})
@@ -225,7 +225,7 @@ func TestMCPInside(t *testing.T) {
 	h.ends("api")
 	h.must("task", "add", "try", "--owner", "ann", "--instructions", "sh try.sh "+h.program)
 	tried := ""
-	await(t, "it was tried", func() bool {
+	testenv.Eventually(t, "it was tried", func() bool {
 		data, err := os.ReadFile(filepath.Join(h.work, "tried"))
 		tried = string(data)
 		return err == nil && strings.HasSuffix(tried, "\n")

@@ -80,7 +80,7 @@ func newRoles(t *testing.T) *roles {
 // caller returns the environment that the agent of a member gives its processes.
 func (r *roles) caller(member string) (env []string) {
 	r.t.Helper()
-	await(r.t, member+" works", func() bool {
+	testenv.Eventually(r.t, member+" works", func() bool {
 		m := rowOf(r.status("api"), member)
 		if m == nil || m.PID == 0 {
 			return false
@@ -202,7 +202,7 @@ func TestMCPRoles(t *testing.T) {
 	var open struct {
 		Requests []struct{ ID, Digest, Kind, Member, Tool string }
 	}
-	await(t, "the lead sees it", func() bool {
+	testenv.Eventually(t, "the lead sees it", func() bool {
 		lead.call("list_requests", `{}`, &open)
 		return len(open.Requests) == 1
 	})
@@ -316,7 +316,7 @@ func (r *roles) asks(t *testing.T, c *client, tool, args, name, before string) (
 		text, done = c.try(tool, args)
 	}()
 	var q openAsk
-	await(t, tool+" is asked", func() bool {
+	testenv.Eventually(t, tool+" is asked", func() bool {
 		qs := slices.DeleteFunc(r.pending(), func(q openAsk) bool { return q.Handle == before })
 		if len(qs) == 1 {
 			q = qs[0]
@@ -340,7 +340,7 @@ func (r *roles) pendingOf(t *testing.T, c *client, name string) (handle, digest 
 	go func() {
 		_, _ = c.ses.CallTool(t.Context(), &sdk.CallToolParams{Name: "request_permission", Arguments: json.RawMessage(`{"tool":"Bash","input":{"command":"touch of-` + name + `"}}`)})
 	}()
-	await(t, "it asks", func() bool {
+	testenv.Eventually(t, "it asks", func() bool {
 		for _, q := range r.pending() {
 			if q.Member == name {
 				handle, digest = q.Handle, q.Digest
@@ -366,7 +366,7 @@ func (r *roles) leads(t *testing.T, lead *client) {
 	}
 	next := func() (id, digest string) {
 		var open struct{ Requests []struct{ ID, Digest string } }
-		await(t, "the lead sees it", func() bool {
+		testenv.Eventually(t, "the lead sees it", func() bool {
 			lead.call("list_requests", `{}`, &open)
 			return len(open.Requests) == 1
 		})
@@ -400,11 +400,11 @@ func (r *roles) leads(t *testing.T, lead *client) {
 	if text, done := lead.try("assign_task", `{"task":"4","member":"exe"}`); !done || !strings.Contains(text, `"owner":"exe"`) {
 		t.Error(text)
 	}
-	await(t, "exe does it", func() bool { return strings.Contains(r.must("log", "--kind", "finished", "--json"), `"exe"`) })
+	testenv.Eventually(t, "exe does it", func() bool { return strings.Contains(r.must("log", "--kind", "finished", "--json"), `"exe"`) })
 	if text, done := lead.try("stop_member", `{"member":"exe","reason":"enough"}`); !done {
 		t.Error(text)
 	}
-	await(t, "exe has ended", func() bool { return rowOf(r.status("api"), "exe") == nil })
+	testenv.Eventually(t, "exe has ended", func() bool { return rowOf(r.status("api"), "exe") == nil })
 }
 
 // strangers: nothing but a living member's own token makes a session, and a session ends with its

@@ -83,7 +83,7 @@ func TestWorkerMemory(t *testing.T) {
 			}
 			held := filepath.Join(h.work, "held")
 			h.must("task", "add", "hold", "--owner", "busy", "--description", "touch "+held+"; until [ -e "+held+".go ]; do sleep 0.1; done", "--team", "mem")
-			await(t, "busy is busy", func() bool { _, err := os.Stat(held); return err == nil })
+			testenv.Eventually(t, "busy is busy", func() bool { _, err := os.Stat(held); return err == nil })
 			inbox := func(who string) string { return filepath.Join(h.dir, "root", "teams", "mem", "inboxes", who+".json") }
 			n := 0
 			for _, who := range []string{"busy", "idle"} {
@@ -97,7 +97,7 @@ func TestWorkerMemory(t *testing.T) {
 				}
 				return strings.Count(string(b), `"read":false`)
 			}
-			await(t, "all was read", func() bool {
+			testenv.Eventually(t, "all was read", func() bool {
 				time.Sleep(200 * time.Millisecond) // real clock: another process reads, and looking costs this machine too
 				return unread() == 0
 			})

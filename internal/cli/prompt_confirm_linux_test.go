@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,16 +77,15 @@ func exists(s *shellSession, path ...string) bool {
 // pending waits for the one open question and returns its handle.
 func (s *shellSession) pending() string {
 	s.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
-		var doc struct{ Pending []struct{ Handle string } }
-		out := s.elsewhere("pending", "--json")
-		if err := json.Unmarshal([]byte(out), &doc); err == nil && len(doc.Pending) == 1 {
-			return doc.Pending[0].Handle
-		} else if time.Now().After(deadline) {
-			s.t.Fatalf("pending: %v\n%s", err, out)
-		}
-		<-time.After(50 * time.Millisecond) // a journal has no notification
-	}
+	var doc struct{ Pending []struct{ Handle string } }
+	var out string
+	var err error
+	testenv.Eventually(s.t, "one question is open", func() bool {
+		doc.Pending, out = nil, s.elsewhere("pending", "--json")
+		err = json.Unmarshal([]byte(out), &doc)
+		return err == nil && len(doc.Pending) == 1
+	}, func() string { return fmt.Sprintf("pending: %v\n%s", err, out) })
+	return doc.Pending[0].Handle
 }
 
 // TestConfirmMatrix: keys that were typed before a question of yes or no, a paste, a line

@@ -214,19 +214,10 @@ func (s *shellSession) typedHere() (all []verdict) {
 // decided waits until so many decisions came from the prompt, and returns the last.
 func (s *shellSession) decided(n int) verdict {
 	s.t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for {
-		if all := s.typedHere(); len(all) >= n {
-			return all[n-1]
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%d decisions from the prompt, want %d:\n%s", len(s.typedHere()), n, s.text())
-		}
-		select {
-		case <-s.more:
-		case <-time.After(20 * time.Millisecond): // a journal has no notification
-		}
-	}
+	var all []verdict
+	testenv.Eventually(s.t, fmt.Sprintf("%d decisions from the prompt", n), func() bool { all = s.typedHere(); return len(all) >= n },
+		func() string { return fmt.Sprintf("%d are there:\n%s", len(all), s.text()) })
+	return all[n-1]
 }
 
 // none fails when more than n decisions came from the prompt.

@@ -3,10 +3,12 @@ package cli_test
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -151,33 +153,13 @@ func (r *rig) assign() {
 // until runs leader passes until cond holds.
 func (r *rig) until(what string, cond func(l *control.Leader) bool) {
 	r.t.Helper()
-	ctx := r.t.Context()
-	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 50 * time.Millisecond}, r.op.Root.InboxesDir(r.file.Team))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer func() {
-		cancel()
-		for range nudges {
-		}
-	}()
-	deadline := time.Now().Add(time.Minute)
-	for {
-		if err := r.lead.Pass(ctx); err != nil {
+	testenv.Eventually(r.t, what, func() (ok bool) {
+		if err := r.lead.Pass(r.t.Context()); err != nil {
 			r.t.Fatal(err)
 		}
-		ok := false
 		r.lead.View(func(l *control.Leader) { ok = cond(l) })
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			r.dump()
-			r.t.Fatalf("never: %s", what)
-		}
-		<-nudges
-	}
+		return ok
+	}, r.dump)
 }
 
 // worker calls fn with the control.Worker of a member's journal.
@@ -190,14 +172,14 @@ func (r *rig) worker(name waggle.MemberName, fn func(*control.Worker)) {
 	fn(w)
 }
 
-func (r *rig) dump() {
+// dump is what the journals have.
+func (r *rig) dump() string {
 	recs, err := r.state.Records()
-	if err != nil {
-		r.t.Log(err)
-	}
+	var b strings.Builder
 	for _, rec := range recs {
-		r.t.Logf("%s %d %s %.300s", rec.Name, rec.Seq, rec.Kind, rec.Body)
+		fmt.Fprintf(&b, "%s %d %s %.300s\n", rec.Name, rec.Seq, rec.Kind, rec.Body)
 	}
+	return fmt.Sprint(b.String(), err)
 }
 
 // inject appends an entry to a mailbox as any program of this user could.

@@ -11,6 +11,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/cli/app"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
 )
@@ -70,11 +71,7 @@ tasks:
 	if err := syscall.Kill(r.pids["bob"], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); bob.Process.ID.Alive(); {
-		if time.Now().After(deadline) {
-			t.Fatal("bob does not die")
-		}
-	}
+	testenv.Eventually(t, "bob is dead", func() bool { return !bob.Process.ID.Alive() })
 	sent := send("*")
 	got := map[string]mail.Delivery{}
 	for _, s := range sent {

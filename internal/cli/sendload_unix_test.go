@@ -68,11 +68,7 @@ func TestSendFlood(t *testing.T) {
 	wg.Wait()
 	took := time.Since(began)
 	var got map[string]int
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // real clock: other processes
-		if got = h.entriesOf("flood", "m0"); len(got) >= n || time.Now().After(end) {
-			break
-		}
-	}
+	testenv.WaitFor(time.Minute, func() bool { got = h.entriesOf("flood", "m0"); return len(got) >= n })
 	for i := range n {
 		if w := fmt.Sprint("word ", i); got[w] != 1 {
 			t.Errorf("%q is there %d times", w, got[w])
@@ -129,16 +125,14 @@ func TestSendOnRecord(t *testing.T) {
 	if err != nil || len(boxes) != 1 {
 		t.Fatal(boxes, err)
 	}
-	lock := boxes[0] + ".lock"                                               // as another program takes it, and renews it
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // real clock: other processes
+	lock := boxes[0] + ".lock" // as another program takes it, and renews it
+	testenv.Eventually(t, "the lock is free", func() bool {
 		err := os.Mkdir(lock, 0o700)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrExist) || time.Now().After(end) {
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			t.Fatal(err) // else the member has it for a moment: it marks what it was told
 		}
-	}
+		return err == nil
+	})
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -160,11 +154,7 @@ func TestSendOnRecord(t *testing.T) {
 	if err := os.Remove(lock); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); h.entriesOf("later", "m0")["second"] != 1; time.Sleep(50 * time.Millisecond) { // real clock: other processes
-		if time.Now().After(end) {
-			t.Fatal("it never comes")
-		}
-	}
+	testenv.Eventually(t, "it comes", func() bool { return h.entriesOf("later", "m0")["second"] == 1 })
 }
 
 // TestSendToTheDead: send writes to a dead member that waits for its restart, and refuses
@@ -184,11 +174,7 @@ members:
 		if err := syscall.Kill(m.PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(time.Minute); syscall.Kill(m.PID, 0) == nil; time.Sleep(10 * time.Millisecond) { // real clock: other processes
-			if time.Now().After(end) {
-				t.Fatalf("%s does not die", m.Name)
-			}
-		}
+		testenv.Eventually(t, m.Name+" is dead", func() bool { return syscall.Kill(m.PID, 0) != nil })
 	}
 	out, said, code := h.waggle("send", "back", "for later", "--team", "dead", "--json")
 	if code != 0 {

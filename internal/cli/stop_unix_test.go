@@ -152,11 +152,6 @@ func (h *homeTree) ends(team string, ids ...spawn.Identity) {
 	})
 }
 
-func await(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	testenv.Eventually(t, what, cond)
-}
-
 // resistance is a way in which a member resists its end, and the result that the end must have.
 type resistance struct {
 	name   string
@@ -231,10 +226,10 @@ func (s *stubbornTeam) resist(k resistance) {
 	s.t.Helper()
 	if k.turn != "" {
 		s.write(k.name+"/turn", k.turn)
-		await(s.t, k.name+" has turned", func() bool { _, err := os.Stat(filepath.Join(s.work, k.name, "turned")); return err == nil })
+		testenv.Eventually(s.t, k.name+" has turned", func() bool { _, err := os.Stat(filepath.Join(s.work, k.name, "turned")); return err == nil })
 	}
 	if k.prompt != "" {
-		await(s.t, k.name+" works", func() bool {
+		testenv.Eventually(s.t, k.name+" works", func() bool {
 			return strings.Contains(s.must("log", "--team", s.team, "--member", k.name, "--kind", "started"), "started")
 		})
 	}
@@ -271,7 +266,7 @@ func (s *stubbornTeam) resist(k resistance) {
 		}
 	}
 	if k.signal == syscall.SIGKILL {
-		await(s.t, k.name+" is dead", func() bool { return !id.Alive() })
+		testenv.Eventually(s.t, k.name+" is dead", func() bool { return !id.Alive() })
 	}
 }
 
@@ -418,7 +413,7 @@ func (s *stubbornTeam) killLeader() {
 	if err := syscall.Kill(l.ID.PID, syscall.SIGKILL); err != nil {
 		s.t.Fatal(err)
 	}
-	await(s.t, "the leader is dead", func() bool { return !l.ID.Alive() })
+	testenv.Eventually(s.t, "the leader is dead", func() bool { return !l.ID.Alive() })
 }
 
 // stopAll stops every member, each by a command of its own.

@@ -1,8 +1,8 @@
 package cli_test
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/mailbox"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"
@@ -95,21 +95,12 @@ func (r *rig) done(name, id string) func(*control.Leader) bool {
 // completed waits until the board shows a task as completed.
 func (r *rig) completed(list *task.List, id task.ID) {
 	r.t.Helper()
-	watch, stop := context.WithTimeout(r.t.Context(), time.Minute)
-	defer stop()
-	changes, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, r.op.Root.TasksDir(list.Team()))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	for range changes { // until the watch ends
-		if got, err := list.Get(r.t.Context(), id); err == nil && got.Status == task.Completed {
-			stop()
-		}
-	}
-	if got, err := list.Get(r.t.Context(), id); err != nil || got.Status != task.Completed {
-		r.dump()
-		r.t.Fatalf("never done: %+v %v", got, err)
-	}
+	var got task.Task
+	var err error
+	testenv.Eventually(r.t, "task "+string(id)+" is done", func() bool {
+		got, err = list.Get(r.t.Context(), id)
+		return err == nil && got.Status == task.Completed
+	}, func() string { return fmt.Sprintf("%+v %v", got, err) }, r.dump)
 }
 
 // TestTasksOfAFileWithoutALeader: a chain of a file's tasks over two members is

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"waggle/internal/testenv"
 	"waggle/internal/view"
@@ -81,16 +80,9 @@ func (u *inTmux) options() string {
 func (u *inTmux) types(line string) { u.tmux("send-keys", "-t", "%0", line, "Enter") }
 
 // until waits until cond holds.
-func (u *inTmux) until(what string, cond func() bool) {
+func (u *inTmux) until(what string, cond func() bool, shown ...func() string) {
 	u.t.Helper()
-	deadline, pause := time.Now().Add(time.Minute), 20*time.Millisecond
-	for !cond() {
-		if time.Now().After(deadline) {
-			u.t.Fatalf("never: %s\n%s\n%s", what, u.tmux("list-panes", "-a", "-F", paneLook), u.tmux("capture-pane", "-p", "-t", "%0"))
-		}
-		time.Sleep(pause) // real clock: a look at another program, which tells nobody
-		pause = min(pause*5/4, 100*time.Millisecond)
-	}
+	testenv.Eventually(u.t, what, cond, append(shown, func() string { return u.tmux("list-panes", "-a", "-F", paneLook) }, u.screen)...)
 }
 
 // panes lists the panes that waggle has made, with titles, colours and whether the process runs.

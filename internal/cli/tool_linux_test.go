@@ -43,7 +43,7 @@ members: [{name: ann, agent: exec, backend: process, restart: %s}]
 func (h *homeTree) process(file string) spawn.Identity {
 	h.t.Helper()
 	var pid int
-	await(h.t, file, func() bool {
+	testenv.Eventually(h.t, file, func() bool {
 		b, err := os.ReadFile(filepath.Join(h.work, file))
 		if err != nil {
 			return false
@@ -64,7 +64,7 @@ func TestToolEndsBeforeRestart(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
 	h, id := orphaned(t, "again", "{policy: on-failure, backoff: 50ms}")
-	await(t, "ann has started again", func() bool {
+	testenv.Eventually(t, "ann has started again", func() bool {
 		m := h.status("again").Members[0]
 		return m.Ready != nil && m.Restarts == 1
 	})
@@ -79,7 +79,7 @@ func TestToolIsShown(t *testing.T) {
 	t.Parallel()
 	h, id := orphaned(t, "shown", "never")
 	shown := fmt.Sprintf("pid %d (sleep 307)", id.PID)
-	await(t, "the death is on record", func() bool { return h.status("shown").Members[0].Evidence.Died != nil })
+	testenv.Eventually(t, "the death is on record", func() bool { return h.status("shown").Members[0].Evidence.Died != nil })
 	if !id.Alive() {
 		t.Fatal("it was ended")
 	}
@@ -91,7 +91,7 @@ func TestToolIsShown(t *testing.T) {
 	if out := h.must("gc"); !strings.Contains(out, strconv.Itoa(id.PID)) {
 		t.Errorf("gc does not list it:\n%s", out)
 	}
-	await(t, "task-status.json says that it has died", func() bool {
+	testenv.Eventually(t, "task-status.json says that it has died", func() bool {
 		b, err := os.ReadFile(filepath.Join(h.operator().Root.MemberDir("shown", "ann"), "task-status.json"))
 		return err == nil && strings.Contains(string(b), `"error"`)
 	})

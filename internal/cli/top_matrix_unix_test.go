@@ -54,15 +54,7 @@ func (m *matrix) sees(text string) {
 }
 
 // until waits until a condition holds.
-func (m *matrix) until(what string, cond func() bool) {
-	m.t.Helper()
-	defer func() {
-		if m.t.Failed() {
-			m.t.Log(m.at())
-		}
-	}()
-	m.inTmux.until(what, cond)
-}
+func (m *matrix) until(what string, cond func() bool) { m.t.Helper(); m.inTmux.until(what, cond, m.at) }
 
 // settle lets time pass, which the screen counts.
 func (m *matrix) settle(d time.Duration) { time.Sleep(d) } // real clock: the screen's

@@ -16,6 +16,7 @@ import (
 
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/testenv"
 	"waggle/internal/view"
 	"waggle/journal"
 	"waggle/policy"
@@ -31,7 +32,7 @@ func TestVerifyTampered(t *testing.T) {
 	h.ends("told")
 	h.must("up", h.write("told.yaml", "team: told\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}]\n"), "--detach", "--quiet")
 	h.must("task", "add", "work", "--owner", "ann", "--description", "echo ran >> ran", "--team", "told")
-	await(t, "the task has run", func() bool { b, _ := os.ReadFile(filepath.Join(h.work, "ran")); return len(b) > 0 })
+	testenv.Eventually(t, "the task has run", func() bool { b, _ := os.ReadFile(filepath.Join(h.work, "ran")); return len(b) > 0 })
 	h.must("down", "told")
 
 	verify := func() (v view.VerifiedDocument, code int) {

@@ -135,17 +135,15 @@ func tell(t *testing.T, path, line string) {
 func (r *rig) served(name string) string {
 	r.t.Helper()
 	path := r.state.Dir.Sockets(r.op.RunPath()).Path(name)
-	deadline := time.Now().Add(time.Minute)
-	for {
-		c, err := net.Dial("unix", path)
-		if err == nil {
+	var err error
+	testenv.Eventually(r.t, "the socket of "+name+" is there", func() bool {
+		var c net.Conn
+		if c, err = net.Dial("unix", path); err == nil {
 			c.Close()
-			return path
 		}
-		if time.Now().After(deadline) {
-			r.t.Fatalf("no socket: %v", err)
-		}
-	}
+		return err == nil
+	}, func() string { return err.Error() })
+	return path
 }
 
 // entries counts a mailbox's entries by text and sender.

@@ -485,10 +485,8 @@ func outlives(s *scene, p place) bool {
 		return false
 	}
 	defer f.Close()
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) { // real clock: the kernel ends the process
-		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			return false
-		}
+	if testenv.WaitFor(3*time.Second, func() bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }) {
+		return false
 	}
 	fds, _ := filepath.Glob("/proc/[0-9]*/fd/9") // the pattern is well-formed
 	for _, fd := range fds {

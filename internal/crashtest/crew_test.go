@@ -269,7 +269,7 @@ func only(ids ...spawn.Identity) func(spawn.Marked) bool {
 	}
 }
 
-// until looks until cond holds.
+// until looks until cond holds, more often than testenv.Eventually: the moments that it finds are short.
 func (c *crew) until(what string, cond func() bool) {
 	c.t.Helper()
 	for end := time.Now().Add(patience); !cond(); time.Sleep(10 * time.Millisecond) { // real clock: other processes

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -196,15 +195,15 @@ func (c *crew) end() {
 // await waits until done, and names the event that it waited for.
 func (c *crew) await(what string, done func() bool) {
 	c.t.Helper()
-	for until := time.Now().Add(patience); !done(); time.Sleep(25 * time.Millisecond) { // real clock: other processes
+	testenv.Eventually(c.t, what, func() bool {
+		if done() {
+			return true
+		}
 		if len(c.kept) > 0 {
 			c.t.Fatalf("the leader has ended, waiting until %s", what)
 		}
-		if time.Now().After(until) {
-			_ = pprof.Lookup("goroutine").WriteTo(c.log, 1)
-			c.t.Fatalf("waited in vain until %s", what)
-		}
-	}
+		return false
+	})
 }
 
 // ran counts the lines that tasks have written.

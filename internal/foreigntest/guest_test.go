@@ -47,17 +47,14 @@ func newGuest(t *testing.T) *guesting {
 // as it is then.
 func (g *guesting) heard() (entry, map[string]any) {
 	g.t.Helper()
-	path := filepath.Join(g.them.team, "inboxes", "team-lead.json")
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) { // real clock: another process writes the mailbox
-		var es []entry
-		if raw, err := os.ReadFile(path); err != nil || json.Unmarshal(raw, &es) != nil || len(es) <= g.told {
-			continue
-		}
-		g.told++
-		return es[g.told-1], g.gopher()
-	}
-	g.t.Fatal("the lead hears nothing")
-	return entry{}, nil
+	var es []entry
+	testenv.Eventually(g.t, "the lead hears something", func() bool {
+		raw, err := os.ReadFile(filepath.Join(g.them.team, "inboxes", "team-lead.json"))
+		es = nil
+		return err == nil && json.Unmarshal(raw, &es) == nil && len(es) > g.told
+	})
+	g.told++
+	return es[g.told-1], g.gopher()
 }
 
 // gopher is its entry in the registry; nil when it has none.
@@ -256,16 +253,8 @@ func TestGuestKeepsItsMail(t *testing.T) {
 	g.says("team-lead", "please look at this")
 	g.asked()
 	path := filepath.Join(g.them.team, "inboxes", "gopher.json")
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) { // real clock: another process writes the mailbox
-		raw, err := os.ReadFile(path)
-		must(t, err)
-		if string(raw) == "[]" {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("its mailbox holds %s", raw)
-		}
-	}
+	holds := func() string { raw, err := os.ReadFile(path); must(t, err); return string(raw) }
+	testenv.Eventually(t, "its mailbox is empty", func() bool { return holds() == "[]" }, holds)
 	kept, err := filepath.Glob(filepath.Join(g.op.Home.Path, "teams", "*", "archive", "mail", "gopher", "*.jsonl"))
 	must(t, err)
 	if len(kept) != 1 {

@@ -18,6 +18,7 @@ import (
 	"github.com/creack/pty"
 
 	"waggle/internal/pane"
+	"waggle/internal/testenv"
 	"waggle/spawn"
 )
 
@@ -76,7 +77,7 @@ func TestRun(t *testing.T) {
 			}
 			ended <- exit
 		}()
-		until(t, "it is ready", func() bool {
+		testenv.Eventually(t, "it is ready", func() bool {
 			lines, wrote := p.Shown()
 			return wrote > before && strings.Contains(strings.Join(lines, "\n"), "ready")
 		})
@@ -91,7 +92,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("it shows %q", all)
 		}
 	}
-	until(t, "the pane shows both", func() bool { return strings.Contains(shown(), "got first") && strings.Contains(shown(), "got second") })
+	testenv.Eventually(t, "the pane shows both", func() bool { return strings.Contains(shown(), "got first") && strings.Contains(shown(), "got second") })
 }
 
 // The end of the context ends the program and the processes that it started.
@@ -104,7 +105,7 @@ func TestRunEnded(t *testing.T) {
 		_, err := p.Run(ctx, direct{}, spawn.Command{Argv: []string{"/bin/sh", "-c", "echo ready; sleep 1000"}, Env: os.Environ(), Grace: spawn.Grace{Term: time.Second, Kill: time.Second}})
 		ended <- err
 	}()
-	until(t, "it is ready", func() bool { lines, _ := p.Shown(); return len(lines) > 0 })
+	testenv.Eventually(t, "it is ready", func() bool { lines, _ := p.Shown(); return len(lines) > 0 })
 	cancel()
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "canceled") {
 		t.Errorf("the end is %v", err)
@@ -130,15 +131,5 @@ func TestRunLeft(t *testing.T) {
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Errorf("what it left has ended before: %v", err)
-	}
-}
-
-// until waits for an event of another process that no message announces.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) { // real clock: another process
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
 	}
 }

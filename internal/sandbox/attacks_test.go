@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"waggle/internal/sandbox"
+	"waggle/internal/testenv"
 )
 
 // attacks is the corpus.
@@ -320,10 +321,8 @@ func stillLocked(w *world) bool {
 		return false
 	}
 	defer f.Close()
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) { // real clock: the kernel ends the process
-		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			return false
-		}
+	if testenv.WaitFor(3*time.Second, func() bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }) {
+		return false
 	}
 	w.endHolders()
 	return true

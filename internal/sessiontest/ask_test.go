@@ -66,7 +66,7 @@ func TestTenAsks(t *testing.T) {
 				w.result(i)
 				home = append(home, end.Sub(w.modified(name)))
 				if i == long {
-					w.until(func() string { return "it is not said that the long call ran" }, func() bool {
+					claudetest.Until(w.t, func() string { return "it is not said that the long call ran" }, func() bool {
 						r, _ := w.find(">>" + name)
 						return !r.Closed.Unsaid
 					})
@@ -112,7 +112,7 @@ func TestTenAsks(t *testing.T) {
 		r = w.asked(">>ask9")
 		s.Choose(`ask9\s(?s:.*)`+dialog, "Escape")
 		gone := time.Now()
-		w.until(func() string { return r.Handle + " is listed on" }, func() bool { return !w.listed(r.Handle) })
+		claudetest.Until(w.t, func() string { return r.Handle + " is listed on" }, func() bool { return !w.listed(r.Handle) })
 		testenv.Within(t, "from the dialog's end to the end of a listed request", time.Since(gone), soon)
 		w.refused("", "approve", r.Handle)
 		s.Ask("what now")

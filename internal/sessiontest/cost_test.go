@@ -119,20 +119,20 @@ func (s *shell) hook(t *testing.T, name, extra string) {
 }
 
 // open waits for a session's open request.
-func (d *desk) open(id string) session.Request {
+func (d *desk) open(id string) (r session.Request) {
 	d.t.Helper()
-	one, err := d.store.Open(session.ID(id))
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) { // real clock: another process asks
+	testenv.Eventually(d.t, "session "+id+" asks", func() bool {
+		one, err := d.store.Open(session.ID(id))
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		if rs := one.Requests(); len(rs) > 0 && rs[len(rs)-1].State == session.StateOpen {
-			return rs[len(rs)-1]
+		rs := one.Requests()
+		if len(rs) > 0 {
+			r = rs[len(rs)-1]
 		}
-		one, err = d.store.Open(session.ID(id))
-	}
-	d.t.Fatalf("session %s asks nothing", id)
-	return session.Request{}
+		return r.State == session.StateOpen
+	})
+	return r
 }
 
 // spread formats the median and the slow end of times.

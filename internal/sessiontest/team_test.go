@@ -115,7 +115,7 @@ func TestPaneMate(t *testing.T) {
 		w := newWorld(t, version, crew("bob"))
 		s := w.h.StartIn(w.h.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "tmux", "you are marker-lead")
 		var row view.SessionDocument
-		w.until(func() string { return "no row says answer at the lead\n" + s.Screen() + w.ok("status") }, func() bool {
+		claudetest.Until(w.t, func() string { return "no row says answer at the lead\n" + s.Screen() + w.ok("status") }, func() bool {
 			for _, r := range w.rows() {
 				if strings.Contains(r.Why, "answer at the lead") {
 					row = r
@@ -133,7 +133,7 @@ func TestPaneMate(t *testing.T) {
 			return strings.Contains(r.First(), "marker-bob") && r.Turns() == 1 && len(r.Results()) == 1
 		})
 		w.ran("bob", 1)
-		w.until(func() string { return "answered, it is listed as before: " + w.ok("status") }, func() bool {
+		claudetest.Until(w.t, func() string { return "answered, it is listed as before: " + w.ok("status") }, func() bool {
 			return !slices.ContainsFunc(w.rows(), func(r view.SessionDocument) bool { return strings.Contains(r.Why, "answer at the lead") })
 		})
 	})

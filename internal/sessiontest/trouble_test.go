@@ -34,7 +34,7 @@ func troubled(t *testing.T, test func(t *testing.T, version string)) {
 // gone waits until a process has ended.
 func (w *world) gone(what string, pid int) {
 	w.t.Helper()
-	w.until(func() string { return what + " runs on" }, func() bool { return syscall.Kill(pid, 0) != nil })
+	claudetest.Until(w.t, func() string { return what + " runs on" }, func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
 // A hook that is killed or timed out, and a program that is missing, do not change the dialog: nothing
@@ -165,7 +165,7 @@ func TestKilledSession(t *testing.T) {
 		}
 		s.Kill()
 		killed := time.Now()
-		w.until(func() string { return "the session is listed on" }, func() bool {
+		claudetest.Until(w.t, func() string { return "the session is listed on" }, func() bool {
 			return len(w.store.List(w.h.Config, session.Processes()).Rows) == 0
 		})
 		testenv.Within(t, "the row of a killed session", time.Since(killed), soon)

@@ -115,16 +115,6 @@ func (w *world) find(words string) (session.Request, bool) {
 	return session.Request{}, false
 }
 
-// until waits for an event of another process that no message announces.
-func (w *world) until(never func() string, ok func() bool) {
-	w.t.Helper()
-	for end := time.Now().Add(claudetest.Patience); !ok(); time.Sleep(10 * time.Millisecond) { // real clock: another process
-		if time.Now().After(end) {
-			w.t.Fatalf("after %v: %s", claudetest.Patience, never())
-		}
-	}
-}
-
 // asked waits until a request with these words is open.
 func (w *world) asked(words string) session.Request {
 	w.t.Helper()
@@ -135,7 +125,7 @@ func (w *world) asked(words string) session.Request {
 func (w *world) state(words string, want session.State) session.Request {
 	w.t.Helper()
 	var r session.Request
-	w.until(func() string { return "the request " + words + " is not " + string(want) + " but " + string(r.State) }, func() bool {
+	claudetest.Until(w.t, func() string { return "the request " + words + " is not " + string(want) + " but " + string(r.State) }, func() bool {
 		var found bool
 		r, found = w.find(words)
 		return found && r.State == want

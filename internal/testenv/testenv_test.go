@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"waggle/internal/testenv"
@@ -32,11 +34,11 @@ func (o *outcome) Skipf(format string, args ...any) {
 }
 
 func (o *outcome) Fatalf(format string, args ...any) {
-	o.failed = fmt.Sprintf(format, args...)
+	o.Errorf(format, args...)
 	panic(gaveUp{})
 }
 
-func (o *outcome) Errorf(format string, args ...any) { o.failed = fmt.Sprintf(format, args...) }
+func (o *outcome) Errorf(format string, args ...any) { o.failed += fmt.Sprintf(format, args...) }
 
 func (o *outcome) Log(args ...any)                 { o.logs = append(o.logs, fmt.Sprint(args...)) }
 func (o *outcome) Logf(format string, args ...any) { o.Log(fmt.Sprintf(format, args...)) }
@@ -53,6 +55,19 @@ func run(t *testing.T, fn func(testing.TB)) *outcome {
 		fn(o)
 	}()
 	return o
+}
+
+// TestEventually: a wait in vain says what for, what is there instead, and where this program stands.
+func TestEventually(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		o := run(t, func(tb testing.TB) {
+			testenv.Eventually(tb, "rain", func() bool { return false }, func() string { return "the sun shines" })
+		})
+		if !strings.HasPrefix(o.failed, "never: raingoroutine ") || !slices.Equal(o.logs, []string{"the sun shines"}) || time.Since(began) < time.Minute { // the bubble's clock
+			t.Errorf("after %s: %.200s, %q", time.Since(began), o.failed, o.logs)
+		}
+	})
 }
 
 func TestRequire(t *testing.T) {
