@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,7 +112,7 @@ func leads(t *testing.T, version string, before func(*world)) {
 	})
 	w.until("the member that the lead started has been stopped", func() bool {
 		mu.Lock()
-		asked := len(results) == 5
+		asked := slices.Contains(results, `{"asked":true}`) // a client on a busy machine may send a request to the model twice
 		mu.Unlock()
 		return asked && !strings.Contains(w.ok("status", "--team", "crew", "--json"), `"helper"`)
 	})

@@ -9,17 +9,20 @@ import (
 	"time"
 
 	"waggle/internal/session"
+	"waggle/internal/testenv"
+	"waggle/spawn"
 )
 
 // registry is the client's own registry of sessions, with the one session of the world.
 type registry struct {
-	t   *testing.T
-	w   *world
-	dir string
+	t     *testing.T
+	w     *world
+	dir   string
+	ticks *atomic.Int64 // of the hook that asks
 }
 
 func newRegistry(t *testing.T, w *world) registry {
-	return registry{t, w, t.TempDir()}
+	return registry{t, w, t.TempDir(), new(atomic.Int64)}
 }
 
 // says writes the session's entry in the registry; key is the field of the time, which is another in
@@ -36,8 +39,17 @@ func (r registry) says(id session.ID, status, key string, at time.Time) {
 func (r registry) ask() *asking {
 	h := r.w.hook()
 	h.Registry = r.dir
+	check := h.Live.Check
+	h.Live.Check = func(id spawn.Identity) (bool, error) { r.ticks.Add(1); return check(id) }
 	r.w.run(r.w.hook(), "PreToolUse", bash("sleep 60")+`,"tool_use_id":"toolu_1"`)
 	return r.w.ask(h, bash("sleep 60"))
+}
+
+// looked waits until the hook has looked once more at the registry, whole: it does so between two ticks.
+func (r registry) looked() {
+	r.t.Helper()
+	n := r.ticks.Load()
+	testenv.Eventually(r.t, "the hook looks at the registry", func() bool { return r.ticks.Load() >= n+2 })
 }
 
 // turns makes the session wait for its person and stop waiting, until the hook has seen both.
@@ -105,7 +117,7 @@ func TestDialogStands(t *testing.T) {
 	for name, says := range map[string]func(registry, session.ID){
 		"the dialog of the call before is gone": func(r registry, id session.ID) {
 			r.says(id, "waiting", "updatedAt", time.Now().Add(-time.Minute))
-			time.Sleep(20 * time.Millisecond) // real clock: the watcher of the file reads it meanwhile
+			r.looked()
 			r.says(id, "busy", "updatedAt", time.Now().Add(-time.Second))
 		},
 		"idle of before":                  func(r registry, id session.ID) { r.says(id, "idle", "updatedAt", time.Now().Add(-time.Minute)) },
@@ -114,9 +126,9 @@ func TestDialogStands(t *testing.T) {
 		"a status that is not known here": func(r registry, id session.ID) { r.says(id, "shelling", "updatedAt", later()) },
 		"busy for a moment between two dialogs": func(r registry, id session.ID) {
 			r.says(id, "waiting", "updatedAt", time.Now())
-			time.Sleep(20 * time.Millisecond) // real clock: the watcher of the file reads it meanwhile
+			r.looked()
 			r.says(id, "busy", "updatedAt", time.Now())
-			time.Sleep(20 * time.Millisecond) // real clock: the watcher of the file reads it meanwhile
+			r.looked()
 			r.says(id, "waiting", "updatedAt", time.Now())
 		},
 	} {
@@ -130,6 +142,7 @@ func TestDialogStands(t *testing.T) {
 			r := newRegistry(t, w)
 			a := r.ask()
 			says(r, w.id)
+			r.looked()
 			passed.Store(int64(time.Hour))
 			select {
 			case <-a.done:
