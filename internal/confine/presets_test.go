@@ -34,8 +34,10 @@ var presetCases = []struct {
 }
 
 // toolchain puts cargo itself before rustup's, which finds it below the user's home directory only.
-func toolchain() string {
-	out, err := exec.Command("rustup", "which", "cargo").Output()
+func toolchain(t *testing.T) string {
+	rustup := exec.Command("rustup", "which", "cargo")
+	rustup.Env = append(os.Environ(), "HOME="+testenv.Home(t))
+	out, err := rustup.Output()
 	if err != nil {
 		return "" // cargo is not rustup's
 	}
@@ -65,14 +67,14 @@ func TestPresets(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			testenv.Require(t, c.name)
 			bare := `env -i PATH="$PATH" HOME=/tmp TMPDIR=/tmp sh -c '` + strings.ReplaceAll(c.script, `'`, `'\''`) + `'`
-			got := m.run(toolchain() + bare)
+			got := m.run(toolchain(t) + bare)
 			if got.exit.Code == 0 || !strings.Contains(got.out, "[waggle: ") || !strings.Contains(got.out, "HTTPS_PROXY or ALL_PROXY (http://127.0.0.1:3128)") {
 				t.Errorf("without variables: %+v", got)
 			}
 			if c.ignores {
 				return
 			}
-			done := m.start(toolchain() + "export HOME=/tmp; " + c.script)
+			done := m.start(toolchain(t) + "export HOME=/tmp; " + c.script)
 			id := ""
 			r.Until("it asks for "+c.host, func(l *control.Leader) bool {
 				for _, p := range l.Pending() {

@@ -24,7 +24,7 @@ const homeVar = "WAGGLE_TEST_HOME"
 // replace, as it does those of temporary files, or a toolchain that lies there.
 func Home(t testing.TB) string {
 	t.Helper()
-	if dir := os.Getenv(homeVar); dir != "" {
+	if dir := os.Getenv(homeVar); dir != "" && os.Getenv("HOME") == noHome { // else a test has given this program another
 		return dir
 	}
 	dir, err := os.UserHomeDir()
