@@ -611,13 +611,9 @@ func (w *walk) doReplay() {
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	const shards = 4
-	size := 80 // walks; 240 in the full run
-	if testenv.Full() {
-		size = testenv.Scale(240, 100_000)
-	}
 	checks := flag.Lookup("rapid.checks").Value.String()
 	steps := flag.Lookup("rapid.steps").Value.String()
-	if err := errors.Join(flag.Set("rapid.checks", strconv.Itoa(size/shards)), flag.Set("rapid.steps", "40")); err != nil {
+	if err := errors.Join(flag.Set("rapid.checks", strconv.Itoa(testenv.Scale(240, 100_000)/shards)), flag.Set("rapid.steps", "40")); err != nil {
 		t.Fatal(err)
 	}
 	sum := &sum{total: map[string]int{}}
@@ -638,11 +634,7 @@ func TestWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	testenv.Measured(t, "random walks over a team, with every invariant checked after each of 40 steps: %v", sum.total)
-	wanted := []string{"runs", "decided", "unverified", "unverified by members"}
-	if testenv.Full() {
-		wanted = append(wanted, "unknown ends") // in one walk of a hundred
-	}
-	for _, want := range wanted {
+	for _, want := range []string{"runs", "decided", "unverified", "unverified by members", "unknown ends"} {
 		if sum.total[want] == 0 {
 			t.Errorf("no %s: the walk shows nothing", want)
 		}

@@ -2,7 +2,10 @@ package teams_test
 
 import (
 	"fmt"
+	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -38,6 +41,35 @@ func session(t *testing.T) (spawn.Identity, *exec.Cmd) {
 		t.Fatal(err)
 	}
 	return id, cmd
+}
+
+// The socket of a session is found below the directory that either variable names.
+func TestAdoptSocket(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"TMPDIR", "XDG_RUNTIME_DIR"} {
+		dir, err := os.MkdirTemp("", "wad") // a short name, because the path of a socket is limited
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		op := operatortest.New(t)
+		op.Environ = append(op.Environ, name+"="+dir)
+		operatortest.Team(t, op, "api", record.PolicySet{})
+		id, _ := session(t)
+		path := filepath.Join(dir, "cc-socks", fmt.Sprintf("%d.sock", id.PID))
+		if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		a, err := teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{PID: id.PID, As: "reviewer"})
+		if err != nil || !slices.ContainsFunc(a.Controls, func(c teams.Control) bool { return c.What == "socket" && c.Can && strings.Contains(c.How, path) }) {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
 }
 
 // A running process becomes a member as it is: watched, reached by its mailbox, never ended.
