@@ -53,11 +53,11 @@ vuln:
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 # The tests that run the real Claude Code client, against the newest version that npm's registry has,
-# or one: make interop-latest VERSION=2.1.330
+# or one: make interop-latest VERSION=2.1.332
 interop-latest:
 	@version="$(VERSION)"; \
 	[ -n "$$version" ] || version=$$(npm view @anthropic-ai/claude-code version) || exit 1; \
-	[ -n "$$version" ] || { echo "npm knows no version: make interop-latest VERSION=2.1.330" >&2; exit 2; }; \
+	[ -n "$$version" ] || { echo "npm knows no version: make interop-latest VERSION=2.1.332" >&2; exit 2; }; \
 	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" .ci/claude "$$version" || exit; \
 	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" WAGGLE_CLAUDE_VERSIONS="$$version" WAGGLE_TEST=full WAGGLE_REQUIRE=claude,tmux,git \
 		go test -count=1 -timeout 60m $$(grep -rl --include='*_test.go' waggle/internal/claudetest . | xargs -n 1 dirname | sort -u)

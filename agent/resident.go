@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"net"
 	"time"
 
 	"waggle/spawn"
@@ -54,10 +53,6 @@ type Place struct {
 type Box struct {
 	Shared string // a directory that programs inside can only read
 	Own    string // a directory that they write: nothing in it is to be trusted
-	// Program is this program, as a file inside.
-	Program string
-	// Listen opens a way from inside to this process.
-	Listen func() (net.Listener, Way, error)
 }
 
 // Shell is the sandbox of the shell commands of a program that runs outside and starts them itself.
@@ -75,14 +70,6 @@ type Prepared struct {
 	Argv, Env []string
 	End       func() error                // asks the command to end
 	Close     func() (*spawn.Exit, error) // returns how the command ended; nil: as the process
-}
-
-// Way is how a program inside reaches this process: it connects to Address, by the proxy that its
-// environment names or directly, and sends Token and a newline first.
-type Way struct {
-	Address string
-	Proxied bool
-	Token   string
 }
 
 // CallLimits bound one tool call. 0 is no limit.

@@ -121,6 +121,13 @@ func signals(kill bool, send func(syscall.Signal) error) error {
 	return ignoreGone(send(unix.SIGCONT))
 }
 
+func suspend(p *os.Process, stop bool) error {
+	if stop {
+		return p.Signal(unix.SIGSTOP)
+	}
+	return p.Signal(unix.SIGCONT)
+}
+
 func ignoreGone(err error) error {
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, os.ErrProcessDone) {
 		return nil

@@ -64,3 +64,5 @@ func signalOne(id Identity, kill bool) error {
 		return err
 	})
 }
+
+func suspend(*os.Process, bool) error { return errors.ErrUnsupported }

@@ -324,6 +324,12 @@ func (e each) signal(live []stat, kill bool) error {
 	return errors.Join(errs...)
 }
 
+// Suspend stops exactly the process id (SIGSTOP), or lets it go on. A process that has ended is no error;
+// on Windows the error matches errors.ErrUnsupported.
+func Suspend(id Identity, stop bool) error {
+	return holdProcess(id, func(p *os.Process) error { return suspend(p, stop) })
+}
+
 // holdProcess calls f with a handle on exactly the process id, if it runs. Where
 // the system has such handles (Linux, Windows) the pid cannot be recycled between
 // the check and what f does.

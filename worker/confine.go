@@ -14,7 +14,6 @@ import (
 	"waggle/internal/commands"
 	"waggle/record"
 	"waggle/task"
-	"waggle/transport"
 )
 
 // Confine makes the sandbox of one member and runs its self-test. An error means that the member
@@ -53,7 +52,6 @@ type Confining struct {
 	Guarded []string     // files that rule the team: they stay as they are
 	Needs   *agent.Needs // of a resident agent; nil: commands alone run in it
 	Outside string       // why the program of such an agent runs outside; "": it runs inside if it starts there
-	Token   string       // by which the program of such an agent shows that it is one
 	Environ []string
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -99,9 +97,6 @@ func confine(ctx context.Context, o Options, lead *control.Leader, late func() *
 	}
 	box := ConfiningOf(o, lead, m)
 	box.Ask, box.Connected = ask, func(conn record.Connection) { late().connections.Add(conn) }
-	if box.Token, err = transport.NewToken(o.Minter.Rand); err != nil {
-		return c, err
-	}
 	s, err := o.Confine(ctx, box)
 	if err != nil {
 		return c, unconfined(o, m, own, err)

@@ -215,7 +215,7 @@ func (s Spec) wants(mode policy.Mode) string {
 
 // Tune has settings for tests.
 type Tune struct {
-	Hook string // the program of the deny-only hook; "": this program
+	Hook string // the program of hooks, of the prefix and of the member's tools; "": this program
 	Wait Waits
 }
 
@@ -257,10 +257,10 @@ func (a *Agent) Close(ctx context.Context) error {
 	return a.shut(ctx)
 }
 
-// opened is a running client with its directory, hook and session.
+// opened is a running client with its directory and session.
 type opened struct {
 	c       *Client
-	second  *Second
+	private string    // a directory of its own, which is removed with it
 	shells  *Shells   // nil: its shell commands run as it does
 	tools   *ownTools // nil: its member does not lead
 	errs    *os.File
@@ -278,7 +278,21 @@ type opened struct {
 }
 
 func (o *opened) close(ctx context.Context) error {
-	return errors.Join(o.c.Close(ctx), o.errs.Close(), o.renewed(), o.shells.close(), o.tools.close(), o.second.Close())
+	return errors.Join(o.c.Close(ctx), o.renewed(), o.clear())
+}
+
+// clear ends and removes what was made for the client.
+func (o *opened) clear() error {
+	err := errors.Join(o.shells.close(), o.tools.close())
+	if o.errs != nil {
+		err = errors.Join(err, o.errs.Close())
+	}
+	return errors.Join(err, os.RemoveAll(o.private))
+}
+
+// lacks returns why a client has no such tool, "" when it has.
+func (o *opened) lacks(s Spec, tool string) string {
+	return cmp.Or(s.lacks(tool), o.shells.refuse(tool))
 }
 
 // meet waits for the tool servers of the client, before its first turn, and says which are missing.
@@ -336,7 +350,7 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 	team := a.mode // it may have changed while the client was started
 	a.mu.Unlock()
 	mode := a.spec.begins(w, team)
-	t := &turn{a: a, o: o, asker: asker{h: h, ctx: ctx, lacks: a.spec.lacks, own: o.tools.has, dir: o.dir, plans: o.plans, claims: map[string]agent.Claim{},
+	t := &turn{a: a, o: o, asker: asker{h: h, ctx: ctx, lacks: func(tool string) string { return o.lacks(a.spec, tool) }, own: o.tools.has, dir: o.dir, plans: o.plans, claims: map[string]agent.Claim{},
 		inPlan: func() bool { return o.c.Mode() == ModePlan }, planning: mode == ModePlan, required: w.Task != nil && w.Task.PlanRequired}}
 	if met != nil {
 		return a.result(ctx, w, t, Ended{}, met)
@@ -526,51 +540,52 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 	if err != nil {
 		return nil, err
 	}
-	second, err := a.listen(place)
-	if err != nil {
-		return nil, fmt.Errorf("the second line of agent claude: %w", err)
+	o = &opened{dir: dir, resumed: resume != "", wasResumed: resume != ""}
+	temp := os.TempDir()
+	if place.Box != nil {
+		temp = place.Box.Shared
 	}
-	o = &opened{second: second, dir: dir, resumed: resume != "", wasResumed: resume != ""}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, o.shells.close(), o.tools.close(), second.Close())
-			if o.errs != nil {
-				o.errs.Close()
-			}
-		}
-	}()
-	if o.tools, err = toolsOf(place, h, t.Hook, second.Dir()); err != nil {
+	if o.private, err = os.MkdirTemp(temp, "wcl"); err != nil { // a short name, because the path of a socket is limited
 		return nil, err
 	}
-	if t.Hook == "" && place.Box != nil {
-		t.Hook = place.Box.Program
-	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.clear())
+		}
+	}()
 	if t.Hook == "" {
 		if t.Hook, err = os.Executable(); err != nil {
 			return nil, err
 		}
 	}
-	if o.shells, err = shellsOf(place, second.Dir(), dir, t.Hook); err != nil {
+	if o.tools, err = toolsOf(place, h, t.Hook, o.private); err != nil {
 		return nil, err
 	}
-	settings, err := Settings(HookCommand(t.Hook), place.Box != nil || place.Shell != nil, o.shells.Prefix())
+	if o.shells, err = shellsOf(place, o.private, dir, t.Hook); err != nil {
+		return nil, err
+	}
+	settings, err := Settings(place.Box != nil || place.Shell != nil, o.shells.Prefix())
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(second.Dir(), "settings.json")
+	file := filepath.Join(o.private, "settings.json")
 	if err := os.WriteFile(file, settings, 0o600); err != nil {
 		return nil, err
 	}
-	if o.errs, err = os.OpenFile(filepath.Join(second.Dir(), "stderr"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600); err != nil {
+	if o.errs, err = os.OpenFile(filepath.Join(o.private, "stderr"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600); err != nil {
 		return nil, err
 	}
 	env, err := a.environ(place, o, h.Environ())
 	if err != nil {
 		return nil, err
 	}
+	for _, line := range notRun(h.Environ(), dir) {
+		fmt.Fprintln(h.Output(), line)
+	}
 	o.plans = plansIn(env)
-	o.c, err = Open(ctx, Start{Program: found.Program, Dir: dir, Env: env, Settings: file, Mode: a.spec.Mode,
-		Model: a.spec.Model, Prompt: told(a.spec.Prompt, place, o.tools.Name()), Server: o.tools.Name(), Serve: o.tools.Serve, Tools: a.spec.offered(), Resume: resume, Args: a.spec.Args, Exec: place.Exec, Errors: o.errs, Wait: t.Wait})
+	o.c, err = Open(ctx, Start{Program: found.Program, Version: found.Version, Dir: dir, Env: env, Settings: file, Mode: a.spec.Mode,
+		Model: a.spec.Model, Prompt: told(a.spec.Prompt, place, o.tools.Name()), Server: o.tools.Name(), Serve: o.tools.Serve, Prefixed: o.shells != nil,
+		Tools: a.spec.offered(), Resume: resume, Args: a.spec.Args, Exec: place.Exec, Errors: o.errs, Wait: t.Wait})
 	return o, err
 }
 
@@ -598,14 +613,6 @@ func (a *Agent) find(ctx context.Context, p agent.Place, env []string, dir strin
 	return findBy(ctx, p.Exec, a.spec.Program, env, dir)
 }
 
-// listen begins the second line.
-func (a *Agent) listen(p agent.Place) (*Second, error) {
-	if p.Box == nil {
-		return Listen(os.TempDir(), a.refuse)
-	}
-	return ListenIn(p.Box, a.refuse)
-}
-
 // direct runs a client as spawn does.
 type direct struct{}
 
@@ -628,21 +635,6 @@ func (a *Agent) keep(t *turn) {
 		return
 	}
 	t.o.kept = c
-}
-
-// refuse is the decision of Second about a call: it denies what a rule denies now, and every call
-// between turns.
-func (a *Agent) refuse(ctx context.Context, e Event) string {
-	a.mu.Lock()
-	t := a.turn
-	a.mu.Unlock()
-	if t == nil {
-		return betweenTurns
-	}
-	if why := t.o.shells.refuse(e); why != "" {
-		return why
-	}
-	return t.refuse(ctx, e)
 }
 
 // prompt is the user line of a turn.

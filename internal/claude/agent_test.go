@@ -233,8 +233,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-const initialized = `> {"type":"control_request","request_id":"waggle-1","request":{"subtype":"initialize"}}
-< {"type":"control_response","response":{"subtype":"success","request_id":"waggle-1","response":{"commands":[]}}}
+const initialized = `> {"type":"control_request","request_id":"waggle-1","request":{"subtype":"initialize","hooks":{"PreToolUse":[{"hookCallbackIds":["gate"],"timeout":86400,"onFailure":"block"}]}}}
+< {"type":"control_response","response":{"subtype":"success","request_id":"waggle-1","response":{"hooks_applied":true,"hook_on_failure_supported":true}}}
 > {"type":"control_request","request_id":"waggle-2","request":{"subtype":"mcp_status"}}
 < {"type":"control_response","response":{"subtype":"success","request_id":"waggle-2","response":{"mcpServers":[]}}}
 `

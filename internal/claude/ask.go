@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,8 +58,19 @@ func (t *asker) Answer(ctx context.Context, a Asked) Reply {
 	if t.plansFile(a.Tool, a.Input) {
 		return Allow(a.Input)
 	}
+	if slices.Contains(inner, a.Tool) {
+		if why := t.refuses(ctx, agent.Call{Tool: a.Tool, Input: a.Input, Cwd: t.dir, UseID: a.UseID}); why != "" {
+			return Deny(why)
+		}
+		return Allow(a.Input)
+	}
 	return t.call(ctx, a)
 }
+
+// inner are the tools whose effect stays in the client's session: its list of steps, its own commands in
+// the background, what it knows of its tools. They run unless a rule denies them.
+var inner = []string{"TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskOutput", "TaskStop", "BashOutput", "KillShell", "KillBash",
+	"ToolSearch", "ListAgents", "CronList", "ReportFindings", "ScheduleWakeup", "EnterPlanMode"}
 
 // plansFile reports whether a call writes the plan of a client in plan mode.
 func (t *asker) plansFile(tool string, input json.RawMessage) bool {
@@ -188,11 +200,15 @@ func (t *asker) refuse(ctx context.Context, e Event) string {
 	if t.plansFile(e.Tool, e.Input) {
 		return ""
 	}
-	r, ok := t.h.(agent.Refuser)
-	if !ok {
-		return ""
+	return t.refuses(ctx, agent.Call{Tool: e.Tool, Input: e.Input, Cwd: t.dir, UseID: e.UseID})
+}
+
+// refuses returns the team's rule that denies a call, "" when none does.
+func (t *asker) refuses(ctx context.Context, c agent.Call) string {
+	if r, ok := t.h.(agent.Refuser); ok {
+		return r.Refuses(ctx, c)
 	}
-	return r.Refuses(ctx, agent.Call{Tool: e.Tool, Input: e.Input, Cwd: t.dir, UseID: e.UseID})
+	return ""
 }
 
 // finish records how a call ended that the client ran itself. It reports false for a call that was

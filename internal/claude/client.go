@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +27,7 @@ const (
 // Start has the settings of a client's start.
 type Start struct {
 	Program  string
+	Version  Version
 	Dir      string   // its working directory
 	Env      []string // Environ's
 	Settings string   // a file with the private settings
@@ -41,7 +41,9 @@ type Start struct {
 	// is none.
 	Server string
 	Serve  func(ctx context.Context, message []byte) (answer []byte, err error)
-	Exec   agent.Exec
+	// Prefixed has it start a server by the prefix of its shell commands (Shells).
+	Prefixed bool
+	Exec     agent.Exec
 	// Errors gets what the client writes to stderr; nil: it is dropped.
 	Errors *os.File
 	// Note gets lines that are no frames; nil: they are dropped.
@@ -81,11 +83,23 @@ func (s Start) argv() []string {
 			argv = append(argv, opt.flag, opt.value)
 		}
 	}
-	if s.Server != "" {
-		name := string(jsonobj.AppendString(nil, s.Server))
-		argv = append(argv, "--mcp-config", `{"mcpServers":{`+name+`:{"type":"sdk","name":`+name+`}}}`)
+	if servers := s.servers(); servers != "" {
+		argv = append(argv, "--mcp-config", `{"mcpServers":{`+servers+`}}`)
 	}
 	return append(argv, s.Args...)
+}
+
+// servers are the tool servers that waggle gives the client, as the members of a JSON object.
+func (s Start) servers() string {
+	var list []string
+	if s.Server != "" {
+		name := string(jsonobj.AppendString(nil, s.Server))
+		list = append(list, name+`:{"type":"sdk","name":`+name+`}`)
+	}
+	if s.Prefixed {
+		list = append(list, `"`+prefixServer+`":{"command":"true"}`)
+	}
+	return strings.Join(list, ",")
 }
 
 // Handler gets the events of a turn. Answer runs concurrently, in a goroutine for each request; its
@@ -158,11 +172,35 @@ func Open(ctx context.Context, s Start) (*Client, error) {
 	}()
 	ready, cancel := context.WithTimeoutCause(ctx, s.Wait.Ready, fmt.Errorf("it did not answer within %s", s.Wait.Ready))
 	defer cancel()
-	if _, err := c.request(ready, "initialize", ""); err != nil {
+	body, err := c.request(ready, "initialize", hostHook)
+	if err == nil {
+		err = s.hooked(body)
+	}
+	if err != nil {
 		err = errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 		return nil, fmt.Errorf("start %s: %w", s.Program, err)
 	}
 	return c, nil
+}
+
+// hostHook asks for a call of this process before every tool, without a matcher; when it fails the
+// client blocks the tool. The answer is always that the client must ask (can_use_tool), which beats
+// allow rules and permission modes of the user's and a project's settings.
+const (
+	hookID   = "gate"
+	hostHook = `,"hooks":{"PreToolUse":[{"hookCallbackIds":["` + hookID + `"],"timeout":86400,"onFailure":"block"}]}`
+)
+
+// hooked checks that the client runs the host's hook.
+func (s Start) hooked(body *jsonobj.Object) error {
+	applied, has := body.Get("hooks_applied")
+	if !has && s.Version.before(confirms) {
+		return nil // it does not tell; its ask rules hold as well
+	}
+	if string(applied) != "true" || !isTrue(body, "hook_on_failure_supported") {
+		return fmt.Errorf("this client, Claude Code %s, does not say that it runs the hook of its host, and blocks a call when that fails: its calls could run unasked; use another version", s.Version)
+	}
+	return nil
 }
 
 // Session is the id of the client's session; "" before its first turn.
@@ -486,6 +524,10 @@ func (c *Client) answer(t *running, a Asked) {
 		})
 		return
 	}
+	if a.Subtype == "hook_callback" && a.Request.Text("callback_id") == hookID {
+		c.asides.Go(func() { _ = c.write(success(a.ID, mustAsk)) })
+		return
+	}
 	if a.Subtype != "can_use_tool" && a.Subtype != elicits {
 		c.asides.Go(func() {
 			_ = c.write(failure(a.ID, "this host does not know "+clipped(a.Subtype)))
@@ -557,27 +599,31 @@ func (r Reply) Allowed() (input []byte, ok bool) { return r.input, r.input != ni
 func (r Reply) Words() string { return r.words }
 
 func (r Reply) line(id string) []byte {
-	b := append([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":`), jsonobj.AppendString(nil, id)...)
 	if r.response != nil {
-		return append(append(append(b, `,"response":`...), r.response...), `}}`...)
+		return success(id, string(r.response))
 	}
 	if r.input != nil {
-		b = append(b, `,"response":{"behavior":"allow","updatedInput":`...)
 		// A line break between values of the input would end the line.
-		b = append(b, bytes.ReplaceAll(bytes.ReplaceAll(r.input, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))...)
-		return append(b, `}}}`...)
+		return success(id, `{"behavior":"allow","updatedInput":`+strings.NewReplacer("\n", " ", "\r", " ").Replace(string(r.input))+`}`)
 	}
 	if r.words == "" {
 		r = Deny("")
 	}
-	b = append(b, `,"response":{"behavior":"deny","message":`...)
-	return append(jsonobj.AppendString(b, r.words), `}}}`...)
+	return success(id, `{"behavior":"deny","message":`+string(jsonobj.AppendString(nil, r.words))+`}`)
 }
+
+// mustAsk is the answer to the host's hook.
+const mustAsk = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"the team decides"}}`
 
 // served is the answer of a tool server.
 func served(id string, answer []byte) []byte {
+	return success(id, `{"mcp_response":`+string(answer)+`}`)
+}
+
+// success is an answer to a request of the client.
+func success(id, response string) []byte {
 	b := append([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":`), jsonobj.AppendString(nil, id)...)
-	return append(append(append(b, `,"response":{"mcp_response":`...), answer...), `}}}`...)
+	return append(b, `,"response":`+response+`}}`...)
 }
 
 func failure(id, words string) []byte {

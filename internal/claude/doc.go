@@ -4,11 +4,11 @@
 //	agent.Register(claude.Kind, claude.New)
 //
 // The client is started with -p and speaks JSON lines over its standard input and output (Client).
-// It runs its tools itself. Private settings make it ask its host about every tool that does more
-// than read, whatever the user's own settings allow (Settings). The host answers with the decision
-// of the gate: a call by Ask, a plan by Plan, a question of the model by Question. A question
-// without an answer is denied; an empty answer is never given. In addition, a PreToolUse hook asks
-// this process before every tool, and can only deny (Second).
+// It runs its tools itself. The hook of its host, this process, makes it ask about every tool, and
+// private settings switch off the hooks of the user, which could answer first (Settings). The host
+// answers with the decision of the gate: a call by Ask, a plan by Plan, a question of the model by
+// Question. A question without an answer is denied; an empty answer is never given. In a pane the
+// client has hooks of waggle's instead, which reach this process by a socket (Second).
 //
 // The client is a black box: this package relies on observed behaviour only (docs/client.md), and
 // never edits the user's settings.

@@ -40,18 +40,17 @@ var stripped = []struct{ name, why string }{
 	{"CLAUDE_CODE_AGENT_NAME", "makes it a member of the parent's team"},
 	{"CLAUDE_CODE_TASK_LIST_ID", "shares the parent's task list"},
 	{"CLAUDE_CODE_SSE_PORT", "connects it to the parent's editor"},
-	{"CLAUDE_CODE_SIMPLE", "leaves hooks out: the second line would not run"},
+	{"CLAUDE_CODE_SIMPLE", "leaves hooks out: the host would not be asked"},
 	// Variables that waggle sets for processes that ask in a member's name.
 	{agent.EnvSocket, "is for hooks and tool servers that ask by themselves, not for the model's commands"},
 	{agent.EnvSpawn, "is for hooks and tool servers that ask by themselves, not for the model's commands"},
 }
 
-// SecondVar is the environment variable with the socket of Second, for the deny-only hook of a
-// member.
+// SecondVar is the environment variable with the socket of Second, for the hooks of a member in a pane.
 const SecondVar = "WAGGLE_CLAUDE_SECOND"
 
 // Environ is the environment of a client: the member's environment without the variables of a
-// session in which waggle itself may run. second is the socket of Second.
+// session in which waggle itself may run. second is the socket of Second, "" for a headless client.
 func Environ(member []string, second string) []string {
 	env := slices.DeleteFunc(slices.Clone(member), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -59,7 +58,11 @@ func Environ(member []string, second string) []string {
 	})
 	// Without it, a cd in one command would move the next command out of the directory in which it
 	// was judged.
-	return append(env, "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR=1", SecondVar+"="+second)
+	env = append(env, "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR=1")
+	if second != "" {
+		env = append(env, SecondVar+"="+second)
+	}
+	return env
 }
 
 // Needs implements agent.Resident.
@@ -75,8 +78,8 @@ func (a *Agent) Needs(env []string, dir string) agent.Needs {
 
 // environ is the environment of a client where it is to run.
 func (a *Agent) environ(p agent.Place, o *opened, member []string) ([]string, error) {
-	env := Environ(member, o.second.Path())
-	limits, err := limitsOf(p.Limits, o.second.Dir())
+	env := Environ(member, "")
+	limits, err := limitsOf(p.Limits, o.private)
 	if err != nil {
 		return nil, err
 	}

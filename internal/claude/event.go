@@ -27,7 +27,7 @@ const (
 	elicitationAsked   = "Elicitation"
 )
 
-// events are all of them; a headless client has the first alone.
+// events are all of them, for a client in a pane.
 var events = []string{preToolUse, permissionRequest, postToolUse, postToolUseFailure, userPromptSubmit, stop, stopFailure, sessionStart, sessionEnd, notification, elicitationAsked}
 
 // AsksPerson reports the events whose hook prints an answer, for which a person may take long.
@@ -45,7 +45,6 @@ type Event struct {
 	Mode    string // the client's permission mode
 	Model   string // of SessionStart
 	Kind    string // of a notification, of a start or an end
-	Shell   string // not "" for a hook that came by the prefix of a client outside of the sandbox
 	Text    string // the prompt, the model's last words, the end of a tool's output, a notification's words
 }
 
@@ -58,7 +57,7 @@ func (e *Event) texts() []struct {
 		key string
 		at  *string
 	}{{"hook_event_name", &e.Name}, {"session_id", &e.Session}, {"tool_name", &e.Tool}, {"cwd", &e.Cwd}, {"tool_use_id", &e.UseID}, {"agent_id", &e.Agent},
-		{"permission_mode", &e.Mode}, {"model", &e.Model}, {"kind", &e.Kind}, {"shell", &e.Shell}, {"text", &e.Text}}
+		{"permission_mode", &e.Mode}, {"model", &e.Model}, {"kind", &e.Kind}, {"text", &e.Text}}
 }
 
 // MaxEvent is the largest permitted input of a hook.

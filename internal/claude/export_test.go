@@ -36,5 +36,5 @@ func ReadEvent(in io.Reader) (Event, error) { return readEvent(in, preToolUse) }
 // CloseShells ends a Shells.
 func CloseShells(s *Shells) error { return s.close() }
 
-// RefuseShell returns the reason with which a Shells refuses a call.
-func RefuseShell(s *Shells, e Event) string { return s.refuse(e) }
+// RefuseShell returns the reason with which a Shells refuses calls of a tool.
+func RefuseShell(s *Shells, tool string) string { return s.refuse(tool) }

@@ -20,6 +20,10 @@ var Oldest = Version{2, 1, 150}
 // needs.
 var OldestInPane = Version{2, 1, 224}
 
+// confirms is the oldest client that is known to say that it runs the hook of its host, and blocks a
+// call when that fails. A client before it runs the hook too (2.1.150).
+var confirms = Version{2, 1, 329}
+
 // Version is a client's version.
 type Version [3]int
 

@@ -133,7 +133,7 @@ func (p *inPane) unopened(ctx context.Context, w agent.Work, err error) (agent.R
 	}
 	p.change(func() {
 		p.failed++
-		if errors.As(err, new(*MissingError)) || errors.As(err, new(*UnsupportedError)) {
+		if errors.As(err, new(*MissingError)) || errors.As(err, new(*UnsupportedError)) || errors.As(err, new(*AnsweredError)) {
 			p.failed = maxFailed // another try finds the same
 		}
 	})

@@ -106,7 +106,7 @@ func (p *pane) hook(event, fields string) string {
 	in := strings.NewReader(`{"session_id":"s-1","hook_event_name":"` + event + `","permission_mode":"default",` + fields + `}`)
 	tell := func() ([]byte, error) { return claude.Report(context.Background(), p.hooks, event, in) }
 	if event == "PreToolUse" {
-		tell = func() ([]byte, error) { return claude.AskSecond(context.Background(), p.hooks, claude.Caller{}, in) }
+		tell = func() ([]byte, error) { return claude.AskSecond(context.Background(), p.hooks, in) }
 	}
 	out, err := tell()
 	if err != nil {

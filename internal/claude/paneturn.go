@@ -73,7 +73,7 @@ func (p *inPane) refuse(ctx context.Context, s *session, e Event) string {
 	case !slices.Contains([]string{"", ModeDefault, ModePlan, "acceptEdits"}, e.Mode):
 		return "the session is in mode " + clipped(e.Mode) + ", in which the client asks less than the team wants: press shift+tab until it is in manual mode"
 	}
-	if why := s.shells.refuse(e); why != "" {
+	if why := s.shells.refuse(e.Tool); why != "" {
 		return why
 	}
 	if steps := declared(Called{Tool: e.Tool, Input: e.Input}); steps != nil && e.Agent == "" {

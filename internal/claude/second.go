@@ -3,7 +3,6 @@ package claude
 import (
 	"bufio"
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -15,21 +14,19 @@ import (
 	"sync"
 	"time"
 
-	"waggle/agent"
 	"waggle/internal/jsonobj"
 	"waggle/internal/peer"
 )
 
-// Second is the second check of a call, beside the gate: the client's hook asks it before every
-// tool, and it can only deny, or have the client ask. A hook that gets no answer blocks the call. Hooks of a client in a
-// pane tell it the other events too.
+// Second is how the hooks of a client in a pane reach the member's worker. The hook before a tool can
+// only deny, or have the client ask, and blocks the call when it gets no answer; the others tell the
+// other events.
 type Second struct {
 	dir    string
 	l      net.Listener
 	path   string // where hooks ask
-	token  string // that callers say first; "": the kernel says who they are
 	refuse func(context.Context, Event) (reason string)
-	heed   func(context.Context, Event) (print []byte) // nil: no other events
+	heed   func(context.Context, Event) (print []byte)
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 }
@@ -42,16 +39,10 @@ const (
 	secondWait = 15 * time.Second
 )
 
-// Listen serves a Second in a new private directory below temp. refuse returns why a call is
-// denied, "" when it is not.
-func Listen(temp string, refuse func(context.Context, Event) (reason string)) (*Second, error) {
-	return ListenAll(temp, refuse, nil)
-}
-
-// ListenAll is Listen that also heeds the other events of a client in a pane: heed returns what their
-// hook prints. The context of a PermissionRequest or an Elicitation ends when its hook does, that of
-// another event also when its time is over.
-func ListenAll(temp string, refuse func(context.Context, Event) (reason string), heed func(context.Context, Event) (print []byte)) (*Second, error) {
+// Listen serves a Second in a new private directory below temp. refuse returns why a call is denied, ""
+// when it is not; heed returns what the hook of another event prints. The context of a PermissionRequest
+// or an Elicitation ends when its hook does, that of another event also when its time is over.
+func Listen(temp string, refuse func(context.Context, Event) (reason string), heed func(context.Context, Event) (print []byte)) (*Second, error) {
 	dir, err := os.MkdirTemp(temp, "wcl") // a short name, because the path of a socket is limited
 	if err != nil {
 		return nil, err
@@ -61,38 +52,11 @@ func ListenAll(temp string, refuse func(context.Context, Event) (reason string),
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return begin(dir, l, path, "", refuse, heed), nil
-}
-
-// ListenIn serves a second line for hooks inside of a sandbox, which open no Unix sockets.
-func ListenIn(box *agent.Box, refuse func(context.Context, Event) (reason string)) (*Second, error) {
-	dir, err := os.MkdirTemp(box.Shared, "wcl")
-	if err != nil {
-		return nil, err
-	}
-	l, way, err := box.Listen()
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	scheme := tcpScheme
-	if way.Proxied {
-		scheme = proxyScheme
-	}
-	return begin(dir, l, scheme+way.Address+"/"+way.Token, way.Token, refuse, nil), nil
-}
-
-func begin(dir string, l net.Listener, path, token string, refuse func(context.Context, Event) (reason string), heed func(context.Context, Event) []byte) *Second {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Second{dir: dir, l: l, path: path, token: token, refuse: refuse, heed: heed, stop: stop}
+	s := &Second{dir: dir, l: l, path: path, refuse: refuse, heed: heed, stop: stop}
 	s.wg.Go(func() { s.serve(ctx) })
-	return s
+	return s, nil
 }
-
-// How the address of a second line begins that is no socket's path: ADDRESS/TOKEN follows.
-const (
-	tcpScheme   = "tcp://"
-	proxyScheme = "proxy://" // by the proxy that the environment names
-)
 
 // Path is where hooks ask.
 func (s *Second) Path() string { return s.path }
@@ -134,11 +98,10 @@ func (s *Second) one(ctx context.Context, c net.Conn) {
 	defer context.AfterFunc(ctx, func() { c.Close() })()
 	late := time.AfterFunc(secondWait, cancel)
 	defer late.Stop()
-	r := bufio.NewReader(io.LimitReader(c, MaxEvent+(2<<10)))
-	if !s.knows(c, r) {
+	if u, ok := c.(*net.UnixConn); !ok || !peer.Ours(u) {
 		return
 	}
-	line, err := r.ReadBytes('\n')
+	line, err := bufio.NewReader(io.LimitReader(c, MaxEvent+(2<<10))).ReadBytes('\n')
 	if err != nil {
 		return
 	}
@@ -153,8 +116,6 @@ func (s *Second) one(ctx context.Context, c net.Conn) {
 		if reason := s.refuse(ctx, e); reason != "" {
 			answer = append(append([]byte(`{"denied":true,"reason":`), jsonobj.AppendString(nil, reason)...), '}')
 		}
-	case s.heed == nil:
-		return
 	default:
 		if AsksPerson(e.Name) {
 			late.Stop()
@@ -170,30 +131,14 @@ func (s *Second) one(ctx context.Context, c net.Conn) {
 	}
 }
 
-// knows reports whether a caller is of this user: the kernel says so, or its token.
-func (s *Second) knows(c net.Conn, r *bufio.Reader) bool {
-	if s.token == "" {
-		u, ok := c.(*net.UnixConn)
-		return ok && peer.Ours(u)
-	}
-	line, err := r.ReadString('\n')
-	return err == nil && subtle.ConstantTimeCompare([]byte(line), []byte(s.token+"\n")) == 1
-}
-
-// Caller is what the environment of a hook says.
-type Caller struct {
-	Proxy string // the URL of the proxy
-	Shell string // ShellVar
-}
-
 // AskSecond asks the worker of a member about a call, and returns what the hook prints: nothing, a
 // denial, or that the client must ask. It never allows. After an error the hook must block the call.
-func AskSecond(ctx context.Context, path string, by Caller, in io.Reader) ([]byte, error) {
+func AskSecond(ctx context.Context, path string, in io.Reader) ([]byte, error) {
 	e, err := readEvent(in, preToolUse)
 	if err != nil {
 		return nil, err
 	}
-	o, err := tell(ctx, path, by, e)
+	o, err := tell(ctx, path, e)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +171,7 @@ func Report(ctx context.Context, path, event string, in io.Reader) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	o, err := tell(ctx, path, Caller{}, e)
+	o, err := tell(ctx, path, e)
 	if err != nil {
 		return nil, err
 	}
@@ -234,18 +179,22 @@ func Report(ctx context.Context, path, event string, in io.Reader) ([]byte, erro
 }
 
 // tell sends an event to the worker of a member and reads its answer.
-func tell(ctx context.Context, path string, by Caller, e Event) (*jsonobj.Object, error) {
-	e.Shell = by.Shell
-	c, r, err := dialSecond(ctx, path, by.Proxy)
+func tell(ctx context.Context, path string, e Event) (*jsonobj.Object, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("the worker of this member does not answer: %w", err)
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
+	if u, ok := c.(*net.UnixConn); !ok || !peer.Ours(u) {
+		return nil, errors.New("another user listens where the worker of this member should")
+	}
 	if _, err := c.Write(e.line()); err != nil {
 		return nil, fmt.Errorf("the worker of this member does not answer: %w", err)
 	}
-	line, err := r.ReadBytes('\n')
+	const longest = 64 << 10
+	line, err := bufio.NewReader(io.LimitReader(c, longest)).ReadBytes('\n')
 	if err != nil {
 		return nil, fmt.Errorf("the worker of this member does not answer: %w", err)
 	}

@@ -31,7 +31,7 @@ func TestSecond(t *testing.T) {
 			return `a rule says "no"`
 		}
 		return ""
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestSecond(t *testing.T) {
 		t.Errorf("the directory is %v, %v", fi.Mode(), err)
 	}
 	ask := func(path, in string) (string, error) {
-		out, err := claude.AskSecond(t.Context(), path, claude.Caller{}, strings.NewReader(in))
+		out, err := claude.AskSecond(t.Context(), path, strings.NewReader(in))
 		return string(out), err
 	}
 	if out, err := ask(s.Path(), event("Read", "{\"file_path\":\n\"/a\"}")); out != "" || err != nil {
@@ -90,7 +90,7 @@ func TestSecondAnswers(t *testing.T) {
 			_, _ = c.Write([]byte(answer))
 			c.Close()
 		}()
-		if out, err := claude.AskSecond(t.Context(), path, claude.Caller{}, strings.NewReader(event("Read", "{}"))); err == nil {
+		if out, err := claude.AskSecond(t.Context(), path, strings.NewReader(event("Read", "{}"))); err == nil {
 			t.Errorf("%q passes with %q", answer, out)
 		}
 		l.Close()
@@ -115,7 +115,7 @@ func TestHookCommand(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			data, err := claude.Settings(claude.HookCommand(program), false, "")
+			data, err := claude.PaneSettings(program, "", claude.OldestInPane)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,8 +135,8 @@ func TestHookCommand(t *testing.T) {
 	}
 }
 
-// The private settings are of this user alone, ask for every tool that does not plainly read, and
-// switch hooks on; the directory is gone when the client is.
+// The private settings are of this user alone, ask for every tool, and switch all hooks off; the
+// directory is gone when the client is.
 func TestPrivateSettings(t *testing.T) {
 	g := newGate(t, "2.1.330")
 	a, f := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+`< {"type":"result","subtype":"success","is_error":false,"result":"x","session_id":"s1"}`+"\n")
@@ -162,29 +162,23 @@ func TestPrivateSettings(t *testing.T) {
 		Permissions struct {
 			Ask, Allow []string
 		}
-		DisableAllHooks *bool
-		Hooks           map[string][]struct {
-			Hooks []struct{ Type, Command string }
-		}
+		DisableAllHooks bool
+		Hooks           json.RawMessage
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range []string{"Bash", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch", "Task", "Agent", "mcp__*", "SendMessage"} {
+	for _, tool := range []string{"Read", "Grep", "Bash", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch", "Task", "Agent", "mcp__*", "SendMessage"} {
 		if !strings.Contains(string(data), `"`+tool+`"`) {
 			t.Errorf("%s is not asked for", tool)
 		}
 	}
-	if len(s.Permissions.Allow) > 0 || s.DisableAllHooks == nil || *s.DisableAllHooks {
+	if len(s.Permissions.Allow) > 0 || !s.DisableAllHooks || s.Hooks != nil {
 		t.Errorf("settings %s", data)
 	}
-	pre := s.Hooks["PreToolUse"]
-	if len(s.Hooks) != 1 || len(pre) != 1 || !strings.Contains(pre[0].Hooks[0].Command, "/bin/waggle") || !strings.HasSuffix(pre[0].Hooks[0].Command, " || exit 2") {
-		t.Errorf("hooks %+v", s.Hooks)
-	}
 	for _, kv := range f.started[0].Env {
-		if strings.HasPrefix(kv, agent.EnvSpawn+"=") {
-			t.Error("the client has the token with which a process asks as the member")
+		if strings.HasPrefix(kv, agent.EnvSpawn+"=") || strings.HasPrefix(kv, claude.SecondVar+"=") {
+			t.Errorf("the client has %s: a process could ask as the member", kv)
 		}
 	}
 	if err := a.Close(t.Context()); err != nil {
@@ -192,71 +186,5 @@ func TestPrivateSettings(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Dir(file)); !os.IsNotExist(err) {
 		t.Errorf("the private directory stays: %v", err)
-	}
-}
-
-// Between turns, and in a turn for a call that the rules deny, the second line denies; while the
-// client plans, it does not refuse the plan's file.
-func TestSecondInTurns(t *testing.T) {
-	g := newGate(t, "2.1.330")
-	g.refuse = func(c agent.Call) string { return "rule against " + c.Tool }
-	var path string
-	hook := func(tool, input string) string {
-		out, err := claude.AskSecond(t.Context(), path, claude.Caller{}, strings.NewReader(event(tool, input)))
-		return fmt.Sprint(string(out), err)
-	}
-	plan := func() string { return hook("Write", `{"file_path":"/home/u/.claude/plans/a-b.md","content":"x"}`) }
-	other := func() string { return hook("Write", `{"file_path":"/home/u/.claude/plans/../x.md","content":"x"}`) }
-	var inTurn []string
-	g.tool = func(agent.Call) (agent.Answer, string) {
-		inTurn = []string{plan(), other(), hook("Read", "{}")}
-		return agent.Answer{Reason: "no", By: "operator"}, ""
-	}
-	a, f := newAgent(t, `{"mode":"plan"}`, initialized+user("Task 1: go\\n\\ndo it")+
-		`< {"type":"system","subtype":"init","session_id":"s1","permissionMode":"plan"}`+"\n"+
-		`< {"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"x"},"tool_use_id":"t1"}}`+"\n"+
-		`> {"type":"control_response","response":{"subtype":"success","request_id":"r1","response":{"behavior":"deny","message":"denied by operator: no"}}}`+"\n"+
-		`< {"type":"result","subtype":"success","is_error":false,"result":"x","session_id":"s1"}`+"\n")
-	f.onStart = func(env []string) {
-		for _, kv := range env {
-			if v, ok := strings.CutPrefix(kv, claude.SecondVar+"="); ok {
-				path = v
-			}
-		}
-	}
-	if _, err := a.Turn(t.Context(), g, task()); err != nil {
-		t.Fatal(err)
-	}
-	if len(inTurn) != 3 || inTurn[0] != "<nil>" || !strings.Contains(inTurn[1], "rule against Write") || !strings.Contains(inTurn[2], "rule against Read") {
-		t.Errorf("in the turn the hook says %q", inTurn)
-	}
-	if after := hook("Read", "{}"); !strings.Contains(after, `"deny"`) || !strings.Contains(after, "no turn runs") {
-		t.Errorf("after the turn the hook says %q", after)
-	}
-}
-
-// A hook inside of a sandbox asks through the sandbox's own way, with its token; without the token it
-// gets no answer.
-func TestSecondInBox(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	box := &agent.Box{Shared: t.TempDir(), Listen: func() (net.Listener, agent.Way, error) {
-		return l, agent.Way{Address: l.Addr().String(), Token: "secret"}, nil
-	}}
-	s, err := claude.ListenIn(box, func(_ context.Context, e claude.Event) string { return "no " + e.Tool })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	out, err := claude.AskSecond(t.Context(), s.Path(), claude.Caller{}, strings.NewReader(event("Bash", `{"command":"x"}`)))
-	if err != nil || !strings.Contains(string(out), "no Bash") {
-		t.Errorf("%s %v", out, err)
-	}
-	for _, path := range []string{strings.TrimSuffix(s.Path(), "secret"), strings.Replace(s.Path(), "secret", "other", 1), strings.Replace(s.Path(), "tcp://", "proxy://", 1)} {
-		if out, err := claude.AskSecond(t.Context(), path, claude.Caller{}, strings.NewReader(event("Bash", `{"command":"x"}`))); err == nil {
-			t.Errorf("%s answers %s", path, out)
-		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ func (c *Client) servers(ctx context.Context) ([]server, error) {
 			found = append(found, server{clipped(o.Text("name")), o.Text("status"), clipped(firstLine(o.Text("error")))})
 		}
 	}
-	return found, nil
+	return slices.DeleteFunc(found, func(s server) bool { return s.name == prefixServer && s.status != connecting }), nil
 }
 
 // Connected waits until no tool server is being connected: the client would ask the model at once, which

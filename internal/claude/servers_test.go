@@ -45,7 +45,7 @@ func status(count *int, states ...string) quitter {
 				}
 			case strings.Contains(line, `"subtype":`):
 				sent++
-				fmt.Fprintf(out, `{"type":"control_response","response":{"subtype":"success","request_id":"waggle-%d","response":{}}}`+"\n", sent)
+				fmt.Fprintf(out, `{"type":"control_response","response":{"subtype":"success","request_id":"waggle-%d","response":{"hooks_applied":true,"hook_on_failure_supported":true}}}`+"\n", sent)
 			default:
 				fmt.Fprintln(out, `{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"done","session_id":"s1"}`)
 			}

@@ -205,7 +205,7 @@ func (p *inPane) begin(ctx context.Context, env []string, dir, mode, resume stri
 	p.mu.Unlock()
 	found, err := Find(ctx, p.spec.Program, env)
 	if err == nil {
-		err = found.InPane()
+		err = errors.Join(found.InPane(), Unanswered(env, dir))
 	}
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (p *inPane) begin(ctx context.Context, env []string, dir, mode, resume stri
 		}
 	}
 	s := &session{dir: dir, registry: filepath.Join(claudeaccount.Of(env).Config, "sessions"), plans: plansIn(env), mode: mode, wasResumed: resume != "", resumed: resume != "", done: make(chan struct{})}
-	if s.second, err = ListenAll(os.TempDir(), func(ctx context.Context, e Event) string { return p.refuse(ctx, s, e) },
+	if s.second, err = Listen(os.TempDir(), func(ctx context.Context, e Event) string { return p.refuse(ctx, s, e) },
 		func(ctx context.Context, e Event) []byte { return p.heed(ctx, s, e) }); err != nil {
 		return nil, fmt.Errorf("the hooks of agent claude: %w", err)
 	}

@@ -11,9 +11,9 @@ import (
 	"waggle/internal/jsonobj"
 )
 
-// asks are the tools about which the client asks its host, whatever the user's settings allow: all
-// that do more than read. About a tool that is not listed here, and that no other setting allows,
-// the client asks anyway.
+// asks are the tools about which the client asks, whatever the user's settings allow: all that do more
+// than read. About a tool that is not listed here, and that no other setting allows, the client asks
+// anyway.
 var asks = []string{
 	"Bash", "BashOutput", "KillShell", "KillBash", "PowerShell", "Monitor",
 	"Edit", "MultiEdit", "Write", "NotebookEdit",
@@ -24,6 +24,10 @@ var asks = []string{
 	"mcp__*",
 }
 
+// reads are the tools that plainly read. A headless client asks about them too: what may be read, the
+// team's rules say.
+var reads = []string{"Read", "NotebookRead", "Glob", "Grep", "LS"}
+
 // hookSeconds is how long the client waits for the hook of a tool call, and watchSeconds after what
 // time the hook's shell kills a program that hangs. HookWait, in which the program ends by itself, is
 // shorter.
@@ -33,12 +37,13 @@ const (
 )
 
 // Settings writes the private settings of a headless session: ask rules that beat the user's allow
-// rules, and the deny-only hook, which runs also where the user's settings switch hooks off. hook is
-// its command, without what makes it block when it fails. confined says that the client or its shell
-// commands run in a sandbox, in which it cannot make one of its own; prefix is the program that runs
-// those commands in it, "" for a client that is inside.
-func Settings(hook string, confined bool, prefix string) ([]byte, error) {
-	return settings(asks, map[string]command{preToolUse: denyOnly(hook)}, confined, prefix)
+// rules, and no hooks of the user's or of a project, because one that allows a request would answer
+// before the host, and one that changes a call's input would change what was approved. The hook of the
+// host itself (initialize) runs all the same. confined says that the client or its shell commands run
+// in a sandbox, in which it cannot make one of its own; prefix is the program that runs those commands
+// in it, "" for a client that is inside.
+func Settings(confined bool, prefix string) ([]byte, error) {
+	return settings(slices.Concat(asks, reads), nil, confined, prefix)
 }
 
 // PaneSettings writes those of a session in a pane, for a program that is its hooks. A
@@ -111,11 +116,11 @@ func settings(ask []string, hooks map[string]command, confined bool, prefix stri
 			Ask []string `json:"ask"`
 		} `json:"permissions"`
 		DisableAllHooks bool                 `json:"disableAllHooks"`
-		Hooks           map[string][]matcher `json:"hooks"`
+		Hooks           map[string][]matcher `json:"hooks,omitempty"`
 		Sandbox         *sandbox             `json:"sandbox,omitempty"`
 		Env             map[string]string    `json:"env,omitempty"` // over that of the user's and the project's settings
 	}
-	s.Permissions.Ask, s.Hooks = ask, map[string][]matcher{}
+	s.Permissions.Ask, s.DisableAllHooks, s.Hooks = ask, len(hooks) == 0, map[string][]matcher{}
 	for event, c := range hooks {
 		s.Hooks[event] = []matcher{{Hooks: []command{c}}}
 	}

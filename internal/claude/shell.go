@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"waggle/agent"
@@ -26,9 +27,6 @@ import (
 
 // ShellEvent is the event of the hook program that is the prefix of a client's shell commands.
 const ShellEvent = "Shell"
-
-// ShellVar is set for hooks that came by the prefix: a client that ignores the prefix does not set it.
-const ShellVar = "WAGGLE_CLAUDE_SHELL"
 
 // prefixVar is the client's variable for a program that it starts in place of every shell command, with
 // the command's text as its argument: commands of the model, hooks and MCP servers.
@@ -43,9 +41,17 @@ type Shells struct {
 	l       net.Listener
 	own     []string // texts of hooks that run outside
 	guarded []string
+	came    atomic.Bool // a command has come by the prefix
 	stop    context.CancelFunc
 	wg      sync.WaitGroup
 }
+
+// prefixServer is a tool server that a headless client starts before its first turn, which shows that
+// it starts what it starts by the prefix. It ends at once and has no tools. In a pane the hooks show it.
+const prefixServer = "waggle-prefix"
+
+// shellTools are the tools that start shell commands.
+var shellTools = []string{"Bash", "PowerShell", "Monitor"}
 
 // ListenShells serves the prefix of a client that works in work. dir is a private directory, program
 // the hook program.
@@ -89,10 +95,9 @@ func (s *Shells) Prefix() string {
 	return filepath.Join(s.dir, "shell")
 }
 
-// refuse denies the shell commands of a client that does not start them by the prefix: its hook would
-// have come by it.
-func (s *Shells) refuse(e Event) string {
-	if s == nil || e.Tool != "Bash" || e.Shell != "" {
+// refuse denies the shell commands of a client that starts nothing by the prefix.
+func (s *Shells) refuse(tool string) string {
+	if s == nil || !slices.Contains(shellTools, tool) || s.came.Load() {
 		return ""
 	}
 	return "this client does not start its shell commands by " + prefixVar + ", so that no sandbox would hold this one"
@@ -226,8 +231,9 @@ func (s *Shells) one(ctx context.Context, c net.Conn) {
 		say(c, shellSaid{Error: "the command is not understood"})
 		return
 	}
+	s.came.Store(true)
 	if slices.Contains(s.own, ask.Command) {
-		say(c, shellSaid{Argv: []string{"/bin/sh", "-c", ask.Command}, Env: append(ask.Env, ShellVar+"=1")})
+		say(c, shellSaid{Argv: []string{"/bin/sh", "-c", ask.Command}, Env: ask.Env})
 		if _, err := r.ReadBytes('\n'); err == nil {
 			say(c, shellSaid{Ended: true})
 		}
@@ -257,7 +263,7 @@ func (s *Shells) one(ctx context.Context, c net.Conn) {
 // prepare prepares a command without the variables that lead to this member's worker.
 func (s *Shells) prepare(ask shellAsk) (agent.Prepared, error) {
 	env := slices.DeleteFunc(ask.Env, func(kv string) bool {
-		return strings.HasPrefix(kv, SecondVar+"=") || strings.HasPrefix(kv, prefixVar+"=") || strings.HasPrefix(kv, ShellVar+"=")
+		return strings.HasPrefix(kv, SecondVar+"=") || strings.HasPrefix(kv, prefixVar+"=")
 	})
 	shell := ask.Shell
 	if !filepath.IsAbs(shell) {

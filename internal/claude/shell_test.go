@@ -160,14 +160,26 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// A client that starts its shell commands otherwise is refused them.
+// A client is refused its shell commands until it has started something by the prefix.
 func TestPrefixIgnored(t *testing.T) {
-	s, _ := listenShells(t, &shellBox{}, t.TempDir(), "/no/waggle")
+	s, socket := listenShells(t, &shellBox{}, t.TempDir(), "/no/waggle")
 	t.Cleanup(func() { claude.CloseShells(s) })
-	for e, denied := range map[*claude.Event]bool{{Tool: "Bash"}: true, {Tool: "Bash", Shell: "1"}: false, {Tool: "Read"}: false} {
-		if why := claude.RefuseShell(s, *e); (why != "") != denied {
-			t.Errorf("%+v: %q", e, why)
+	refused := func() (tools []string) {
+		for _, tool := range []string{"Bash", "Monitor", "PowerShell", "Read"} {
+			if claude.RefuseShell(s, tool) != "" {
+				tools = append(tools, tool)
+			}
 		}
+		return tools
+	}
+	if got := refused(); !slices.Equal(got, []string{"Bash", "Monitor", "PowerShell"}) {
+		t.Errorf("before, these are refused: %q", got)
+	}
+	if code, err := claude.Prefixed(t.Context(), socket, "true", os.Environ()); code != 0 || err != nil {
+		t.Fatal(code, err)
+	}
+	if got := refused(); got != nil {
+		t.Errorf("afterwards, these are refused: %q", got)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,12 +50,6 @@ type rpc struct {
 func toolsOf(p agent.Place, h agent.Host, program, dir string) (*ownTools, error) {
 	if !p.Leads || len(h.Caller()) == 0 {
 		return nil, nil
-	}
-	if program == "" {
-		var err error
-		if program, err = os.Executable(); err != nil {
-			return nil, err
-		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	in, out := io.Pipe()

@@ -78,7 +78,7 @@ func TestLeadsTools(t *testing.T) {
 		slices.Sort(both)
 		message("m3", name, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		got = append(both, next())
-		fmt.Fprintln(out, `{"type":"control_response","response":{"subtype":"success","request_id":"waggle-1","response":{}}}`)
+		fmt.Fprintln(out, `{"type":"control_response","response":{"subtype":"success","request_id":"waggle-1","response":{"hooks_applied":true,"hook_on_failure_supported":true}}}`)
 		next() // mcp_status
 		fmt.Fprintln(out, `{"type":"control_response","response":{"subtype":"success","request_id":"waggle-2","response":{"mcpServers":[]}}}`)
 		next() // the user line

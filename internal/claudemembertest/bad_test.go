@@ -58,84 +58,9 @@ func (w *world) unasked() {
 	}
 }
 
-// The hook's program ends with an error, does not exist, or hangs until the client gives it up. Under
-// the user's allow rules the call is blocked, or a person is asked; it never runs without an answer.
-func TestHookBroken(t *testing.T) {
-	t.Parallel()
-	for name, hook := range map[string]string{"exit 1": "exit 1", "exit 127": "exit 127", "killed": "kill -9 $$", "garbage": "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":'", "time-out": "exec sleep 60"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			claudetest.Each(t, func(t *testing.T, version string) {
-				w := newWorld(t, version, claudetest.Script(mark("one"), claudetest.Say("done")), "")
-				w.start()
-				program := w.bin
-				w.bin = w.aside(program)
-				w.h.WriteFile(program, "#!/bin/sh\ncat >/dev/null\n"+hook+"\n", 0o755)
-				w.give("mark", "mark it")
-				if name == "garbage" { // the client goes on, and its own ask rule stands
-					id := w.pending(">>one")
-					w.ran("one", 0)
-					w.ok("deny", id, "--team", "crew", "-m", "not that one")
-				}
-				if r := w.result(0); !r.IsError {
-					t.Errorf("the model reads %+v", r)
-				}
-				w.ran("one", 0)
-				w.gone()
-			})
-		})
-	}
-}
-
-// A hook that hangs blocks the call before the client gives it up, also a call that only reads and for
-// which the client does not ask.
-func TestHookHangs(t *testing.T) {
-	t.Parallel()
-	claudetest.Each(t, func(t *testing.T, version string) {
-		secret := ""
-		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
-			if r.Turns() == 0 {
-				return claudetest.Call("Read", map[string]string{"file_path": secret})
-			}
-			return claudetest.Say("done")
-		}, "")
-		secret = filepath.Join(w.h.Work, "secret")
-		w.h.WriteFile(secret, "the secret words\n", 0o600)
-		file := filepath.Join(w.h.Work, "team.yaml")
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.h.WriteFile(file, string(text)+"policy: {deny: [\"Read(secret)\"]}\n", 0o600)
-		w.start()
-		program := w.bin
-		w.bin = w.aside(program)
-		w.h.WriteFile(program, "#!/bin/sh\ncat >/dev/null\nexec sleep 60\n", 0o755)
-		w.give("read", "read it")
-		if r := w.result(0); !r.IsError || strings.Contains(r.Text, "secret words") {
-			t.Errorf("the model reads %+v", r)
-		}
-		w.gone()
-	})
-}
-
-// aside copies a program into a directory that is on no PATH.
-func (w *world) aside(program string) string {
-	w.t.Helper()
-	data, err := os.ReadFile(program)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	path := filepath.Join(w.h.Root, "aside", "waggle") // by its name the test binary is the program
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
-	w.h.WriteFile(path, string(data), 0o755)
-	return path
-}
-
-// The worker hangs: the hook blocks the call before the client gives the hook up, and nothing runs.
-func TestWorkerHangs(t *testing.T) {
+// The worker is stopped when the model calls: nothing runs while it is, and the call is asked about when
+// it goes on.
+func TestWorkerStopped(t *testing.T) {
 	t.Parallel()
 	claudetest.Each(t, func(t *testing.T, version string) {
 		hold := make(chan struct{})
@@ -147,15 +72,26 @@ func TestWorkerHangs(t *testing.T) {
 		w.signal(pid, syscall.SIGSTOP)
 		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 		close(hold)
-		if r := w.result(0); !r.IsError {
-			t.Errorf("the model reads %+v", r)
-		}
+		w.until("the client has its model's call", func() bool { return strings.Contains(w.transcripts(), ">>one") })
+		w.unasked()
 		w.ran("one", 0)
 		w.signal(pid, syscall.SIGCONT)
+		w.ok("deny", w.pending(">>one"), "--team", "crew")
 		w.completed()
 		w.ran("one", 0)
 		w.gone()
 	})
+}
+
+// transcripts is what the clients have written of their sessions.
+func (w *world) transcripts() string {
+	var all strings.Builder
+	found, _ := filepath.Glob(filepath.Join(w.h.Config, "projects", "*", "*.jsonl"))
+	for _, path := range found {
+		data, _ := os.ReadFile(path) // it is being written
+		all.Write(data)
+	}
+	return all.String()
 }
 
 // The worker is killed and not started again: its client ends, and a call that it asked for does not

@@ -5,6 +5,7 @@ package claudemembertest
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,16 +33,20 @@ func (w *world) table(code int, args ...string) (doc table) {
 	return doc
 }
 
-// conforms tests a client: its table has no line that is a no, and none that is unsupported.
-func conforms(t *testing.T, version, backend string) {
+// conforms tests a client: every line of its table is a yes, but for those that it cannot do.
+func conforms(t *testing.T, version, backend string, cannot ...agentcheck.Line) {
 	w := newWorld(t, version, claudetest.Script(), "")
 	doc := w.table(0, "--backend", backend)
 	if !doc.OK {
 		t.Error("the table is no yes")
 	}
 	for _, l := range doc.Lines {
-		if l.Verdict != string(agentcheck.Yes) {
-			t.Errorf("%s: %s: %s%s", l.Line, l.Verdict, l.Detail, l.Source)
+		want := agentcheck.Yes
+		if slices.Contains(cannot, agentcheck.Line(l.Line)) {
+			want = agentcheck.Unsupported
+		}
+		if l.Verdict != string(want) {
+			t.Errorf("%s: %s, want %s: %s%s", l.Line, l.Verdict, want, l.Detail, l.Source)
 		}
 	}
 	if n := len(w.m.All()); n != 0 {
@@ -50,17 +55,19 @@ func conforms(t *testing.T, version, backend string) {
 	w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 })
 }
 
-// The conformance table of agent claude has no line that is a no, and none that is unsupported.
+// The conformance table of agent claude: a headless client has no hooks that could break.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	claudetest.Each(t, func(t *testing.T, version string) { conforms(t, version, "process") })
+	claudetest.Each(t, func(t *testing.T, version string) {
+		conforms(t, version, "process", agentcheck.HookFails, agentcheck.HookMissing, agentcheck.HookHangs)
+	})
 }
 
-// The table of a client in a pane has no such line either.
+// The table of a client in a pane: with a hook that could answer before the team it is not started.
 func TestConformancePane(t *testing.T) {
 	t.Parallel()
 	testenv.Require(t, "tmux")
-	eachInPane(t, func(t *testing.T, version string) { conforms(t, version, "tmux") })
+	eachInPane(t, func(t *testing.T, version string) { conforms(t, version, "tmux", agentcheck.UserHook) })
 }
 
 // For a client that takes no messages of other sessions every line in a pane is unsupported, with the

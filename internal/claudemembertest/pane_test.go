@@ -444,6 +444,17 @@ func TestPaneUnsupported(t *testing.T) {
 	}
 }
 
+// Where a hook of the user could answer a dialog before the team, no client is started in a pane.
+func TestPaneAnswered(t *testing.T) {
+	w := newPane(t, claudetest.Newest, claudetest.Script(claudetest.Say("done")), "")
+	house, _ := allowing(w.h)
+	w.h.WriteJSON(filepath.Join(w.h.Work, ".claude", "settings.json"), house)
+	s := w.run("up", "team.yaml", "--detach")
+	if s.code == 0 || !strings.Contains(s.err, "PermissionRequest hook in "+filepath.Join(w.h.Work, ".claude", "settings.json")) || !strings.Contains(s.err, "backend: process") {
+		t.Errorf("up: exit %d: %s%s", s.code, s.out, s.err)
+	}
+}
+
 // An interrupting message ends the client's turn: the dialog is closed, its call does not run, and the
 // session goes on with the message.
 func TestPaneInterrupted(t *testing.T) {

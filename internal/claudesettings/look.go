@@ -3,6 +3,7 @@ package claudesettings
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 )
 
@@ -73,7 +74,47 @@ type Sources struct {
 // none does. problems are files that cannot be read.
 func (s Sources) Off() (off *Off, problems []error) {
 	decided := false
-	for i, path := range append([]string{s.Managed}, s.Files...) {
+	problems = s.each(func(path string, f *file) {
+		switch {
+		case decided:
+		case path == s.Managed && f.isTrue("allowManagedHooksOnly"):
+			off, decided = &Off{path, "allowManagedHooksOnly"}, true
+		case f.doc.Root.Get("disableAllHooks") != nil:
+			decided = true
+			if f.isTrue("disableAllHooks") {
+				off = &Off{path, "disableAllHooks"}
+			}
+		}
+	})
+	return off, problems
+}
+
+// Foreign are the hooks of a settings file that are not ours.
+type Foreign struct {
+	Path   string
+	Events []string // each once, in the order of the file
+}
+
+// Foreign lists the files of these sources that have hooks which are not ours. problems are files that
+// cannot be read.
+func (s Sources) Foreign() (list []Foreign, problems []error) {
+	problems = s.each(func(path string, f *file) {
+		var events []string
+		for _, e := range f.entries("") {
+			if !e.Ours && !slices.Contains(events, e.Event) {
+				events = append(events, e.Event)
+			}
+		}
+		if events != nil {
+			list = append(list, Foreign{path, events})
+		}
+	})
+	return list, problems
+}
+
+// each calls do for every file that there is and returns what cannot be read.
+func (s Sources) each(do func(path string, f *file)) (problems []error) {
+	for _, path := range append([]string{s.Managed}, s.Files...) {
 		if path == "" {
 			continue
 		}
@@ -91,18 +132,9 @@ func (s Sources) Off() (off *Off, problems []error) {
 			problems = append(problems, err)
 			continue
 		}
-		switch {
-		case decided:
-		case i == 0 && f.isTrue("allowManagedHooksOnly"):
-			off, decided = &Off{path, "allowManagedHooksOnly"}, true
-		case f.doc.Root.Get("disableAllHooks") != nil:
-			decided = true
-			if f.isTrue("disableAllHooks") {
-				off = &Off{path, "disableAllHooks"}
-			}
-		}
+		do(path, f)
 	}
-	return off, problems
+	return problems
 }
 
 // isMissing reports whether a file is refused only because it, or its directory, is not

@@ -27,6 +27,6 @@ const Patience = 90 * time.Second
 // and has no messaging socket; in the later ones every interactive session leads a team.
 const (
 	Explicit = "2.1.150"
-	Implicit = "2.1.329"
-	Newest   = "2.1.330"
+	Implicit = "2.1.330"
+	Newest   = "2.1.332"
 )

@@ -32,7 +32,7 @@ func TestHookOfMember(t *testing.T) {
 			return "not that"
 		}
 		return ""
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package confine
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -93,26 +92,10 @@ func loopback(name string) bool {
 	return name == localName || err == nil && a.Unmap().IsLoopback()
 }
 
-// worker is the name by which the agent's program reaches the worker.
-const workerName = "worker.waggle.invalid"
-
 // Box implements worker.Confinement.
 func (m *Member) Box() *agent.Box {
 	if m.c.Needs == nil || m.outside() || m.box.Level == sandbox.Off {
 		return nil
 	}
-	return &agent.Box{Shared: filepath.Join(m.dir, sharedName), Own: filepath.Join(m.dir, ownName), Program: m.box.Program(), Listen: m.listen}
-}
-
-// listen opens a way to the worker from inside: by the proxy, and where the network is open by
-// loopback.
-func (m *Member) listen() (net.Listener, agent.Way, error) {
-	if m.way != nil {
-		return m.way.Offer(workerName), agent.Way{Address: workerName + ":1", Proxied: true, Token: m.c.Token}, nil
-	}
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return nil, agent.Way{}, err
-	}
-	return l, agent.Way{Address: l.Addr().String(), Token: m.c.Token}, nil
+	return &agent.Box{Shared: filepath.Join(m.dir, sharedName), Own: filepath.Join(m.dir, ownName)}
 }

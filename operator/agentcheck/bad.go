@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"waggle/control"
 	"waggle/operator"
@@ -35,8 +36,10 @@ func (c *checker) bad() []scene {
 		{name: "failing", lines: []Line{HookFails}, acts: []Act{{Run: mark("failing")}}, play: c.hookBroken(HookFails)},
 		{name: "missing", lines: []Line{HookMissing}, acts: []Act{{Run: mark("missing")}}, play: c.hookBroken(HookMissing)},
 		{name: "hanging", lines: []Line{HookHangs}, acts: []Act{{Run: mark("hanging")}}, play: c.hookBroken(HookHangs)},
+		{name: "allowing", lines: []Line{UserHook}, acts: []Act{{Run: mark("allowing")}}, play: c.hookAllows},
 		{name: "orphan", lines: []Line{BrokerDead}, acts: []Act{{Run: mark("orphan")}}, play: c.brokerDead},
 		{name: "again", lines: []Line{Resumed}, acts: []Act{{Run: mark("again")}}, play: c.resumed},
+		{name: "asleep", lines: []Line{Suspended}, acts: []Act{{Run: mark("asleep")}}, play: c.suspended},
 	}
 }
 
@@ -175,7 +178,7 @@ func (c *checker) hookBroken(l Line) func(context.Context, *player, func(Line)) 
 		if err := p.conversing(ctx); err != nil {
 			return err
 		}
-		mend, err := p.role.Break(l)
+		mend, err := p.role.Break(l, p.cwd)
 		if err != nil {
 			return err
 		}
@@ -201,6 +204,45 @@ func (c *checker) hookBroken(l Line) func(context.Context, *player, func(Line)) 
 		c.yes(l, "%s", how)
 		return nil
 	}
+}
+
+// allowedFor is how long a request is left to a hook that allows it.
+const allowedFor = 3 * time.Second
+
+// hookAllows: a hook that allows every request answers none, before the team or beside it.
+func (c *checker) hookAllows(ctx context.Context, p *player, _ func(Line)) (err error) {
+	if p.role.Break == nil {
+		return errors.New("its driver cannot add a hook")
+	}
+	if _, err := p.ready(ctx); err != nil {
+		return err
+	}
+	mend, err := p.role.Break(UserHook, p.cwd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, mend()) }()
+	if err := p.give(ctx); err != nil {
+		return err
+	}
+	req, err := p.asked(ctx, policy.GateTool)
+	if err != nil {
+		return err
+	}
+	if err := p.st.lead(ctx, allowedFor); err != nil {
+		return err
+	}
+	if err := p.decide(ctx, req, false, deniedWords); err != nil {
+		return err
+	}
+	if err := p.rested(ctx); err != nil {
+		return err
+	}
+	if err := p.ran(0); err != nil {
+		return fmt.Errorf("denied, %w", err)
+	}
+	c.yes(UserHook, "it waited for the team, which denied")
+	return nil
 }
 
 // brokerDead: its worker is killed while it asks. What is decided afterwards runs nothing.
@@ -274,6 +316,92 @@ func (c *checker) resumed(ctx context.Context, p *player, _ func(Line)) error {
 	return nil
 }
 
+// asleepFor is how long its processes are stopped.
+const asleepFor = 5 * time.Second
+
+// suspended: its processes are stopped while it asks, as those of a machine that sleeps. What was decided
+// meanwhile holds when they go on, once.
+func (c *checker) suspended(ctx context.Context, p *player, _ func(Line)) (err error) {
+	if err := p.begin(ctx); err != nil {
+		return err
+	}
+	req, err := p.asked(ctx, policy.GateTool)
+	if err != nil {
+		return err
+	}
+	tree, err := p.processes()
+	if err != nil {
+		return err
+	}
+	signal := func(stop bool) (err error) {
+		for _, id := range tree {
+			err = errors.Join(err, spawn.Suspend(id, stop))
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, signal(false)) }()
+	if err := signal(true); err != nil {
+		return err
+	}
+	if err := p.st.until(ctx, "its processes stand still", func() (bool, error) { return still(tree) }); err != nil {
+		return err
+	}
+	if err := p.decide(ctx, req, true, ""); err != nil {
+		return err
+	}
+	if err := p.st.lead(ctx, asleepFor); err != nil {
+		return err
+	}
+	if err := p.ran(0); err != nil {
+		return fmt.Errorf("stopped, %w", err)
+	}
+	if err := signal(false); err != nil {
+		return err
+	}
+	if err := p.rested(ctx); err != nil {
+		return err
+	}
+	if err := p.ran(1); err != nil {
+		return fmt.Errorf("allowed once, %w", err)
+	}
+	c.yes(Suspended, "%d processes stopped for %s: the call ran once, when they went on", len(tree), asleepFor)
+	return nil
+}
+
+// still reports that processes are stopped, or gone.
+func still(tree []spawn.Identity) (bool, error) {
+	for _, id := range tree {
+		if s, err := id.State(); err != nil || s == spawn.Running {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// processes are the member's, its worker first, beside the holder of its terminal.
+func (p *player) processes() (list []spawn.Identity, err error) {
+	m, ok := p.st.s.Lead.ByInstance(p.instance)
+	if !ok || m.Process == nil {
+		return nil, errors.New("its process is not on record")
+	}
+	all, err := spawn.AllMarked()
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, err
+	}
+	list = append(list, m.Process.ID)
+	for _, one := range all {
+		if p.owns(one) && one.ID.PID != m.Process.ID.PID {
+			list = append(list, one.ID)
+		}
+	}
+	return list, nil
+}
+
+// owns reports whether a process is the member's, and not the holder of its terminal.
+func (p *player) owns(m spawn.Marked) bool {
+	return strings.HasSuffix(m.Owner, "/"+string(p.instance)) && (len(m.Argv) < 2 || m.Argv[1] != "hold")
+}
+
 // killed gives it its task, and kills its worker while it asks.
 func (p *player) killed(ctx context.Context) (*control.Request, error) {
 	if err := p.begin(ctx); err != nil {
@@ -312,9 +440,7 @@ func (p *player) alone() (bool, error) {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return true, nil
 	}
-	return !slices.ContainsFunc(all, func(m spawn.Marked) bool {
-		return strings.HasSuffix(m.Owner, "/"+string(p.instance)) && (len(m.Argv) < 2 || m.Argv[1] != "hold")
-	}), err
+	return !slices.ContainsFunc(all, p.owns), err
 }
 
 func (p *player) inPane() bool { return teamfile.InPane(p.st.c.o.Backend) }

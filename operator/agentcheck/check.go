@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -130,8 +131,11 @@ func (c *checker) team(ctx context.Context, name string, deadline time.Duration,
 
 // unsupported says why a line cannot be checked of this agent where it runs.
 func (c *checker) unsupported(l Line) string {
-	if c.o.Backend == operator.BackendInProcess && (l == BrokerDead || l == Resumed) {
-		return "its worker is in this process, which would be killed (backend " + operator.BackendInProcess + ", docs/members.md)"
+	if c.o.Backend == operator.BackendInProcess && (l == BrokerDead || l == Resumed || l == Suspended) {
+		return "its worker is in this process, which would be killed or stopped (backend " + operator.BackendInProcess + ", docs/members.md)"
+	}
+	if l == Suspended && runtime.GOOS == "windows" {
+		return "Windows has no signal that stops a process"
 	}
 	return c.d.Unsupported(l)
 }

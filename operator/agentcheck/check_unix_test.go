@@ -145,7 +145,7 @@ func not(table *agentcheck.Table) (lines []agentcheck.Line) {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	cannot := map[string][]agentcheck.Line{
-		"":     {agentcheck.HooksOff, agentcheck.HookFails, agentcheck.HookMissing, agentcheck.HookHangs, agentcheck.BrokerDead, agentcheck.Resumed},
+		"":     {agentcheck.HooksOff, agentcheck.HookFails, agentcheck.HookMissing, agentcheck.HookHangs, agentcheck.UserHook, agentcheck.BrokerDead, agentcheck.Resumed, agentcheck.Suspended},
 		"exec": {agentcheck.Question, agentcheck.TwoAsks, agentcheck.TwoQuestions, agentcheck.FreeText, agentcheck.NoPlan},
 	}
 	agent.Register("homemade", func(json.RawMessage) (agent.Agent, error) { return honest(), nil })

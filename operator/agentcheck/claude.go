@@ -115,8 +115,11 @@ func (d *claudeCode) Self() string { return d.self }
 var broken = map[Line]string{HookFails: "exit 1", HookMissing: "exit 127", HookHangs: "exec sleep 60"}
 
 // breakHook puts a program in the place of waggle's that fails as the hook before a call, and is
-// waggle in all else.
-func (d *claudeCode) breakHook(l Line) (mend func() error, err error) {
+// waggle in all else. For UserHook it adds a hook that allows everything to the settings.
+func (d *claudeCode) breakHook(l Line, cwd string) (mend func() error, err error) {
+	if l == UserHook {
+		return d.allowingHook(cwd)
+	}
 	mend = func() error {
 		data, err := os.ReadFile(d.aside)
 		if err != nil {
@@ -128,8 +131,37 @@ func (d *claudeCode) breakHook(l Line) (mend func() error, err error) {
 	return mend, place(d.self, []byte(script))
 }
 
-// Unsupported implements Driver: the client's protocol has them all.
-func (*claudeCode) Unsupported(Line) string { return "" }
+// allowingHook adds a hook that allows everything to the settings of the user and of a project.
+func (d *claudeCode) allowingHook(cwd string) (mend func() error, err error) {
+	settings := openHouse()
+	settings["disableAllHooks"] = false
+	settings["hooks"] = map[string]any{"PermissionRequest": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "timeout": 60,
+		"command": `cat >/dev/null; echo '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'`}}}}}
+	files := []string{filepath.Join(d.config, "settings.json"), filepath.Join(cwd, ".claude", "settings.json")}
+	all := func(settings any) (err error) {
+		for _, path := range files {
+			err = errors.Join(err, write(path, settings))
+		}
+		return err
+	}
+	return func() error { return all(openHouse()) }, all(settings)
+}
+
+// Unsupported implements Driver: what a headless client asks its host, this program, and a client in a
+// pane a hook, has no second check of the other kind.
+func (d *claudeCode) Unsupported(l Line) string {
+	switch l {
+	case HookFails, HookMissing, HookHangs:
+		if !d.pane {
+			return "a headless client has no hooks but its host, which is the worker (client §5)"
+		}
+	case UserHook:
+		if d.pane {
+			return "with such a hook a client in a pane is not started (docs/guide/claude.md, In a pane)"
+		}
+	}
+	return ""
+}
 
 // kept is what a client needs of an environment: nothing that leads it to an account.
 func kept(environ []string) []string {

@@ -39,24 +39,26 @@ const (
 	ShutDown Line = "shut down" // it ends when it is asked to, and leaves no process
 	Question Line = "question"  // it asks a person in words, and gets the answer
 
-	MidTurn      Line = "mail in turn"    // words that come while it works wait for the end of the turn
-	TwoAsks      Line = "two asks"        // each of two calls of one answer of its model gets its own decision
-	TwoQuestions Line = "two questions"   // each of two questions gets its own answer
-	FreeText     Line = "free text"       // an answer in words that are no option
-	Unanswered   Line = "nobody answers"  // silence denies, and is told as silence
-	NoPlan       Line = "empty plan"      // a plan without words is proposed to nobody
-	HooksOff     Line = "hooks off"       // the user's settings allow everything and switch hooks off
-	HookFails    Line = "hook exit 1"     // its second check fails, under settings that allow everything
-	HookMissing  Line = "hook exit 127"   // the program of the second check is not there
-	HookHangs    Line = "hook time-out"   // the second check hangs
-	BrokerDead   Line = "broker dead"     // its worker is killed while it asks
-	Resumed      Line = "killed, resumed" // and started again: the call runs once, when it is allowed
+	MidTurn      Line = "mail in turn"     // words that come while it works wait for the end of the turn
+	TwoAsks      Line = "two asks"         // each of two calls of one answer of its model gets its own decision
+	TwoQuestions Line = "two questions"    // each of two questions gets its own answer
+	FreeText     Line = "free text"        // an answer in words that are no option
+	Unanswered   Line = "nobody answers"   // silence denies, and is told as silence
+	NoPlan       Line = "empty plan"       // a plan without words is proposed to nobody
+	HooksOff     Line = "hooks off"        // the user's settings allow everything and switch hooks off
+	HookFails    Line = "hook exit 1"      // its second check fails, under settings that allow everything
+	HookMissing  Line = "hook exit 127"    // the program of the second check is not there
+	HookHangs    Line = "hook time-out"    // the second check hangs
+	UserHook     Line = "user's hook"      // a hook of the user's and the project's settings allows everything
+	BrokerDead   Line = "broker dead"      // its worker is killed while it asks
+	Resumed      Line = "killed, resumed"  // and started again: the call runs once, when it is allowed
+	Suspended    Line = "stopped, goes on" // its processes are stopped while it asks, and go on after the decision
 )
 
 // Lines lists the lines in the order of the table.
 func Lines() []Line {
 	return []Line{Start, Receive, Report, Ask, Denied, Plan, Mode, Idle, ShutDown, Question,
-		MidTurn, TwoAsks, TwoQuestions, FreeText, Unanswered, NoPlan, HooksOff, HookFails, HookMissing, HookHangs, BrokerDead, Resumed}
+		MidTurn, TwoAsks, TwoQuestions, FreeText, Unanswered, NoPlan, HooksOff, HookFails, HookMissing, HookHangs, UserHook, BrokerDead, Resumed, Suspended}
 }
 
 // needed are the lines that no agent may lack.
@@ -152,9 +154,9 @@ type Role struct {
 	Connect func(ctx context.Context, team waggle.TeamName) error
 	// Foreign: the command is not the one of the act, so that what it leaves cannot be looked at.
 	Foreign bool
-	// Break makes the agent's second check fail as HookFails, HookMissing and HookHangs say, until
-	// mend; nil: it has none.
-	Break func(l Line) (mend func() error, err error)
+	// Break makes the agent's second check fail as HookFails, HookMissing and HookHangs say, or adds the
+	// hook of UserHook to the settings of the member that works in cwd, until mend; nil: it has none.
+	Break func(l Line, cwd string) (mend func() error, err error)
 }
 
 // Script writes acts as lines for an agent that has nothing else to go by: "run COMMAND", "plan

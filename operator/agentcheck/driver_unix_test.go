@@ -291,7 +291,7 @@ func TestClient(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	mend, err := role.Break(agentcheck.HookMissing)
+	mend, err := role.Break(agentcheck.HookMissing, work)
 	if err != nil {
 		t.Fatal(err)
 	}

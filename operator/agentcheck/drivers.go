@@ -46,7 +46,7 @@ func (plain) Unsupported(l Line) string { return unhooked(l, "this agent") }
 // unhooked is the source for an agent that asks by itself alone.
 func unhooked(l Line, name string) string {
 	switch l {
-	case HooksOff, HookFails, HookMissing, HookHangs:
+	case HooksOff, HookFails, HookMissing, HookHangs, UserHook:
 		return name + " has no hooks and no settings of a user: it asks by itself (docs/guide/adapter.md)"
 	}
 	return ""

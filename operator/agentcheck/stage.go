@@ -93,6 +93,24 @@ func (st *stage) until(ctx context.Context, what string, cond func() (bool, erro
 	}
 }
 
+// lead leads for a time.
+func (st *stage) lead(ctx context.Context, d time.Duration) error {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	for {
+		if err := st.pass(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-over.C:
+			return nil
+		case <-st.nudges:
+		}
+	}
+}
+
 // enter makes a scene's member, and starts it.
 func (st *stage) enter(ctx context.Context, sc scene) (*player, error) {
 	p := &player{st: st, sc: sc, name: waggle.MemberName(sc.name), cwd: st.c.cwd(string(st.team), sc), began: st.op.Minter.Now()}

@@ -98,7 +98,7 @@ func (o Operator) CheckClient(ctx context.Context, m teamfile.FileMember) error 
 	}
 	found, err := claude.Find(ctx, spec.Program, o.Environ)
 	if err == nil {
-		err = found.InPane()
+		err = errors.Join(found.InPane(), claude.Unanswered(o.Environ, m.Cwd))
 	}
 	if err == nil {
 		return nil

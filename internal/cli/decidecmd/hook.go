@@ -82,7 +82,7 @@ func hookOfMember(ctx context.Context, a *app.App, second string, args []string)
 	err := fmt.Errorf("want claude PreToolUse, not %q", args)
 	var out []byte
 	if len(args) == 2 && args[0] == string(session.Claude) {
-		out, err = claude.AskSecond(ctx, second, claude.Caller{Proxy: a.Env("HTTPS_PROXY"), Shell: a.Env(claude.ShellVar)}, a.In)
+		out, err = claude.AskSecond(ctx, second, a.In)
 	}
 	if err == nil {
 		_, err = a.Out.Write(out)

@@ -62,10 +62,6 @@ func (c *client) tunnel(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if q := c.p.offer(req.Host); q != nil {
-		q.hand(w)
-		return
-	}
 	// The request's context ends when the client hangs up: then nobody is asked any more.
 	host, err := c.p.openTo(r.Context(), req)
 	if err != nil {

@@ -112,7 +112,6 @@ type Proxy struct {
 	open      map[*conn]bool
 	listeners map[net.Listener]bool
 	clients   map[net.Conn]bool
-	offers    map[string]*queue
 }
 
 // New returns a proxy without listeners.
@@ -130,7 +129,7 @@ func New(o Options) *Proxy {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Proxy{o: o, changed: make(chan struct{}), questions: map[Request]*question{}, open: map[*conn]bool{},
-		listeners: map[net.Listener]bool{}, clients: map[net.Conn]bool{}, offers: map[string]*queue{}}
+		listeners: map[net.Listener]bool{}, clients: map[net.Conn]bool{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -151,9 +150,6 @@ func (p *Proxy) Close() error {
 	}
 	for c := range p.open {
 		c.cut("the proxy ended")
-	}
-	for _, q := range p.offers {
-		q.Close()
 	}
 	clients := slices.Collect(maps.Keys(p.clients))
 	p.mu.Unlock()

@@ -1,0 +1,89 @@
+//go:build unix
+
+package claude_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle/agent"
+)
+
+const turnEnds = `< {"type":"result","subtype":"success","is_error":false,"result":"x","session_id":"s1"}` + "\n"
+
+// asks is a request of the client to use a tool, and permit or refusal the host's answer.
+func asks(id, tool, input string) string {
+	return `< {"type":"control_request","request_id":"` + id + `","request":{"subtype":"can_use_tool","tool_name":"` + tool + `","input":` + input + `,"tool_use_id":"use-` + id + `"}}` + "\n"
+}
+
+func permit(id, input string) string {
+	return `> {"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"behavior":"allow","updatedInput":` + input + `}}}` + "\n"
+}
+
+func refusal(id, why string) string {
+	return `> {"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"behavior":"deny","message":"` + why + `"}}}` + "\n"
+}
+
+// The client's hook is told to ask about every call; what is asked, the gate decides. A call whose effect stays in the session runs unless a rule denies it.
+func TestHostHook(t *testing.T) {
+	calls := func(id, callback string) string {
+		return `< {"type":"control_request","request_id":"` + id + `","request":{"subtype":"hook_callback","callback_id":"` + callback + `","input":{"hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"/a"},"tool_use_id":"t1"},"tool_use_id":"t1"}}` + "\n"
+	}
+	told := func(id string) string {
+		return `> {"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"the team decides"}}}}` + "\n"
+	}
+	g := newGate(t, "2.1.330")
+	g.refuse = func(c agent.Call) string {
+		if c.Tool == "TaskStop" {
+			return "rule against TaskStop"
+		}
+		return ""
+	}
+	a, _ := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+
+		calls("h1", "gate")+told("h1")+asks("r1", "Read", `{"file_path":"/a"}`)+permit("r1", `{"file_path":"/a"}`)+
+		calls("h2", "other")+`> {"type":"control_response","response":{"subtype":"error","request_id":"h2","error":"this host does not know hook_callback"}}`+"\n"+
+		asks("r2", "TodoWrite", `{"todos":[]}`)+permit("r2", `{"todos":[]}`)+
+		asks("r3", "TaskStop", `{}`)+refusal("r3", "rule against TaskStop")+turnEnds)
+	if _, err := a.Turn(t.Context(), g, task()); err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	for _, c := range g.asked {
+		asked = append(asked, c.Tool)
+	}
+	if !slices.Equal(asked, []string{"Read"}) {
+		t.Errorf("the gate is asked for %q, want Read alone", asked)
+	}
+}
+
+// A client that does not say that it runs the hook of its host, and blocks a call when that fails, is not
+// used, but for one that is too old to say so: its ask rules hold.
+func TestUnhooked(t *testing.T) {
+	for _, one := range []struct {
+		version, says string
+		taken         bool
+	}{
+		{"2.1.330", `{"hooks_applied":true,"hook_on_failure_supported":true}`, true},
+		{"2.1.330", `{"hooks_applied":false,"hook_on_failure_supported":true}`, false},
+		{"2.1.330", `{"hooks_applied":"true","hook_on_failure_supported":true}`, false},
+		{"2.1.330", `{"hooks_applied":true}`, false},
+		{"2.1.330", `{"Hooks_Applied":true,"hook_on_failure_supported":true}`, false},
+		{"2.1.330", `{}`, false},
+		{"2.2.0", `{}`, false},
+		{"2.1.150", `{}`, true},
+		{"2.1.150", `{"hooks_applied":false}`, false},
+	} {
+		play := strings.Replace(initialized, `{"hooks_applied":true,"hook_on_failure_supported":true}`, one.says, 1)
+		if one.taken {
+			play += user("Task 1: go\\n\\ndo it") + turnEnds
+		} else {
+			play = strings.Join(strings.SplitAfter(play, "\n")[:2], "")
+		}
+		a, _ := newAgent(t, `{}`, play)
+		_, err := a.Turn(t.Context(), newGate(t, one.version), task())
+		if (err == nil) != one.taken || err != nil && !strings.Contains(err.Error(), "could run unasked") {
+			t.Errorf("%s %s: %v", one.version, one.says, err)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package claude
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"waggle/internal/claudeaccount"
+	"waggle/internal/claudesettings"
+)
+
+// othersHooks are the hooks in the settings of a client in dir that are not waggle's: an
+// administrator's, the project's and the user's. problems are files that cannot be read.
+func othersHooks(env []string, dir string) (list []claudesettings.Foreign, problems []error) {
+	config := claudeaccount.Of(env).Config
+	if config == "" {
+		return nil, nil
+	}
+	sources := claudesettings.SourcesIn(claudesettings.UserFile(config), dir)
+	local, shared := claudesettings.LocalFiles(dir) // also where dir is no repository, or lies in one
+	for _, path := range []string{local, shared} {
+		if !slices.Contains(sources.Files, path) {
+			sources.Files = append(sources.Files, path)
+		}
+	}
+	return sources.Foreign()
+}
+
+// notRun are lines that name the hooks which do not run in a headless session.
+func notRun(env []string, dir string) (lines []string) {
+	list, problems := othersHooks(env, dir)
+	for _, f := range list {
+		lines = append(lines, fmt.Sprintf("the hooks of %s do not run in this session (%s): the team decides about its calls", f.Path, strings.Join(f.Events, ", ")))
+	}
+	for _, p := range problems {
+		lines = append(lines, "hooks that would not run in this session are not named: "+p.Error())
+	}
+	return lines
+}
+
+// AnsweredError: a hook that is not waggle's could answer what a client in a pane asks the team.
+type AnsweredError struct{ Path, Event string }
+
+func (e *AnsweredError) Error() string {
+	return fmt.Sprintf("a member in a pane has the hooks of the user's settings beside it, and the %s hook in %s could answer before the team: take it out, or write backend: process for the member",
+		e.Event, e.Path)
+}
+
+// Unanswered returns an AnsweredError for a client in a pane that would work in dir with this environment,
+// nil where no such hook is seen. Hooks of plugins are not looked at.
+func Unanswered(env []string, dir string) error {
+	list, _ := othersHooks(env, dir) // a client does not start with settings that cannot be read
+	for _, f := range list {
+		for _, event := range f.Events {
+			if AsksPerson(event) {
+				return &AnsweredError{f.Path, event}
+			}
+		}
+	}
+	return nil
+}
