@@ -51,6 +51,11 @@ func TestGrammar(t *testing.T) {
 		if slices.Contains([]string{"remove", "revoke", "withdraw"}, cmd.Name()) && !cmd.HasAlias("rm") {
 			t.Errorf("%s has no alias rm", path)
 		}
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if cmd != root && root.PersistentFlags().Lookup(f.Name) != nil {
+				t.Errorf("%s: its --%s hides the flag of every command", path, f.Name)
+			}
+		})
 		flags := shownFlags(cmd)
 		for i, f := range flags {
 			for _, g := range flags[:i] {

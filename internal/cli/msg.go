@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
+	"waggle/operator"
 	"waggle/operator/mail"
 )
 
@@ -72,7 +74,7 @@ which is in no team, has the state and a hash of the text.
 
 func msgListCmd(a *app.App) *cobra.Command {
 	var all bool
-	var state string
+	var delivery string
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
@@ -82,15 +84,25 @@ func msgListCmd(a *app.App) *cobra.Command {
 ` + states,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return msgList(cmd.Context(), a, all, mail.Delivery(state))
+			if old := mail.Delivery(a.Flags.State); delivery == "" && slices.Contains(mail.Deliveries(), old) {
+				delivery, a.Flags.State = string(old), "" // the flag's older spelling
+			}
+			return msgList(cmd.Context(), a, all, mail.Delivery(delivery))
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also control messages")
-	cmd.Flags().StringVar(&state, "state", "", "only messages in this state")
+	cmd.Flags().StringVar(&delivery, "delivery", "", "only messages in this state, such as held or dead-letter")
 	return cmd
 }
 
 func msgList(ctx context.Context, a *app.App, all bool, state mail.Delivery) error {
+	if all := mail.Deliveries(); state != "" && !slices.Contains(all, state) {
+		near := make([]string, len(all))
+		for i, d := range all {
+			near[i] = string(d)
+		}
+		return &operator.Error{Kind: operator.Usage, Op: "msg list", Msg: fmt.Sprintf("no message is ever %q", state), Near: near}
+	}
 	op, name, err := a.TeamPast(ctx)
 	if err != nil {
 		return err

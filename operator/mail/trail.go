@@ -37,6 +37,11 @@ const (
 	Failed       Delivery = "failed"       // it could not be put into the mailbox
 )
 
+// Deliveries lists the delivery states in the order of a message's way.
+func Deliveries() []Delivery {
+	return []Delivery{Queued, Written, Held, Delivered, Acknowledged, Refused, Expired, Withdrawn, Superseded, DeadLetter, Erased, Failed}
+}
+
 // Over reports a final state. Only an acknowledgement may follow a delivery.
 func (d Delivery) Over() bool {
 	switch d {

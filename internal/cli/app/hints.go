@@ -194,5 +194,5 @@ var Steps = map[operator.Step]string{
 	operator.NextInboxUnread:  "waggle inbox --unread",
 	operator.NextInboxArchive: "waggle inbox NAME --archive",
 	operator.NextInboxOf:      "waggle inbox {member} --team {team}",
-	operator.NextDeadLetters:  "waggle msg list --state dead-letter --team {team}",
+	operator.NextDeadLetters:  "waggle msg list --delivery dead-letter --team {team}",
 }
