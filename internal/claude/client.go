@@ -121,6 +121,7 @@ type Client struct {
 	done  chan struct{} // closed when the process has ended
 	exit  spawn.Exit    // before done is closed
 	err   error         // before done is closed
+	login string        // by what it is logged in; "": it is not, or does not say
 
 	writing sync.Mutex // held while a line is written
 	stdin   *io.PipeWriter
@@ -180,6 +181,7 @@ func Open(ctx context.Context, s Start) (*Client, error) {
 		err = errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 		return nil, fmt.Errorf("start %s: %w", s.Program, err)
 	}
+	c.login = login(body)
 	return c, nil
 }
 

@@ -24,6 +24,9 @@ var OldestInPane = Version{2, 1, 224}
 // call when that fails. A client before it runs the hook too (2.1.150).
 var confirms = Version{2, 1, 329}
 
+// Confirms reports whether the client says that it runs the hook of its host.
+func (f Found) Confirms() bool { return !f.Version.before(confirms) }
+
 // Version is a client's version.
 type Version [3]int
 

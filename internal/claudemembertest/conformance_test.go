@@ -23,7 +23,7 @@ type table struct {
 
 func (w *world) table(code int, args ...string) (doc table) {
 	w.t.Helper()
-	s := w.run(append([]string{"doctor", "agent", "claude", "--json", "--quiet"}, args...)...)
+	s := w.run(append([]string{"doctor", "agent", "claude", "--full", "--json", "--quiet"}, args...)...)
 	if err := json.NewDecoder(bytes.NewReader([]byte(s.out))).Decode(&doc); err != nil || s.code != code {
 		w.t.Fatalf("exit %d, want %d: %v: %s%s", s.code, code, err, s.out, s.err)
 	}
@@ -84,4 +84,27 @@ func TestConformancePaneUnsupported(t *testing.T) {
 	if doc.OK {
 		t.Error("the table is a yes")
 	}
+}
+
+// How a client stands is known without a turn: its version, by what it is logged in, and what asks.
+func TestStanding(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(), "")
+		var doc struct {
+			Version  string
+			LoggedIn bool `json:"logged_in"`
+			Login    string
+			OK       bool
+		}
+		if err := json.Unmarshal([]byte(w.ok("doctor", "agent", "claude", "--json")), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if doc.Version != version || !doc.LoggedIn || doc.Login != "ANTHROPIC_API_KEY" || !doc.OK {
+			t.Errorf("%+v", doc)
+		}
+		if n := len(w.m.All()); n != 0 {
+			t.Errorf("the model got %d requests", n)
+		}
+		w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 })
+	})
 }

@@ -21,40 +21,67 @@ import (
 
 func doctorAgentCmd(a *app.App) *cobra.Command {
 	var file, backend string
+	var full bool
 	var patience time.Duration
 	cmd := &cobra.Command{
 		Use:   "agent NAME",
-		Short: "Play an agent through everything that a member does, and print what works",
-		Long: `Play an agent through a scratch team and print the conformance table: start, receive,
-report, ask, be denied, plan, mode, idle, shut down, question, and what goes wrong: two
-questions at once, nobody answers, a hook that fails, a worker that is killed. NAME is an
+		Short: "Show an agent's version and login, and what of its work asks; --full tries it",
+		Long: `Show how an agent stands on this machine, without a turn of its model: its version,
+whether it is logged in, what of its work asks the team, and what does not. NAME is an
 agent (script, exec, mcp, claude), or a member of the team file, whose settings are used.
-Agent claude is the installed client with a home of its own and a scripted model on this
-machine: no key, no network; with --backend tmux in a pane. A command that an exec member
-has of its own is run, in an empty directory. Exits 1 when a line is a no.`,
+Exits 1 when it is not logged in.
+
+With --full the agent is played through a scratch team, and the conformance table is
+printed: start, receive, report, ask, be denied, plan, mode, idle, shut down, question,
+and what goes wrong: two questions at once, nobody answers, a hook that fails, a worker
+that is killed. Agent claude is then the installed client with a home of its own and a
+scripted model on this machine: no key, no network; with --backend tmux in a pane. A
+command that an exec member has of its own is run, in an empty directory. Exits 1 when a
+line is a no.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return checkAgent(cmd.Context(), a, args[0], file, backend, patience)
+			m, backend, err := checkedMember(args[0], file, backend)
+			if err != nil {
+				return err
+			}
+			if !full {
+				return lookAtAgent(cmd.Context(), a, m, backend)
+			}
+			return checkAgent(cmd.Context(), a, m, backend, patience)
 		},
 	}
 	cmd.Flags().StringVarP(&file, "file", "f", "waggle.yaml", "the team file that has member NAME")
 	cmd.Flags().StringVar(&backend, "backend", "", "process or tmux; the member's own unless said")
-	cmd.Flags().DurationVar(&patience, "timeout", time.Minute, "how long one thing may take")
+	cmd.Flags().BoolVar(&full, "full", false, "play it through everything that a member does")
+	cmd.Flags().DurationVar(&patience, "timeout", time.Minute, "how long one thing may take, with --full")
 	return cmd
 }
 
-// checkAgent plays the agent on a scratch team.
-func checkAgent(ctx context.Context, a *app.App, name, file, backend string, patience time.Duration) (err error) {
-	m, err := checkedMember(name, file)
+// lookAtAgent shows how the agent stands.
+func lookAtAgent(ctx context.Context, a *app.App, m teamfile.FileMember, backend string) error {
+	op, err := a.Op()
 	if err != nil {
 		return err
 	}
-	switch {
-	case backend == "" && teamfile.InPane(m.Backend):
-		backend = operator.BackendTmux
-	case backend != "" && backend != operator.BackendProcess && backend != operator.BackendTmux:
-		return &operator.Error{Kind: operator.Usage, Op: "doctor agent", Msg: fmt.Sprintf("--backend %s is not one of %s, %s", backend, operator.BackendProcess, operator.BackendTmux)}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
 	}
+	s, err := agentcheck.Look(ctx, op, agentcheck.Options{Dir: cwd, Member: m, Backend: backend})
+	if err != nil {
+		return &operator.Error{Kind: operator.Failed, Op: "doctor agent", Msg: err.Error()}
+	}
+	if err := a.Give(view.Standing(s), view.StandingPage(s)); err != nil {
+		return err
+	}
+	if !s.OK() {
+		return app.ExitError(app.ExitFailed)
+	}
+	return nil
+}
+
+// checkAgent plays the agent on a scratch team.
+func checkAgent(ctx context.Context, a *app.App, m teamfile.FileMember, backend string, patience time.Duration) (err error) {
 	dir, err := os.MkdirTemp("", "waggle-check-")
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -86,8 +113,19 @@ func checkAgent(ctx context.Context, a *app.App, name, file, backend string, pat
 	return os.RemoveAll(dir)
 }
 
-// checkedMember is a member of an agent, or the one that the team file describes.
-func checkedMember(name, file string) (teamfile.FileMember, error) {
+// checkedMember is a member of an agent, or the one that the team file describes, with how it is started.
+func checkedMember(name, file, backend string) (m teamfile.FileMember, _ string, err error) {
+	if backend != "" && backend != operator.BackendProcess && backend != operator.BackendTmux {
+		return m, "", &operator.Error{Kind: operator.Usage, Op: "doctor agent", Msg: fmt.Sprintf("--backend %s is not one of %s, %s", backend, operator.BackendProcess, operator.BackendTmux)}
+	}
+	if m, err = namedMember(name, file); err == nil && backend == "" && teamfile.InPane(m.Backend) {
+		backend = operator.BackendTmux
+	}
+	return m, backend, err
+}
+
+// namedMember is a member of an agent, or the one that the team file describes.
+func namedMember(name, file string) (teamfile.FileMember, error) {
 	kinds := append(agent.Kinds(), agent.KindMCP)
 	if slices.Contains(kinds, name) {
 		return teamfile.FileMember{Agent: name}, nil

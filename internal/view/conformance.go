@@ -3,9 +3,73 @@ package view
 import (
 	"fmt"
 
+	"waggle/agent"
 	"waggle/internal/view/page"
 	"waggle/operator/agentcheck"
 )
+
+// StandingDocument is how an agent stands on this machine.
+type StandingDocument struct {
+	Agent    string   `json:"agent"`
+	Program  string   `json:"program"`   // "": waggle itself, or what connects
+	Version  string   `json:"version"`   // of the program; "": none
+	LoggedIn *bool    `json:"logged_in"` // null: it has no account
+	Login    string   `json:"login"`     // by what it is logged in
+	Gated    []string `json:"gated"`     // what asks the team
+	NotGated []string `json:"not_gated"` // what does not
+	OK       bool     `json:"ok"`
+}
+
+// Standing is the document of it.
+func Standing(s *agentcheck.Standing) StandingDocument {
+	d := StandingDocument{s.Agent, s.Program, s.Version, nil, s.Login, append([]string{}, s.Gated...), append([]string{}, s.NotGated...), s.OK()}
+	if s.Accounts {
+		d.LoggedIn = new(s.Login != "")
+	}
+	return d
+}
+
+// StandingPage has the four lines of it: version, login, gated, not gated.
+func StandingPage(s *agentcheck.Standing) (p page.Page) {
+	p.Line(page.Plain("agent "), page.Strong(s.Agent))
+	line := func(head string, spans ...page.Span) {
+		p.Line(append([]page.Span{page.Plain("  "), page.Strong(fmt.Sprintf("%-11s", head))}, spans...)...)
+	}
+	version := "of waggle"
+	switch {
+	case s.Program != "":
+		version = s.Version + "  " + s.Program
+	case s.Agent == "exec":
+		version = "its command's"
+	case s.Agent == agent.KindMCP:
+		version = "its client's"
+	}
+	line("version", page.Plain(version))
+	switch {
+	case !s.Accounts:
+		line("logged in", page.Plain("needs no account"))
+	case s.Login == "":
+		line("logged in", page.Bad("no"))
+		p.Line(page.Plain("             start "), page.Strong(s.Program), page.Plain(" yourself and type /login, or set ANTHROPIC_API_KEY"))
+	default:
+		line("logged in", page.Good("yes"), page.Plain(": "+s.Login))
+	}
+	for _, part := range []struct {
+		head  string
+		words []string
+	}{{"gated", s.Gated}, {"not gated", s.NotGated}} {
+		if part.words == nil {
+			part.words = []string{"nothing"}
+		}
+		for i, words := range part.words {
+			if i > 0 {
+				part.head = ""
+			}
+			line(part.head, page.Plain(words))
+		}
+	}
+	return p
+}
 
 // AgentDocument is the conformance table of an agent.
 type AgentDocument struct {
