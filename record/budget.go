@@ -127,7 +127,7 @@ type Spent struct {
 	Usage    Usage    `json:"usage"`
 }
 
-// Limited says that the account of a member's agent has reached a usage limit. The turn that ran
+// Limited says that a member's agent has reached a usage limit, or that its service is overloaded or out of reach. The turn that ran
 // stays open, and goes on at Until.
 type Limited struct {
 	Until  time.Time `json:"until"`

@@ -84,8 +84,9 @@ func (w *Worker) unattended() bool {
 	return c != nil && c.Answer != nil && c.Answer.By == policy.RoleSystem && w.p.Fold.Broke(w.p.Lead) != nil
 }
 
-// How long a usage limit lasts whose end is not known, and how long one lasts at least: an agent
-// that is limited at once when it goes on must not be asked all the time.
+// How long a limit lasts whose end is not known, and how long one lasts at least: an agent that is limited
+// at once when it goes on must not be asked all the time. What is passing is tried again after limitedLeast,
+// and each time in a row after twice as long, up to limitedUsually.
 const (
 	limitedUsually = 5 * time.Minute
 	limitedLeast   = 30 * time.Second
@@ -97,7 +98,7 @@ func (w *Worker) suspend(t *turn, l *agent.Limited) bool {
 	now := w.p.Minter.Now()
 	until := l.Until
 	if until.IsZero() {
-		until = now.Add(limitedUsually)
+		until = now.Add(w.waitAgain(l.Passing))
 	}
 	if least := now.Add(limitedLeast); until.Before(least) {
 		until = least
@@ -115,7 +116,7 @@ func (w *Worker) suspend(t *turn, l *agent.Limited) bool {
 		return refuse(append(w.unended(t), ds...), err)
 	})
 	if err != nil {
-		w.p.Log.Error("a usage limit is not on record", "err", err)
+		w.p.Log.Error("a limit is not on record", "err", err)
 		return false
 	}
 	w.trouble.Note("limited", nil, "")
@@ -127,6 +128,18 @@ func (w *Worker) suspend(t *turn, l *agent.Limited) bool {
 	w.mu.Unlock()
 	w.wake()
 	return true
+}
+
+// waitAgain is how long a limit lasts whose end is not known.
+func (w *Worker) waitAgain(passing bool) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !passing {
+		w.retries = 0
+		return limitedUsually
+	}
+	w.retries++
+	return min(limitedLeast<<min(w.retries-1, 10), limitedUsually)
 }
 
 // waitsForLimit reports whether the turn that is open goes on later. The caller holds mu.
@@ -147,7 +160,7 @@ func (w *Worker) goesOn(t *turn) {
 	t.before, w.limited = w.limited.before, nil
 }
 
-// limitOf is the usage limit that has cut a turn short, nil when none has.
+// limitOf is the limit that has cut a turn short, nil when none has.
 func limitOf(end turnEnd) *agent.Limited {
 	l, ok := errors.AsType[*agent.Limited](end.err)
 	if !ok {

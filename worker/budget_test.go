@@ -216,6 +216,40 @@ func TestLimitedOverCrash(t *testing.T) {
 	}, "ann")
 }
 
+// TestPassing: what is passing is tried again soon, each time in a row later, and soon again after a turn that
+// went on.
+func TestPassing(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		c.works("ann")
+		began := time.Now()
+		var turns []time.Duration
+		again := func(limits int) func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
+			return func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				turns = append(turns, time.Since(began).Truncate(10*time.Second))
+				if limits--; limits >= 0 {
+					return agent.Result{}, &agent.Limited{Reason: "overloaded", Passing: true}
+				}
+				return agent.Result{}, nil
+			}
+		}
+		c.order("ann", "1", again(6))
+		c.until("over", c.finished("ann", "1"))
+		minutes := func(f float64) time.Duration { return time.Duration(f * float64(time.Minute)) }
+		if want := []time.Duration{0, minutes(.5), minutes(1.5), minutes(3.5), minutes(7.5), minutes(12.5), minutes(17.5)}; !slices.Equal(turns, want) {
+			t.Errorf("turns at %v, want %v", turns, want)
+		}
+		turns, began = nil, time.Now()
+		c.order("ann", "2", again(1))
+		c.until("over", c.finished("ann", "2"))
+		if len(turns) != 2 || turns[1]-turns[0] != minutes(.5) { // the bubble's clock
+			t.Errorf("later turns at %v", turns)
+		}
+	}, "ann")
+}
+
 // TestLimitedWithoutEnd: a limit whose end the agent does not know is tried again after a while, and
 // one that is over at once not at once.
 func TestLimitedWithoutEnd(t *testing.T) {

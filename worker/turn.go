@@ -248,6 +248,9 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 			w.status(task.MemberIdle, l.Error())
 			return
 		}
+		w.mu.Lock()
+		w.retries = 0
+		w.mu.Unlock()
 		w.end(t, end)
 	}()
 	w.status(task.MemberRunning, "")

@@ -158,7 +158,8 @@ type Worker struct {
 	unshown []shown         // turns of tasks whose end the board does not show yet
 	older   bool            // an older program's questions or grants may be left
 	wanted  bool            // the agent wants a turn of its own
-	limited *turn           // the turn that a usage limit has cut short in this process; nil: none is open
+	limited *turn           // the turn that a limit has cut short in this process; nil: none is open
+	retries int             // limits in a row that were passing
 	cut     journal.Seq     // messages up to here were sent before it was
 	finder  program.Finder
 

@@ -270,7 +270,7 @@ type opened struct {
 	own     string                // where that client writes; "": there is no sandbox
 	usd     float64               // of its session, up to the last turn
 	resumed bool                  // its next words are the first since it was resumed
-	limited bool                  // its last turn was cut short by a usage limit
+	limited string                // by what its last turn was cut short; "": it was not
 	met     bool                  // its tool servers were waited for
 	// wasResumed is true when the client resumed an earlier session; kept is the recorded session.
 	wasResumed bool
@@ -369,11 +369,11 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 		}
 	}
 	words := prompt(w, o.resumed)
-	if o.limited && !o.resumed {
-		words = afterLimit + "\n\n" + words
+	if o.limited != "" && !o.resumed {
+		words = fmt.Sprintf(afterLimit, o.limited) + "\n\n" + words
 	}
 	e, err := o.c.Turn(ctx, words, t)
-	o.resumed, o.limited = false, false
+	o.resumed, o.limited = false, ""
 	a.count(context.WithoutCancel(ctx), o, t, e, err)
 	return a.result(ctx, w, t, e, err)
 }
@@ -406,7 +406,7 @@ func (a *Agent) result(ctx context.Context, w agent.Work, t *turn, e Ended, err 
 	default:
 	}
 	t.mu.Lock()
-	owed, limit := t.planning, t.limit
+	owed, limit, trouble := t.planning, t.limit, t.trouble
 	t.mu.Unlock()
 	r := agent.Result{Summary: firstLine(e.Text)}
 	switch {
@@ -417,8 +417,11 @@ func (a *Agent) result(ctx context.Context, w agent.Work, t *turn, e Ended, err 
 	case err != nil:
 		return agent.Result{}, err
 	case e.Failed && (limit.Rejected || e.Status == 429):
-		t.o.limited = true
+		t.o.limited = "a usage limit"
 		return agent.Result{}, &agent.Limited{Until: limit.Until, Reason: limit.reason()}
+	case e.Failed && passes(trouble, e.Status):
+		t.o.limited = "a failure of the model's service"
+		return agent.Result{}, &agent.Limited{Reason: failed(e), Passing: true}
 	case e.Failed:
 		r.Failed, r.Reason = true, failed(e)
 	case w.Task != nil && w.Task.PlanRequired && owed:
@@ -438,8 +441,14 @@ func failed(e Ended) string {
 	return clipped(e.Subtype) + ": " + words
 }
 
-// afterLimit begins the words of a turn that a usage limit has cut short and that goes on.
-const afterLimit = "A usage limit had cut your turn short, and is over. Go on where you stopped, and do not repeat what is done. What you were given last:"
+// passes reports a turn that has failed because the model's service is overloaded, has failed itself, or is out
+// of reach: by what the client says in place of an answer, and the HTTP status of the service, 0 for none.
+func passes(trouble string, status int) bool {
+	return (status == 0 || status >= 500) && (trouble == "server_error" || trouble == "overloaded" || trouble == "unknown")
+}
+
+// afterLimit begins the words of a turn that was cut short and goes on; it says by what.
+const afterLimit = "Your turn was cut short by %s, which is over. Go on where you stopped, and do not repeat what is done. What you were given last:"
 
 func (l Limited) reason() string {
 	if l.Kind == "" {

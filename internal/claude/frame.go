@@ -27,7 +27,8 @@ type Said struct {
 	Text    string
 	Calls   []Called
 	Tokens  Tokens
-	Inner   bool // a subagent's
+	Inner   bool   // a subagent's
+	Error   string // of the client's own words in place of an answer: why the model could not be asked
 }
 
 // Called is a tool call of the model, before its request.
@@ -159,7 +160,7 @@ func system(o *jsonobj.Object, sub string) Frame {
 
 func said(o *jsonobj.Object) Frame {
 	m := o.Object("message")
-	s := Said{Message: m.Text("id"), Tokens: tokens(m.Object("usage")), Inner: o.Text("parent_tool_use_id") != ""}
+	s := Said{Message: m.Text("id"), Tokens: tokens(m.Object("usage")), Inner: o.Text("parent_tool_use_id") != "", Error: o.Text("error")}
 	for _, b := range blocks(m) {
 		switch b.Text("type") {
 		case "text":

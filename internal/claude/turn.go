@@ -13,8 +13,9 @@ type turn struct {
 	a *Agent
 	o *opened
 
-	tokens []counted // guarded by mu, as limit is
-	limit  Limited
+	tokens  []counted // guarded by mu, as the others are
+	limit   Limited
+	trouble string // Said.Error of the last words
 }
 
 // counted is the usage of one answer of the model.
@@ -32,6 +33,9 @@ func (t *turn) Said(s Said) {
 		t.tokens[n-1].tokens = s.Tokens
 	} else {
 		t.tokens = append(t.tokens, counted{s.Message, s.Tokens})
+	}
+	if !s.Inner {
+		t.trouble = s.Error
 	}
 	t.mu.Unlock()
 	if s.Text != "" && !s.Inner {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -226,4 +227,39 @@ func (w *world) asksByMCP() (gaps []time.Duration, worker int) {
 		w.t.Logf("the end of the client: %v", err)
 	}
 	return gaps, worker
+}
+
+// The model's service is overloaded in the middle of a task: the member is limited, and goes on with its
+// session when the service is back. Nothing runs twice.
+func TestServicePasses(t *testing.T) {
+	t.Parallel()
+	claudetest.Each(t, func(t *testing.T, version string) {
+		var back atomic.Bool
+		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
+			switch {
+			case r.Turns() == 0:
+				return mark("one")
+			case !back.Load():
+				return claudetest.Turn{Status: 529}
+			}
+			return claudetest.Say("all done")
+		}, "")
+		w.env = append(w.env, "CLAUDE_CODE_MAX_RETRIES=1")
+		w.start()
+		w.give("mark", "mark it")
+		w.ok("approve", w.pending(">>one"), "--team", "crew")
+		w.until("the member is limited", func() bool {
+			out := w.ok("status", "crew", "--json")
+			return strings.Contains(out, `"limited"`) && strings.Contains(out, "529")
+		})
+		back.Store(true)
+		w.completed()
+		w.ran("one", 1)
+		if r := w.m.Await("the words of the turn that goes on", func(r claudetest.Request) bool {
+			return strings.Contains(r.Said(), "cut short by a failure of the model's service")
+		}); !strings.Contains(r.String(), "mark it") {
+			t.Errorf("it is another session: %s", r)
+		}
+		w.gone()
+	})
 }

@@ -26,7 +26,7 @@ const (
 	StateHeldUp     MemberState = "blocked"            // its task waits for one that failed
 	StateIdle       MemberState = "idle"               // it has no work
 	StatePaused     MemberState = "paused"             // a budget is used up, and nobody has raised it
-	StateLimited    MemberState = "limited"            // the account of its agent has reached a usage limit; it goes on by itself
+	StateLimited    MemberState = "limited"            // by a usage limit of its agent, or a service that is out of reach; it goes on by itself
 	StateStalled    MemberState = "stalled"            // its process runs and does not apply its orders, or is stopped
 	StateDead       MemberState = "dead"               // its process is gone
 	StateUnknown    MemberState = "unknown"            // the evidence cannot be read, or there is none
@@ -79,7 +79,7 @@ type MemberFacts struct {
 
 	Setup    *Waits    // why its worktree could not be prepared
 	Paused   *Waits    // the budget that is used up
-	Limited  *Limited  // the usage limit that has cut its turn short
+	Limited  *Limited  // what has cut its turn short
 	Asks     *Waits    // the oldest question that its session waits for
 	Commands []Command // that were started and have not ended, oldest first
 	Turn     *Waits    // the turn that runs
@@ -110,7 +110,7 @@ type Waits struct {
 	Peer  bool // it does not wait for a person
 }
 
-// Limited is a usage limit of a member's agent.
+// Limited is what has cut a turn of a member's agent short that goes on by itself.
 type Limited struct {
 	Since, Until time.Time
 	Why          string

@@ -301,7 +301,7 @@ func (s logSentence) agent() string {
 		return "plans " + page.Count(len(body[record.Steps](s.r).Steps), "step")
 	case record.KindLimited:
 		b := body[record.Limited](s.r)
-		return "has reached a usage limit" + operator.Suffix(b.Reason)
+		return "is limited" + operator.Suffix(b.Reason)
 	case record.KindConversation:
 		return "has conversation " + body[record.Conversation](s.r).ID
 	case record.KindPane:
