@@ -50,6 +50,21 @@ func Common(git string) string {
 	return git
 }
 
+// HasCommit reports whether the HEAD of a git directory leads to a commit, as far as the files say.
+func HasCommit(git string) bool {
+	head := line(filepath.Join(git, "HEAD"))
+	ref, named := strings.CutPrefix(head, "ref: ")
+	if !named {
+		return head != ""
+	}
+	common := Common(git)
+	if line(filepath.Join(common, filepath.FromSlash(ref))) != "" {
+		return true
+	}
+	packed, err := os.ReadFile(filepath.Join(common, "packed-refs"))
+	return err == nil && strings.Contains(string(packed)+"\n", " "+ref+"\n")
+}
+
 // beside is a path that a file in dir names.
 func beside(dir, path string) string {
 	if path = filepath.FromSlash(path); filepath.IsAbs(path) {

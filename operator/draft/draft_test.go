@@ -29,6 +29,9 @@ func directory(t *testing.T, files map[string]string, programs ...string) draft.
 		t.Fatal(err)
 	}
 	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -78,6 +81,44 @@ func TestTemplate(t *testing.T) {
 			if reads := name == draft.Review; reads != strings.Contains(text, `- "Edit"`) {
 				t.Errorf("%s, %q: edits\n%s", kind, name, text)
 			}
+		}
+	}
+}
+
+// TestTemplateDev: the plain file has a coding agent with a worktree where one is installed and the
+// directory is in a repository with a commit, and a check of its work.
+func TestTemplateDev(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		git      map[string]string
+		programs []string
+		has      bool
+	}{
+		"a commit":        {map[string]string{"HEAD": "ref: refs/heads/main\n", "refs/heads/main": "0288762\n"}, []string{"claude"}, true},
+		"a packed one":    {map[string]string{"HEAD": "ref: refs/heads/main\n", "packed-refs": "# pack-refs\n0288762 refs/heads/main\n"}, []string{"claude"}, true},
+		"a detached HEAD": {map[string]string{"HEAD": "0288762\n"}, []string{"claude"}, true},
+		"another branch":  {map[string]string{"HEAD": "ref: refs/heads/main\n", "packed-refs": "0288762 refs/heads/main2\n"}, []string{"claude"}, false},
+		"no commit":       {map[string]string{"HEAD": "ref: refs/heads/main\n"}, []string{"claude"}, false},
+		"no repository":   {nil, []string{"claude"}, false},
+		"another agent":   {map[string]string{"HEAD": "0288762\n"}, []string{"codex"}, false},
+		"no agent":        {map[string]string{"HEAD": "0288762\n"}, nil, false},
+	} {
+		files := map[string]string{"go.mod": "module x\n"}
+		for path, text := range one.git {
+			files[".git/"+path] = text
+		}
+		f := directory(t, files, one.programs...)
+		text, err := draft.Template(draft.Checks, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := teamfile.ParseFile(filepath.Join(f.Dir, "waggle.yaml"), []byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, text)
+		}
+		has := got.Members[0].Agent == "claude" && got.Members[0].Worktree && got.Members[0].Mode == policy.ModeAcceptEdits
+		if has != one.has || (got.Check != "") != one.has || got.Policy.Mode != policy.ModeDefault {
+			t.Errorf("%s:\n%s", name, text)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/token"
 
+	"waggle/internal/gitdir"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"
@@ -22,7 +23,8 @@ type Facts struct {
 	// Ceiling is the user's, beyond which no file goes; nil: there is none.
 	Ceiling *record.Ceiling
 
-	files map[string]bool // those of marks that Dir has
+	files   map[string]bool // those of marks that Dir has
+	commits bool            // it is in a git repository with a commit, so that members can have worktrees
 }
 
 // KnownAgents are the programs of coding agents that Look looks for. The first can be a member as it
@@ -35,6 +37,9 @@ var marks = []string{"go.mod", "package.json", "pyproject.toml", "requirements.t
 // Look looks at a directory and at the PATH of members' processes.
 func Look(dir string, environ []string) Facts {
 	f := Facts{Dir: dir, files: map[string]bool{}}
+	if top := gitdir.Top(dir); top != "" {
+		f.commits = gitdir.HasCommit(gitdir.Of(top))
+	}
 	for _, name := range marks {
 		_, err := os.Stat(filepath.Join(dir, name))
 		f.files[name] = err == nil

@@ -112,7 +112,7 @@ func (d *drafting) write() {
 	d.line("# all of it, {mode: off} lets members run as you.")
 	d.line("sandbox: {mode: auto%s}", d.f.caches())
 	d.line("")
-	if cs := d.f.checks(); d.merges() && len(cs) > 0 {
+	if cs := d.f.checks(); (d.merges() || d.hasDev()) && len(cs) > 0 {
 		d.line("# What must succeed in a member's worktree before its work is merged.")
 		d.line("check: %q", joined(cs))
 		d.line("")
@@ -127,6 +127,12 @@ func (d *drafting) write() {
 
 // merges reports a template whose members change files.
 func (d *drafting) merges() bool { return d.name == Bugfix || d.name == Migrate }
+
+// hasDev reports a file with a coding agent that waits for tasks: the plain one, where an agent is installed
+// and can have a worktree.
+func (d *drafting) hasDev() bool {
+	return d.name == Checks && d.f.commits && slices.Contains(d.f.Agents, KnownAgents[0])
+}
 
 func joined(cs []check) string {
 	var texts []string
@@ -180,6 +186,11 @@ func (d *drafting) members() {
 	case Migrate:
 		d.line("  # It changes nothing before you have approved its plan.")
 		d.line("  - {name: migrator, agent: claude, worktree: true, plan: required}")
+	}
+	if d.hasDev() {
+		d.line("  # A coding agent in a worktree of its own, where its edits do not ask: you look at them before")
+		d.line("  # the merge. It waits for work.")
+		d.line("  - {name: dev, agent: claude, worktree: true, mode: %s}", d.f.mode())
 	}
 	if d.merges() {
 		return

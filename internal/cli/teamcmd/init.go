@@ -82,7 +82,8 @@ screen and a new task in a popup, and the status bar with waggle status --line.`
 }
 
 // initHead is above what is written.
-const initHead = "# Run it: waggle run waggle.yaml. Keep it up: waggle up. What this machine can confine: waggle sandbox test.\n"
+const initHead = "# Run it: waggle run waggle.yaml. Keep it up: waggle up. What this machine can confine: waggle sandbox test.\n" +
+	"# Give a member work while it is up: waggle task add \"what to do\" --owner NAME.\n"
 
 // text is the team file to write.
 func (f initFlags) text(ctx context.Context, a *app.App, dir string) (string, error) {
