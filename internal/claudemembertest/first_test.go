@@ -3,6 +3,7 @@
 package claudemembertest
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,5 +60,34 @@ func TestInitStartsClaude(t *testing.T) {
 				t.Errorf("%s is in the checkout", name)
 			}
 		}
+	})
+}
+
+// The demo is played with the real client in two of its roles: the same acts, and nothing asks the user's
+// model.
+func TestDemoClaude(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(), "")
+		var doc struct {
+			Lines []struct{ Who, Text string }
+		}
+		if err := json.Unmarshal([]byte(w.ok("demo", "--agent", "claude", "--json")), &doc); err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		for _, l := range doc.Lines {
+			said.WriteString(l.Who + " " + l.Text + "\n")
+		}
+		for _, want := range []string{"Claude Code " + version + "\n", "ada proposes a plan: write notes.txt\n", "ada proposes a plan: write notes.txt; to take it back, remove it\n",
+			"ada asks for Write ", "ada completes task 1\n", "bob Bash echo hello from bob: allow, by the rule allow Bash(echo:*)\n", "bob Bash rm -rf build: deny, by the rule ",
+			"bob finds that it has no effect: ", "bob completes task 2\n", "ada has left by handshake", "bob has left by handshake"} {
+			if !strings.Contains(said.String(), want) {
+				t.Errorf("no %q in\n%s", want, said.String())
+			}
+		}
+		if n := len(w.m.All()); n != 0 {
+			t.Errorf("the user's model got %d requests", n)
+		}
+		w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 })
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/claude"
 	"waggle/internal/cli/app"
 	"waggle/internal/demo"
 	"waggle/operator"
@@ -17,7 +18,10 @@ import (
 )
 
 // demoFlags are the flags of the demo.
-type demoFlags struct{ yes, keep, verbose bool }
+type demoFlags struct {
+	yes, keep, verbose bool
+	agent              string
+}
 
 func demoCmd(a *app.App) *cobra.Command {
 	var f demoFlags
@@ -27,7 +31,8 @@ func demoCmd(a *app.App) *cobra.Command {
 		Long: `Run a scripted team in eight acts: real processes, real mailbox files, no key, no network.
 On a terminal it goes at the pace of a reader and stops once, for as long as you need, for
 your answer to a call. The scratch tree is removed at the end; with --keep it stays, and
-the command says where.
+the command says where. With --agent claude two of the agents are the installed Claude
+Code, which has a home of its own and a scripted model in this program: no key either.
 
 --json: {"dir","kept","lines":[{"act","who","text","source"}],"journals","files","pids"}.`,
 		Args: cobra.NoArgs,
@@ -35,6 +40,8 @@ the command says where.
 	}
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask, and do not pause")
 	cmd.Flags().BoolVar(&f.keep, "keep", false, "keep the scratch tree")
+	cmd.Flags().StringVar(&f.agent, "agent", "", "claude: the installed client plays two of the agents")
+	app.Must(cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions([]string{claude.Kind}, cobra.ShellCompDirectiveNoFileComp)))
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name the journal or mailbox line behind each line")
 	return cmd
 }
@@ -86,6 +93,9 @@ func (s *stage) pause(d time.Duration) {
 }
 
 func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
+	if f.agent != "" && f.agent != claude.Kind {
+		return &operator.Error{Kind: operator.Usage, Op: "demo", Msg: fmt.Sprintf("--agent %s: the demo is played with %s, or without --agent by scripts", f.agent, claude.Kind)}
+	}
 	dir, err := os.MkdirTemp("", "waggle-demo-")
 	if err != nil {
 		return err
@@ -101,13 +111,16 @@ func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
 	}
 	person := !f.yes && !a.Flags.JSON && app.Tty(a.Out) && a.CanAsk()
 	s := &stage{a: a, ctx: ctx, paced: person, sources: f.verbose}
-	o := demo.Options{Dir: dir, Tell: s.tell}
+	o := demo.Options{Dir: dir, Tell: s.tell, Claude: f.agent != ""}
 	if person {
 		o.Ask = func(ctx context.Context, q decide.Request) (decide.Answer, error) {
 			return a.Request(ctx, q, "\n\nYour turn. The demo waits for you.", false)
 		}
 	}
 	res, err := demo.Play(ctx, op, o)
+	if kind := operator.KindOf(err); kind == operator.NotFound || kind == operator.Refused { // it has not begun
+		return errors.Join(err, os.RemoveAll(dir))
+	}
 	if err != nil {
 		return errors.Join(err, fmt.Errorf("what it made is in %s", dir))
 	}

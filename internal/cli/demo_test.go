@@ -137,7 +137,7 @@ func checkFlows(t *testing.T, lead *control.Leader, folds map[string]*control.Wo
 		{"plan rejected, then approved", slices.Equal(answers("ada", waggle.KindPlanApprovalRequest), []string{"deny by operator", "allow by operator"})},
 		{"permission granted", slices.Equal(answers("ada", waggle.KindPermissionRequest), []string{"allow by operator"})},
 		{"by rule, by rule, denied", slices.Equal(answers("bob", waggle.KindPermissionRequest), []string{"allow by rules", "deny by rules", "deny by operator"})},
-		{"network", slices.Equal(answers("bob", waggle.KindSandboxPermissionRequest), []string{"allow by operator"})},
+		{"network", slices.Equal(answers("cleo", waggle.KindSandboxPermissionRequest), []string{"allow by operator"})},
 		{"forgery inert", folds["bob"].Unverified == 1},
 		{"shutdown rejected", memberOf(lead, "cleo").Rejected != ""},
 		{"shutdown approved", memberOf(lead, "cleo").Approved},

@@ -73,7 +73,7 @@ func (p *play) actOf(r operator.LogRecord) Act {
 		if body[record.Said](r).Kind == waggle.KindShutdownApproved {
 			return ActEnd
 		}
-		return map[string]Act{"ada": ActCall, "bob": ActHost, "cleo": ActBusy}[r.Name]
+		return map[string]Act{"ada": ActCall, "bob": ActForged, "cleo": ActBusy}[r.Name]
 	}
 	return 0
 }

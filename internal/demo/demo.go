@@ -46,6 +46,8 @@ type Line struct {
 type Options struct {
 	Dir  string // scratch directory: root/, state/ and work/ are made in it
 	Tell func(Line)
+	// Claude: two of the agents are the installed Claude Code, with a scripted model.
+	Claude bool
 	// Ask asks the person at the terminal, as operator.RunOptions.Ask; nil: the script
 	// answers.
 	Ask func(ctx context.Context, q decide.Request) (decide.Answer, error)
@@ -75,6 +77,17 @@ func Play(ctx context.Context, op operator.Operator, o Options) (*Result, error)
 	if err := os.WriteFile(f.Path, teamFile, 0o600); err != nil {
 		return nil, err
 	}
+	client := ""
+	if o.Claude {
+		version, end, err := realClients(ctx, &op, f, o.Dir)
+		if end != nil {
+			defer func() { _ = end() }() // it only answers
+		}
+		if err != nil {
+			return nil, err
+		}
+		client = version
+	}
 	s, err := teams.Of(op).Create(ctx, f.Team, "a scripted team", record.PolicySet{Policy: f.Policy, Decide: f.Decide, File: f.SHA256})
 	if err != nil {
 		return nil, err
@@ -83,7 +96,7 @@ func Play(ctx context.Context, op operator.Operator, o Options) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	p := &play{op: op, o: o, f: f, s: s, l: l, told: map[string]journal.Seq{}, did: map[string]bool{},
+	p := &play{op: op, o: o, f: f, client: client, s: s, l: l, told: map[string]journal.Seq{}, did: map[string]bool{},
 		members: map[waggle.MemberName]record.Instance{}, pids: map[string]int{}, acts: map[waggle.RequestID]Act{}}
 	err = p.all(ctx)
 	return p.result(), errors.Join(err, l.Close())
@@ -96,6 +109,7 @@ type play struct {
 	f       *teamfile.File
 	s       *operator.State
 	l       *leader.Leader
+	client  string // the version of the Claude Code that plays two of them; "": scripts alone play
 	members map[waggle.MemberName]record.Instance
 	pids    map[string]int
 	told    map[string]journal.Seq // journal: its last line that was told
@@ -190,7 +204,7 @@ func (p *play) act(ctx context.Context) (done bool, err error) {
 	if p.did["ask"] {
 		p.asking.Put(ctx, turn)
 	}
-	if p.busy("cleo") {
+	if p.counts() {
 		return false, p.whileBusy(ctx)
 	}
 	for _, m := range p.s.Lead.Members {
@@ -206,9 +220,11 @@ func (p *play) act(ctx context.Context) (done bool, err error) {
 	return taken, nil
 }
 
-func (p *play) busy(name waggle.MemberName) bool {
-	busy := false
-	p.l.ViewMember(p.members[name], func(w *control.Worker) { busy = w.State() == machine.Executing })
+// counts reports that cleo is busy, after it has got its host.
+func (p *play) counts() (busy bool) {
+	p.l.ViewMember(p.members["cleo"], func(w *control.Worker) {
+		busy = w.State() == machine.Executing && len(w.Calls) > 0 && w.Calls[0].Answer != nil
+	})
 	return busy
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/claude"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -115,7 +116,11 @@ func (p *play) leaderLine(r operator.LogRecord) (who, text string) {
 	switch r.Kind {
 	case record.KindProcess:
 		b := body[record.Process](r)
-		return p.name(b.Instance), fmt.Sprintf("runs as process %d (the leader is %d)", b.ID.PID, p.op.PID)
+		what := ""
+		if m, _ := p.s.Lead.ByInstance(b.Instance); m.Agent == claude.Kind {
+			what = ", Claude Code " + p.client
+		}
+		return p.name(b.Instance), fmt.Sprintf("runs as process %d (the leader is %d)%s", b.ID.PID, p.op.PID, what)
 	case record.KindCommanded:
 		b := body[record.Commanded](r)
 		if b.What == record.CommandAssigned {

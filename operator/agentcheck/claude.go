@@ -43,29 +43,42 @@ func newClient(op operator.Operator, o Options) (Driver, error) {
 	if d.server, err = modelserver.Start(d.next, nil); err != nil {
 		return nil, err
 	}
-	home := filepath.Join(o.Dir, "client")
-	d.config = filepath.Join(home, ".claude")
 	if err := d.copySelf(op.Self, o.Dir); err != nil {
 		return nil, errors.Join(err, d.server.Close())
 	}
-	d.environ = append(kept(op.Environ), "HOME="+home, "CLAUDE_CONFIG_DIR="+d.config, "ANTHROPIC_BASE_URL="+d.server.URL(), "ANTHROPIC_API_KEY="+apiKey,
+	d.config, d.environ = ClaudeHome(filepath.Join(o.Dir, "client"), d.server.URL(), op.Environ)
+	return d, nil
+}
+
+// ClaudeHome is the environment of a Claude Code client with a home of its own and a model at a URL on
+// loopback, and its configuration directory: it needs no key and reaches no network. Of the given environment
+// it keeps nothing that leads to an account.
+func ClaudeHome(home, model string, environ []string) (config string, env []string) {
+	config = filepath.Join(home, ".claude")
+	return config, append(kept(environ), "HOME="+home, "CLAUDE_CONFIG_DIR="+config, "ANTHROPIC_BASE_URL="+model, "ANTHROPIC_API_KEY="+apiKey,
 		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"GIT_ALLOW_PROTOCOL=file", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1,localhost", "ENABLE_TOOL_SEARCH=false")
-	return d, nil
+}
+
+// ClaudeFirstStart answers what a client asks at its first start, with these directories trusted.
+func ClaudeFirstStart(config string, dirs []string) error {
+	projects := map[string]any{}
+	for _, dir := range dirs {
+		projects[dir] = map[string]any{"hasTrustDialogAccepted": true}
+	}
+	return write(filepath.Join(config, ".claude.json"), map[string]any{"hasCompletedOnboarding": true, "theme": "dark", "projects": projects,
+		"customApiKeyResponses": map[string]any{"approved": []string{apiKey[len(apiKey)-20:]}, "rejected": []string{}}})
 }
 
 // Prepare answers what the client asks at its first start, and writes settings that allow everything:
 // the user's, and those of the projects. A client rewrites its file of answers from memory, so that
 // they must be there before the first one starts.
 func (d *claudeCode) Prepare(dirs []string) error {
-	projects := map[string]any{}
 	err := write(filepath.Join(d.config, "settings.json"), openHouse())
 	for _, dir := range dirs {
-		projects[dir] = map[string]any{"hasTrustDialogAccepted": true}
 		err = errors.Join(err, write(filepath.Join(dir, ".claude", "settings.json"), openHouse()))
 	}
-	return errors.Join(err, write(filepath.Join(d.config, ".claude.json"), map[string]any{"hasCompletedOnboarding": true, "theme": "dark", "projects": projects,
-		"customApiKeyResponses": map[string]any{"approved": []string{apiKey[len(apiKey)-20:]}, "rejected": []string{}}}))
+	return errors.Join(err, ClaudeFirstStart(d.config, dirs))
 }
 
 // openHouse is settings of a user, and of a project, that allow everything and switch hooks off.
