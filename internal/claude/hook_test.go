@@ -87,3 +87,22 @@ func TestUnhooked(t *testing.T) {
 		}
 	}
 }
+
+// The output of a member says in words what its model does: its text, each call with what it is about, and the
+// first line of what came of it.
+func TestOutputWords(t *testing.T) {
+	g := newGate(t, "2.1.330")
+	calls := `< {"type":"assistant","message":{"id":"a1","content":[{"type":"text","text":"I look."},` +
+		`{"type":"tool_use","id":"t1","name":"Bash","input":{"description":"run the tests","command":"go test ./...\necho over"}},` +
+		`{"type":"tool_use","id":"t2","name":"Read","input":{"file_path":"/w/a.go"}},{"type":"tool_use","id":"t3","name":"Odd","input":{"n":1}}]}}` + "\n"
+	results := `< {"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Exit code 1\nFAIL","is_error":true},` +
+		`{"type":"tool_result","tool_use_id":"t2","content":"package a\n\nfunc"},{"type":"tool_result","tool_use_id":"t3","content":""}]}}` + "\n"
+	a, _ := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+calls+results+turnEnds)
+	if _, err := a.Turn(t.Context(), g, task()); err != nil {
+		t.Fatal(err)
+	}
+	want := "I look.\n[Bash] go test ./...\n[Read] /w/a.go\n[Odd]\n    failed: Exit code 1\n    package a\n"
+	if got := g.out.String(); got != want {
+		t.Errorf("its output is\n%s\nwant\n%s", got, want)
+	}
+}

@@ -45,8 +45,26 @@ func (t *turn) Said(s Said) {
 		if steps := declared(c); steps != nil && !s.Inner {
 			_ = t.h.Steps(t.ctx, steps) // only shown to people
 		}
-		fmt.Fprintf(t.h.Output(), "[%s]\n", clipped(c.Tool))
+		fmt.Fprintln(t.h.Output(), c.words())
 	}
+}
+
+// says are the fields of a tool's input that say in a few words what it is about, the first that there is.
+var says = []string{"command", "file_path", "notebook_path", "pattern", "url", "query", "skill", "to", "subject", "description", "path", "prompt"}
+
+// words name a call for a person: the tool, and what it is about.
+func (c Called) words() string {
+	line := "[" + clipped(c.Tool) + "]"
+	o, err := jsonobj.Parse(c.Input)
+	if err != nil {
+		return line
+	}
+	for _, key := range says {
+		if about := firstLine(o.Text(key)); about != "" {
+			return line + " " + about
+		}
+	}
+	return line
 }
 
 // seen returns the usage of the answers of the turn, and the id of the last one. The caller holds
@@ -81,6 +99,12 @@ func declared(c Called) (steps []agent.DeclaredStep) {
 func (t *turn) Ran(r Ran) {
 	for _, one := range r.Results {
 		t.finish(one.ID, one.Failed, one.Text)
+		switch words := firstLine(one.Text); {
+		case one.Failed:
+			fmt.Fprintln(t.h.Output(), "    failed: "+words)
+		case words != "":
+			fmt.Fprintln(t.h.Output(), "    "+words)
+		}
 	}
 }
 
