@@ -104,6 +104,9 @@ type Call struct {
 	Files []policy.RealPath
 	Stdin string   // what the command reads; the input says it too, under "stdin"
 	Env   []string // what the agent adds to the environment for it, NAME=VALUE
+	// MustAsk says why a person decides where a rule or a mode would allow, in one sentence; "": the rules
+	// decide.
+	MustAsk string
 	// UseID is the agent's own id of the call, for the record; "": the worker makes one.
 	UseID string
 	// Argv is what is started when the call is allowed as it was asked; none where

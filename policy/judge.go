@@ -45,14 +45,20 @@ type Call struct {
 	Env     []string
 	// Sandboxed: it runs wholly inside a sandbox of the member that passed its self-test.
 	Sandboxed bool
+	// MustAsk says why a person decides where a rule or a mode would allow, in one sentence; "": the rules
+	// decide. It allows nothing.
+	MustAsk string
 }
+
+// RuleMustAsk is the Rule of a Verdict that asks because of Call.MustAsk.
+const RuleMustAsk = "must ask"
 
 // Verdict is what policy says of a call.
 type Verdict struct {
 	Decision Decision
 	// Rule is the rule or mode that decided: "allow Bash(go test:*)" (more than one
-	// joined by ", "), "deny Bash(rm:*)", "mode plan", RuleSandboxed, "no rule", or
-	// "input" when the call itself cannot be judged.
+	// joined by ", "), "deny Bash(rm:*)", "mode plan", RuleSandboxed, RuleMustAsk, "no rule",
+	// or "input" when the call itself cannot be judged.
 	Rule string
 	Why  string // one sentence for a person
 }
@@ -146,6 +152,9 @@ func (p Policy) Judge(c Call) Verdict {
 		return Verdict{Deny, "input", sentence(err.Error())}
 	}
 	v := p.judge(mode, q)
+	if v.Decision == Allow && c.MustAsk != "" {
+		v = Verdict{Ask, RuleMustAsk, c.MustAsk}
+	}
 	if v.Decision == Ask && mode.Silent {
 		return Verdict{Deny, "mode " + string(mode.Mode), strings.TrimSuffix(v.Why, ".") + "; mode " + string(mode.Mode) + " does not ask."}
 	}

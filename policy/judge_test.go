@@ -296,3 +296,26 @@ func TestHosts(t *testing.T) {
 		t.Errorf("%q, %v", h, err)
 	}
 }
+
+// A call that must be asked about is allowed by nothing, and denied by what denies it.
+func TestMustAsk(t *testing.T) {
+	for name, one := range map[string]struct {
+		p    policy.Policy
+		want policy.Decision
+	}{
+		"a rule":        {policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(ls)")}, policy.Ask},
+		"a mode":        {policy.Policy{Mode: policy.ModeBypassPermissions}, policy.Ask},
+		"a deny":        {policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(ls)")}, policy.Deny},
+		"a silent mode": {policy.Policy{Mode: policy.ModeDontAsk, Allow: policy.MustRules("Bash(ls)")}, policy.Deny},
+		"the sandbox":   {policy.Policy{Mode: policy.ModeDefault, Sandboxed: true}, policy.Ask},
+	} {
+		c := policy.Call{Tool: "Bash", Input: []byte(`{"command":"ls"}`), Cwd: "/w", Sandboxed: true, MustAsk: "Because."}
+		if v := one.p.Judge(c); v.Decision != one.want || v.Decision == policy.Ask && (v.Rule != policy.RuleMustAsk || v.Why != "Because.") {
+			t.Errorf("%s: %+v", name, v)
+		}
+		c.MustAsk = ""
+		if v := one.p.Judge(c); name != "a deny" && v.Decision != policy.Allow {
+			t.Errorf("%s without it: %+v", name, v)
+		}
+	}
+}

@@ -59,6 +59,8 @@ type Ask struct {
 	// had passed its self-test. The rules are asked with it, and the call starts only if that
 	// still is so. It is not in the digest.
 	Sandboxed bool `json:"sandboxed,omitempty"`
+	// MustAsk is policy.Call.MustAsk: why no rule and no mode allows it. It is not in the digest.
+	MustAsk string `json:"must_ask,omitempty"`
 
 	// Bound is what else of a tool call the sum of N = 2 covers.
 	Bound
@@ -142,7 +144,7 @@ func StdinOf(input string) string {
 // Call is the tool call as policy judges it: by where its paths led when it was asked,
 // and as text when that is not on record.
 func (a Ask) Call() policy.Call {
-	c := policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd, Stdin: a.Stdin, Env: a.Env, Sandboxed: a.Sandboxed}
+	c := policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd, Stdin: a.Stdin, Env: a.Env, Sandboxed: a.Sandboxed, MustAsk: a.MustAsk}
 	if a.Paths != nil {
 		c.Links = policy.Recorded(a.Paths)
 	}
@@ -236,7 +238,7 @@ func (a Ask) Check(kind waggle.Kind) error {
 	if !IsRequest(kind) {
 		return fmt.Errorf("ask: %s is not a question", kind)
 	}
-	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Spelled, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.Stdin, a.Program}, a.Env...)
+	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Spelled, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.MustAsk, a.Stdin, a.Program}, a.Env...)
 	for _, w := range a.Words {
 		texts = append(texts, w.Name, w.Path)
 	}

@@ -62,7 +62,7 @@ func (h host) again(l looked) looked {
 // command.
 func (l looked) ask(added []string) record.Ask {
 	c := l.call
-	a := record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason, ToolUseID: c.UseID}
+	a := record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason, ToolUseID: c.UseID, MustAsk: c.MustAsk}
 	a.Stdin, a.Paths, a.Held, a.Sandboxed = c.Stdin, l.paths, len(c.Files) > 0, l.confined
 	if len(c.Argv) == 0 {
 		return a

@@ -263,6 +263,7 @@ type opened struct {
 	private string    // a directory of its own, which is removed with it
 	shells  *Shells   // nil: its shell commands run as it does
 	tools   *ownTools // nil: its member does not lead
+	rules   ownRules  // of its settings, when it started
 	errs    *os.File
 	dir     string
 	plans   string                // where the client keeps plans
@@ -342,6 +343,9 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 	ctx, dir, cancel := where(ctx, w)
 	defer cancel()
 	o, err := a.open(ctx, h, dir, w.Conversation)
+	if r, late := late(ctx, w); err != nil && late {
+		return r, nil
+	}
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -350,7 +354,7 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 	team := a.mode // it may have changed while the client was started
 	a.mu.Unlock()
 	mode := a.spec.begins(w, team)
-	t := &turn{a: a, o: o, asker: asker{h: h, ctx: ctx, lacks: func(tool string) string { return o.lacks(a.spec, tool) }, own: o.tools.has, dir: o.dir, plans: o.plans, claims: map[string]agent.Claim{},
+	t := &turn{a: a, o: o, asker: asker{h: h, ctx: ctx, lacks: func(tool string) string { return o.lacks(a.spec, tool) }, own: o.tools.has, rules: o.rules, dir: o.dir, plans: o.plans, claims: map[string]agent.Claim{},
 		inPlan: func() bool { return o.c.Mode() == ModePlan }, planning: mode == ModePlan, required: w.Task != nil && w.Task.PlanRequired}}
 	if met != nil {
 		return a.result(ctx, w, t, Ended{}, met)
@@ -390,6 +394,14 @@ func where(ctx context.Context, w agent.Work) (_ context.Context, dir string, ca
 	return ctx, w.Task.Cwd, cancel
 }
 
+// late is the result of a turn that its task's timeout has ended.
+func late(ctx context.Context, w agent.Work) (agent.Result, bool) {
+	if w.Task == nil || w.Task.Timeout <= 0 || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return agent.Result{}, false
+	}
+	return agent.Result{Failed: true, Reason: "ended by " + context.Cause(ctx).Error()}, true
+}
+
 // begins is the client's mode at the begin of a turn, in a mode of the team.
 func (s Spec) begins(w agent.Work, mode policy.Mode) string {
 	if w.Task != nil && w.Task.PlanRequired {
@@ -409,11 +421,12 @@ func (a *Agent) result(ctx context.Context, w agent.Work, t *turn, e Ended, err 
 	owed, limit, trouble := t.planning, t.limit, t.trouble
 	t.mu.Unlock()
 	r := agent.Result{Summary: firstLine(e.Text)}
+	ended, late := late(ctx, w)
 	switch {
 	case err != nil && errors.Is(err, ErrEnded) && ctx.Err() == nil:
 		return agent.Result{Failed: true, Reason: err.Error()}, nil
-	case err != nil && w.Task != nil && w.Task.Timeout > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return agent.Result{Failed: true, Reason: "ended by " + context.Cause(ctx).Error()}, nil
+	case err != nil && late:
+		return ended, nil
 	case err != nil:
 		return agent.Result{}, err
 	case e.Failed && (limit.Rejected || e.Status == 429):
@@ -588,7 +601,8 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range notRun(h.Environ(), dir) {
+	o.rules = rulesOf(h.Environ(), dir)
+	for _, line := range append(notRun(h.Environ(), dir), o.rules.said...) {
 		fmt.Fprintln(h.Output(), line)
 	}
 	o.plans = plansIn(env)

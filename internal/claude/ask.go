@@ -20,6 +20,7 @@ type asker struct {
 	dir, plans string                   // where the client works, and where it keeps plans
 	inPlan     func() bool              // the client is in plan mode
 	lacks      func(tool string) string // why the member has no such tool, "" when it has
+	rules      ownRules                 // of the client's settings
 	own        func(tool string) bool   // it is a tool of the member's own server, which asks and records by itself
 
 	mu       sync.Mutex             // guards what follows
@@ -79,7 +80,12 @@ func (t *asker) plansFile(tool string, input json.RawMessage) bool {
 
 // call asks the gate about a call that the client runs itself.
 func (t *asker) call(ctx context.Context, a Asked) Reply {
-	c, err := t.h.Ask(ctx, agent.Call{Tool: a.Tool, Input: a.Input, Cwd: t.dir, Reason: a.Why, UseID: a.UseID})
+	call := agent.Call{Tool: a.Tool, Input: a.Input, Cwd: t.dir, Reason: a.Why, UseID: a.UseID}
+	var denied string
+	if denied, call.MustAsk = t.rules.judge(call); denied != "" {
+		return Deny(denied)
+	}
+	c, err := t.h.Ask(ctx, call)
 	if err != nil {
 		return Deny("it could not be asked: " + err.Error())
 	}

@@ -12,9 +12,14 @@ import (
 // othersHooks are the hooks in the settings of a client in dir that are not waggle's: an
 // administrator's, the project's and the user's. problems are files that cannot be read.
 func othersHooks(env []string, dir string) (list []claudesettings.Foreign, problems []error) {
+	return sourcesOf(env, dir).Foreign()
+}
+
+// sourcesOf are the settings files of a client in dir.
+func sourcesOf(env []string, dir string) claudesettings.Sources {
 	config := claudeaccount.Of(env).Config
 	if config == "" {
-		return nil, nil
+		return claudesettings.Sources{}
 	}
 	sources := claudesettings.SourcesIn(claudesettings.UserFile(config), dir)
 	local, shared := claudesettings.LocalFiles(dir) // also where dir is no repository, or lies in one
@@ -23,7 +28,7 @@ func othersHooks(env []string, dir string) (list []claudesettings.Foreign, probl
 			sources.Files = append(sources.Files, path)
 		}
 	}
-	return sources.Foreign()
+	return sources
 }
 
 // notRun are lines that name the hooks which do not run in a headless session.

@@ -111,6 +111,7 @@ func (p *inPane) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Re
 		return p.unopened(ctx, w, err)
 	}
 	t.s, t.plans, t.before = s, s.plans, p.taken(s)
+	t.rules = s.rules
 	t.inPlan = func() bool { p.mu.Lock(); defer p.mu.Unlock(); return s.mode == ModePlan }
 	p.change(func() { p.turn = t })
 	defer t.end()

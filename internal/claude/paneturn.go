@@ -458,11 +458,12 @@ func (t *paneTurn) result(w agent.Work, err error) (agent.Result, error) {
 	owed := t.required && t.planning
 	t.mu.Unlock()
 	r := agent.Result{Summary: firstLine(last)}
+	ended, late := late(t.ctx, w)
 	switch {
 	case err != nil && errors.Is(err, ErrEnded) && t.ctx.Err() == nil:
 		return agent.Result{Failed: true, Reason: err.Error()}, nil
-	case err != nil && w.Task != nil && w.Task.Timeout > 0 && errors.Is(t.ctx.Err(), context.DeadlineExceeded):
-		return agent.Result{Failed: true, Reason: "ended by " + context.Cause(t.ctx).Error()}, nil
+	case err != nil && late:
+		return ended, nil
 	case err != nil:
 		return agent.Result{}, err
 	case failed != "":

@@ -24,9 +24,10 @@ import (
 // The agent's mutex guards what is below it.
 type session struct {
 	second     *Second
-	shells     *Shells // nil: its shell commands run as it does
-	dir        string  // its working directory
-	registry   string  // where the client registers its sessions
+	shells     *Shells  // nil: its shell commands run as it does
+	rules      ownRules // of its settings, when it started
+	dir        string   // its working directory
+	registry   string   // where the client registers its sessions
 	plans      string
 	wasResumed bool
 	stop       context.CancelFunc
@@ -215,7 +216,7 @@ func (p *inPane) begin(ctx context.Context, env []string, dir, mode, resume stri
 			return nil, err
 		}
 	}
-	s := &session{dir: dir, registry: filepath.Join(claudeaccount.Of(env).Config, "sessions"), plans: plansIn(env), mode: mode, wasResumed: resume != "", resumed: resume != "", done: make(chan struct{})}
+	s := &session{dir: dir, rules: rulesOf(env, dir), registry: filepath.Join(claudeaccount.Of(env).Config, "sessions"), plans: plansIn(env), mode: mode, wasResumed: resume != "", resumed: resume != "", done: make(chan struct{})}
 	if s.second, err = Listen(os.TempDir(), func(ctx context.Context, e Event) string { return p.refuse(ctx, s, e) },
 		func(ctx context.Context, e Event) []byte { return p.heed(ctx, s, e) }); err != nil {
 		return nil, fmt.Errorf("the hooks of agent claude: %w", err)

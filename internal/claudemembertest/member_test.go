@@ -300,3 +300,28 @@ func TestNobodyAnswers(t *testing.T) {
 		w.gone()
 	})
 }
+
+// What the settings of the user and the project deny is denied, about what they ask a person is asked although
+// the team's rules allow it, and the rest the team's rules decide.
+func TestOwnRules(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(mark("denied"), mark("asked"), mark("free"), claudetest.Say("done")), "}\npolicy: {allow: [\"Bash(echo ran >>asked)\", \"Bash(echo ran >>denied)\", \"Bash(echo ran >>free)\"]}\n#{")
+		w.h.Settings(map[string]any{"permissions": map[string]any{"deny": []string{"Bash(echo ran >>denied)"}, "allow": []string{"Bash"}}})
+		w.h.WriteJSON(filepath.Join(w.h.Work, ".claude", "settings.json"), map[string]any{"permissions": map[string]any{"ask": []string{"Bash(echo ran >>asked)"}}})
+		w.start()
+		w.give("mark", "mark it")
+		id := w.pending(">>asked")
+		if out := w.ok("show", id, "--team", "crew"); !strings.Contains(out, "client's own settings ask about it") {
+			t.Errorf("show does not say why: %s", out)
+		}
+		w.ran("denied", 0)
+		w.ran("asked", 0)
+		w.ok("approve", id, "--team", "crew")
+		w.completed()
+		w.ran("asked", 1)
+		w.ran("free", 1)
+		w.ran("denied", 0)
+		w.unasked()
+		w.gone()
+	})
+}

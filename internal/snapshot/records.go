@@ -95,6 +95,7 @@ func Ask(c *Codec, x *record.Ask) {
 	Signed(c, &x.Revision)
 	Text(c, &x.ToolUseID)
 	c.Flag(&x.Sandboxed)
+	Text(c, &x.MustAsk)
 	Bound(c, &x.Bound)
 }
 

@@ -35,6 +35,7 @@ type QuestionDocument struct {
 	PendingDocument
 	record.Bound
 	Unheld    string          `json:"unheld,omitempty"`
+	MustAsk   string          `json:"must_ask,omitempty"` // why a person decides although a rule would allow it
 	Host      string          `json:"host,omitempty"`
 	Port      string          `json:"port,omitempty"`
 	Plan      string          `json:"plan,omitempty"`
@@ -134,7 +135,7 @@ func pendingItem(q decide.PendingItem, now time.Time) PendingDocument {
 
 // Question is the document of one request.
 func Question(q decide.Request, now time.Time) QuestionDocument {
-	d := QuestionDocument{PendingDocument: pendingItem(q.PendingItem, now), Bound: q.Bound, Unheld: q.Unheld, Host: q.Host, Port: q.Port, Plan: q.Plan,
+	d := QuestionDocument{PendingDocument: pendingItem(q.PendingItem, now), Bound: q.Bound, Unheld: q.Unheld, MustAsk: q.MustAsk, Host: q.Host, Port: q.Port, Plan: q.Plan,
 		Revision: q.Revision, Hash: q.Hash, Task: q.Task, Command: q.Command, Pattern: q.Pattern, Suggest: q.Suggest, Trust: q.Trust, Votes: q.Votes,
 		Escalated: q.Escalated, Asker: q.Asker}
 	for _, one := range q.Questions {

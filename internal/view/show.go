@@ -112,6 +112,7 @@ func (f *fields) bound(q decide.Request) {
 			f.row("path", p.Spelled+" is "+p.Real)
 		}
 	}
+	f.row("must ask", q.MustAsk)
 	f.row("not held", q.Unheld)
 }
 

@@ -23,7 +23,9 @@ type Request struct {
 	// Bound is what of a tool call its digest covers beside tool, directory and input.
 	record.Bound
 	// Unheld says of a tool call that waggle does not run it, and what that means.
-	Unheld   string
+	Unheld string
+	// MustAsk says why a person decides although a rule or a mode would allow the call; "": none would.
+	MustAsk  string
 	Host     string
 	Port     string
 	Plan     string
@@ -222,7 +224,7 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 	q := Request{PendingItem: PendingItem{Team: string(l.Team), ID: string(r.ID), Handle: r.Handle, Kind: string(r.Kind), Member: string(m.Name), Instance: string(r.Instance),
 		Tool: r.Ask.Tool, Input: InputOf(r), Cwd: r.Ask.Cwd, Reason: r.Ask.Reason, Digest: string(r.Digest), Risk: string(RiskOf(r)),
 		Asked: r.Seen, Status: statusOf(r, m, now)},
-		Host: r.Ask.Host, Port: r.Ask.Port, Task: r.Task, Trust: string(m.Trust), Suggest: []string{}}
+		Host: r.Ask.Host, Port: r.Ask.Port, Task: r.Task, MustAsk: r.Ask.MustAsk, Trust: string(m.Trust), Suggest: []string{}}
 	if r.Expires != nil {
 		q.Expires = *r.Expires
 	}

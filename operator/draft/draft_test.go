@@ -123,6 +123,26 @@ func TestTemplateDev(t *testing.T) {
 	}
 }
 
+// TestTemplateProposes: what the user's and the project's Claude settings allow is proposed, and not allowed.
+func TestTemplateProposes(t *testing.T) {
+	t.Parallel()
+	f := directory(t, map[string]string{"go.mod": "module x\n", ".git/HEAD": "0288762\n",
+		".claude/settings.json":      `{"permissions":{"allow":["Bash(npm run lint:*)","Bash(go test:*)","Bash","Read","Bash(a\u0001)"]}}`,
+		"home/.claude/settings.json": `{"permissions":{"allow":["Bash(gh pr view:*)","Bash(npm run lint:*)"],"deny":["Bash(rm:*)"]}}`})
+	f = draft.Look(f.Dir, []string{"HOME=" + filepath.Join(f.Dir, "home")})
+	text, err := draft.Template(draft.Checks, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "say so:\n    # - \"Bash(npm run lint:*)\"\n    # - \"Bash(gh pr view:*)\"\n  deny:"; !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+	got, err := teamfile.ParseFile(filepath.Join(f.Dir, "waggle.yaml"), []byte(text))
+	if err != nil || len(got.Policy.Allow) != 3 {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
 // TestNumberedDirectory: a name that YAML would read as a number or a truth value stays the team's.
 func TestNumberedDirectory(t *testing.T) {
 	t.Parallel()

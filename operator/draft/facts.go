@@ -9,6 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml/token"
 
+	"waggle/internal/claudeaccount"
+	"waggle/internal/claudesettings"
 	"waggle/internal/gitdir"
 	"waggle/policy"
 	"waggle/record"
@@ -23,6 +25,7 @@ type Facts struct {
 	// Ceiling is the user's, beyond which no file goes; nil: there is none.
 	Ceiling *record.Ceiling
 
+	allowed []string        // rules by which the settings of Claude Code allow shell commands here, the first of them
 	files   map[string]bool // those of marks that Dir has
 	commits bool            // it is in a git repository with a commit, so that members can have worktrees
 }
@@ -44,12 +47,35 @@ func Look(dir string, environ []string) Facts {
 		_, err := os.Stat(filepath.Join(dir, name))
 		f.files[name] = err == nil
 	}
+	f.allowed = allowedShell(dir, environ)
 	for _, name := range KnownAgents {
 		if _, err := spawn.LookPath(name, environ); err == nil {
 			f.Agents = append(f.Agents, name)
 		}
 	}
 	return f
+}
+
+// mostAllowed bounds the rules that a draft proposes.
+const mostAllowed = 12
+
+// allowedShell are the rules for some shell commands in the user's and the project's settings of Claude Code.
+// A file that cannot be read proposes none.
+func allowedShell(dir string, environ []string) (rules []string) {
+	config := claudeaccount.Of(environ).Config
+	if config == "" {
+		return nil
+	}
+	list, _ := claudesettings.SourcesIn(claudesettings.UserFile(config), dir).Permissions()
+	for _, p := range list {
+		for _, text := range p.Allow {
+			r, err := policy.ParseRule(text)
+			if err == nil && r.Tool == "Bash" && r.Pattern != "" && !slices.Contains(rules, r.String()) && len(rules) < mostAllowed {
+				rules = append(rules, r.String())
+			}
+		}
+	}
+	return rules
 }
 
 // has reports whether the directory has one of some files.

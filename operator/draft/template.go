@@ -164,6 +164,13 @@ func (d *drafting) policy() {
 		for _, r := range rules {
 			d.line("    - %q", r)
 		}
+		proposed := slices.DeleteFunc(slices.Clone(d.f.allowed), func(r string) bool { return slices.Contains(rules, r) })
+		if len(proposed) > 0 {
+			d.line("    # Your Claude Code settings allow these to every session; a team has them when you say so:")
+		}
+		for _, r := range proposed {
+			d.line("    # - %q", r)
+		}
 	}
 	d.line("  deny:")
 	d.line("    - \"Bash(rm -rf:*)\"")
