@@ -562,6 +562,9 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 	if err != nil {
 		return nil, err
 	}
+	if err := found.held(h.Environ(), dir); err != nil {
+		return nil, err
+	}
 	o = &opened{dir: dir, resumed: resume != "", wasResumed: resume != ""}
 	temp := os.TempDir()
 	if place.Box != nil {

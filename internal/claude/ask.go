@@ -71,7 +71,7 @@ func (t *asker) Answer(ctx context.Context, a Asked) Reply {
 // inner are the tools whose effect stays in the client's session: its list of steps, its own commands in
 // the background, what it knows of its tools. They run unless a rule denies them.
 var inner = []string{"TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskOutput", "TaskStop", "BashOutput", "KillShell", "KillBash",
-	"ToolSearch", "ListAgents", "CronList", "ReportFindings", "ScheduleWakeup", "EnterPlanMode"}
+	"ToolSearch", "ListAgents", "CronList", "ReportFindings", "EnterPlanMode"}
 
 // plansFile reports whether a call writes the plan of a client in plan mode.
 func (t *asker) plansFile(tool string, input json.RawMessage) bool {

@@ -26,6 +26,9 @@ func Look(ctx context.Context, spec Spec, env []string, dir string, wait Waits) 
 	if s.Found, err = Find(ctx, spec.Program, env); err != nil {
 		return s, err
 	}
+	if err := s.held(env, dir); err != nil {
+		return s, err
+	}
 	s.Hooks, _ = othersHooks(env, dir) // a file that cannot be read, the client itself complains of
 	private, err := os.MkdirTemp("", "wcl")
 	if err != nil {

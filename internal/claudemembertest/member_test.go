@@ -325,3 +325,29 @@ func TestOwnRules(t *testing.T) {
 		w.gone()
 	})
 }
+
+// A file that words of mail name with "@" is not read into the conversation: what the team's rules deny to read,
+// no words read.
+func TestNamedFiles(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) { namedFiles(t, version, newWorld) })
+}
+
+// Nor in a pane, whoever sent the words.
+func TestPaneNamedFiles(t *testing.T) {
+	eachInPane(t, func(t *testing.T, version string) { namedFiles(t, version, newPane) })
+}
+
+func namedFiles(t *testing.T, version string, world func(*testing.T, string, claudetest.Next, string) *world) {
+	w := world(t, version, claudetest.Script(claudetest.Say("heard")), "}\npolicy: {deny: [Read]}\n#{")
+	w.h.WriteFile(filepath.Join(w.h.Work, "secret.txt"), "the words of the secret", 0o644)
+	w.h.WriteFile(filepath.Join(w.h.Root, "outside"), "the words of the secret", 0o644)
+	w.start()
+	w.ok("send", "bob", "look at @secret.txt and @../outside and @"+w.h.Root+"/outside please", "--team", "crew")
+	w.m.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "look at @secret.txt") })
+	for _, r := range w.m.All() {
+		if strings.Contains(string(r.Body), "the words of the secret") {
+			t.Fatal("the model has read the file")
+		}
+	}
+	w.gone()
+}

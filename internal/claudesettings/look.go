@@ -3,6 +3,7 @@ package claudesettings
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -77,7 +78,7 @@ func (s Sources) Off() (off *Off, problems []error) {
 	problems = s.each(func(path string, f *file) {
 		switch {
 		case decided:
-		case path == s.Managed && f.isTrue("allowManagedHooksOnly"):
+		case s.managed(path) && f.isTrue("allowManagedHooksOnly"):
 			off, decided = &Off{path, "allowManagedHooksOnly"}, true
 		case f.doc.Root.Get("disableAllHooks") != nil:
 			decided = true
@@ -91,8 +92,9 @@ func (s Sources) Off() (off *Off, problems []error) {
 
 // Foreign are the hooks of a settings file that are not ours.
 type Foreign struct {
-	Path   string
-	Events []string // each once, in the order of the file
+	Path    string
+	Managed bool     // it is an administrator's
+	Events  []string // each once, in the order of the file
 }
 
 // Foreign lists the files of these sources that have hooks which are not ours. problems are files that
@@ -106,18 +108,40 @@ func (s Sources) Foreign() (list []Foreign, problems []error) {
 			}
 		}
 		if events != nil {
-			list = append(list, Foreign{path, events})
+			list = append(list, Foreign{path, s.managed(path), events})
 		}
 	})
 	return list, problems
 }
 
+// Sets returns the first of an administrator's files that sets one of these keys to true, nil when none does.
+func (s Sources) Sets(keys ...string) (set *Off) {
+	s.each(func(path string, f *file) {
+		for _, key := range keys {
+			if set == nil && s.managed(path) && f.isTrue(key) {
+				set = &Off{path, key}
+			}
+		}
+	})
+	return set
+}
+
+// dropIns is the directory of an administrator's further files, beside the one.
+const dropIns = "managed-settings.d"
+
+// managed reports whether a file is an administrator's.
+func (s Sources) managed(path string) bool {
+	return path == s.Managed || s.Managed != "" && filepath.Dir(path) == filepath.Join(filepath.Dir(s.Managed), dropIns)
+}
+
 // each calls do for every file that there is and returns what cannot be read.
 func (s Sources) each(do func(path string, f *file)) (problems []error) {
-	for _, path := range append([]string{s.Managed}, s.Files...) {
-		if path == "" {
-			continue
-		}
+	files := s.Files
+	if s.Managed != "" {
+		further, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Managed), dropIns, "*.json")) // the pattern is right
+		files = slices.Concat([]string{s.Managed}, further, s.Files)
+	}
+	for _, path := range files {
 		p, err := find(path)
 		if isMissing(err) {
 			continue

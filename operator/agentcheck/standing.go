@@ -88,6 +88,9 @@ func (s *Standing) ofClient(ctx context.Context, op operator.Operator, o Options
 	}
 	s.NotGated = []string{itself, "the start of its MCP servers: they run as you, or in its sandbox"}
 	for _, f := range found.Hooks {
+		if f.Managed {
+			continue // they run
+		}
 		s.NotGated = append(s.NotGated, fmt.Sprintf("your hooks in %s do not run in it (%s)", f.Path, strings.Join(f.Events, ", ")))
 	}
 	return nil
