@@ -58,6 +58,7 @@ const endGrace = 5 * time.Second
 
 func (st *stage) close(ctx context.Context) error {
 	err := process.Of(st.op).EndMembers(ctx, st.l, st.s, "the check is over", endGrace, func() {})
+	err = errors.Join(err, process.Of(st.op).CloseTerminals(ctx, st.s, process.AllRead)) // also panes of members that were killed
 	st.stop()
 	for range st.nudges { // until the watcher has ended
 	}
