@@ -376,7 +376,7 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 	if o.limited != "" && !o.resumed {
 		words = fmt.Sprintf(afterLimit, o.limited) + "\n\n" + words
 	}
-	e, err := o.c.Turn(ctx, words, t)
+	e, err := o.c.Turn(ctx, unnamed(words), t)
 	o.resumed, o.limited = false, ""
 	a.count(context.WithoutCancel(ctx), o, t, e, err)
 	return a.result(ctx, w, t, e, err)
@@ -661,6 +661,26 @@ func (a *Agent) keep(t *turn) {
 		return
 	}
 	t.o.kept = c
+}
+
+// unnamed escapes each "@" that could name a file, for which the client would read that file into the
+// conversation and ask nobody: words of a task, of mail, and of the model to itself. "\@" is the same to a
+// reader of Markdown and to a shell. An "@" behind a letter, a digit or a quotation mark names none.
+func unnamed(words string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range words {
+		if r == '@' && !strings.ContainsRune("\"'`\\_.-", before) && !isAlnum(before) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
+}
+
+func isAlnum(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
 }
 
 // prompt is the user line of a turn.

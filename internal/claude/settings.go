@@ -46,10 +46,6 @@ func Settings(confined bool, prefix string) ([]byte, error) {
 	return settings(slices.Concat(asks, reads), nil, confined, prefix)
 }
 
-// attachmentsVar keeps the client from reading files that words name with "@" into the conversation, which
-// asks nobody: words of a task, of mail, and of the model to itself.
-const attachmentsVar = "CLAUDE_CODE_DISABLE_ATTACHMENTS"
-
 // PaneSettings writes those of a session in a pane, for a program that is its hooks. A
 // PermissionRequest waits for its answer for a day beside the dialog, which is left when it fails; so
 // does an Elicitation, whose dialog comes only then. The other events are evidence. prefix is the program
@@ -131,12 +127,8 @@ func settings(ask []string, hooks map[string]command, confined bool, prefix stri
 	if confined {
 		s.Sandbox = &sandbox{}
 	}
-	s.Env = map[string]string{}
 	if prefix != "" {
-		s.Env[prefixVar] = prefix
-	}
-	if s.DisableAllHooks {
-		s.Env[attachmentsVar] = "1"
+		s.Env = map[string]string{prefixVar: prefix}
 	}
 	return jsonobj.Marshal(s)
 }

@@ -343,7 +343,7 @@ func namedFiles(t *testing.T, version string, world func(*testing.T, string, cla
 	w.h.WriteFile(filepath.Join(w.h.Root, "outside"), "the words of the secret", 0o644)
 	w.start()
 	w.ok("send", "bob", "look at @secret.txt and @../outside and @"+w.h.Root+"/outside please", "--team", "crew")
-	w.m.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "look at @secret.txt") })
+	w.m.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "secret.txt and ") })
 	for _, r := range w.m.All() {
 		if strings.Contains(string(r.Body), "the words of the secret") {
 			t.Fatal("the model has read the file")
