@@ -25,7 +25,8 @@ func refusal(id, why string) string {
 	return `> {"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"behavior":"deny","message":"` + why + `"}}}` + "\n"
 }
 
-// The client's hook is told to ask about every call; what is asked, the gate decides. A call whose effect stays in the session runs unless a rule denies it.
+// The client's hook is told to ask about every call, also while no turn runs; what is asked then is denied, and
+// in a turn the gate decides. A call whose effect stays in the session runs unless a rule denies it.
 func TestHostHook(t *testing.T) {
 	calls := func(id, callback string) string {
 		return `< {"type":"control_request","request_id":"` + id + `","request":{"subtype":"hook_callback","callback_id":"` + callback + `","input":{"hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"/a"},"tool_use_id":"t1"},"tool_use_id":"t1"}}` + "\n"
@@ -40,7 +41,9 @@ func TestHostHook(t *testing.T) {
 		}
 		return ""
 	}
-	a, _ := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+
+	first, rest, _ := strings.Cut(initialized, "\n") // before the answer to initialize nothing else is written
+	a, _ := newAgent(t, `{}`, first+"\n"+calls("h0", "gate")+told("h0")+asks("r0", "Read", `{"file_path":"/a"}`)+
+		refusal("r0", "no turn runs: tools are used in the turns that waggle begins")+rest+user("Task 1: go\\n\\ndo it")+
 		calls("h1", "gate")+told("h1")+asks("r1", "Read", `{"file_path":"/a"}`)+permit("r1", `{"file_path":"/a"}`)+
 		calls("h2", "other")+`> {"type":"control_response","response":{"subtype":"error","request_id":"h2","error":"this host does not know hook_callback"}}`+"\n"+
 		asks("r2", "TodoWrite", `{"todos":[]}`)+permit("r2", `{"todos":[]}`)+

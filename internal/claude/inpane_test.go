@@ -4,6 +4,7 @@ package claude_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
+	"waggle/policy"
 	"waggle/spawn"
 )
 
@@ -28,6 +30,7 @@ type pane struct {
 	words  chan string
 	began  chan spawn.Command
 	hooks  string // where they ask
+	mode   string // the client's permission mode; "": default
 	// late, unless nil, is called before a prompt is taken.
 	late func(words string)
 }
@@ -103,7 +106,7 @@ func (p *pane) serve(l net.Listener) {
 
 // hook runs the hook of an event and returns what it prints.
 func (p *pane) hook(event, fields string) string {
-	in := strings.NewReader(`{"session_id":"s-1","hook_event_name":"` + event + `","permission_mode":"default",` + fields + `}`)
+	in := strings.NewReader(`{"session_id":"s-1","hook_event_name":"` + event + `","permission_mode":"` + cmp.Or(p.mode, "default") + `",` + fields + `}`)
 	tell := func() ([]byte, error) { return claude.Report(context.Background(), p.hooks, event, in) }
 	if event == "PreToolUse" {
 		tell = func() ([]byte, error) { return claude.AskSecond(context.Background(), p.hooks, in) }
@@ -208,6 +211,36 @@ func TestInPane(t *testing.T) {
 	if len(g.talks) != 1 || !strings.Contains(g.talks[0], "s-1") {
 		t.Errorf("the conversation is %q", g.talks)
 	}
+}
+
+// Before a call the hook denies what a rule denies; while the client plans it does not deny the plan's file,
+// and no other file with it.
+func TestInPaneDenies(t *testing.T) {
+	g := newGate(t, "2.1.330")
+	g.refuse = func(c agent.Call) string { return "rule against " + c.Tool }
+	a, p := newPane(t, g)
+	p.mode = "plan"
+	if err := a.SetMode(t.Context(), policy.ModePlan); err != nil {
+		t.Fatal(err)
+	}
+	ended := begin(t, a, p, g)
+	write := func(path string) string {
+		return p.hook("PreToolUse", `"tool_name":"Write","tool_input":{"file_path":"`+path+`","content":"x"},"tool_use_id":"t1"`)
+	}
+	if out := write(p.config + "/plans/a-b.md"); out != "" {
+		t.Errorf("of the plan's file the hook says %s", out)
+	}
+	for _, path := range []string{p.config + "/plans/../x.md", p.config + "/plans/a/b.md", p.config + "/plans/.a.md", "/w/a.md"} {
+		if out := write(path); !strings.Contains(out, `"permissionDecision":"deny"`) || !strings.Contains(out, "rule against Write") {
+			t.Errorf("of %s the hook says %q", path, out)
+		}
+	}
+	announced, _ := call("two", "make")
+	if out := p.hook("PreToolUse", announced); !strings.Contains(out, "rule against Bash") {
+		t.Errorf("of a call the hook says %q", out)
+	}
+	p.hook("Stop", `"last_assistant_message":"all done"`)
+	<-ended
 }
 
 // A call that runs while its request is open was allowed in the pane: the request is closed with

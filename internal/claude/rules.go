@@ -85,8 +85,9 @@ func (own ownRules) judge(c agent.Call) (denied, mustAsk string) {
 }
 
 // readRule reads a rule of the settings file at path as the client means it. exact is false for one that is not
-// understood and is read as one about its whole tool; nil: not even that. A path that begins with "//" is absolute, with "/" it is below the project or
-// the home of the settings, with "~/" below home; one without a slash is anywhere.
+// understood and is read as one about its whole tool; nil: not even that. A path that begins with "//" is
+// absolute, with "/" it is below the project or the home of the settings, with "~/" below home; one without a
+// slash is anywhere.
 func readRule(text, home, path string) (rules []policy.Rule, exact bool) {
 	exact = true
 	text = strings.TrimSuffix(text, "__*") // every tool of a server
