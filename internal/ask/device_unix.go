@@ -249,7 +249,7 @@ func (d *unixDevice) size() (cols, rows int) {
 }
 
 var events = map[os.Signal]event{syscall.SIGWINCH: eventResized, syscall.SIGCONT: eventContinued,
-	syscall.SIGTSTP: eventSuspend, syscall.SIGHUP: eventHangup, syscall.SIGQUIT: eventQuit}
+	syscall.SIGTSTP: eventSuspend, syscall.SIGQUIT: eventQuit}
 
 // watch is for the rest of the process: Go does not restore the default action of
 // SIGTSTP, SIGTTIN and SIGTTOU. It also has reads and changes of modes fail in the background instead of stopping
@@ -293,14 +293,9 @@ func (d *unixDevice) suspend() bool {
 	return syscall.Kill(os.Getpid(), syscall.SIGSTOP) == nil
 }
 
-// die ends this process by a signal that it has caught.
-func (d *unixDevice) die(what event) {
-	for s, e := range events {
-		if e == what {
-			signal.Reset(s)
-			_ = syscall.Kill(os.Getpid(), s.(syscall.Signal)) // a process may signal itself
-		}
-	}
+func (d *unixDevice) quit() {
+	signal.Reset(syscall.SIGQUIT)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGQUIT) // a process may signal itself
 }
 
 func (d *unixDevice) close() {

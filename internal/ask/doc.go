@@ -36,12 +36,13 @@
 //
 // While a question stands the terminal has no canonical mode and no echo; signals (ISIG)
 // and output processing (OPOST) stay on. The modes are restored when no question is open,
-// on Close, and before the process stops (SIGTSTP) or dies (SIGHUP, SIGQUIT). A process in
-// the background reads nothing and changes no modes. Of several processes in the
-// foreground the one that holds a record lock on the terminal asks; the others wait. When
-// the process was stopped, what was typed meanwhile is dropped. A process that was killed leaves the
-// terminal marked (VTIME holds a value that nobody else sets); Repair, and the next
-// question, recognise the mark and turn canonical mode and echo on again.
+// on Close, and before the process stops (SIGTSTP) or dies (SIGQUIT). A terminal that is gone
+// fails the open questions; SIGHUP is left to the program. A process in the background reads
+// nothing and changes no modes. Of several processes in the foreground the one that holds a
+// record lock on the terminal asks; the others wait. When the process was stopped, what was
+// typed meanwhile is dropped. A process that was killed leaves the terminal marked (VTIME
+// holds a value that nobody else sets); Repair, and the next question, recognise the mark and
+// turn canonical mode and echo on again.
 //
 // Systems without termios are not supported: New returns ErrUnsupported, and whoever asks
 // says from where the question can be answered instead.

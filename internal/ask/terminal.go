@@ -60,8 +60,8 @@ type device interface {
 	// suspend stops this process as its signal would have. It reports false where nobody
 	// could have it go on: then it goes on.
 	suspend() bool
-	// die ends this process by the signal that it got.
-	die(what event)
+	// quit ends this process by the signal that it got (SIGQUIT).
+	quit()
 	close()
 }
 
@@ -75,7 +75,6 @@ const (
 	eventResized event = iota
 	eventContinued
 	eventSuspend
-	eventHangup
 	eventQuit
 )
 
@@ -364,12 +363,12 @@ func (t *Terminal) signal(what event, now time.Time) {
 		if t.dev.suspend() {
 			t.stopped = time.Now().Add(time.Second)
 		}
-	case eventHangup, eventQuit:
+	case eventQuit:
 		if t.entered {
 			t.dev.leave()
 			t.entered = false
 		}
-		t.dev.die(what)
+		t.dev.quit()
 		return
 	case eventContinued:
 		t.stopped = time.Time{}

@@ -118,7 +118,8 @@ func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
 		}
 	}
 	res, err := demo.Play(ctx, op, o)
-	if kind := operator.KindOf(err); kind == operator.NotFound || kind == operator.Refused { // it has not begun
+	kind := operator.KindOf(err)
+	if notBegun := kind == operator.NotFound || kind == operator.Refused; notBegun || err != nil && ctx.Err() != nil && !f.keep {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	if err != nil {

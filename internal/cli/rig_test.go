@@ -41,7 +41,7 @@ type rig struct {
 
 // binary is the program under test: this test binary, which testscript has put
 // on the path under its own name.
-func binary(t *testing.T) string {
+func binary(t testing.TB) string {
 	t.Helper()
 	p, err := exec.LookPath("waggle")
 	if err != nil {

@@ -193,6 +193,9 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 		root.SetOut(out)
 		if a.Alone {
 			collectLater()
+			var stop func()
+			ctx, stop = a.WatchHangup(ctx)
+			defer stop()
 		}
 	}
 	root.SetArgs(args)

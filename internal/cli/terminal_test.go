@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"waggle/internal/ask"
 	"waggle/internal/testenv"
@@ -21,7 +23,7 @@ import (
 
 // terminal is a command on a real terminal.
 type terminal struct {
-	t    *testing.T
+	t    testing.TB
 	cmd  *exec.Cmd
 	tty  *os.File
 	mu   sync.Mutex
@@ -40,12 +42,17 @@ func onTerminal(t *testing.T, dir string, args ...string) *terminal {
 	return startTerminal(t, cmd)
 }
 
-func startTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
+func startTerminal(t testing.TB, cmd *exec.Cmd) *terminal {
 	t.Helper()
-	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 100})
+	blocking, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err = errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), "far end") // its Close ends a Read
 	x := &terminal{t: t, cmd: cmd, tty: f, more: make(chan struct{}, 1), done: make(chan struct{})}
 	go x.read()
 	t.Cleanup(func() {
@@ -72,6 +79,15 @@ func (x *terminal) read() {
 			return
 		}
 	}
+}
+
+// closes closes the terminal, as the end of a terminal emulator or of a connection does.
+func (x *terminal) closes() {
+	x.t.Helper()
+	if err := x.tty.Close(); err != nil {
+		x.t.Fatal(err)
+	}
+	<-x.done
 }
 
 func (x *terminal) text() string {

@@ -144,7 +144,11 @@ func (p *play) all(ctx context.Context) error {
 	}
 	err := p.loop(ctx)
 	p.did["end"] = true
-	end := process.Of(p.op).EndMembers(context.WithoutCancel(ctx), p.l, p.s, "the demo is over", 10*time.Second, func() {})
+	grace := 10 * time.Second
+	if ctx.Err() != nil { // nobody waits for the end of what was begun
+		grace = time.Second
+	}
+	end := process.Of(p.op).EndMembers(context.WithoutCancel(ctx), p.l, p.s, "the demo is over", grace, func() {})
 	return errors.Join(err, end, p.tell())
 }
 

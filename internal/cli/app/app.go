@@ -42,11 +42,12 @@ type App struct {
 	Rand    io.Reader
 	Version string
 
-	Alone bool                 // the process ends with this command
-	Log   bool                 // its stderr is a log, also where that is a terminal: lines are not broken for a width
-	Asker asker                // the one reader of answers; see canAsk
-	Stand func() time.Duration // see ask.Options
-	Waits operator.Waits
+	Alone  bool  // the process ends with this command
+	Log    bool  // its stderr is a log, also where that is a terminal: lines are not broken for a width
+	Asker  asker // the one reader of answers; see canAsk
+	hangup hangup
+	Stand  func() time.Duration // see ask.Options
+	Waits  operator.Waits
 
 	Flags struct {
 		Root, State, Team, As, Config string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"syscall"
 	"slices"
 	"time"
 
@@ -152,7 +153,7 @@ func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.Sta
 	hurry, stop := hurry(ctx, a)
 	defer stop()
 	lo.Hurry = hurry
-	defer onHangup(ctx, op, s)()
+	defer a.OnHangup(ctx, func(ctx context.Context) { leaveTerminal(ctx, op, s) })()
 	how, err := supervise.Of(op).Keep(ctx, s, f, lo)
 	if err != nil {
 		return err
@@ -175,6 +176,22 @@ func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.Sta
 		return sayEnd(ctx, a, op, s.Team, 0, report)
 	}
 	return nil
+}
+
+// leaveTerminal makes the loss of the terminal mean the same as waggle detach: the process that leads
+// hands over to one in the background.
+func leaveTerminal(ctx context.Context, op operator.Operator, s *operator.State) {
+	if err := supervise.Of(op).LeaveTerminal(ctx, s); err != nil && !errors.Is(err, context.Canceled) && op.Log != nil {
+		op.Log.Error("the terminal is gone, and the team is not led from the background", "team", s.Team, "err", err)
+	}
+}
+
+// withoutHangup keeps a process that leads without a terminal from ending with its session. The
+// programs that it starts do not inherit that.
+func withoutHangup() (stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP) // nothing reads the channel; a signal that does not fit is dropped
+	return func() { signal.Stop(c) }
 }
 
 // hurry is closed by a second Ctrl-C, after the one that has ended ctx. stop ends the

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// hangup is what this process does when its terminal is gone (SIGHUP).
+type hangup struct {
+	mu      sync.Mutex // also held while instead runs
+	instead func()     // nil: the command's context ends
+}
+
+// WatchHangup returns a context that ends, as with Ctrl-C, when the terminal is gone, unless the
+// command has something else to do then (OnHangup). A program that was started with SIGHUP ignored,
+// by nohup, continues. stop ends the watch, and waits for it.
+func (a *App) WatchHangup(ctx context.Context) (watched context.Context, stop func()) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return ctx, func() {}
+	}
+	watched, cancel := context.WithCancelCause(ctx)
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-c:
+			}
+			// From here on nothing reads the output, and that must not end the program.
+			signal.Ignore(syscall.SIGPIPE)
+			if !a.hangup.another() {
+				cancel(errors.New("the terminal is gone"))
+			}
+		}
+	}()
+	return watched, func() {
+		signal.Stop(c)
+		close(done)
+		<-ended
+		cancel(nil)
+	}
+}
+
+// another does what the command has to do instead of ending, and reports whether there is such a thing.
+func (h *hangup) another() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.instead == nil {
+		return false
+	}
+	h.instead()
+	return true
+}
+
+// OnHangup has f called when the terminal is gone; the command's context does not end then. stop ends
+// the context of f, waits for f, and has the context end again.
+func (a *App) OnHangup(ctx context.Context, f func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	a.hangup.mu.Lock()
+	defer a.hangup.mu.Unlock()
+	a.hangup.instead = func() { f(ctx) }
+	return func() {
+		cancel()
+		a.hangup.mu.Lock()
+		defer a.hangup.mu.Unlock()
+		a.hangup.instead = nil
+	}
+}
