@@ -190,6 +190,17 @@ type Listener interface {
 // Hears reports whether agents of a kind are Listeners.
 func Hears(kind string) bool { return kind == "script" || kind == KindMCP }
 
+// GoesOn reports whether an agent goes on with a task when it gets it again, with more words: its
+// conversation has what it did before.
+func GoesOn(a Agent, kind string) bool {
+	_, ok := a.(Session)
+	return ok || kind == KindMCP
+}
+
+// SaysSo reports whether agents of a kind say by themselves when a task is done. Of exec and script the
+// exit statuses of their commands say it.
+func SaysSo(kind string) bool { return kind != "exec" && kind != "script" }
+
 // decodeSpec reads settings by exact field name.
 func decodeSpec(spec json.RawMessage, into any) error {
 	if len(spec) == 0 {

@@ -137,12 +137,18 @@ func runBash(ctx context.Context, h Host, input json.RawMessage, t *Task) Ran {
 const linger = 5 * time.Second
 
 func runArgv(ctx context.Context, h Host, argv []string, stdin string, t *Task) Ran {
-	tail := &tailWriter{max: TailSize}
-	c := spawn.Command{Argv: argv, Dir: t.Cwd, Env: append(slices.Clone(h.Environ()), taskEnv(t)...), Output: io.MultiWriter(h.Output(), tail),
-		Linger: linger, Reap: true}
+	c := spawn.Command{Argv: argv, Dir: t.Cwd, Env: append(slices.Clone(h.Environ()), taskEnv(t)...)}
 	if stdin != "" {
 		c.Stdin = strings.NewReader(stdin)
 	}
+	return RunCommand(ctx, h, c)
+}
+
+// RunCommand runs a command that may run, with its output in the member's log, and leaves no process
+// behind. It sets the command's Output, Linger and Reap.
+func RunCommand(ctx context.Context, h Host, c spawn.Command) Ran {
+	tail := &tailWriter{max: TailSize}
+	c.Output, c.Linger, c.Reap = io.MultiWriter(h.Output(), tail), linger, true
 	exit, err := h.Run(ctx, c)
 	ran := Ran{Tail: tail.String()}
 	switch {

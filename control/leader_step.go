@@ -50,7 +50,7 @@ func (l *Leader) See(in message.Incoming, peer *Worker) []journal.Draft {
 	}
 	for _, v := range records {
 		if ref := uint64(v.Seq); !l.heard[peerSeq{m.Instance, ref}] {
-			s.Ref, s.Task, s.Assignment, s.Failed, s.Note = ref, v.Said.Task, v.Said.Assignment, v.Said.Failed, v.Said.Note
+			s.Ref, s.Task, s.Assignment, s.Failed, s.Checked, s.Note = ref, v.Said.Task, v.Said.Assignment, v.Said.Failed, v.Said.Checked, v.Said.Note
 			return []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
 		}
 	}

@@ -63,6 +63,8 @@ func taskStateFields(c *snapshot.Codec, x *TaskState) {
 	c.Flag(&x.Ended)
 	c.Flag(&x.Failed)
 	snapshot.Text(c, &x.Note)
+	snapshot.Signed(c, &x.Checks)
+	snapshot.Shared(c, &x.Checked, snapshot.Checked)
 }
 
 func callFields(c *snapshot.Codec, x *Call) {

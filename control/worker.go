@@ -170,6 +170,9 @@ type TaskState struct {
 	Ended  bool
 	Failed bool
 	Note   string
+	// Checks is how often its check has run, and Checked the last of these runs; nil: none.
+	Checks  int
+	Checked *record.Checked
 }
 
 // voucher identifies a message by what ties it to a record.

@@ -80,6 +80,7 @@ var workerRecords = map[string]func(*Worker, journal.Record) error{
 	record.KindPaused:  workerRecord((*Worker).pausedRec),
 	record.KindLimited: workerRecord((*Worker).limitedRec),
 	record.KindPane:    workerRecord((*Worker).paneRec),
+	record.KindChecked: workerRecord((*Worker).checkedRec),
 }
 
 // did checks the move from the state before against the table and reports it.

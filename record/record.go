@@ -56,7 +56,7 @@ func Kinds() []string {
 	return []string{KindOpened, KindPolicy, KindJoined, KindProcess, KindLeft, KindSeen, KindVoted, KindDecided, KindCommanded, KindSent, KindClosed, KindUnverified,
 		KindNoticed, KindLeading, KindDied, KindStopping, KindEnding, KindDetached, KindCheckpoint, KindDiverged, KindAcknowledged, KindDone, KindEnded,
 		KindAsked, KindSaid, KindAnswered, KindStarted, KindFinished, KindUnknown, KindApplied, KindTaken, KindReady,
-		KindBudget, KindSpent, KindPaused, KindLimited, KindConnected, KindConversation, KindUsed, KindSteps, KindPane, KindHeard, journal.KindRepaired}
+		KindBudget, KindSpent, KindPaused, KindLimited, KindConnected, KindConversation, KindUsed, KindSteps, KindPane, KindHeard, KindChecked, journal.KindRepaired}
 }
 
 // Level says what keeps a member from acting in another's name (trust §8).
@@ -153,6 +153,8 @@ type Joined struct {
 	// Provenance is empty in records of before: Origin says it.
 	Provenance Provenance  `json:"provenance,omitempty"`
 	Definition *Definition `json:"definition,omitempty"` // nil: none
+	// Check is that of its tasks that have none of their own; nil: its agent says when they are done.
+	Check *Check `json:"check,omitempty"`
 }
 
 // Worktree is the git worktree that was made for a member. Paths are absolute and
@@ -294,8 +296,9 @@ type Seen struct {
 	Task     string           `json:"task,omitempty"`
 	// Assignment is the seq of the order that gave the task.
 	Assignment uint64 `json:"assignment,omitempty"`
-	Failed     bool   `json:"failed,omitempty"` // idle: the turn failed
-	Note       string `json:"note,omitempty"`   // a reason or a result, short
+	Failed     bool   `json:"failed,omitempty"`  // idle: the turn failed
+	Checked    bool   `json:"checked,omitempty"` // the task's check has passed
+	Note       string `json:"note,omitempty"`    // a reason or a result, short
 	// Told says, for an idle notice, that the journal of the lead's agent has words to this member
 	// since its last one.
 	Told bool `json:"told,omitempty"`
@@ -373,6 +376,15 @@ type Task struct {
 	Cwd          string `json:"cwd,omitempty"`
 	TimeoutMS    int64  `json:"timeout_ms,omitempty"`
 	PlanRequired bool   `json:"plan_required,omitempty"`
+	// Check decides whether it is done; nil: the check of the member, or its agent.
+	Check *Check `json:"check,omitempty"`
+}
+
+// Equal reports the same order.
+func (t Task) Equal(o Task) bool {
+	same := t.Check == o.Check || t.Check != nil && o.Check != nil && *t.Check == *o.Check
+	t.Check, o.Check = nil, nil
+	return same && t == o
 }
 
 // Sent records that the mail of an earlier record is in the mailbox.
@@ -476,6 +488,7 @@ type Said struct {
 	// Assignment is the seq of the order that gave the task.
 	Assignment uint64 `json:"assignment,omitempty"`
 	Failed     bool   `json:"failed,omitempty"`
+	Checked    bool   `json:"checked,omitempty"` // the task's check has passed
 	Note       string `json:"note,omitempty"`
 	Mail       *Mail  `json:"mail"`
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"waggle"
 	"waggle/agent"
@@ -36,6 +35,7 @@ type turn struct {
 	said     map[words]int            // what an earlier process said in it, and this one has not said again
 	resumed  bool                     // the agent's conversation has the history of the process before
 	over     bool                     // its host returns only errors
+	checked  bool                     // the check of its task has passed
 	before   map[string]task.Artifact // artifacts when it began
 	made     []string                 // those that it made or changed
 }
@@ -360,11 +360,7 @@ func (w *Worker) doTask(t *turn) (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
-	w.mu.Lock()
-	plan := w.p.Fold.Planning()
-	w.mu.Unlock()
-	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Task: &agent.Task{ID: t.task.ID, Subject: t.task.Subject,
-		Instructions: t.task.Instructions, Cwd: cwd, PlanRequired: plan, Timeout: time.Duration(t.task.TimeoutMS) * time.Millisecond}, Mail: t.heard, Conversation: w.conversation()})
+	return w.untilDone(t, cwd)
 }
 
 // errTampered refuses a task whose board entry is not what was assigned.
@@ -475,7 +471,7 @@ func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said record.Said,
 			done, err := w.say(func(now string) waggle.Payload {
 				return waggle.TaskCompleted{From: string(w.p.Fold.Name), TaskID: t.task.ID, TaskSubject: t.task.Subject, Timestamp: now,
 					Result: &waggle.TaskResult{Summary: tidy(res.Summary), Artifacts: t.made, Errors: errs}}
-			}, record.Said{Task: t.task.ID, Failed: said.Failed, Note: note})
+			}, record.Said{Task: t.task.ID, Failed: said.Failed, Checked: said.Checked, Note: note})
 			if err != nil {
 				return refuse(nil, err)
 			}
@@ -520,7 +516,7 @@ func clip(s string, n int) string {
 // idle makes the report of a worker at the end of a turn.
 func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, record.Said) {
 	idle := waggle.IdleNotification{From: string(w.p.Fold.Name), IdleReason: "available", Summary: w.toPeer(), Result: tidy(end.res.Summary)}
-	said := record.Said{Failed: end.res.Failed || end.err != nil, Note: tidy(end.res.Reason)}
+	said := record.Said{Failed: end.res.Failed || end.err != nil, Checked: t.checked, Note: tidy(end.res.Reason)}
 	switch {
 	case end.interrupted:
 		idle.IdleReason, idle.Result, said.Failed, said.Note = interrupted, "", true, interrupted

@@ -301,6 +301,30 @@ func TestNobodyAnswers(t *testing.T) {
 	})
 }
 
+// What the model says is done is done when the check passes: until then it gets the output, in the same
+// session.
+func TestCheck(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		w := newWorld(t, version, claudetest.Script(claudetest.Say("all done"), mark("made"), claudetest.Say("now it is")), ", check: \"cat made || { echo nothing was made; exit 1; }\"")
+		w.start()
+		w.give("make", "make it")
+		w.ok("approve", w.pending(">>made"), "--team", "crew")
+		w.completed()
+		w.ran("made", 1)
+		w.m.Await("the output of the check in the same conversation", func(r claudetest.Request) bool {
+			return strings.Contains(r.String(), "all done") && strings.Contains(r.String(), "nothing was made")
+		})
+		if out := w.ok("task", "list", "--team", "crew"); strings.Contains(out, "says it is done") {
+			t.Errorf("a check has passed: %s", out)
+		}
+		w.give("say", "say it")
+		w.until("the check decides that task too", func() bool {
+			return strings.Count(w.ok("task", "list", "--team", "crew"), "completed") == 2
+		})
+		w.gone()
+	})
+}
+
 // What the settings of the user and the project deny is denied, about what they ask a person is asked although
 // the team's rules allow it, and the rest the team's rules decide.
 func TestOwnRules(t *testing.T) {

@@ -55,10 +55,10 @@ With - for TASK, each line of the standard input is a task for a member of its o
 
 Of waggle.yaml, here or in a parent in the checkout, the command reads only worktree:
 and check: at its top level: what a worktree gets before its member starts, and what
-must succeed before its work is merged. It shows them and asks, once for a team and a
-text of the file; without a terminal that is exit 3. --file names the file and consents
-to it. A team that waggle up started has what its file said then. The members of the
-file are started by waggle up.
+must succeed before its task is done and before its work is merged. It shows them and
+asks, once for a team and a text of the file; without a terminal that is exit 3. --file
+names the file and consents to it. A team that waggle up started has what its file said
+then. The members of the file are started by waggle up.
 
 --attempts 3 starts three members that each do the whole task: compare them with
 waggle compare and waggle diff, keep one with waggle merge, end the others with waggle
@@ -88,6 +88,7 @@ opened.`,
 	f.DurationVar(&n.wait, "wait", time.Second, "how long to wait until it is ready")
 	f.StringVar(&n.file, "file", "", "the team file whose worktree: and check: apply, accepted by this")
 	f.BoolVar(&n.noSetup, "no-setup", false, "read no team file for the worktree and its check")
+	f.Var(checkFlag{&n.want.Check}, "check", "command that must succeed before the task is done")
 	f.StringVar(&n.want.Model, "model", "", "the model that it must have")
 	app.OldFlags(cmd, map[string]string{"mode": "permission-mode"})
 	f.StringVar(&n.mode, "permission-mode", "", "its permission mode")

@@ -85,6 +85,7 @@ func terms(cmd *cobra.Command, t *board.Terms) {
 	app.RequirePlanFlag(cmd, &t.Plan, "the owner's plan must be approved first")
 	f.DurationVar(&t.Timeout, "timeout", 0, "end the owner's work on it after this time")
 	f.StringVar(&t.Cwd, "cwd", "", "directory to work in, from the owner's own")
+	f.Var(checkFlag{&t.Check}, "check", "command that must succeed there before the task is done")
 }
 
 func taskAddCmd(a *app.App) *cobra.Command {

@@ -180,6 +180,22 @@ func Task(c *Codec, x *record.Task) {
 	Text(c, &x.Cwd)
 	Signed(c, &x.TimeoutMS)
 	c.Flag(&x.PlanRequired)
+	Shared(c, &x.Check, Check)
+}
+
+func Check(c *Codec, x *record.Check) {
+	Text(c, &x.Command)
+	Text(c, &x.Dir)
+	Signed(c, &x.Returns)
+	Signed(c, &x.TimeoutMS)
+}
+
+func Checked(c *Codec, x *record.Checked) {
+	Text(c, &x.Task)
+	Text(c, &x.Command)
+	c.Flag(&x.Passed)
+	Text(c, &x.Why)
+	Text(c, &x.Tail)
 }
 
 func Words(c *Codec, x *record.Words) {
@@ -212,6 +228,7 @@ func Joined(c *Codec, x *record.Joined) {
 	Shared(c, &x.Sandbox, Sandbox)
 	Text(c, &x.Provenance)
 	Shared(c, &x.Definition, Definition)
+	Shared(c, &x.Check, Check)
 }
 
 func Definition(c *Codec, x *record.Definition) {
@@ -313,6 +330,7 @@ func Seen(c *Codec, x *record.Seen) {
 	Text(c, &x.Task)
 	Unsigned(c, &x.Assignment)
 	c.Flag(&x.Failed)
+	c.Flag(&x.Checked)
 	Text(c, &x.Note)
 	c.Flag(&x.Told)
 	Text(c, &x.Channel)
@@ -432,6 +450,7 @@ func Said(c *Codec, x *record.Said) {
 	Text(c, &x.Task)
 	Unsigned(c, &x.Assignment)
 	c.Flag(&x.Failed)
+	c.Flag(&x.Checked)
 	Text(c, &x.Note)
 	Shared(c, &x.Mail, Mail)
 }

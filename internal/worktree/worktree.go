@@ -28,6 +28,7 @@ package worktree
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 )
 
 // Tree is a worktree as it was made. Paths are absolute and without symbolic links.
@@ -41,6 +42,18 @@ type Tree struct {
 	// Mirror is the bare repository by which waggle reads a checkout that has a git directory of its
 	// own, for a confined member; "": it is a linked worktree.
 	Mirror string `json:"mirror,omitempty"`
+}
+
+// Inside is the directory of the worktree that stands for one of the checkout that it was made from; its
+// top level for any other directory.
+func (t Tree) Inside(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if rel, err := filepath.Rel(t.Repo, dir); err == nil && filepath.IsLocal(rel) {
+		return filepath.Join(t.Path, rel)
+	}
+	return t.Path
 }
 
 // Errors of Create that callers distinguish.

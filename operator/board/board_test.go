@@ -17,7 +17,9 @@ import (
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/board"
+	"waggle/operator/inspect"
 	"waggle/operator/mail"
+	"waggle/operator/teamfile"
 	"waggle/record"
 	"waggle/task"
 )
@@ -480,5 +482,27 @@ func TestArtifacts(t *testing.T) {
 func TestTexts(t *testing.T) {
 	if got := board.Texts([]task.ID{"1", "a\x1bb"}); len(got) != 2 || got[0] != "1" || strings.Contains(got[1], "\x1b") {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestSaysItIsDone: of a task that an agent says is done people are told that nothing else says so, unless
+// its check has passed. An exec member's command says it by its exit status.
+func TestSaysItIsDone(t *testing.T) {
+	tm := operatortest.Team(t, operatortest.New(t), "api", record.PolicySet{})
+	done := func(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil }
+	tm.Member("ann", done, func(m *teamfile.FileMember) { m.Agent = "home-made" })
+	tm.Member("bob", done)
+	add(t, tm, board.NewTask{Subject: "said", Owner: "ann"})
+	add(t, tm, board.NewTask{Subject: "checked", Owner: "ann", Terms: board.Terms{Check: &record.Check{Command: "true"}}})
+	add(t, tm, board.NewTask{Subject: "ran", Owner: "bob"})
+	for id, want := range map[task.ID]string{"1": board.SaysItIsDone, "2": "", "3": ""} {
+		tm.Until("task "+string(id)+" is done", func(*control.Leader) bool { return show(t, tm, id).Status == task.Completed })
+		if note := show(t, tm, id).Note; note != want {
+			t.Errorf("task %s: %q, want %q", id, note, want)
+		}
+	}
+	st, err := inspect.Of(tm.Op).Status(t.Context(), "api")
+	if err != nil || len(st.Members) != 2 || st.Members[0].Why != "says task 1 is done" || st.Members[1].Why != "waits for work" {
+		t.Errorf("%+v, %v", st.Members, err)
 	}
 }

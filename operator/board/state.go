@@ -2,6 +2,7 @@ package board
 
 import (
 	"waggle"
+	"waggle/agent"
 	"waggle/control"
 	"waggle/task"
 )
@@ -34,6 +35,13 @@ func Failed(l *control.Leader, t task.Task) (why string, ok bool) {
 		return turn.Note, true
 	}
 	return "", false
+}
+
+// Unchecked reports a completed task of which its agent alone says that it is done: no check has passed,
+// and no person has confirmed it.
+func Unchecked(m *control.Member, id task.ID) bool {
+	done := m.Done[string(id)]
+	return done != nil && !done.Checked && done.Entry != "" && agent.SaysSo(m.Agent)
 }
 
 // States returns the state of each task. l is nil for a team that waggle does not lead: there the

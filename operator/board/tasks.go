@@ -234,10 +234,16 @@ func (b *board) order(id task.ID) (*control.Order, *control.Member, bool) {
 	return order, m, ok
 }
 
+// SaysItIsDone is what people are told of an Unchecked task.
+const SaysItIsDone = "its agent says it is done; no check says so"
+
 // note returns what the board does not show, and the step that it suggests.
 func (b *board) note(t task.Task) (string, operator.Next) {
 	none := operator.Next{}
 	if t.Status == task.Completed {
+		if _, m, ok := b.order(t.ID); ok && Unchecked(m, t.ID) {
+			return SaysItIsDone, none
+		}
 		return "", none
 	}
 	if r, ok := t.Released(); ok && t.Owner == "" {

@@ -42,8 +42,9 @@ type NewTask struct {
 type Terms struct {
 	Plan    bool // a plan must be approved first
 	Timeout time.Duration
-	Cwd     string // relative to the member's directory
-	As      string // the member that assigns, in a team that waggle does not lead; "": the operator
+	Cwd     string        // relative to the member's directory
+	Check   *record.Check // that decides whether it is done; nil: the member's
+	As      string        // the member that assigns, in a team that waggle does not lead; "": the operator
 }
 
 // AddTask puts a task on the board and, when an owner is named, assigns it, which
@@ -151,8 +152,8 @@ func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner wa
 		return &TaskResult{Task: v}, err
 	case at != nil:
 		return nil, b.idle(seen.ID)
-	case !b.runs(m.Name) && (terms.Timeout != 0 || terms.Cwd != ""):
-		return nil, &operator.Error{Kind: operator.Usage, Op: b.op, Msg: fmt.Sprintf("waggle does not run %s, and cannot give it a timeout or a directory", m.Name)}
+	case !b.runs(m.Name) && (terms.Timeout != 0 || terms.Cwd != "" || terms.Check != nil):
+		return nil, &operator.Error{Kind: operator.Usage, Op: b.op, Msg: fmt.Sprintf("waggle does not run %s, and cannot give it a timeout, a directory or a check", m.Name)}
 	}
 	by, err := o.assigner(ctx, b, m, terms.As)
 	if err != nil {
@@ -233,10 +234,10 @@ func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as
 // does not repeat a standing order, unless its turn has ended.
 func (o Operator) order(ctx context.Context, b *board, i record.Instance, t task.Task, terms Terms) (news bool, err error) {
 	want := record.Task{ID: string(t.ID), Subject: t.Subject, Instructions: t.Description, SHA256: record.HashText(t.Description),
-		Cwd: terms.Cwd, TimeoutMS: terms.Timeout.Milliseconds(), PlanRequired: terms.Plan}
+		Cwd: terms.Cwd, TimeoutMS: terms.Timeout.Milliseconds(), PlanRequired: terms.Plan, Check: terms.Check}
 	if had, ok := b.s.Lead.Assignment(want.ID); ok && terms == (Terms{As: terms.As}) {
 		old := had.Commanded.Task // an assignment to another owner keeps the task's terms
-		want.Cwd, want.TimeoutMS, want.PlanRequired = old.Cwd, old.TimeoutMS, old.PlanRequired
+		want.Cwd, want.TimeoutMS, want.PlanRequired, want.Check = old.Cwd, old.TimeoutMS, old.PlanRequired, old.Check
 	}
 	w, err := b.s.Worker(i)
 	if err != nil {
@@ -255,7 +256,7 @@ func (o Operator) order(ctx context.Context, b *board, i record.Instance, t task
 		if !ok || m.Left != nil {
 			return nil, &control.RefusedError{Why: "that member has ended"}
 		}
-		if had, ok := b.s.Lead.Assignment(want.ID); ok && had.Instance == i && *had.Commanded.Task == want && !over[uint64(had.Seq)] {
+		if had, ok := b.s.Lead.Assignment(want.ID); ok && had.Instance == i && had.Commanded.Task.Equal(want) && !over[uint64(had.Seq)] {
 			return nil, nil
 		}
 		news = true

@@ -75,8 +75,8 @@ func TestTemplate(t *testing.T) {
 			if !strings.Contains(text, c.want) || !strings.Contains(text, "Found on this machine: claude, codex.") {
 				t.Errorf("%s, %q: no %q\n%s", kind, name, c.want, text)
 			}
-			if changes := name == draft.Bugfix || name == draft.Migrate; changes != (got.Check != "") {
-				t.Errorf("%s, %q: check %q", kind, name, got.Check)
+			if changes := name == draft.Bugfix || name == draft.Migrate; changes != (got.Check != nil) {
+				t.Errorf("%s, %q: check %+v", kind, name, got.Check)
 			}
 			if reads := name == draft.Review; reads != strings.Contains(text, `- "Edit"`) {
 				t.Errorf("%s, %q: edits\n%s", kind, name, text)
@@ -117,7 +117,7 @@ func TestTemplateDev(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", name, err, text)
 		}
 		has := got.Members[0].Agent == "claude" && got.Members[0].Worktree && got.Members[0].Mode == policy.ModeAcceptEdits
-		if has != one.has || (got.Check != "") != one.has || got.Policy.Mode != policy.ModeDefault {
+		if has != one.has || (got.Check != nil) != one.has || got.Policy.Mode != policy.ModeDefault {
 			t.Errorf("%s:\n%s", name, text)
 		}
 	}
@@ -226,6 +226,7 @@ tasks:
 	rig.Enlist(s, "ann")
 	rig.Enlist(s, "late", func(m *teamfile.FileMember) {
 		m.Agent, m.Spec, m.Cwd, m.PlanRequired, m.Model = "exec", spec, filepath.Join(dir, "sub"), true, "big"
+		m.Check = &record.Check{Command: "make check", Returns: 1}
 	})
 	rig.Order("late", "third")
 	rig.Order("ann", "third")
@@ -237,17 +238,17 @@ tasks:
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if got.Check != "go test ./..." || got.Deadline.Minutes() != 10 || got.Policy.Mode != policy.ModeAcceptEdits || len(got.Policy.Allow) != 2 || got.Decide[policy.GateTool] != policy.DecideRules {
+	if got.Check == nil || got.Check.Command != "go test ./..." || got.Deadline.Minutes() != 10 || got.Policy.Mode != policy.ModeAcceptEdits || len(got.Policy.Allow) != 2 || got.Decide[policy.GateTool] != policy.DecideRules {
 		t.Errorf("%s", text)
 	}
 	if len(got.Members) != 2 || got.Members[0].Color != "red" || got.Members[1].Name != "late" || string(got.Members[1].Spec) != string(spec) ||
-		got.Members[1].Cwd != filepath.Join(dir, "sub") || !got.Members[1].PlanRequired || got.Members[1].Model != "big" {
+		got.Members[1].Cwd != filepath.Join(dir, "sub") || !got.Members[1].PlanRequired || got.Members[1].Model != "big" || got.Members[0].Check != nil || got.Members[1].Check == nil || got.Members[1].Check.Command != "make check" || got.Members[1].Check.Returns != 1 {
 		t.Errorf("%+v\n%s", got.Members, text)
 	}
 	if len(got.Tasks) != 3 || got.Tasks[0].Subject != "second" || len(got.Tasks[0].After) != 0 || got.Tasks[1].Subject != "third" || got.Tasks[2].Subject != "third (ann)" {
 		t.Errorf("%+v\n%s", got.Tasks, text)
 	}
-	if text, err = draft.Team(rig.State(), nil, dir); err != nil || strings.Contains(text, "check") {
+	if text, err = draft.Team(rig.State(), nil, dir); err != nil || strings.Count(text, "check:") != 1 || !strings.Contains(text, "run: make check") {
 		t.Errorf("without a file: %s, %v", text, err)
 	}
 }
@@ -313,15 +314,15 @@ func TestTeamPrepared(t *testing.T) {
 		}
 	}
 	f, text := read(parse(draft.Open("api", draft.Facts{Dir: dir})))
-	if f.Check != now.Check || !f.Prepare.Equal(now) || !strings.Contains(text, "# The check of old was another: \"npm test\"\n") {
-		t.Errorf("%q, %+v\n%s", f.Check, f.Prepare, text)
+	if f.Check == nil || f.Check.Command != now.Check || !f.Prepare.Equal(now) || !strings.Contains(text, "# The check of old was another: \"npm test\"\n") {
+		t.Errorf("%+v, %+v\n%s", f.Check, f.Prepare, text)
 	}
 	none := &record.Preparation{}
 	prepared("opened by new", f, text, map[string]*record.Preparation{"old": old, "client": none, "now": now, "bare": none})
 
 	f, text = read(parse("team: api\ncheck: make\nmembers: [{name: old, agent: exec, worktree: true}]\n"))
-	if f.Check != "make" || f.Prepare != nil || !strings.Contains(text, "# The check of now was another: \"npm run all\"\n") {
-		t.Errorf("%q, %+v\n%s", f.Check, f.Prepare, text)
+	if f.Check == nil || f.Check.Command != "make" || f.Prepare != nil || !strings.Contains(text, "# The check of now was another: \"npm run all\"\n") {
+		t.Errorf("%+v, %+v\n%s", f.Check, f.Prepare, text)
 	}
 	prepared("brought up from a file", f, text, map[string]*record.Preparation{"old": none, "client": none, "now": now, "bare": none})
 }

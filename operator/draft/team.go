@@ -227,6 +227,7 @@ func (w *writing) member(m *control.Member) (yaml.MapSlice, error) {
 	add("cwd", cwd, cwd != ".")
 	add("worktree", w.worktreeOf(m), m.Worktree != nil)
 	add("plan", "required", m.PlanRequired)
+	add("check", checkValue(m.Joined.Check), w.hasOwnCheck(m))
 	add("model", m.Model, m.Model != "")
 	add("mode", string(m.Joined.Mode), m.Joined.Mode != "")
 	switch m.Agent {
@@ -246,6 +247,31 @@ func (w *writing) member(m *control.Member) (yaml.MapSlice, error) {
 		add("prompt", s.Prompt, s.Prompt != "")
 	}
 	return y, nil
+}
+
+// hasOwnCheck reports a member whose tasks have another check than that of the file.
+func (w *writing) hasOwnCheck(m *control.Member) bool {
+	k := m.Joined.Check
+	if k == nil || m.Prepare != nil && m.Prepare.Check == k.Command {
+		return false
+	}
+	all := value(w.old, "check")
+	if y, ok := all.(yaml.MapSlice); ok {
+		all = value(y, "run")
+	}
+	text, _ := all.(string)
+	return strings.TrimSpace(text) != k.Command
+}
+
+// checkValue is a check as a file has it, nil without one.
+func checkValue(k *record.Check) any {
+	if k == nil {
+		return nil
+	}
+	if k.Returns == record.CheckReturns && k.TimeoutMS == 0 {
+		return k.Command
+	}
+	return yaml.MapSlice{{Key: "run", Value: k.Command}, {Key: "returns", Value: k.Returns}, {Key: "timeout", Value: k.Timeout().String()}}
 }
 
 // worktreeOf is a member's worktree as the file has it: what it got is its own where it is not what
@@ -325,6 +351,9 @@ func (w *writing) tasks() (list []any) {
 		}
 		if t.Cwd != "" {
 			y = append(y, yaml.MapItem{Key: "cwd", Value: t.Cwd})
+		}
+		if t.Check != nil {
+			y = append(y, yaml.MapItem{Key: "check", Value: checkValue(t.Check)})
 		}
 		list = append(list, y)
 	}

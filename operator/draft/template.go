@@ -113,7 +113,7 @@ func (d *drafting) write() {
 	d.line("sandbox: {mode: auto%s}", d.f.caches())
 	d.line("")
 	if cs := d.f.checks(); (d.merges() || d.hasDev()) && len(cs) > 0 {
-		d.line("# What must succeed in a member's worktree before its work is merged.")
+		d.line("# What must succeed in a member's worktree before its task is done, and before its work is merged.")
 		d.line("check: %q", joined(cs))
 		d.line("")
 	}

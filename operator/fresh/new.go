@@ -41,6 +41,8 @@ type Want struct {
 	Attempts int
 	// Split makes a member that proposes the parts of the task as a plan, and does nothing else.
 	Split bool
+	// Check decides whether the task is done; nil: that of the file, else the agent.
+	Check *record.Check
 }
 
 // Options are what New depends on beside the tasks.
@@ -183,7 +185,7 @@ func DefaultAgent(environ []string) string {
 func (o Operator) alike(ctx context.Context, top string, commits bool, wants []Want, opt Options) (m supervise.NewMember, err error) {
 	m.Worktree = commits && slices.ContainsFunc(wants, func(w Want) bool { return !w.Here })
 	if m.Worktree {
-		m.Prepare, m.Included, err = o.preparation(ctx, top, opt)
+		m.Prepare, m.Check, m.Included, err = o.preparation(ctx, top, opt)
 	}
 	return m, err
 }
@@ -230,7 +232,15 @@ func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Wan
 // member is the member that a task gets, without its name.
 func (w Want) member(dir string, alike supervise.NewMember) (supervise.NewMember, error) {
 	m := supervise.NewMember{FileMember: teamfile.FileMember{Agent: w.Agent, Backend: cmp.Or(w.Backend, operator.BackendProcess), Cwd: dir,
-		Worktree: alike.Worktree && !w.Here, Prepare: alike.Prepare, Included: alike.Included, Model: w.Model, Mode: w.Mode, PlanRequired: w.Split}, Prompt: w.Task}
+		Worktree: alike.Worktree && !w.Here, Prepare: alike.Prepare, Included: alike.Included, Model: w.Model, Mode: w.Mode, PlanRequired: w.Split}, Prompt: w.Task, Unchecked: w.Split}
+	switch {
+	case w.Check != nil:
+		own := *w.Check
+		own.Dir = dir
+		m.Check = &own
+	case m.Checks() && !w.Split:
+		m.Check = alike.Check
+	}
 	m.Subject = subject(w.Task)
 	if w.Split {
 		m.Prompt, m.Subject = fmt.Sprintf(splitTask, w.Task), "Split: "+m.Subject

@@ -30,47 +30,50 @@ type Found struct {
 // preparation is what the worktrees of new members get: by a team file that the operator named, by
 // the one that the team was brought up from, or by one that is found and accepted. nil leaves it to
 // the team's. included are the files that .worktreeinclude names, as they were shown.
-func (o Operator) preparation(ctx context.Context, top string, opt Options) (p *record.Preparation, included []string, err error) {
+func (o Operator) preparation(ctx context.Context, top string, opt Options) (p *record.Preparation, check *record.Check, included []string, err error) {
 	if included, err = process.Of(o.Operator).Included(ctx, opt.Dir); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	included = append([]string{}, included...)
 	if opt.NoSetup {
-		return &record.Preparation{}, included, nil
+		return &record.Preparation{}, nil, included, nil
 	}
 	name, err := o.team(ctx, top, opt.Team)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	s, own, err := o.ownFile(ctx, name)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if own && opt.File == "" {
 		if o.changed(s) {
 			opt.Note(operator.Note{What: "note:", Text: "the team file has changed since the team was brought up: worktrees get what it said then"})
 		}
-		return nil, included, nil
+		return nil, nil, included, nil
 	}
 	f, err := o.fileOf(opt, top)
 	switch {
 	case err != nil:
-		return nil, nil, err
-	case f == nil || f.Prepare == nil && f.Check == "" && opt.File == "":
-		return nil, included, nil
-	case f.Prepare == nil && f.Check == "":
-		return nil, nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: f.Path + " has neither worktree: nor check: at its top level"}
+		return nil, nil, nil, err
+	case f == nil || f.Prepare == nil && f.Check == nil && opt.File == "":
+		return nil, nil, included, nil
+	case f.Prepare == nil && f.Check == nil:
+		return nil, nil, nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: f.Path + " has neither worktree: nor check: at its top level"}
 	case opt.File == "":
 		if err := accepted(ctx, s, Found{File: f, Included: included}, opt); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	var made record.Preparation
 	if f.Prepare != nil {
 		made = *f.Prepare
 	}
-	made.Check, made.Path, made.File = f.Check, f.Path, f.SHA256
-	return &made, included, nil
+	made.Path, made.File = f.Path, f.SHA256
+	if f.Check != nil {
+		made.Check = f.Check.Command
+	}
+	return &made, f.Check, included, nil
 }
 
 // ownFile reports a team that is up and was brought up from a team file.

@@ -421,7 +421,8 @@ func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 	}
 }
 
-// failures finds a task of a member that failed, and one that waits for such a task of anybody.
+// failures finds a task of a member that failed, one that waits for such a task of anybody, and the newest
+// that the member alone says is done.
 func (k *probe) failures(m *control.Member, f *MemberFacts) {
 	states := board.States(k.s.Lead, k.tasks)
 	for _, t := range k.tasks {
@@ -429,6 +430,10 @@ func (k *probe) failures(m *control.Member, f *MemberFacts) {
 			continue
 		}
 		switch states[t.ID] {
+		case board.StateCompleted:
+			if board.Unchecked(m, t.ID) {
+				f.Said = fmt.Sprintf("says task %s is done", t.ID)
+			}
 		case board.StateFailed:
 			if why, ok := board.Failed(k.s.Lead, t); ok && f.Failed == nil {
 				f.Failed = &Waits{What: fmt.Sprintf("task %s failed%s", t.ID, operator.Suffix(why)), Since: m.IdleAt}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -87,6 +88,7 @@ type MemberFacts struct {
 	Failed   *Waits    // its task whose last turn failed
 	HeldUp   *Waits    // its task that waits for a failed one
 	Held     string    // why it does not begin a task that it has, when it waits for nobody
+	Said     string    // a task of its own that is done by its word alone
 	Overdue  *Overdue  // the oldest order that it has not applied
 
 	Resting bool   // it reported by file that it is idle, and got nothing since
@@ -281,10 +283,7 @@ func (f MemberFacts) busy() Health {
 	case f.Todo != nil:
 		return Health{StatePeer, f.Todo.Since, f.Todo.What}
 	}
-	if f.Held != "" {
-		return Health{StateIdle, f.Since, f.Held}
-	}
-	return Health{StateIdle, f.Since, "waits for work"}
+	return Health{StateIdle, f.Since, cmp.Or(f.Held, f.Said, "waits for work")}
 }
 
 // command is Health for a member with a running command: it works, and after some silence, or when

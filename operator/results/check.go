@@ -45,19 +45,15 @@ func (o Operator) checkOf(w *work) (c Checked, err error) {
 	if err != nil {
 		return c, err
 	}
-	return w.checkBy(f.Check, f.Dir), nil
+	if f.Check == nil {
+		return c, nil
+	}
+	return w.checkBy(f.Check.Command, f.Dir), nil
 }
 
 // checkBy is the check of a team file in a directory of the checkout.
 func (w *work) checkBy(command, dir string) Checked {
-	c := Checked{Command: command, Dir: w.tree.Path}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	if rel, err := filepath.Rel(w.tree.Repo, dir); err == nil && filepath.IsLocal(rel) {
-		c.Dir = filepath.Join(w.tree.Path, rel)
-	}
-	return c
+	return Checked{Command: command, Dir: w.tree.Inside(dir)}
 }
 
 // checkWait is how long what a check has started may keep its output open.

@@ -158,7 +158,7 @@ func times(s *operator.State, by record.Instance) map[string]span {
 }
 
 // tell sets what the journal of its owner says of a task: when it was begun, how long it took, and the exit status and
-// the end of the output of its last call.
+// the end of the output of its last call, or the output of its check where that failed.
 func (t *TaskReport) tell(by told) {
 	if by.Worker == nil {
 		return
@@ -166,6 +166,11 @@ func (t *TaskReport) tell(by told) {
 	for _, c := range by.Calls {
 		if f := c.Finished; f != nil && c.Task == t.ID {
 			t.ExitCode, t.OutputTail = f.ExitCode, f.Tail
+		}
+	}
+	for _, ts := range by.Tasks {
+		if c := ts.Checked; c != nil && ts.ID == t.ID && !c.Passed {
+			t.ExitCode, t.OutputTail = nil, c.Tail
 		}
 	}
 	at := by.times[t.ID]

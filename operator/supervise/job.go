@@ -110,7 +110,7 @@ func (o Operator) AssignAll(ctx context.Context, s *operator.State, f *teamfile.
 
 // give orders a task's owner to do it.
 func (t *jobTask) give(ctx context.Context, l *leader.Leader) error {
-	return l.Assign(ctx, t.Owner, record.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds()})
+	return l.Assign(ctx, t.Owner, record.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds(), Check: t.Check})
 }
 
 // step reads the outcomes of assigned tasks and assigns the ready ones.

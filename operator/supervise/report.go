@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,6 +129,9 @@ func (t *jobTask) report(lead *control.Leader, by told) TaskReport {
 		tr.Status = string(taskFailed)
 	}
 	tr.tell(by)
+	if m, ok := lead.ByInstance(t.instance); ok && t.state == taskCompleted && board.Unchecked(m, t.id) {
+		tr.Why = board.SaysItIsDone
+	}
 	if by.Worker != nil && t.state == taskFailed && denial(t.calls(by.Worker)) != nil {
 		tr.Status = string(taskFailed)
 	}
@@ -153,7 +157,7 @@ func (r *run) outcome(workers map[record.Instance]told) (operator.Kind, string) 
 			if c.Answer != nil && c.Answer.Decision == record.DecisionDeny && unanswered(c) && record.IsBudget(c.Kind, c.Ask) {
 				return operator.Question, fmt.Sprintf("a budget was not raised: of %s, %s", w.Name, c.Ask.Reason)
 			}
-			if c.Answer != nil && c.Answer.Decision == record.DecisionDeny && unanswered(c) {
+			if c.Answer != nil && c.Answer.Decision == record.DecisionDeny && unanswered(c) && !passed(w.Worker, c.Task) {
 				return operator.Question, fmt.Sprintf("a request was not answered: %s asked for %s", w.Name, decide.Describe(c.Kind, c.Ask))
 			}
 		}
@@ -181,6 +185,13 @@ func (r *run) outcome(workers map[record.Instance]told) (operator.Kind, string) 
 		return operator.Incomplete, "required tasks are open: " + strings.Join(open, ", ")
 	}
 	return operator.None, "every required task is completed"
+}
+
+// passed reports a task of a member whose check has passed at last.
+func passed(w *control.Worker, id string) bool {
+	return slices.ContainsFunc(w.Tasks, func(t *control.TaskState) bool {
+		return t.ID == id && t.Ended && !t.Failed && t.Checked != nil && t.Checked.Passed
+	})
 }
 
 func why(a *record.Answered) string {

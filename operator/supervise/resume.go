@@ -228,6 +228,8 @@ type NewMember struct {
 	teamfile.FileMember
 	Prompt  string // its first task; "": it waits for work
 	Subject string // of that task; "": its first line
+	// Unchecked keeps the check of the team's file from deciding its tasks.
+	Unchecked bool
 }
 
 // Spawned is a member that was started.
@@ -319,6 +321,11 @@ func (o Operator) recruit(ctx context.Context, name waggle.TeamName, m NewMember
 	}
 	if m.Worktree && m.Prepare == nil {
 		if m.Prepare, err = o.Preparation(s); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if m.Check == nil && m.Checks() && !m.Unchecked {
+		if m.Check, err = o.check(s); err != nil {
 			return nil, nil, nil, err
 		}
 	}

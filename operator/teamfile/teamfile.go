@@ -46,7 +46,9 @@ type File struct {
 	Sandbox *record.Sandbox
 	Network []record.HostGrant // hosts that every member may reach
 	Budget  *record.Limit      // of all members together; nil: none
-	Check   string             // the shell text that must succeed before a member's work is merged; "": none
+	// Check must succeed before a member's work is merged, and decides whether the tasks of members
+	// without a check of their own are done, where the agent says so itself; nil: there is none.
+	Check *record.Check
 	// Prepare is what the worktrees of members get that have no mapping of their own, also of those
 	// that are added while the team is up; nil: nothing.
 	Prepare *record.Preparation
@@ -76,6 +78,7 @@ type FileMember struct {
 	Restart      *record.Restart     // nil: never
 	Sandbox      *record.Sandbox     // the team's, narrowed; nil: its commands are not confined
 	Budget       *record.Limit       // nil: none of its own
+	Check        *record.Check       // of its tasks that have none; nil: its agent says when they are done
 	// Definition is the one that Type names, once it was read (Define).
 	Definition *record.Definition
 	Spec       json.RawMessage
@@ -94,6 +97,7 @@ type FileTask struct {
 	Required     bool
 	Timeout      time.Duration
 	Cwd          string
+	Check        *record.Check // nil: the member's
 }
 
 // yamlFile is the schema of the file. Unknown keys are an error with their line.
@@ -109,7 +113,7 @@ type yamlFile struct {
 	Layout   string           `yaml:"layout"`
 	Sandbox  *yamlSandbox     `yaml:"sandbox"`
 	Budget   *yamlBudget      `yaml:"budget"`
-	Check    string           `yaml:"check"`
+	Check    *yamlCheck       `yaml:"check"`
 	Worktree *yamlPreparation `yaml:"worktree"`
 	Members  []yamlMember     `yaml:"members"`
 	Tasks    []yamlTask       `yaml:"tasks"`
@@ -143,6 +147,7 @@ type yamlMember struct {
 	Restart  *yamlRestart  `yaml:"restart"`
 	Sandbox  *yamlSandbox  `yaml:"sandbox"`
 	Budget   *yamlBudget   `yaml:"budget"`
+	Check    *yamlCheck    `yaml:"check"`
 	Command  []string      `yaml:"command"`
 	Program  string        `yaml:"program"` // of an agent that is a program of somebody else
 	Args     []string      `yaml:"args"`    // and further arguments of it
@@ -175,6 +180,7 @@ type yamlTask struct {
 	Required     *bool        `yaml:"required"`
 	Timeout      yamlDuration `yaml:"timeout"`
 	Cwd          string       `yaml:"cwd"`
+	Check        *yamlCheck   `yaml:"check"`
 }
 
 // ReadFile reads and checks a team file. Errors name the file and the line.
@@ -311,9 +317,7 @@ func (c *checker) file(f *File, y *yamlFile) {
 	}
 	c.sandbox(f, y.Sandbox)
 	f.Budget = c.budget("$.budget", y.Budget)
-	if f.Check = strings.TrimSpace(y.Check); f.Check == "" && y.Check != "" {
-		c.bad("$.check", "a command is not empty")
-	}
+	f.Check = c.check("$.check", y.Check, f.Dir)
 	if y.Worktree != nil {
 		f.Prepare = c.preparation("$.worktree", *y.Worktree)
 	}
@@ -463,6 +467,9 @@ func (c *checker) members(f *File, ys []yamlMember) {
 		c.ask(at, &m, y)
 		m.Sandbox = c.ownSandbox(f, at, y.Sandbox)
 		m.Budget = c.budget(at+".budget", y.Budget)
+		if m.Check = c.check(at+".check", y.Check, m.Cwd); m.Check == nil && m.Checks() {
+			m.Check = f.Check
+		}
 		if m.Spec, err = spec(y); err != nil {
 			c.bad(at, "%v", err)
 		} else if m.Agent == agent.KindMCP {
@@ -575,7 +582,7 @@ func (c *checker) tasks(f *File, ys []yamlTask) {
 	for i, y := range ys {
 		at := fmt.Sprintf("$.tasks[%d]", i)
 		t := FileTask{Subject: y.Subject, Instructions: y.Instructions, After: y.After, Required: y.Required == nil || *y.Required,
-			Timeout: time.Duration(y.Timeout), Cwd: y.Cwd}
+			Timeout: time.Duration(y.Timeout), Cwd: y.Cwd, Check: c.check(at+".check", y.Check, "")}
 		if y.Subject == "" {
 			c.bad(at, "a task needs a subject")
 		}

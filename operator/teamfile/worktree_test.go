@@ -14,7 +14,6 @@ import (
 func TestPreparation(t *testing.T) {
 	t.Parallel()
 	f, err := teamfile.ParseFile("/proj/waggle.yaml", []byte(`team: api
-check: " go test ./... "
 members:
   - {name: a, agent: exec, worktree: true}
   - {name: b, agent: exec, worktree: {copy: [.env], link: [cache/big], setup: ["npm ci"]}}
@@ -23,9 +22,6 @@ members:
 `))
 	if err != nil {
 		t.Fatal(err)
-	}
-	if f.Check != "go test ./..." {
-		t.Errorf("%q", f.Check)
 	}
 	for i, want := range []bool{true, true, true, false} {
 		if m := f.Members[i]; m.Worktree != want {

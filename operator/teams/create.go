@@ -16,6 +16,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/worktree"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -189,13 +190,19 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 			return team.Member{}, "", err
 		}
 	}
+	check := m.Check
+	if check != nil && tree != nil {
+		inside := *check
+		inside.Dir = worktree.Tree(*tree).Inside(check.Dir)
+		check = &inside
+	}
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		if err := vacant(s, added.Name); err != nil {
 			return nil, err
 		}
 		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: added.Name, Color: added.Color,
 			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
-			Trust: m.Sandbox.Trust(), Channel: channel, Worktree: tree, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, channel), Definition: m.Definition}}}, nil
+			Trust: m.Sandbox.Trust(), Channel: channel, Worktree: tree, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, channel), Definition: m.Definition, Check: check}}}, nil
 	})
 	return added, i, err
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"syscall"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"

@@ -43,8 +43,8 @@ func Meaning(f *teamfile.File) []string {
 	m.say("mailboxes", "%s", f.Layout)
 	m.sandbox(f)
 	m.budget("budget", f.Budget)
-	if f.Check != "" {
-		m.text("check", f.Check)
+	if f.Check != nil {
+		m.check("check", f.Check)
 	}
 	if f.Prepare != nil {
 		m.say("worktrees", "what those without a mapping of their own get, also of members that are added:")
@@ -60,6 +60,14 @@ func Meaning(f *teamfile.File) []string {
 		m.task(f, i, t)
 	}
 	return m.lines
+}
+
+// check says what decides that a task is done.
+func (m *meaning) check(key string, k *record.Check) {
+	m.say(key, "runs before a task is done, at most %s; its output goes back to the agent at most %d times:", k.Timeout(), k.Returns)
+	for _, l := range strings.Split(k.Command, "\n") {
+		m.lines = append(m.lines, "      | "+operator.Visible(l))
+	}
 }
 
 func (m *meaning) budget(key string, l *record.Limit) {
@@ -202,6 +210,9 @@ func (m *meaning) member(f *teamfile.File, what string, x teamfile.FileMember) {
 		m.confined("  sandbox", x.Sandbox)
 	}
 	m.budget("  budget", x.Budget)
+	if x.Check != nil && x.Check != f.Check {
+		m.check("  check", x.Check)
+	}
 	m.say("  environment", "yours; the file adds nothing")
 	switch x.Agent {
 	case "exec":
@@ -296,6 +307,9 @@ func (m *meaning) task(f *teamfile.File, i int, t teamfile.FileTask) {
 	}
 	if t.Timeout > 0 {
 		m.say("  timeout", "%s", t.Timeout)
+	}
+	if t.Check != nil {
+		m.check("  check", t.Check)
 	}
 	var owner teamfile.FileMember
 	for _, x := range f.Members {

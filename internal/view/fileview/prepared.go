@@ -44,8 +44,8 @@ func PreparationText(f fresh.Found) string {
 	}
 	var m meaning
 	m.preparation("", f.Included, f.File.Prepare)
-	if f.File.Check != "" {
-		m.text("check before a merge", f.File.Check)
+	if f.File.Check != nil {
+		m.text("check of tasks and before a merge", f.File.Check.Command)
 	}
 	return what + " A new member gets:\n\n" + strings.Join(m.lines, "\n")
 }

@@ -299,6 +299,12 @@ func (s logSentence) agent() string {
 		return "has used " + Spent(body[record.Usage](s.r)) + " more"
 	case record.KindSteps:
 		return "plans " + page.Count(len(body[record.Steps](s.r).Steps), "step")
+	case record.KindChecked:
+		b := body[record.Checked](s.r)
+		if b.Passed {
+			return "passes the check of task " + b.Task + ": " + b.Command
+		}
+		return "does not pass the check of task " + b.Task + ": " + b.Command + operator.Suffix(b.Why)
 	case record.KindLimited:
 		b := body[record.Limited](s.r)
 		return "is limited" + operator.Suffix(b.Reason)
