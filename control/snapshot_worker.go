@@ -83,6 +83,7 @@ func callFields(c *snapshot.Codec, x *Call) {
 	snapshot.Shared(c, &x.turn, snapshot.Taken)
 	c.Flag(&x.used)
 	c.Flag(&x.lost)
+	c.Flag(&x.late)
 }
 
 func sendingFields(c *snapshot.Codec, x *Sending) {

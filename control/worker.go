@@ -111,6 +111,7 @@ type Call struct {
 	turn *record.Taken // in which it was asked last
 	used bool          // the answer to a plan or a host was acted on
 	lost bool          // the allow was taken back before anything started
+	late bool          // it was answered after its session had been told to come back
 }
 
 // Open reports whether the question waits for an answer from the leader.
@@ -124,6 +125,18 @@ func (c *Call) allowed() bool {
 // granted reports an allow or an answer that was given, used or not.
 func (c *Call) granted() bool {
 	return c.allowed() || c.Kind == record.KindQuestion && c.Answer != nil && c.Answer.Decision == record.DecisionAnswer && !c.lost
+}
+
+// Late are the calls that were allowed, or answered, after their session had been told to come back, and
+// that may still be asked again.
+func (w *Worker) Late(now time.Time) []*Call {
+	var cs []*Call
+	for _, c := range w.Calls {
+		if c.late && c.claimable(now) {
+			cs = append(cs, c)
+		}
+	}
+	return cs
 }
 
 // Input is the input that runs: the one that was asked, unless the answer changed it.

@@ -221,6 +221,7 @@ func (w *Worker) answeredRec(r journal.Record, b record.Answered) error {
 		return fmt.Errorf("the answers to %s are not those of its questions", b.ID)
 	}
 	waiting, blocked := w.waits(c), w.asked[b.Key] != nil
+	c.late = !blocked && c.Answer != nil && c.Answer.Waited
 	c.Answer = &b
 	w.own(b.Entry)
 	if !blocked {

@@ -252,6 +252,9 @@ func (h host) callMail(ctx context.Context, a args) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		if late := h.late(); late != nil {
+			mails = append(mails, *late)
+		}
 		if len(mails) > 0 {
 			h.log(mails)
 			h.w.trouble.Note("mail", h.w.p.Box.MarkRead(ctx, ids...), "words that the session has are not marked read")

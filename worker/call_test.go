@@ -130,6 +130,31 @@ func TestCallDropped(t *testing.T) {
 	}, "ann")
 }
 
+// TestCallLate: a process that was told to come back gets the approval with its mail, once, and its call is
+// allowed when it asks again.
+func TestCallLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.gateWait = 30 * time.Second
+		call, over := c.calling()
+		const ask = `{"tool":"Bash","input":{"command":"make it"}}`
+		if got, err := call(c.ctx, "ask", ask); err != nil || got["allowed"] != false {
+			t.Fatalf("%v, %v", got, err)
+		}
+		c.answer(true, "")
+		got, err := call(c.ctx, "mail", `{"wait_ms":60000}`)
+		if list, _ := got["messages"].([]any); err != nil || len(list) != 1 || !strings.Contains(list[0].(map[string]any)["text"].(string), `is approved: ask for it again, with the same input, and it runs: Bash {"command":"make it"}`) {
+			t.Errorf("%v, %v", got, err)
+		}
+		if got, err := call(c.ctx, "mail", `{"wait_ms":1000}`); err != nil || len(got["messages"].([]any)) != 0 {
+			t.Errorf("told again: %v, %v", got, err)
+		}
+		if got, err := call(c.ctx, "ask", ask); err != nil || got["allowed"] != true {
+			t.Errorf("%v, %v", got, err)
+		}
+		over()
+	}, "ann")
+}
+
 // TestCallWords: questions, words, progress, the brief and mail go by calls.
 func TestCallWords(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {

@@ -22,6 +22,39 @@ import (
 	"waggle/policy"
 )
 
+// TestLateApprovalIsTold: an agent whose patience has ended is told of an approval that comes later, once: in
+// a turn of its own when it is idle, with its mail in a turn. It asks again, and the call runs.
+func TestLateApprovalIsTold(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.gateWait = 30 * time.Second
+		var told []string
+		c.onChat = func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			for _, m := range w.Mail {
+				told = append(told, m.From+": "+m.Text)
+			}
+			_, err := c.bash(ctx, h, "make it")
+			return agent.Result{}, err
+		}
+		c.leads()
+		c.works("ann")
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+			_, err := c.bash(ctx, h, "make it")
+			return agent.Result{}, err
+		})
+		c.until("the turn is over", c.finished("ann", "1"))
+		if c.runs("make it") != 0 || !c.pending(1)() {
+			t.Fatal("it ran, or waits no more")
+		}
+		c.answer(true, "")
+		c.until("it ran", func() bool { return c.runs("make it") == 1 })
+		time.Sleep(time.Hour) // the bubble's clock: nothing is told again
+		if len(told) != 1 || !strings.HasPrefix(told[0], "system: perm-") || !strings.Contains(told[0], "is approved: ask for it again") || !strings.Contains(told[0], "make it") {
+			t.Errorf("told %q", told)
+		}
+	}, "ann")
+}
+
 // TestLateApproval: the agent's patience ends, the question stays open, and the
 // approval that comes later is used by the same question, once.
 func TestLateApproval(t *testing.T) {

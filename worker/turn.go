@@ -84,7 +84,7 @@ func (w *Worker) Deliver(ctx context.Context, chat []message.Incoming) ([]mailbo
 		return nil, nil
 	}
 	todo := next != nil && !next.Taken && !next.Ended
-	words := len(chat) > 0 || w.newsDue() || len(w.asks()) > 0
+	words := len(chat) > 0 || w.newsDue() || len(w.asks()) > 0 || len(w.late()) > 0
 	if (words || todo) && w.paused(ctx) {
 		return nil, w.takeOwn(ctx)
 	}
@@ -169,6 +169,10 @@ func (w *Worker) takeChat(ctx context.Context, chat []message.Incoming) (ids []m
 	if len(asks) > 0 {
 		mails = append(mails, asksMail(asks))
 	}
+	late := w.late()
+	if len(late) > 0 {
+		mails = append(mails, lateMail(late))
+	}
 	err = w.take(ctx, taken)
 	if errors.Is(err, control.ErrUnsaid) {
 		w.wake() // the next pass reads them again
@@ -180,6 +184,7 @@ func (w *Worker) takeChat(ctx context.Context, chat []message.Incoming) (ids []m
 	for _, r := range asks {
 		w.told[r.Key] = true
 	}
+	w.tellLate(late)
 	w.launch(&turn{work: taken}, func(t *turn) (agent.Result, error) { return w.readChat(t, mails) })
 	return ids, nil
 }

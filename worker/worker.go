@@ -187,7 +187,7 @@ type Worker struct {
 	post   mailbox.Store     // the mailbox for messages from the socket: this member's own, with the limits for strangers
 	// leading has the sockets of the team, by one of which the lead's agent reaches the leader.
 	leading transport.SocketDirs
-	told    map[record.Key]bool // requests that the lead's agent was told of; with mu
+	told    map[record.Key]bool // requests that the lead's agent was told of, and own ones that were answered late; with mu
 	close   []func() error
 
 	connections commands.Connections

@@ -18,6 +18,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/inspect"
+	"waggle/operator/teamfile"
 	"waggle/record"
 	"waggle/task"
 )
@@ -135,6 +136,20 @@ func TestStatusOfWork(t *testing.T) {
 	if err != nil || !evident(y, "its journal", "a turn runs, with task "+first) {
 		t.Errorf("%+v, %v", y, err)
 	}
+}
+
+// Status names a task of an idle member that is done by its word alone.
+func TestStatusOfWordAlone(t *testing.T) {
+	t.Parallel()
+	o, rig := newTeam(t)
+	rig.Member("ann", operatortest.Idle, func(m *teamfile.FileMember) { m.Agent = "home-made" })
+	rig.Member("bob", operatortest.Idle)
+	said := rig.Task("ann", "said")
+	rig.Task("bob", "ran")
+	rig.Until("both are idle", func(*control.Leader) bool {
+		st, err := o.Status(t.Context(), "api")
+		return err == nil && member(st, "ann").Why == "says task "+said+" is done" && member(st, "bob").Why == "waits for work"
+	})
 }
 
 // If a member is being ended, Status gives that as the reason for its state.
