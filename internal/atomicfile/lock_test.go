@@ -155,6 +155,7 @@ func TestEditStartsOverWhenItsLockIsLost(t *testing.T) {
 		for _, step := range []string{"lock-made", "locked", "read", "temp-created", "temp-written", "synced"} {
 			p := newFile(t, "old\n")
 			var wg sync.WaitGroup
+			edited := make(chan struct{})
 			o := at(atomicfile.Options{Tier: tier, Stale: 300 * time.Millisecond}, step, func() {
 				must(t, os.Remove(p+".lock"))
 				must(t, os.Mkdir(p+".lock", 0o755))
@@ -163,14 +164,21 @@ func TestEditStartsOverWhenItsLockIsLost(t *testing.T) {
 				}
 				must(t, unlockedAppend(p, "foreign"))
 				wg.Go(func() {
-					// The edit is waiting by the time this lock goes.
+					// The edit is waiting by the time this lock goes. This goroutine may have slept until
+					// the edit had found the lock abandoned, and was over.
 					testenv.Eventually(t, "a new attempt", func() bool {
+						select {
+						case <-edited:
+							return true
+						default:
+						}
 						return strings.Contains(content(t, filepath.Join(filepath.Dir(p), ".a.json.flk")), "taking")
 					})
 					_ = os.Remove(p + ".lock") // unless it was found to be abandoned before
 				})
 			})
 			must(t, appendLine(p, "ours", o))
+			close(edited)
 			wg.Wait()
 			if got := content(t, p); got != "old\nforeign\nours\n" {
 				t.Errorf("%s: %q", step, got)
