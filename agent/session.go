@@ -32,6 +32,7 @@ type Usage struct {
 	ID                                   string // the agent's own, of the result that says it; the same twice counts once
 	Input, Output, CacheRead, CacheWrite int64  // tokens
 	CostMicros                           int64  // millionths of a US dollar
+	Turns                                int64  // of the model; 0: the client counts none, and a turn of the session is one
 	Estimated                            bool   // no client reported it
 }
 

@@ -62,7 +62,7 @@ func TestBudget(t *testing.T) {
 	}
 	w.round()
 	req := w.request(c.Key)
-	if want := `{"scope":"member","limit":{"usd":1,"tokens":1000},"used":{"usd":1.01,"tokens":999,"source":"reported"},"raise_to":{"usd":2,"tokens":1000}}`; req.Ask.Tool != "Budget" || req.Ask.Input != want {
+	if want := `{"scope":"member","limit":{"usd":1,"tokens":1000},"used":{"usd":1.01,"tokens":999,"turns":1,"source":"reported"},"raise_to":{"usd":2,"tokens":1000}}`; req.Ask.Tool != "Budget" || req.Ask.Input != want {
 		t.Errorf("%+v", req.Ask)
 	}
 	if lm, _ := w.l.Member("ada"); req.State != machine.RequestPending || lm.State() != machine.AwaitingDecision {
@@ -183,6 +183,40 @@ func TestBudgetRefused(t *testing.T) {
 		}
 		w.checkFolds(t, m)
 	}
+}
+
+// TestTurns: an agent that counts its turns is counted as it says, another one with one for each turn of its
+// session; a budget of turns is reached by both, and its raise is in turns.
+func TestTurns(t *testing.T) {
+	w, ada := working(t, record.PolicySet{}, false)
+	bob := w.join("bob", false)
+	w.budgets(record.Budgets{Team: &record.Limit{Turns: 8}})
+	ada.do(func() ([]journal.Draft, error) {
+		return ada.w.Use(record.Usage{Input: 10, Turns: 6, Source: record.UsageReported})
+	})
+	ada.idle()
+	bob.boot()
+	w.assign(bob, record.Task{ID: "2", Instructions: "more"})
+	w.assign(bob, record.Task{ID: "3", Instructions: "more"})
+	w.round()
+	for id, turns := range map[string]int64{"2": 0, "3": 1} {
+		if bob.w.Usage != (record.Usage{Turns: turns}) || bob.w.Over(bob.lead) != nil {
+			t.Fatalf("before task %s: %+v, %+v", id, bob.w.Usage, bob.w.Over(bob.lead))
+		}
+		bob.do(func() ([]journal.Draft, error) { return bob.w.Take(record.Taken{Task: id}, bob.lead) })
+		bob.idle()
+	}
+	if ada.w.Usage.Turns != 6 || bob.w.Usage.Turns != 2 {
+		t.Errorf("%+v, %+v", ada.w.Usage, bob.w.Usage)
+	}
+	w.round()
+	w.round()
+	e := ada.w.Over(ada.lead)
+	if e == nil || e.Used.Turns != 8 || e.Used.Source != record.UsageReported || e.RaiseTo != (record.Limit{Turns: 16}) {
+		t.Fatalf("%+v", e)
+	}
+	w.checkFolds(t, ada)
+	w.checkFolds(t, bob)
 }
 
 // TestTeamBudget: the usage of all members counts, with the newest of the member's own; the raise

@@ -13,8 +13,8 @@ import (
 // Versions of what records fold to. They rise with every change of what the same
 // records make of a fold; a change of its types needs no new one.
 const (
-	leaderFold = 4
-	workerFold = 2
+	leaderFold = 5
+	workerFold = 3
 )
 
 var (

@@ -46,24 +46,25 @@ type Worker struct {
 	Outbox  []Sending
 	NewsSeq journal.Seq // of the leader's journal: events up to it were given to this session of the lead
 
-	base       machine.State
-	turn       *record.Taken
-	turnTask   *TaskState           // the task of turn, nil for chat
-	heard      []string             // what the turn's session was given since
-	newsBefore journal.Seq          // NewsSeq before the turn
-	asked      map[record.Key]*Call // the calls for which the session waits
-	byKey      map[record.Key]*Call
-	byAsk      map[question]*Call // the newest call that asks for this
-	budget     *Call              // the newest request for a larger budget; nil: there was none
-	entries    map[string]bool    // mailbox entries that this journal owns
-	commands   map[uint64]bool    // leader seqs that were applied
-	applied    []record.Applied
-	spoke      map[waggle.MemberName]time.Time // the recipients of words, with the time of the last
-	vouched    map[voucher][]*Vouched
-	leaving    bool
-	gone       bool
-	failed     error // what Apply returned
-	notifier   *machine.Notifier
+	base        machine.State
+	turn        *record.Taken
+	turnTask    *TaskState           // the task of turn, nil for chat
+	heard       []string             // what the turn's session was given since
+	newsBefore  journal.Seq          // NewsSeq before the turn
+	turnsBefore int64                // Usage.Turns before the turn
+	asked       map[record.Key]*Call // the calls for which the session waits
+	byKey       map[record.Key]*Call
+	byAsk       map[question]*Call // the newest call that asks for this
+	budget      *Call              // the newest request for a larger budget; nil: there was none
+	entries     map[string]bool    // mailbox entries that this journal owns
+	commands    map[uint64]bool    // leader seqs that were applied
+	applied     []record.Applied
+	spoke       map[waggle.MemberName]time.Time // the recipients of words, with the time of the last
+	vouched     map[voucher][]*Vouched
+	leaving     bool
+	gone        bool
+	failed      error // what Apply returned
+	notifier    *machine.Notifier
 }
 
 // Moment is a record by its kind and when it was written.

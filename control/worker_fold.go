@@ -374,6 +374,7 @@ func (w *Worker) takenRec(r journal.Record, b record.Taken) error {
 		w.own(e)
 	}
 	w.newsBefore, w.NewsSeq = w.NewsSeq, max(w.NewsSeq, journal.Seq(b.News))
+	w.turnsBefore = w.Usage.Turns
 	w.turn, w.turnTask, w.heard, w.base, w.TurnAt, w.Steps, w.Pane = &b, t, nil, machine.Executing, r.Time, nil, ""
 	ev := machine.EvTaken
 	if b.Plan {
@@ -406,6 +407,9 @@ func (w *Worker) saidRec(r journal.Record, b record.Said) error {
 			return nil // a repeated notice: harmless
 		}
 		w.turn, w.turnTask, w.base, w.Limited = nil, nil, machine.Idle, nil
+		if w.Usage.Turns == w.turnsBefore {
+			w.Usage.Turns++ // its agent counts none
+		}
 		clear(w.asked) // the session waits for nothing; open requests stay in Calls
 		if b.Failed {
 			return w.did(from, machine.EvTurnFailed, r, b.Task)

@@ -28,20 +28,21 @@ const BudgetTool = "Budget"
 type Limit struct {
 	CostMicros int64 `json:"cost_usd_micros,omitempty"` // millionths of a dollar
 	Tokens     int64 `json:"tokens,omitempty"`          // all of them: input, output, cache
+	Turns      int64 `json:"turns,omitempty"`           // of the model, as Usage counts them
 }
 
 // Set reports whether anything is bounded.
-func (l Limit) Set() bool { return l.CostMicros > 0 || l.Tokens > 0 }
+func (l Limit) Set() bool { return l.CostMicros > 0 || l.Tokens > 0 || l.Turns > 0 }
 
 // Reached reports whether u is at or above the limit.
 func (l Limit) Reached(u Usage) bool {
-	return l.CostMicros > 0 && u.CostMicros >= l.CostMicros || l.Tokens > 0 && u.Tokens() >= l.Tokens
+	return l.CostMicros > 0 && u.CostMicros >= l.CostMicros || l.Tokens > 0 && u.Tokens() >= l.Tokens || l.Turns > 0 && u.Turns >= l.Turns
 }
 
 // Above is the limit raised to the next multiple of base that u does not reach. What u does not
 // reach stays.
 func (l Limit) Above(base Limit, u Usage) Limit {
-	return Limit{above(l.CostMicros, base.CostMicros, u.CostMicros), above(l.Tokens, base.Tokens, u.Tokens())}
+	return Limit{above(l.CostMicros, base.CostMicros, u.CostMicros), above(l.Tokens, base.Tokens, u.Tokens()), above(l.Turns, base.Turns, u.Turns)}
 }
 
 func above(limit, step, used int64) int64 {
@@ -62,6 +63,9 @@ func (l Limit) Raised(to Limit) Limit {
 	if l.Tokens > 0 {
 		l.Tokens = max(l.Tokens, to.Tokens)
 	}
+	if l.Turns > 0 {
+		l.Turns = max(l.Turns, to.Turns)
+	}
 	return l
 }
 
@@ -74,10 +78,21 @@ func (l Limit) String() string {
 	if l.Tokens > 0 {
 		parts = append(parts, strconv.FormatInt(l.Tokens, 10)+" tokens")
 	}
+	if l.Turns > 0 {
+		parts = append(parts, Turns(l.Turns))
+	}
 	if len(parts) == 0 {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Turns writes a number of turns: 1 turn.
+func Turns(n int64) string {
+	if n == 1 {
+		return "1 turn"
+	}
+	return strconv.FormatInt(n, 10) + " turns"
 }
 
 // USD writes millionths of a dollar as dollars, exactly: 2.5.
@@ -146,18 +161,30 @@ type Excess struct {
 // String says what is used up, for people.
 func (e Excess) String() string {
 	whose := map[BudgetScope]string{ScopeMember: "its budget", ScopeTeam: "the team's budget", ScopeRun: "the run's budget"}[e.Scope]
-	used := "$" + USD(e.Used.CostMicros) + ", " + strconv.FormatInt(e.Used.Tokens(), 10) + " tokens"
-	return fmt.Sprintf("%s of %s is used up (%s, %s)", whose, e.Limit, used, e.Used.Source)
+	return fmt.Sprintf("%s of %s is used up (%s)", whose, e.Limit, e.Used.words())
+}
+
+// words are all counts of a usage: $5.01, 1000 tokens, 3 turns, reported.
+func (u Usage) words() string {
+	parts := []string{"$" + USD(u.CostMicros), strconv.FormatInt(u.Tokens(), 10) + " tokens"}
+	if u.Turns > 0 {
+		parts = append(parts, Turns(u.Turns))
+	}
+	if u.Source != "" {
+		parts = append(parts, u.Source)
+	}
+	return strings.Join(parts, ", ")
 }
 
 type counts struct {
 	USD    json.Number `json:"usd,omitempty"`
 	Tokens int64       `json:"tokens,omitempty"`
+	Turns  int64       `json:"turns,omitempty"`
 	Source string      `json:"source,omitempty"`
 }
 
 func (l Limit) counts() counts {
-	c := counts{Tokens: l.Tokens}
+	c := counts{Tokens: l.Tokens, Turns: l.Turns}
 	if l.CostMicros > 0 {
 		c.USD = json.Number(USD(l.CostMicros))
 	}
@@ -166,7 +193,7 @@ func (l Limit) counts() counts {
 
 // Input is the request's input: {"scope","limit","used","raise_to"}.
 func (e Excess) Input() string {
-	used := Limit{e.Used.CostMicros, e.Used.Tokens()}.counts()
+	used := Limit{e.Used.CostMicros, e.Used.Tokens(), e.Used.Turns}.counts()
 	used.Source = e.Used.Source
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -203,9 +230,9 @@ func RaiseOf(input string) (scope BudgetScope, to Limit, err error) {
 			return "", to, fmt.Errorf("budget: raise_to.usd: %w", err)
 		}
 	}
-	if raw, ok := raise["tokens"]; ok {
-		if err := json.Unmarshal(raw, &to.Tokens); err != nil || to.Tokens <= 0 {
-			return "", to, errors.New("budget: raise_to.tokens is no number above 0")
+	for name, n := range map[string]*int64{"tokens": &to.Tokens, "turns": &to.Turns} {
+		if raw, ok := raise[name]; ok && (json.Unmarshal(raw, n) != nil || *n <= 0) {
+			return "", to, fmt.Errorf("budget: raise_to.%s is no number above 0", name)
 		}
 	}
 	return scope, to, nil

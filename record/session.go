@@ -27,7 +27,8 @@ const (
 	UsageEstimated = "estimated" // by waggle, or a part of it was
 )
 
-// Usage is what an agent used: of a record, since the one before; of a member, in all.
+// Usage is what an agent used: of a record, since the one before; of a member, in all. A journal of
+// before turns were counted has none in its usages.
 type Usage struct {
 	ID         string `json:"id,omitempty"` // the agent's own, of a result: it counts once
 	Input      int64  `json:"input_tokens,omitempty"`
@@ -35,22 +36,30 @@ type Usage struct {
 	CacheRead  int64  `json:"cache_read_tokens,omitempty"`
 	CacheWrite int64  `json:"cache_write_tokens,omitempty"`
 	CostMicros int64  `json:"cost_usd_micros,omitempty"` // millionths of a dollar
-	Source     string `json:"source"`
+	// Turns are turns of the model, as the agent's client counts them; of a turn of the session in which
+	// it counted none, one.
+	Turns  int64  `json:"turns,omitempty"`
+	Source string `json:"source"` // "": of a member whose agent says nothing, so that only its turns are known
 }
 
 // Tokens are all tokens of a usage.
 func (u Usage) Tokens() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
-// Valid reports a usage that counts forward.
+// Valid reports a usage that counts forward. One without a source has only turns.
 func (u Usage) Valid() bool {
-	return min(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostMicros) >= 0 && (u.Source == UsageReported || u.Source == UsageEstimated)
+	switch u.Source {
+	case UsageReported, UsageEstimated:
+		return min(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostMicros, u.Turns) >= 0
+	}
+	return u == Usage{Turns: max(u.Turns, 0)}
 }
 
-// Plus adds a usage. A sum is reported when all of it is.
+// Plus adds a usage. A sum is reported when all of it is that has a source.
 func (u Usage) Plus(v Usage) Usage {
-	if u.Source == UsageEstimated {
-		v.Source = UsageEstimated
+	if u.Source == UsageEstimated || v.Source == "" {
+		v.Source = u.Source
 	}
+	v.Turns += u.Turns
 	v.Input, v.Output, v.CostMicros = u.Input+v.Input, u.Output+v.Output, u.CostMicros+v.CostMicros
 	v.CacheRead, v.CacheWrite = u.CacheRead+v.CacheRead, u.CacheWrite+v.CacheWrite
 	return v

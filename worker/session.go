@@ -21,7 +21,7 @@ func (h host) Conversation(ctx context.Context, c agent.Conversation) error {
 
 // Used implements agent.Account.
 func (h host) Used(ctx context.Context, u agent.Usage) error {
-	b := record.Usage{ID: u.ID, Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CostMicros: u.CostMicros, Source: record.UsageReported}
+	b := record.Usage{ID: u.ID, Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CostMicros: u.CostMicros, Turns: u.Turns, Source: record.UsageReported}
 	if u.Estimated {
 		b.Source = record.UsageEstimated
 	}

@@ -65,7 +65,7 @@ func TestConversation(t *testing.T) {
 			c.mu.Unlock()
 			err := h.Conversation(ctx, agent.Conversation{ID: "conv-1", Model: "m-1", Resumed: !first})
 			for range 2 {
-				err = errors.Join(err, h.Used(ctx, agent.Usage{ID: fmt.Sprint("r", len(ids)), Input: 10, Output: 5, CacheRead: 2, CostMicros: 1500, Estimated: !first}))
+				err = errors.Join(err, h.Used(ctx, agent.Usage{ID: fmt.Sprint("r", len(ids)), Input: 10, Output: 5, CacheRead: 2, CostMicros: 1500, Turns: 2, Estimated: !first}))
 			}
 			err = errors.Join(err, h.Steps(ctx, []agent.DeclaredStep{{Text: "look", State: "completed"}, {Text: "do", State: "in_progress"}}))
 			for _, cmd := range []string{"echo done", "echo open"} {
@@ -101,7 +101,7 @@ func TestConversation(t *testing.T) {
 			t.Errorf("claims: %+v", claims)
 		}
 		c.look("ann", func(_ *control.Leader, w *control.Worker) {
-			want := record.Usage{ID: "r2", Input: 20, Output: 10, CacheRead: 4, CostMicros: 3000, Source: record.UsageEstimated}
+			want := record.Usage{ID: "r2", Input: 20, Output: 10, CacheRead: 4, CostMicros: 3000, Turns: 4, Source: record.UsageEstimated}
 			if w.Usage != want || w.Usage.Tokens() != 34 {
 				t.Errorf("used %+v, want %+v", w.Usage, want)
 			}

@@ -100,9 +100,18 @@ func (a *Account) Raise(of Of, to record.Limit) {
 }
 
 // Counts reports whether a usage is news of a member: some budget is set, and it has used something
-// else than is counted.
+// else than is counted. Turns of an agent that says nothing count where a budget bounds turns.
 func (a *Account) Counts(i record.Instance, u record.Usage) bool {
-	return len(a.Limits) > 0 && u.Source != "" && u != a.Spent[i]
+	return len(a.Limits) > 0 && (u.Source != "" || a.boundsTurns()) && u != a.Spent[i]
+}
+
+func (a *Account) boundsTurns() bool {
+	for _, one := range a.Limits {
+		if one.Set.Turns > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Count sets what a member has used in all.
@@ -121,9 +130,7 @@ func (a *Account) Used(i record.Instance, now record.Usage) record.Usage {
 			sum = sum.Plus(u)
 		}
 	}
-	if now.Source != "" {
-		sum = sum.Plus(now)
-	}
+	sum = sum.Plus(now)
 	sum.ID = ""
 	return sum
 }
@@ -132,5 +139,6 @@ func (a *Account) Used(i record.Instance, now record.Usage) record.Usage {
 func (a *Account) OfRun(u record.Usage) record.Usage {
 	u.Input, u.Output, u.CostMicros = u.Input-a.From.Input, u.Output-a.From.Output, u.CostMicros-a.From.CostMicros
 	u.CacheRead, u.CacheWrite = u.CacheRead-a.From.CacheRead, u.CacheWrite-a.From.CacheWrite
+	u.Turns -= a.From.Turns
 	return u
 }

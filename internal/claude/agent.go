@@ -502,7 +502,7 @@ func (a *Agent) count(ctx context.Context, o *opened, t *turn, e Ended, err erro
 		}
 		u.CostMicros, o.usd = int64(math.Round(min(usd, mostUSD)*1e6)), *e.USD
 	}
-	u.Input, u.Output, u.CacheRead, u.CacheWrite = sum.Input, sum.Output, sum.CacheRead, sum.CacheWrite
+	u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Turns = sum.Input, sum.Output, sum.CacheRead, sum.CacheWrite, e.Turns
 	if sum.Total() == 0 && u.CostMicros == 0 {
 		return
 	}
@@ -511,8 +511,11 @@ func (a *Agent) count(ctx context.Context, o *opened, t *turn, e Ended, err erro
 	}
 }
 
-// mostUSD is the largest plausible cost of one turn.
-const mostUSD = 1e6
+// The largest plausible cost of one turn, and the largest number of turns of the model in it.
+const (
+	mostUSD   = 1e6
+	mostTurns = 1e6
+)
 
 // open returns the client for a directory. It replaces a client that has ended, or that runs in
 // another directory.

@@ -57,6 +57,7 @@ type Ended struct {
 	Status  int    // HTTP status of the model's API when it failed; else 0
 	Tokens  Tokens
 	USD     *float64 // cost of the session so far; nil: not reported
+	Turns   int64    // of the model; 0: not reported
 }
 
 // Tokens are counts of a model's tokens.
@@ -194,6 +195,9 @@ func ended(o *jsonobj.Object, sub string) Frame {
 	}
 	if usd, ok := number(o, "total_cost_usd"); ok && usd >= 0 {
 		e.USD = &usd
+	}
+	if n, ok := number(o, "num_turns"); ok && n >= 1 && n <= mostTurns {
+		e.Turns = int64(n)
 	}
 	return e
 }

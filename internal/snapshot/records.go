@@ -468,12 +468,14 @@ func Usage(c *Codec, x *record.Usage) {
 	Signed(c, &x.CacheRead)
 	Signed(c, &x.CacheWrite)
 	Signed(c, &x.CostMicros)
+	Signed(c, &x.Turns)
 	Text(c, &x.Source)
 }
 
 func Limit(c *Codec, x *record.Limit) {
 	Signed(c, &x.CostMicros)
 	Signed(c, &x.Tokens)
+	Signed(c, &x.Turns)
 }
 
 func Limited(c *Codec, x *record.Limited) {

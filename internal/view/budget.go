@@ -16,9 +16,11 @@ type BudgetDocument struct {
 	Member       string         `json:"member,omitempty"`
 	LimitMicros  int64          `json:"limit_usd_micros"`
 	LimitTokens  int64          `json:"limit_tokens"`
+	LimitTurns   int64          `json:"limit_turns"`
 	Used         *SpentDocument `json:"used"`
 	RaisedMicros int64          `json:"raised_usd_micros,omitempty"` // above what was set
 	RaisedTokens int64          `json:"raised_tokens,omitempty"`
+	RaisedTurns  int64          `json:"raised_turns,omitempty"`
 }
 
 // BudgetsDocument lists the budgets of a team (`budget`).
@@ -28,7 +30,7 @@ type BudgetsDocument struct {
 }
 
 func budgetOf(b inspect.Budget) BudgetDocument {
-	return BudgetDocument{Scope: string(b.Scope), LimitMicros: b.Limit.CostMicros, LimitTokens: b.Limit.Tokens, Used: Spent(&b.Used)}
+	return BudgetDocument{Scope: string(b.Scope), LimitMicros: b.Limit.CostMicros, LimitTokens: b.Limit.Tokens, LimitTurns: b.Limit.Turns, Used: Spent(&b.Used)}
 }
 
 // Budgets is the document of the budgets of a team.
@@ -36,7 +38,8 @@ func Budgets(team string, all []supervise.Budget) BudgetsDocument {
 	d := BudgetsDocument{Team: team, Budgets: []BudgetDocument{}}
 	for _, b := range all {
 		one := budgetOf(inspect.Budget{Scope: b.Scope, Limit: b.Limit, Used: b.Used})
-		one.Member, one.RaisedMicros, one.RaisedTokens = b.Member, b.Limit.CostMicros-b.Set.CostMicros, b.Limit.Tokens-b.Set.Tokens
+		one.Member = b.Member
+		one.RaisedMicros, one.RaisedTokens, one.RaisedTurns = b.Limit.CostMicros-b.Set.CostMicros, b.Limit.Tokens-b.Set.Tokens, b.Limit.Turns-b.Set.Turns
 		d.Budgets = append(d.Budgets, one)
 	}
 	return d

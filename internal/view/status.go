@@ -107,7 +107,8 @@ type SpentDocument struct {
 	CacheRead  int64  `json:"cache_read_tokens"`
 	CacheWrite int64  `json:"cache_write_tokens"`
 	CostMicros int64  `json:"cost_usd_micros"`
-	Source     string `json:"source"` // reported, or estimated
+	Turns      int64  `json:"turns"`
+	Source     string `json:"source"` // reported, or estimated; "": its agent says nothing, and only its turns are counted
 }
 
 // StepDocument is a step that an agent declared for its turn.
@@ -121,7 +122,7 @@ func Spent(u *record.Usage) *SpentDocument {
 	if u == nil {
 		return nil
 	}
-	return &SpentDocument{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostMicros, u.Source}
+	return &SpentDocument{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostMicros, u.Turns, u.Source}
 }
 
 // InterruptedDocument is a team with dead members and no process that leads it.

@@ -9,6 +9,7 @@ import (
 type yamlBudget struct {
 	USD    *float64 `yaml:"usd"`
 	Tokens *int64   `yaml:"tokens"`
+	Turns  *int64   `yaml:"turns"`
 }
 
 // budget reads a budget; nil when there is none.
@@ -17,8 +18,8 @@ func (c *checker) budget(at string, y *yamlBudget) *record.Limit {
 		return nil
 	}
 	var l record.Limit
-	if y.USD == nil && y.Tokens == nil {
-		c.bad(at, "a budget has usd, tokens, or both")
+	if y.USD == nil && y.Tokens == nil && y.Turns == nil {
+		c.bad(at, "a budget has usd, tokens, turns, or several of them")
 	}
 	if y.USD != nil {
 		var err error
@@ -26,11 +27,16 @@ func (c *checker) budget(at string, y *yamlBudget) *record.Limit {
 			c.bad(at+".usd", "%v", err)
 		}
 	}
-	if y.Tokens != nil {
-		if l.Tokens = *y.Tokens; l.Tokens <= 0 {
-			c.bad(at+".tokens", "want a number above 0")
+	count := func(name string, n *int64, to *int64) {
+		if n == nil {
+			return
+		}
+		if *to = *n; *n <= 0 {
+			c.bad(at+"."+name, "want a number above 0")
 		}
 	}
+	count("tokens", y.Tokens, &l.Tokens)
+	count("turns", y.Turns, &l.Turns)
 	return &l
 }
 

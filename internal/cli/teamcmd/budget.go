@@ -20,10 +20,12 @@ A member that reaches a budget pauses: it takes no work and its calls wait, and 
 with the tool Budget (waggle pending). To allow that raises the budget to what the request
 says. After a denial the member stays paused until the budget is set anew, or its process
 starts anew. What agents use they say themselves, and tokens are all of them: input,
-output and cache.
+output and cache. Turns are those of the model, as the agent's client counts them (Claude
+Code does), else one for each turn of the member's session.
 
---json: {"team","budgets":[{"scope","member","limit_usd_micros","limit_tokens","used",
-"raised_usd_micros","raised_tokens"}]}; scope is team, run or member.`,
+--json: {"team","budgets":[{"scope","member","limit_usd_micros","limit_tokens",
+"limit_turns","used","raised_usd_micros","raised_tokens","raised_turns"}]}; scope is team,
+run or member.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			op, team, err := a.TeamRead(cmd.Context())
@@ -67,7 +69,7 @@ raised of it.`,
 				return err
 			}
 			if (limit == nil) != none {
-				return &operator.Error{Kind: operator.Usage, Op: "budget", Msg: "give --usd or --tokens, or both, or --none"}
+				return &operator.Error{Kind: operator.Usage, Op: "budget", Msg: "give --usd, --tokens or --turns, or several of them, or --none"}
 			}
 			op, team, err := a.Team()
 			if err != nil {
@@ -79,6 +81,7 @@ raised of it.`,
 	f := cmd.Flags()
 	f.Float64Var(&l.usd, "usd", 0, "dollars")
 	f.Int64Var(&l.tokens, "tokens", 0, "tokens: input, output and cache together")
+	f.Int64Var(&l.turns, "turns", 0, "turns of the model")
 	f.BoolVar(&run, "run", false, "the budget of the team's run")
 	f.BoolVar(&none, "none", false, "no budget any more")
 	return cmd
@@ -88,22 +91,26 @@ raised of it.`,
 type budgetFlags struct {
 	usd    float64
 	tokens int64
+	turns  int64
 }
 
 // add adds those of commands that begin a run.
 func (b *budgetFlags) add(cmd *cobra.Command) {
 	cmd.Flags().Float64Var(&b.usd, "max-cost", 0, "dollars that the run's agents may use together; then each asks you")
 	cmd.Flags().Int64Var(&b.tokens, "max-tokens", 0, "the same in tokens")
+	cmd.Flags().Int64Var(&b.turns, "max-turns", 0, "the same in turns of the model")
 }
 
 // limit is what they bound; nil: nothing.
 func (b budgetFlags) limit(op string) (*record.Limit, error) {
-	if b.usd == 0 && b.tokens == 0 {
+	if b == (budgetFlags{}) {
 		return nil, nil
 	}
-	l := &record.Limit{Tokens: b.tokens}
-	if b.tokens < 0 {
-		return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: "tokens: want a number above 0"}
+	l := &record.Limit{Tokens: b.tokens, Turns: b.turns}
+	for name, n := range map[string]int64{"tokens": b.tokens, "turns": b.turns} {
+		if n < 0 {
+			return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: name + ": want a number above 0"}
+		}
 	}
 	if b.usd != 0 {
 		var err error
