@@ -30,11 +30,12 @@ const (
 	Incomplete             // required tasks are open
 	Locked                 // another process holds the lock or lease
 	NotFound               // there is no such team, member, task or request
+	UsedUp                 // a budget is used up, and nobody raised it
 )
 
 // String returns the kind as logs show it.
 func (k Kind) String() string {
-	names := [...]string{"none", "failed", "usage", "question", "timeout", "died", "refused", "incomplete", "locked", "not found"}
+	names := [...]string{"none", "failed", "usage", "question", "timeout", "died", "refused", "incomplete", "locked", "not found", "used up"}
 	if int(k) < len(names) {
 		return names[k]
 	}

@@ -15,7 +15,7 @@ import (
 // kind of failure has one of its own, and the help says the same.
 func TestExitCodes(t *testing.T) {
 	contract := map[operator.Kind]int{operator.None: 0, operator.Failed: 1, operator.Usage: 2, operator.Question: 3, operator.Timeout: 4,
-		operator.Died: 5, operator.Refused: 6, operator.Incomplete: 7, operator.Locked: 8, operator.NotFound: 9}
+		operator.Died: 5, operator.Refused: 6, operator.Incomplete: 7, operator.Locked: 8, operator.NotFound: 9, operator.UsedUp: 10}
 	for k := operator.None; k.String() != "unknown"; k++ {
 		want, ok := contract[k]
 		if got := app.ExitOf(&operator.Error{Kind: k}); !ok || got != max(want, app.ExitFailed) {
@@ -39,7 +39,7 @@ func TestExitCodes(t *testing.T) {
 		t.Error("a worker's exit codes are others than the command line's")
 	}
 	helped := map[int]bool{}
-	for _, m := range regexp.MustCompile(`(?:^|\s)(\d)\s`).FindAllStringSubmatch(exitCodes, -1) {
+	for _, m := range regexp.MustCompile(`(?:^|\s)(\d+)\s`).FindAllStringSubmatch(exitCodes, -1) {
 		n, _ := strconv.Atoi(m[1])
 		helped[n] = true
 	}

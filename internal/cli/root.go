@@ -133,11 +133,12 @@ authority, and the journal has every decision.`
 
 const exitCodes = `
 Exit codes:
-  0 done                      5 a worker died
-  1 failed                    6 refused or denied
-  2 wrong usage               7 incomplete: required tasks are open
-  3 a human decision is due   8 locked by another process
-  4 timed out                 9 not found (near names are listed)`
+  0 done                       6 refused or denied
+  1 failed                     7 incomplete: required tasks are open
+  2 wrong usage                8 locked by another process
+  3 a human decision is due    9 not found (near names are listed)
+  4 timed out                 10 a budget is used up
+  5 a worker died`
 
 // Root builds the command tree.
 func Root(a *app.App) *cobra.Command {

@@ -71,12 +71,12 @@ func TestExitCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range []string{"| 0 | done |", "| 2 | wrong usage |", "| 9 | not found"} {
+	for _, row := range []string{"| 0 | done |", "| 2 | wrong usage |", "| 9 | not found", "| 10 | a budget"} {
 		if !strings.Contains(got, row) {
 			t.Errorf("no %q in\n%s", row, got)
 		}
 	}
-	if n := strings.Count(got, "\n"); n != 12 {
+	if n := strings.Count(got, "\n"); n != 13 {
 		t.Errorf("%d lines:\n%s", n, got)
 	}
 	for name, long := range map[string]string{

@@ -29,6 +29,8 @@ func (puppet) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Resul
 		return agent.Result{Failed: true, Reason: rest}, nil
 	case "panic":
 		panic(rest)
+	case "spend":
+		return agent.Result{}, h.Used(ctx, agent.Usage{Input: 100})
 	case "wait":
 		<-ctx.Done()
 		return agent.Result{}, ctx.Err()

@@ -152,15 +152,20 @@ func (r *run) outcome(workers map[record.Instance]told) (operator.Kind, string) 
 	case r.job == nil:
 		return operator.Failed, "the team did not start"
 	}
+	question := ""
 	for _, w := range workers {
 		for _, c := range w.Calls {
-			if c.Answer != nil && c.Answer.Decision == record.DecisionDeny && unanswered(c) && record.IsBudget(c.Kind, c.Ask) {
-				return operator.Question, fmt.Sprintf("a budget was not raised: of %s, %s", w.Name, c.Ask.Reason)
-			}
-			if c.Answer != nil && c.Answer.Decision == record.DecisionDeny && unanswered(c) && !passed(w.Worker, c.Task) {
-				return operator.Question, fmt.Sprintf("a request was not answered: %s asked for %s", w.Name, decide.Describe(c.Kind, c.Ask))
+			switch {
+			case c.Answer == nil || c.Answer.Decision != record.DecisionDeny || !unanswered(c):
+			case c == w.BudgetCall():
+				return operator.UsedUp, fmt.Sprintf("a budget was not raised: of %s, %s", w.Name, c.Ask.Reason)
+			case !record.IsBudget(c.Kind, c.Ask) && !passed(w.Worker, c.Task): // an earlier request for a budget was asked again
+				question = fmt.Sprintf("a request was not answered: %s asked for %s", w.Name, decide.Describe(c.Kind, c.Ask))
 			}
 		}
+	}
+	if question != "" {
+		return operator.Question, question
 	}
 	var failed, open []string
 	for _, t := range r.job.tasks {

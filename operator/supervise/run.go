@@ -233,7 +233,7 @@ func (r *run) turn(ctx context.Context) (last bool, err error) {
 		r.end.stopped = &operator.Error{Kind: operator.Refused, Op: "run", Msg: "the operator has ended the team"}
 	}
 	if e := r.broke(); e != nil && r.end.stopped == nil {
-		r.end.stopped = &operator.Error{Kind: operator.Question, Op: "run", Msg: e.String() + ", and was not raised"}
+		r.end.stopped = &operator.Error{Kind: operator.UsedUp, Op: "run", Msg: e.String() + ", and was not raised"}
 	}
 	return r.job.over() && r.led(ctx) || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless(), nil
 }

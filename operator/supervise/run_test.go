@@ -58,6 +58,14 @@ func TestRun(t *testing.T) {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: run make}\n",
 			exit: operator.Question, reason: "a request was not answered: ann asked for Bash", tasks: map[string]string{"A": "failed"},
 		},
+		"a budget is used up": {
+			file: head + "budget: {tokens: 100}\ntasks:\n- {subject: A, owner: ann, instructions: spend}\n- {subject: B, owner: ann, instructions: say more}\n",
+			exit: operator.UsedUp, reason: "the team's budget of 100 tokens is used up", tasks: map[string]string{"A": "completed", "B": "open"},
+		},
+		"nobody answers a question, and a budget is used up": {
+			file: head + "budget: {tokens: 100}\ntasks:\n- {subject: A, owner: ann, instructions: run make}\n- {subject: B, owner: ann, instructions: spend}\n- {subject: C, owner: ann, instructions: say more}\n",
+			exit: operator.UsedUp, reason: "the team's budget of 100 tokens is used up", tasks: map[string]string{"A": "failed", "B": "completed", "C": "open"},
+		},
 		"an agent panics, and its member goes on": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: panic out of luck}\n- {subject: B, owner: ann, instructions: say more}\n",
 			exit: operator.Failed, reason: `required tasks failed: "A" (ann)`, tasks: map[string]string{"A": "failed", "B": "completed"}, why: "the agent panicked: out of luck",

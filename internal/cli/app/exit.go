@@ -17,6 +17,7 @@ const (
 	ExitIncomplete = 7
 	ExitLocked     = 8
 	ExitNotFound   = 9
+	ExitUsedUp     = 10
 )
 
 // Exits is the exit code of each kind of failure.
@@ -31,6 +32,7 @@ var Exits = map[operator.Kind]int{
 	operator.Incomplete: ExitIncomplete,
 	operator.Locked:     ExitLocked,
 	operator.NotFound:   ExitNotFound,
+	operator.UsedUp:     ExitUsedUp,
 }
 
 // ExitCode returns the exit code of a kind.

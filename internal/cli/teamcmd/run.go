@@ -30,7 +30,7 @@ meaning and the text of ./waggle.yaml on a terminal, and asks.
 
 With --headless nobody is asked: a call that the policy does not allow is denied at once
 and the run ends with 3, unless --wait gives you that long to answer from another place
-(waggle pending, approve, deny). Without it the run waits, and asks on the terminal when
+(waggle pending, approve, deny); a budget that is used up ends it with 10. Without it the run waits, and asks on the terminal when
 there is one. When that terminal closes, the run ends as by Ctrl-C; nohup keeps it.
 
 ` + reportHelp + `
