@@ -48,7 +48,7 @@ func (l *Leader) BudgetNow(scope record.BudgetScope, name waggle.MemberName, own
 		used = own.Usage
 	case scope == record.ScopeRun:
 		used = l.budgets.OfRun(l.spentWith(own))
-	case scope == record.ScopeTeam:
+	case scope == record.ScopeTeam, scope == record.ScopeBrake:
 		used = l.spentWith(own)
 	}
 	return b.Now, used, ok
@@ -131,12 +131,12 @@ func (l *Leader) raised(req *Request, d record.Decided) {
 }
 
 // Over is the budget that a worker has used up, nil when it may go on. Its own, the team's and the
-// run's are looked at in this order.
+// run's are looked at in this order, and the brake of a team that has none of them.
 func (w *Worker) Over(l *Leader) *record.Excess {
 	if w.Guest {
 		return nil
 	}
-	for _, scope := range []record.BudgetScope{record.ScopeMember, record.ScopeTeam, record.ScopeRun} {
+	for _, scope := range record.BudgetScopes {
 		limit, used, ok := l.BudgetNow(scope, w.Name, w)
 		if !ok || !limit.Reached(used) {
 			continue
@@ -146,7 +146,11 @@ func (w *Worker) Over(l *Leader) *record.Excess {
 			of.Name = w.Name
 		}
 		used.ID = ""
-		return &record.Excess{Scope: scope, Limit: limit, Used: used, RaiseTo: limit.Above(l.budgets.Limits[of].Set, used)}
+		e := &record.Excess{Scope: scope, Limit: limit, Used: used}
+		if scope != record.ScopeBrake {
+			e.RaiseTo = limit.Above(l.budgets.Limits[of].Set, used)
+		}
+		return e
 	}
 	return nil
 }

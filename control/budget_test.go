@@ -199,8 +199,8 @@ func TestTurns(t *testing.T) {
 	w.assign(bob, record.Task{ID: "2", Instructions: "more"})
 	w.assign(bob, record.Task{ID: "3", Instructions: "more"})
 	w.round()
-	for id, turns := range map[string]int64{"2": 0, "3": 1} {
-		if bob.w.Usage != (record.Usage{Turns: turns}) || bob.w.Over(bob.lead) != nil {
+	for i, id := range []string{"2", "3"} {
+		if bob.w.Usage != (record.Usage{Turns: int64(i)}) || bob.w.Over(bob.lead) != nil {
 			t.Fatalf("before task %s: %+v, %+v", id, bob.w.Usage, bob.w.Over(bob.lead))
 		}
 		bob.do(func() ([]journal.Draft, error) { return bob.w.Take(record.Taken{Task: id}, bob.lead) })
@@ -308,4 +308,61 @@ func TestLimited(t *testing.T) {
 	}
 	w.round()
 	w.checkFolds(t, m)
+}
+
+// TestBrake: a team for which nobody set a budget asks once, for the whole team; allowed it never asks
+// again, denied it is a budget that is used up, and any budget that is set takes its place. What costs
+// nothing never reaches it.
+func TestBrake(t *testing.T) {
+	for _, tc := range []string{"allowed", "raised", "denied"} {
+		w, m := working(t, record.PolicySet{}, false)
+		bob := w.join("bob", false)
+		bob.boot()
+		brake := usd(20)
+		w.budgets(record.Budgets{Brake: &brake})
+		m.use(0, 1e9)
+		m.use(19.99, 0)
+		if c := m.pause(); c != nil {
+			t.Fatalf("asked below the brake: %+v", c)
+		}
+		m.use(0.02, 0)
+		c := m.pause()
+		w.round()
+		w.round()
+		if want := `"used":{"usd":20.01,"tokens":1000000000,"source":"reported"},"raise_to":{}}`; !strings.Contains(c.Ask.Input, want) || !strings.HasPrefix(c.Ask.Input, `{"scope":"brake","limit":{"usd":20},`) {
+			t.Errorf("%s", c.Ask.Input)
+		}
+		if !strings.Contains(c.Ask.Reason, "nobody set a budget, and the team has used $20 ($20.01,") || !strings.Contains(c.Ask.Reason, "budget set") {
+			t.Error(c.Ask.Reason)
+		}
+		if e := bob.w.Over(bob.lead); e == nil || e.Scope != record.ScopeBrake {
+			t.Errorf("another member goes on: %+v", e)
+		}
+		v := verdict(w.request(c.Key), tc != "denied")
+		if tc == "raised" {
+			v.UpdatedInput = `{"scope":"brake","raise_to":{"usd":50}}`
+		}
+		if out := w.decide(v, operator); !out.Changed {
+			t.Fatalf("%+v", out)
+		}
+		w.round()
+		if broke := m.w.Broke(m.lead) != nil; broke != (tc == "denied") {
+			t.Errorf("%s: broke is %v", tc, broke)
+		}
+		m.use(20, 0)
+		if over := m.w.Over(m.lead) != nil; over != (tc == "denied") {
+			t.Errorf("%s: over is %v at $40", tc, over)
+		}
+		m.use(20, 0)
+		if over := m.w.Over(m.lead) != nil; over == (tc == "allowed") {
+			t.Errorf("%s: over is %v at $60", tc, over)
+		}
+		w.checkFolds(t, m)
+		much := usd(1000)
+		w.budgets(record.Budgets{Team: &much})
+		w.round()
+		if e := m.w.Over(m.lead); e != nil || w.l.Budgets().Brake != nil {
+			t.Errorf("%s: the brake holds beside a budget: %+v", tc, e)
+		}
+	}
 }

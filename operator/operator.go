@@ -75,6 +75,9 @@ type Operator struct {
 	// Ceiling is the present ceiling of the user's file; nil: there is no file, and a team keeps
 	// the ceiling that it has.
 	Ceiling *record.Ceiling
+	// Brake is recorded with each team that is made: what its agents may use before the team asks once,
+	// while nobody sets a budget. The zero value: it does not ask.
+	Brake record.Limit
 	// Ancestors finds the processes above one: Guard refuses a call that a member's process makes
 	// in the operator's name. nil skips the guard, for programs that are no command line.
 	Ancestors func(pid int) ([]spawn.Identity, error)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,13 +125,21 @@ const (
 	ScopeMember BudgetScope = "member"
 	ScopeTeam   BudgetScope = "team"
 	ScopeRun    BudgetScope = "run" // since it began, of the whole team
+	// ScopeBrake is the whole team's, while nobody has set a budget: a request of it that is allowed asks
+	// no second time.
+	ScopeBrake BudgetScope = "brake"
 )
+
+// BudgetScopes are all scopes.
+var BudgetScopes = []BudgetScope{ScopeMember, ScopeTeam, ScopeRun, ScopeBrake}
 
 // Budgets are the budgets of a team, all of them anew each time.
 type Budgets struct {
 	Team    *Limit                      `json:"team,omitempty"`
 	Run     *Limit                      `json:"run,omitempty"`
 	Members map[waggle.MemberName]Limit `json:"members,omitempty"`
+	// Brake is what a team without any of these asks at, from the settings of its operator when it was made.
+	Brake *Limit `json:"brake,omitempty"`
 	// From is what the team had used when the run began.
 	From Usage `json:"run_from,omitzero"`
 }
@@ -154,12 +163,16 @@ type Excess struct {
 	Scope BudgetScope
 	Limit Limit
 	Used  Usage
-	// RaiseTo is the limit that an allow sets.
+	// RaiseTo is the limit that an allow sets. Of a brake it is none: an allow ends it.
 	RaiseTo Limit
 }
 
 // String says what is used up, for people.
 func (e Excess) String() string {
+	if e.Scope == ScopeBrake {
+		return fmt.Sprintf("nobody set a budget, and the team has used %s (%s): if you allow it, it asks no more; else set one "+
+			"(budget: {usd: N} in the team file, or the command budget set)", e.Limit, e.Used.words())
+	}
 	whose := map[BudgetScope]string{ScopeMember: "its budget", ScopeTeam: "the team's budget", ScopeRun: "the run's budget"}[e.Scope]
 	return fmt.Sprintf("%s of %s is used up (%s)", whose, e.Limit, e.Used.words())
 }
@@ -215,8 +228,8 @@ func RaiseOf(input string) (scope BudgetScope, to Limit, err error) {
 	if err := json.Unmarshal([]byte(input), &fields); err != nil {
 		return "", to, fmt.Errorf("budget: %w", err)
 	}
-	if scope = BudgetScope(textOf(fields, "scope")); scope != ScopeMember && scope != ScopeTeam && scope != ScopeRun {
-		return "", to, fmt.Errorf("budget: scope %.40q is not one of member, team, run", scope)
+	if scope = BudgetScope(textOf(fields, "scope")); !slices.Contains(BudgetScopes, scope) {
+		return "", to, fmt.Errorf("budget: scope %.40q is not one of member, team, run, brake", scope)
 	}
 	if err := json.Unmarshal(fields["raise_to"], &raise); err != nil {
 		return "", to, errors.New("budget: raise_to is no object")

@@ -35,6 +35,7 @@ func limits(b record.Budgets) map[Of]record.Limit {
 	}
 	put(Of{Scope: record.ScopeTeam}, b.Team)
 	put(Of{Scope: record.ScopeRun}, b.Run)
+	put(Of{Scope: record.ScopeBrake}, b.Brake)
 	for name, one := range b.Members {
 		put(Of{record.ScopeMember, name}, &one)
 	}
@@ -81,6 +82,8 @@ func (a *Account) AsSet() *record.Budgets {
 			b.Team = &set
 		case record.ScopeRun:
 			b.Run = &set
+		case record.ScopeBrake:
+			b.Brake = &set
 		case record.ScopeMember:
 			if b.Members == nil {
 				b.Members = map[waggle.MemberName]record.Limit{}
@@ -91,10 +94,13 @@ func (a *Account) AsSet() *record.Budgets {
 	return b
 }
 
-// Raise raises a budget, and never lowers one. One that is not set stays unset.
+// Raise raises a budget, and never lowers one. One that is not set stays unset. A brake that is raised to
+// nothing has no limit any more.
 func (a *Account) Raise(of Of, to record.Limit) {
 	if b, ok := a.Limits[of]; ok {
-		b.Now = b.Now.Raised(to)
+		if b.Now = b.Now.Raised(to); of.Scope == record.ScopeBrake && !to.Set() {
+			b.Now = record.Limit{}
+		}
 		a.Limits[of] = b
 	}
 }

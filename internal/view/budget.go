@@ -12,7 +12,7 @@ import (
 
 // BudgetDocument is a budget as it holds now, and what was used of it. A limit of 0 is none.
 type BudgetDocument struct {
-	Scope        string         `json:"scope"` // team, run or member
+	Scope        string         `json:"scope"` // team, run, member or brake
 	Member       string         `json:"member,omitempty"`
 	LimitMicros  int64          `json:"limit_usd_micros"`
 	LimitTokens  int64          `json:"limit_tokens"`
@@ -39,7 +39,9 @@ func Budgets(team string, all []supervise.Budget) BudgetsDocument {
 	for _, b := range all {
 		one := budgetOf(inspect.Budget{Scope: b.Scope, Limit: b.Limit, Used: b.Used})
 		one.Member = b.Member
-		one.RaisedMicros, one.RaisedTokens, one.RaisedTurns = b.Limit.CostMicros-b.Set.CostMicros, b.Limit.Tokens-b.Set.Tokens, b.Limit.Turns-b.Set.Turns
+		if b.Limit.Set() { // a brake that was allowed has no limit any more
+			one.RaisedMicros, one.RaisedTokens, one.RaisedTurns = b.Limit.CostMicros-b.Set.CostMicros, b.Limit.Tokens-b.Set.Tokens, b.Limit.Turns-b.Set.Turns
+		}
 		d.Budgets = append(d.Budgets, one)
 	}
 	return d

@@ -12,9 +12,15 @@ import (
 	"waggle/record"
 )
 
-// setBudgets records the budgets of a team, if they are others than those that hold.
+// setBudgets records the budgets of a team, if they are others than those that hold. Where there are none,
+// the team keeps the brake that it was made with.
 func (o Operator) setBudgets(ctx context.Context, s *operator.State, b record.Budgets) error {
-	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) { return s.Lead.SetBudgets(b, o.Writer()) })
+	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		if had := s.Lead.Budgets(); had != nil && b.Team == nil && b.Run == nil && len(b.Members) == 0 {
+			b.Brake = had.Brake
+		}
+		return s.Lead.SetBudgets(b, o.Writer())
+	})
 	return err
 }
 
@@ -27,7 +33,7 @@ type Budget struct {
 	Used   record.Usage
 }
 
-// Budgets lists the budgets of a team: its own, the run's, and those of members.
+// Budgets lists the budgets of a team: its own, the run's, its brake, and those of members.
 func (o Operator) Budgets(ctx context.Context, name waggle.TeamName) ([]Budget, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -50,6 +56,7 @@ func (o Operator) Budgets(ctx context.Context, name waggle.TeamName) ([]Budget, 
 	}
 	add(record.ScopeTeam, "", set.Team, nil)
 	add(record.ScopeRun, "", set.Run, nil)
+	add(record.ScopeBrake, "", set.Brake, nil)
 	for _, m := range s.Lead.Live() {
 		limit, ok := set.Members[m.Name]
 		if !ok {
@@ -65,7 +72,8 @@ func (o Operator) Budgets(ctx context.Context, name waggle.TeamName) ([]Budget, 
 }
 
 // SetBudget sets one budget of a team, nil removes it. The operator does that; what the operator has
-// raised of it before is over, and the other budgets stay.
+// raised of it before is over, and the other budgets stay. The brake of a team for which somebody sets a
+// budget, or says that it has none, is over.
 func (o Operator) SetBudget(ctx context.Context, name waggle.TeamName, scope record.BudgetScope, member string, limit *record.Limit) error {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -87,6 +95,7 @@ func (o Operator) SetBudget(ctx context.Context, name waggle.TeamName, scope rec
 		if had := s.Lead.Budgets(); had != nil {
 			b = *had
 		}
+		b.Brake = nil
 		switch scope {
 		case record.ScopeTeam:
 			b.Team = limit

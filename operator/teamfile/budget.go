@@ -12,6 +12,39 @@ type yamlBudget struct {
 	Turns  *int64   `yaml:"turns"`
 }
 
+// UsualBrake is the brake of teams whose operator has set none: $20.
+var UsualBrake = record.Limit{CostMicros: 20e6}
+
+// yamlBrake is off, or the dollars at which a team without a budget asks.
+type yamlBrake struct {
+	USD *float64 `yaml:"usd"`
+	off bool
+}
+
+// UnmarshalYAML reads {usd} or the word off.
+func (b *yamlBrake) UnmarshalYAML(unmarshal func(any) error) error {
+	word := ""
+	if b.off = unmarshal(&word) == nil && word == "off"; b.off {
+		return nil
+	}
+	type whole yamlBrake
+	return unmarshal((*whole)(b))
+}
+
+// brake reads a brake; without a limit when it is off.
+func (c *checker) brake(at string, y yamlBrake) (l record.Limit) {
+	if y.off {
+		return l
+	}
+	var err error
+	if y.USD == nil {
+		c.bad(at, "want {usd: N}, or off")
+	} else if l.CostMicros, err = record.Micros(*y.USD); err != nil {
+		c.bad(at+".usd", "%v", err)
+	}
+	return l
+}
+
 // budget reads a budget; nil when there is none.
 func (c *checker) budget(at string, y *yamlBudget) *record.Limit {
 	if y == nil {

@@ -19,6 +19,8 @@ import (
 type Config struct {
 	Ceiling record.Ceiling
 	Grace   time.Duration // for members to end by themselves; 0: not set
+	// Brake is what a team for which nobody set a budget asks at; the zero value: it does not ask.
+	Brake record.Limit
 	// Keys are the keys of commands of the full screen, by the name of the command.
 	Keys map[string][]string
 }
@@ -27,6 +29,7 @@ type Config struct {
 type yamlConfig struct {
 	Ceiling yamlCeiling         `yaml:"ceiling"`
 	Grace   yamlDuration        `yaml:"grace"`
+	Brake   *yamlBrake          `yaml:"brake"`
 	Keys    map[string][]string `yaml:"keys"`
 }
 
@@ -42,7 +45,7 @@ type yamlCeiling struct {
 // Errors name the file and the line, and are of kind Usage.
 func ParseConfig(path string, data []byte) (*Config, error) {
 	sum := sha256.Sum256(data)
-	c := &Config{Ceiling: record.Ceiling{File: path, SHA256: hex.EncodeToString(sum[:])}}
+	c := &Config{Brake: UsualBrake, Ceiling: record.Ceiling{File: path, SHA256: hex.EncodeToString(sum[:])}}
 	tree, err := parseYAML("config", path, data)
 	if err != nil {
 		return nil, err
@@ -60,6 +63,9 @@ func ParseConfig(path string, data []byte) (*Config, error) {
 	check := &checker{path: path, tree: tree}
 	if c.Grace = time.Duration(y.Grace); c.Grace < 0 {
 		check.bad("$.grace", "want a time that is not negative")
+	}
+	if y.Brake != nil {
+		c.Brake = check.brake("$.brake", *y.Brake)
 	}
 	c.Keys = y.Keys
 	check.ceiling(&c.Ceiling, y.Ceiling)

@@ -339,11 +339,15 @@ func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p
 			return nil, &operator.Error{Kind: operator.Locked, Op: "create", Msg: fmt.Sprintf("team %s has just been made by another process", name),
 				Next: operator.Next{Step: operator.NextStatus, Team: name}}
 		}
-		return []journal.Draft{
+		ds := []journal.Draft{
 			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: name, Root: o.RootURL, UID: record.TeamUID(uid),
 				Instance: record.Instance(instance), Name: waggle.Lead, Epoch: 1, Version: o.Version, Baseline: old}},
 			{Kind: record.KindPolicy, Must: true, Body: p},
-		}, nil
+		}
+		if o.Brake.Set() {
+			ds = append(ds, journal.Draft{Kind: record.KindBudget, Must: true, Body: record.Budgets{Brake: &o.Brake}})
+		}
+		return ds, nil
 	})
 	if err != nil {
 		return s, err

@@ -24,6 +24,7 @@ import (
 	"waggle/internal/view/page"
 	"waggle/machine"
 	"waggle/operator"
+	"waggle/operator/teamfile"
 	"waggle/operator/inspect"
 	"waggle/poll"
 	"waggle/record"
@@ -205,8 +206,9 @@ func (a *App) Op() (operator.Operator, error) {
 		return operator.Operator{}, err
 	}
 	var ceiling *record.Ceiling
+	brake := teamfile.UsualBrake
 	if config != nil {
-		ceiling = &config.Ceiling
+		ceiling, brake = &config.Ceiling, config.Brake
 	}
 	claude, err := a.ClaudeDir()
 	if err != nil {
@@ -217,7 +219,7 @@ func (a *App) Op() (operator.Operator, error) {
 		return operator.Operator{}, err
 	}
 	rootURL := (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
-	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(home.Home{Path: state}), "locks"), Led: led{home.Home{Path: state}, rootURL}}, RootURL: rootURL,
+	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Brake: brake, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(home.Home{Path: state}), "locks"), Led: led{home.Home{Path: state}, rootURL}}, RootURL: rootURL,
 		Home: home.Home{Path: state}, RunDir: a.runPath(home.Home{Path: state}), Worktrees: worktrees, WorkDir: a.workDir(), Edits: &operator.EditCache{}, Token: a.Env("WAGGLE_TOKEN"), Minter: a.Minter(), Self: self, Environ: a.MemberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors, Confine: box, Waits: a.Waits}, nil
 }

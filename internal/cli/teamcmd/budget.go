@@ -23,9 +23,13 @@ starts anew. What agents use they say themselves, and tokens are all of them: in
 output and cache. Turns are those of the model, as the agent's client counts them (Claude
 Code does), else one for each turn of the member's session.
 
+A team for which nobody set a budget has a brake: it asks once when it has used $20, or
+what brake: {usd: N} of your own settings said when the team was made (off: nothing).
+Setting a budget, or --none, ends it.
+
 --json: {"team","budgets":[{"scope","member","limit_usd_micros","limit_tokens",
 "limit_turns","used","raised_usd_micros","raised_tokens","raised_turns"}]}; scope is team,
-run or member.`,
+run, member or brake.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			op, team, err := a.TeamRead(cmd.Context())

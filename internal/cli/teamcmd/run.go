@@ -30,8 +30,9 @@ meaning and the text of ./waggle.yaml on a terminal, and asks.
 
 With --headless nobody is asked: a call that the policy does not allow is denied at once
 and the run ends with 3, unless --wait gives you that long to answer from another place
-(waggle pending, approve, deny); a budget that is used up ends it with 10. Without it the run waits, and asks on the terminal when
-there is one. When that terminal closes, the run ends as by Ctrl-C; nohup keeps it.
+(waggle pending, approve, deny). A budget that is used up ends it with 10. Without
+--headless the run waits, and asks on the terminal when there is one. When that terminal
+closes, the run ends as by Ctrl-C; nohup keeps it.
 
 ` + reportHelp + `
 
