@@ -62,7 +62,7 @@ func (l *Leader) spentWith(own *Worker) record.Usage {
 	return l.budgets.Used(own.Instance, own.Usage)
 }
 
-// count drafts what a member has used, where a budget counts it. The same again drafts nothing.
+// count drafts what a member has used. The same again drafts nothing.
 func (l *Leader) count(peer *Worker) []journal.Draft {
 	if l.byInst[peer.Instance] == nil || !l.budgets.Counts(peer.Instance, peer.Usage) {
 		return nil

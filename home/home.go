@@ -122,6 +122,17 @@ func known(h Home, o *opened) Known {
 	return Known{Dir: h.Dir(o.Body.Root, o.Body.Team, o.Body.UID).aside(), Team: o.Body.Team, Root: o.Body.Root, Opened: o.Time}
 }
 
+// Leaders lists the directories of the journals of all teams that ever were, in whichever wire tree and
+// state. None of them is opened.
+func (h Home) Leaders() ([]journal.Dir, error) {
+	paths, err := h.dirs("*")
+	var all []journal.Dir
+	for _, p := range paths {
+		all = append(all, Dir{Path: p}.aside().Journals())
+	}
+	return all, err
+}
+
 func (h Home) dirs(team string) ([]string, error) {
 	if _, err := os.ReadDir(filepath.Join(h.Path, "teams")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("state: %w", err) // Glob would find nothing

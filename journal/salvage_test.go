@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"waggle/journal"
 	"waggle/journal/journaltest"
@@ -88,4 +89,62 @@ func TestSalvageUnreadable(t *testing.T) {
 	if !errors.Is(err, fs.ErrPermission) || n != 4 {
 		t.Errorf("%d records, %v", n, err)
 	}
+}
+
+// TestNewest: Newest shows the records of one kind, segment by segment from the newest, as long as segments
+// were written since a time or more is asked for.
+func TestNewest(t *testing.T) {
+	d := newDir(t)
+	o := quick
+	o.Segment = 1500
+	j, fold := open(t, d, o)
+	for i := range 12 {
+		journaltest.Append(t, j, someone, journaltest.Note(i), journal.Draft{Kind: "other", Body: `"kind":"note"`})
+	}
+	ends := segments(t, d)
+	if ends < 4 {
+		t.Fatalf("%d segments", ends)
+	}
+	now := time.Now()
+	for n := 1; n <= ends-2; n++ {
+		must(t, os.Chtimes(segment(d, n), now.Add(-time.Hour), now.Add(-time.Hour)))
+	}
+	for name, c := range map[string]struct {
+		since time.Time
+		more  int // how often more is asked for
+		looks int
+	}{
+		"all":              {since: now.Add(-2 * time.Hour), looks: ends},
+		"of late":          {since: now.Add(-time.Minute), looks: 2},
+		"later":            {since: now.Add(time.Hour), looks: 0},
+		"and one before":   {since: now.Add(-time.Minute), more: 2, looks: 3},
+		"and all the rest": {since: now.Add(-time.Minute), more: 100, looks: ends},
+	} {
+		looks, last := 0, journal.Seq(len(fold.Records)+1)
+		err := d.Newest(journal.Leader, "note", c.since, func(rs []journal.Record) bool {
+			for i, r := range rs {
+				if r.Kind != "note" || string(r.Body) != string(fold.Records[r.Seq-1].Body) || r.Seq >= last || i > 0 && r.Seq < rs[i-1].Seq {
+					t.Errorf("%s: %+v", name, r)
+				}
+			}
+			if len(rs) > 0 {
+				last = rs[0].Seq
+			}
+			looks++
+			return looks <= c.more
+		})
+		if err != nil || looks != c.looks {
+			t.Errorf("%s: %d looks, want %d; %v", name, looks, c.looks, err)
+		}
+	}
+	if err := d.Newest("none", "note", now, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no journal: %v", err)
+	}
+}
+
+func segments(t *testing.T, d journal.Dir) int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(d.Path, "leader", "0*.jsonl"))
+	must(t, err)
+	return len(files)
 }

@@ -65,6 +65,13 @@ func (u Usage) Plus(v Usage) Usage {
 	return v
 }
 
+// Minus is what a usage counts above an earlier one of the same member or team.
+func (u Usage) Minus(v Usage) Usage {
+	u.Input, u.Output, u.CostMicros, u.Turns = u.Input-v.Input, u.Output-v.Output, u.CostMicros-v.CostMicros, u.Turns-v.Turns
+	u.CacheRead, u.CacheWrite = u.CacheRead-v.CacheRead, u.CacheWrite-v.CacheWrite
+	return u
+}
+
 // Steps are the steps that the agent has declared for its turn, all of them anew each time.
 type Steps struct {
 	Steps []Step `json:"steps"`

@@ -22,7 +22,7 @@ type Limit struct {
 // safe for concurrent use.
 type Account struct {
 	Limits map[Of]Limit
-	Spent  map[record.Instance]record.Usage // what members have used in all, as far as a budget counts it
+	Spent  map[record.Instance]record.Usage // what members have used in all
 	From   record.Usage                     // what the team had used when the run began
 }
 
@@ -105,10 +105,10 @@ func (a *Account) Raise(of Of, to record.Limit) {
 	}
 }
 
-// Counts reports whether a usage is news of a member: some budget is set, and it has used something
-// else than is counted. Turns of an agent that says nothing count where a budget bounds turns.
+// Counts reports whether a usage is news of a member: it has used something else than is counted. Turns
+// of an agent that says nothing count where a budget bounds turns.
 func (a *Account) Counts(i record.Instance, u record.Usage) bool {
-	return len(a.Limits) > 0 && (u.Source != "" || a.boundsTurns()) && u != a.Spent[i]
+	return (u.Source != "" || a.boundsTurns()) && u != a.Spent[i]
 }
 
 func (a *Account) boundsTurns() bool {
@@ -142,9 +142,4 @@ func (a *Account) Used(i record.Instance, now record.Usage) record.Usage {
 }
 
 // OfRun is the part of a usage of the team that the run has used.
-func (a *Account) OfRun(u record.Usage) record.Usage {
-	u.Input, u.Output, u.CostMicros = u.Input-a.From.Input, u.Output-a.From.Output, u.CostMicros-a.From.CostMicros
-	u.CacheRead, u.CacheWrite = u.CacheRead-a.From.CacheRead, u.CacheWrite-a.From.CacheWrite
-	u.Turns -= a.From.Turns
-	return u
-}
+func (a *Account) OfRun(u record.Usage) record.Usage { return u.Minus(a.From) }

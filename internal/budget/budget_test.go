@@ -63,8 +63,13 @@ func TestRaised(t *testing.T) {
 // counted one, and a run counts from its beginning.
 func TestUsed(t *testing.T) {
 	var a budget.Account
-	if a.Counts("i1", used(1)) {
-		t.Error("something counts although nothing is limited")
+	silent := record.Usage{Turns: 1}
+	if !a.Counts("i1", used(1)) || a.Counts("i1", record.Usage{}) || a.Counts("i1", silent) {
+		t.Error("what is used counts not, or nothing counts, or turns count although nothing bounds them")
+	}
+	a.Set(record.Budgets{Team: &record.Limit{Turns: 9}})
+	if !a.Counts("i1", silent) {
+		t.Error("turns count not where they are bounded")
 	}
 	a.Count("i1", used(40))
 	a.Set(record.Budgets{Run: tokens(100), From: used(40)})

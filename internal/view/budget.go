@@ -71,3 +71,19 @@ func budgetText(b inspect.Budget) string {
 	whose := map[record.BudgetScope]string{record.ScopeMember: "its", record.ScopeTeam: "the team's", record.ScopeRun: "the run's"}[b.Scope]
 	return fmt.Sprintf("%s budget is %s; used: %s", whose, b.Limit, sentence.Spent(b.Used))
 }
+
+// Today is the document of what all teams have used today, nil when that is neither tokens nor dollars.
+func Today(u record.Usage) *SpentDocument {
+	if u.Tokens() == 0 && u.CostMicros == 0 {
+		return nil
+	}
+	return Spent(&u)
+}
+
+// TodayPage says it to people.
+func TodayPage(u record.Usage) (p page.Page) {
+	if Today(u) != nil {
+		p.Line(page.Plain("used today by all teams here: " + sentence.Spent(u)))
+	}
+	return p
+}

@@ -38,6 +38,7 @@ type TeamAndSessions struct {
 type TeamsAndSessions struct {
 	Sessions []SessionDocument `json:"sessions"`
 	Teams    []StatusDocument  `json:"teams"`
+	Today    *SpentDocument    `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
 }
 
 // Sessions are the documents of sessions, never null.

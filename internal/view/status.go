@@ -30,6 +30,7 @@ type StatusDocument struct {
 	Alarms      int                         `json:"unverified"`
 	Ceiling     *policyview.CeilingDocument `json:"ceiling"` // null: there is none
 	Budgets     []BudgetDocument            `json:"budgets,omitempty"`
+	Today       *SpentDocument              `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
 }
 
 // LeaderDocument says whether a process leads the team.

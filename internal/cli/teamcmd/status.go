@@ -25,6 +25,9 @@ waggle why NAME lists the evidence. The command records and sends nothing: witho
 leader it shows what is due, and the next command that acts (approve, send, task add)
 does it.
 
+Its end is what the agents of all teams of this machine have used since midnight, as far
+as leaders have recorded it, when that is anything.
+
 Without a team it shows every team here and the sessions that you started yourself, as
 the client registers them and its hooks report (waggle hooks install): their open
 requests, their age, and their tmux panes.
@@ -37,17 +40,18 @@ was refused; >5 are members that work; x1 are dead members and tasks that failed
 [{"name","lead","state","since","why","pid","backend","trust","sandbox","task",
 "pending","policy_version","socket","restarts","ready","log","worktree","usage",
 "evidence"}],"interrupted",
-"pending","unread","unverified","ceiling"}. sandbox is enforced, files only, off, or
+"pending","unread","unverified","ceiling","today"}. sandbox is enforced, files only, off, or
 unknown before its process has found out, with " (shell only)" where the agent's program
 runs outside; the leader's is that of the least confined member. ready is the report of
 its process: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend",
 "sandbox"}, or null, and its sandbox is {"level","why","fix","gaps","shell","outside"};
 usage is {"cpu_s","rss_bytes","processes"} of its process and the processes below, or
 null. Without a team and with one team here, "sessions" is added; with several, or none,
-the document is {"teams":[…],"sessions":[{"team","session","client","name","under","pid",
+the document is {"teams":[…],"today","sessions":[{"team","session","client","name","under","pid",
 "state","since","why","handles","pane","cwd","version","hook","takes_words","trust"}]}.
 interrupted is {"at","members","pending"} when members died and no process leads, else
-null.
+null; today is {"input_tokens","output_tokens","cache_read_tokens","cache_write_tokens",
+"cost_usd_micros","turns","source"}, and is missing when nothing was used.
 
 TEAM may have ended: then the command shows when and how it ended, how its members left,
 its tasks, and which worktrees and branches are kept. --json: {"team","state","id",
@@ -89,10 +93,14 @@ func status(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 	if err != nil {
 		return err
 	}
+	today := inspect.Of(op).Today(a.Clock())
 	if a.Flags.JSON {
-		return a.Document(view.Status(st))
+		d := view.Status(st)
+		d.Today = view.Today(today)
+		return a.Document(d)
 	}
 	showStatus(ctx, a, op, st)
+	a.ShowPage(view.TodayPage(today), "", nil)
 	return nil
 }
 

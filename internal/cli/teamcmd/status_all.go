@@ -36,8 +36,9 @@ func statusAll(ctx context.Context, a *app.App) error {
 		}
 		sts = append(sts, st)
 	}
+	today := inspect.Of(op).Today(a.Clock())
 	if a.Flags.JSON {
-		return a.Document(statusDocument(sts, rows))
+		return a.Document(statusDocument(sts, rows, view.Today(today)))
 	}
 	if len(sts) > 0 {
 		showStatus(ctx, a, op, sts...)
@@ -46,17 +47,20 @@ func statusAll(ctx context.Context, a *app.App) error {
 		a.Say("")
 	}
 	a.ShowPage(view.SessionsPage(rows, a.Now()), "", nil)
+	a.ShowPage(view.TodayPage(today), "", nil)
 	return nil
 }
 
-// statusDocument is the document of the teams here and of the sessions.
-func statusDocument(sts []*inspect.Status, rows []decide.SessionRow) any {
+// statusDocument is the document of the teams here, of the sessions, and of what was used today.
+func statusDocument(sts []*inspect.Status, rows []decide.SessionRow, today *view.SpentDocument) any {
 	if len(sts) == 1 {
-		return view.TeamAndSessions{StatusDocument: view.Status(sts[0]), Sessions: view.Sessions(rows)}
+		d := view.TeamAndSessions{StatusDocument: view.Status(sts[0]), Sessions: view.Sessions(rows)}
+		d.Today = today
+		return d
 	}
 	all := []view.StatusDocument{}
 	for _, st := range sts {
 		all = append(all, view.Status(st))
 	}
-	return view.TeamsAndSessions{Teams: all, Sessions: view.Sessions(rows)}
+	return view.TeamsAndSessions{Teams: all, Sessions: view.Sessions(rows), Today: today}
 }
