@@ -40,15 +40,17 @@ was refused; >5 are members that work; x1 are dead members and tasks that failed
 [{"name","lead","state","since","why","pid","backend","trust","sandbox","task",
 "pending","policy_version","socket","restarts","ready","log","worktree","usage",
 "evidence"}],"interrupted",
-"pending","unread","unverified","ceiling","today"}. sandbox is enforced, files only, off, or
-unknown before its process has found out, with " (shell only)" where the agent's program
-runs outside; the leader's is that of the least confined member. ready is the report of
-its process: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend",
-"sandbox"}, or null, and its sandbox is {"level","why","fix","gaps","shell","outside"};
+"pending","unread","unverified","ceiling","today"}. sandbox is enforced, files only,
+off, or unknown before its process has found out, with " (shell only)" where the agent's
+program runs outside; the leader's is that of the least confined member. ready is the
+report of its process:
+{"epoch","agent","model","mode","policy_version","cwd","worktree","backend", "sandbox"},
+or null, and its sandbox is {"level","why","fix","gaps","shell","outside"};
 usage is {"cpu_s","rss_bytes","processes"} of its process and the processes below, or
 null. Without a team and with one team here, "sessions" is added; with several, or none,
-the document is {"teams":[…],"today","sessions":[{"team","session","client","name","under","pid",
-"state","since","why","handles","pane","cwd","version","hook","takes_words","trust"}]}.
+the document is {"teams":[…],"today","sessions":[{"team","session","client","name",
+"under","pid","state","since","why","handles","pane","cwd","version","hook",
+"takes_words","trust"}]}.
 interrupted is {"at","members","pending"} when members died and no process leads, else
 null; today is {"input_tokens","output_tokens","cache_read_tokens","cache_write_tokens",
 "cost_usd_micros","turns","source"}, and is missing when nothing was used.
