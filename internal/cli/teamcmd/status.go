@@ -44,7 +44,7 @@ was refused; >5 are members that work; x1 are dead members and tasks that failed
 off, or unknown before its process has found out, with " (shell only)" where the agent's
 program runs outside; the leader's is that of the least confined member. ready is the
 report of its process:
-{"epoch","agent","model","mode","policy_version","cwd","worktree","backend", "sandbox"},
+{"epoch","agent","model","mode","policy_version","cwd","worktree","backend","sandbox"},
 or null, and its sandbox is {"level","why","fix","gaps","shell","outside"};
 usage is {"cpu_s","rss_bytes","processes"} of its process and the processes below, or
 null. Without a team and with one team here, "sessions" is added; with several, or none,
