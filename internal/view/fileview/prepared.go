@@ -45,7 +45,7 @@ func PreparationText(f fresh.Found) string {
 	var m meaning
 	m.preparation("", f.Included, f.File.Prepare)
 	if f.File.Check != nil {
-		m.text("check of tasks and before a merge", f.File.Check.Command)
+		m.text("check before it is done, and merged", f.File.Check.Command)
 	}
 	return what + " A new member gets:\n\n" + strings.Join(m.lines, "\n")
 }
