@@ -13,7 +13,7 @@ import (
 // On Linux and macOS the kernel reports the end. Elsewhere, and where the kernel has no handle, it
 // is polled every 50 ms. A process that cannot be inspected counts as running.
 func WaitGone(ctx context.Context, id Identity) error {
-	if gone(id) {
+	if id.Ended() {
 		return nil
 	}
 	awaitExit(ctx, id)
@@ -22,7 +22,7 @@ func WaitGone(ctx context.Context, id Identity) error {
 	pause := time.Millisecond
 	t := time.NewTimer(pause)
 	defer t.Stop()
-	for !gone(id) {
+	for !id.Ended() {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("spawn: wait for the end of %d: %w", id.PID, ctx.Err())
@@ -32,10 +32,4 @@ func WaitGone(ctx context.Context, id Identity) error {
 		t.Reset(pause)
 	}
 	return nil
-}
-
-// gone reports whether a process certainly does not run.
-func gone(id Identity) bool {
-	alive, err := id.Check()
-	return !alive && err == nil
 }

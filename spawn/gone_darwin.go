@@ -19,7 +19,7 @@ func awaitExit(ctx context.Context, id Identity) {
 	unix.SetKevent(&watch[0], id.PID, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
 	watch[0].Fflags = unix.NOTE_EXIT
 	unix.SetKevent(&watch[1], 0, unix.EVFILT_USER, unix.EV_ADD|unix.EV_CLEAR)
-	if _, err := unix.Kevent(kq, watch, nil, nil); err != nil || gone(id) {
+	if _, err := unix.Kevent(kq, watch, nil, nil); err != nil || id.Ended() {
 		return
 	}
 	ended := make(chan struct{})

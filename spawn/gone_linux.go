@@ -21,7 +21,7 @@ func awaitExit(ctx context.Context, id Identity) {
 	}
 	f := os.NewFile(uintptr(fd), "pidfd")
 	defer f.Close()
-	if gone(id) { // ended before the pidfd was opened, which is then another process's
+	if id.Ended() { // ended before the pidfd was opened, which is then another process's
 		return
 	}
 	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })

@@ -58,6 +58,13 @@ func (id Identity) Check() (bool, error) {
 	return l == Running || l == Stopped, err
 }
 
+// Ended reports that exactly this process certainly does not run any more. It is false where that cannot
+// be found out.
+func (id Identity) Ended() bool {
+	alive, err := id.Check()
+	return !alive && err == nil
+}
+
 // State is the state of a recorded process.
 type State string
 
