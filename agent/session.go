@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"waggle/policy"
+	"waggle/spawn"
 )
 
 // Session is an Agent with a conversation that goes on from turn to turn, and that a later process
@@ -18,6 +19,19 @@ type Session interface {
 	Close(ctx context.Context) error
 }
 
+// Borrowable is a Session whose conversation a person can go on with in a client of their own, while
+// the member waits.
+type Borrowable interface {
+	Session
+	// Yield ends what uses the conversation, between turns. The next turn goes on with what the person
+	// has left, and says so to the agent.
+	Yield(ctx context.Context) error
+	// Opens is the program with which a person opens the conversation: Argv, Dir and Env. The
+	// environment is theirs, without what belongs to an agent around them. It starts nothing of the
+	// conversation; the error says why there is no such program.
+	Opens(ctx context.Context, environ []string, c Conversation) (spawn.Command, error)
+}
+
 // Conversation is an agent's conversation as it tells its Host.
 type Conversation struct {
 	ID    string
@@ -25,6 +39,7 @@ type Conversation struct {
 	// Resumed says that it goes on with the history of an earlier process, so that the agent does
 	// not repeat what it did there.
 	Resumed bool
+	Dir     string // where it was begun, when it belongs to one directory
 }
 
 // Usage is what an agent has used since it last said so.

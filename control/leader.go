@@ -102,6 +102,7 @@ type Member struct {
 	Mode     policy.Mode             // set by a mode command; "" means the policy's own
 	ModeBy   policy.Role             // who set it
 	Broken   bool                    // its journal is broken, and the operator has looked at that
+	Borrowed *Borrowing              // nil: it has its conversation
 
 	base        machine.State
 	modeVersion uint64 // under which Mode was set

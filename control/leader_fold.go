@@ -84,6 +84,8 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	record.KindEnded:        leaderRecord((*Leader).endedRec),
 	record.KindBudget:       leaderRecord((*Leader).budgetRec),
 	record.KindSpent:        leaderRecord((*Leader).spentRec),
+	record.KindBorrowed:     leaderRecord((*Leader).borrowedRec),
+	record.KindReturned:     leaderRecord((*Leader).returnedRec),
 }
 
 // did checks the move from the state before against the table and reports it.

@@ -126,11 +126,18 @@ func memberFields(c *snapshot.Codec, x *Member) {
 	snapshot.Text(c, &x.Mode)
 	snapshot.Text(c, &x.ModeBy)
 	c.Flag(&x.Broken)
+	snapshot.Shared(c, &x.Borrowed, borrowingFields)
 	snapshot.Text(c, &x.base)
 	snapshot.Unsigned(c, &x.modeVersion)
 	c.Flag(&x.idleDue)
 	snapshot.Signed(c, &x.pending)
 	snapshot.Dict(c, &x.assigned, snapshot.Text[string], snapshot.Unsigned[uint64])
+}
+
+func borrowingFields(c *snapshot.Codec, x *Borrowing) {
+	snapshot.Borrowed(c, &x.Borrowed)
+	snapshot.Unsigned(c, &x.Seq)
+	c.Instant(&x.At)
 }
 
 func peerSeqFields(c *snapshot.Codec, x *peerSeq) {

@@ -29,6 +29,7 @@ func workerFields(c *snapshot.Codec, x *Worker) {
 	c.Instant(&x.LimitedAt)
 	snapshot.Text(c, &x.Pane)
 	c.Instant(&x.PaneAt)
+	snapshot.Unsigned(c, &x.Yielded)
 	snapshot.List(c, &x.Tasks, snapshot.To(taskStateFields))
 	snapshot.List(c, &x.Calls, snapshot.To(callFields))
 	snapshot.List(c, &x.Outbox, sendingFields)

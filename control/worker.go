@@ -39,8 +39,11 @@ type Worker struct {
 	Limited      *record.Limited // the usage limit that has cut the turn short; nil: none has
 	LimitedAt    time.Time
 	// Pane is what the program in the member's pane waits for, "" when it does not, and PaneAt since when.
-	Pane    string
-	PaneAt  time.Time
+	Pane   string
+	PaneAt time.Time
+	// Yielded is the newest borrowing, by its seq in the leader's journal, for which the conversation was
+	// let go.
+	Yielded uint64
 	Tasks   []*TaskState
 	Calls   []*Call // in order of first record
 	Outbox  []Sending

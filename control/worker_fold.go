@@ -81,6 +81,7 @@ var workerRecords = map[string]func(*Worker, journal.Record) error{
 	record.KindLimited: workerRecord((*Worker).limitedRec),
 	record.KindPane:    workerRecord((*Worker).paneRec),
 	record.KindChecked: workerRecord((*Worker).checkedRec),
+	record.KindYielded: workerRecord((*Worker).yieldedRec),
 }
 
 // did checks the move from the state before against the table and reports it.

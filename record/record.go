@@ -56,7 +56,8 @@ func Kinds() []string {
 	return []string{KindOpened, KindPolicy, KindJoined, KindProcess, KindLeft, KindSeen, KindVoted, KindDecided, KindCommanded, KindSent, KindClosed, KindUnverified,
 		KindNoticed, KindLeading, KindDied, KindStopping, KindEnding, KindDetached, KindCheckpoint, KindDiverged, KindAcknowledged, KindDone, KindEnded,
 		KindAsked, KindSaid, KindAnswered, KindStarted, KindFinished, KindUnknown, KindApplied, KindTaken, KindReady,
-		KindBudget, KindSpent, KindPaused, KindLimited, KindConnected, KindConversation, KindUsed, KindSteps, KindPane, KindHeard, KindChecked, journal.KindRepaired}
+		KindBudget, KindSpent, KindPaused, KindLimited, KindConnected, KindConversation, KindUsed, KindSteps, KindPane, KindHeard, KindChecked,
+		KindBorrowed, KindReturned, KindYielded, journal.KindRepaired}
 }
 
 // Level says what keeps a member from acting in another's name (trust §8).

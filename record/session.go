@@ -19,6 +19,7 @@ type Conversation struct {
 	ID      string `json:"id"`
 	Model   string `json:"model,omitempty"`
 	Resumed bool   `json:"resumed,omitempty"` // it goes on with its history
+	Dir     string `json:"dir,omitempty"`     // where it was begun, when it belongs to one directory
 }
 
 // Sources of a usage.

@@ -312,6 +312,12 @@ func Stopping(c *Codec, x *record.Stopping) {
 	Text(c, &x.Step)
 }
 
+func Borrowed(c *Codec, x *record.Borrowed) {
+	Text(c, &x.Instance)
+	Identity(c, &x.By)
+	c.Flag(&x.Now)
+}
+
 func Left(c *Codec, x *record.Left) {
 	Text(c, &x.Instance)
 	Text(c, &x.How)
@@ -459,6 +465,7 @@ func Conversation(c *Codec, x *record.Conversation) {
 	Text(c, &x.ID)
 	Text(c, &x.Model)
 	c.Flag(&x.Resumed)
+	Text(c, &x.Dir)
 }
 
 func Usage(c *Codec, x *record.Usage) {

@@ -99,6 +99,7 @@ type ConversationDocument struct {
 	ID      string `json:"id"`
 	Model   string `json:"model"`
 	Resumed bool   `json:"resumed"`
+	Dir     string `json:"dir,omitempty"` // where it was begun, when it belongs to one directory
 }
 
 // SpentDocument is what an agent has used.

@@ -192,6 +192,10 @@ func (s logSentence) team() string {
 		return s.who() + " has used " + Spent(body[record.Spent](s.r).Usage)
 	case record.KindBudget:
 		return "the budgets are set"
+	case record.KindBorrowed:
+		return fmt.Sprintf("process %d takes the session of %s", body[record.Borrowed](s.r).By.PID, s.who())
+	case record.KindReturned:
+		return fmt.Sprintf("%s has its session back%s", s.who(), operator.Suffix(body[record.Returned](s.r).Why))
 	}
 	return ""
 }
@@ -310,6 +314,8 @@ func (s logSentence) agent() string {
 		return "is limited" + operator.Suffix(b.Reason)
 	case record.KindConversation:
 		return "has conversation " + body[record.Conversation](s.r).ID
+	case record.KindYielded:
+		return "lets its session go to a person"
 	case record.KindPane:
 		if waits := body[record.Pane](s.r).Waits; waits != "" {
 			return "waits in its pane: " + firstLine(waits)
