@@ -50,7 +50,7 @@ type Parts struct {
 	Member  func(waggle.MemberName) (mailbox.Store, error)
 	Peers   Peers
 	Minter  poll.Minter
-	// Alive reports whether a member's process runs; nil: spawn.Identity.Check,
+	// Alive reports whether a member's process runs, or one that has a member's conversation; nil: spawn.Identity.Check,
 	// where a process that cannot be looked at counts as running.
 	Alive func(spawn.Identity) bool
 	// Lost is called for a member that has died and is not started again, after the record: it
@@ -149,7 +149,7 @@ type peer struct {
 // New returns a leader over ready-made parts.
 func New(p Parts) *Leader {
 	if p.Alive == nil {
-		p.Alive = running
+		p.Alive = func(id spawn.Identity) bool { return !id.Ended() }
 	}
 	if p.Gone == nil {
 		p.Gone = func(context.Context, *control.Member) error { return nil }
@@ -164,13 +164,6 @@ func New(p Parts) *Leader {
 	l.consulted = map[record.Key]uint64{}
 	l.poller = poll.Poller{Name: waggle.Lead, Box: p.Box, Machine: l, Mark: p.Mark}
 	return l
-}
-
-// running reports a process as ended only when that is certain: a member that is recorded as left
-// does not come back.
-func running(id spawn.Identity) bool {
-	alive, err := id.Check()
-	return alive || err != nil
 }
 
 // Pass runs one leader pass: it handles the members' reports, decides by deadlines and rules, sends
@@ -342,6 +335,9 @@ func (l *Leader) Apply(ctx context.Context) error {
 		return err
 	}
 	if err := l.reap(ctx); err != nil {
+		return err
+	}
+	if err := l.reclaim(ctx); err != nil {
 		return err
 	}
 	if err := l.guard(ctx); err != nil {

@@ -82,6 +82,24 @@ func (l *Leader) reap(ctx context.Context) error {
 	return nil
 }
 
+// reclaim records that conversations are back whose taker has ended.
+func (l *Leader) reclaim(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range l.p.Fold.Live() {
+		b := m.Borrowed
+		if b == nil || l.p.Alive(b.By) {
+			continue
+		}
+		if err := l.append(ctx, func() ([]journal.Draft, error) {
+			return l.p.Fold.Return(m, b.Seq, fmt.Sprintf("process %d has ended", b.By.PID)), nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // stopWait is how long a process that stops a member may take to record how that went, longer than
 // a stop can take.
 const stopWait = 20 * time.Second

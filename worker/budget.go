@@ -120,14 +120,19 @@ func (w *Worker) suspend(t *turn, l *agent.Limited) bool {
 		return false
 	}
 	w.trouble.Note("limited", nil, "")
+	w.setAside(t)
+	return true
+}
+
+// setAside leaves the turn open, for a later pass or process to take up.
+func (w *Worker) setAside(t *turn) {
 	w.mu.Lock()
-	w.turn, w.limited = nil, t
+	w.turn, w.aside = nil, t
 	if n := len(w.p.Fold.Outbox); n > 0 {
 		w.cut = w.p.Fold.Outbox[n-1].Seq
 	}
 	w.mu.Unlock()
 	w.wake()
-	return true
 }
 
 // waitAgain is how long a limit lasts whose end is not known.
@@ -151,13 +156,13 @@ func (w *Worker) waitsForLimit() bool {
 // goesOn gives a turn that is taken up what the part of it that this process ran has left: its
 // conversation, which knows what it did, and the files as they were before. The caller holds mu.
 func (w *Worker) goesOn(t *turn) {
-	if w.limited == nil {
+	if w.aside == nil {
 		return
 	}
 	if _, t.resumed = w.p.Agent.(agent.Session); t.resumed {
 		t.said = nil // what it says again it means
 	}
-	t.before, w.limited = w.limited.before, nil
+	t.before, w.aside = w.aside.before, nil
 }
 
 // limitOf is the limit that has cut a turn short, nil when none has.

@@ -118,8 +118,8 @@ func (h host) claim(ctx context.Context, c agent.Call, held bool) (call answered
 		var refused *control.GrantError
 		var changed *changedError
 		switch {
-		case errors.Is(err, errTaken):
-			continue // a call beside this one asked for the same and used the grant
+		case errors.Is(err, errTaken), errors.Is(err, errBorrowed):
+			continue // a call beside this one asked for the same and used the grant, or a person takes the conversation
 		case errors.As(err, &changed):
 			call.Answer, err = agent.Answer{Reason: changed.Error(), By: "system"}, nil
 		case errors.As(err, &refused):
@@ -239,6 +239,9 @@ var errLookAgain = errors.New("the rules do not answer it any more")
 // (whole).
 func (h host) ask(ctx context.Context, kind waggle.Kind, a record.Ask, whole bool) (answered, error) {
 	w := h.w
+	if err := h.unborrowed(ctx); err != nil {
+		return answered{}, err
+	}
 	mint, err := w.p.Minter.Mint()
 	if err != nil {
 		return answered{}, err
@@ -418,6 +421,9 @@ func (h host) start(ctx context.Context, k record.Key, l looked, held bool) (inp
 	err = h.reopen(ctx, func() ([]journal.Draft, error) {
 		if err := w.p.Leader.Refresh(ctx); err != nil {
 			return nil, err
+		}
+		if w.borrowing() != nil {
+			return nil, &refusal{errBorrowed}
 		}
 		if c, ok := w.p.Fold.Call(k); ok && c.Started && tried && h.t.claimed[k] == me {
 			return nil, &refusal{errUnconfirmed}

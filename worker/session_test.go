@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/record"
+	"waggle/spawn"
 	"waggle/worker"
 )
 
@@ -38,9 +40,22 @@ func (s *talker) SetMode(_ context.Context, m policy.Mode) error {
 
 func (s *talker) Close(context.Context) error { s.note("closed"); return nil }
 
-// talks gives the members' agents conversations.
+func (s *talker) Yield(context.Context) error { s.note("yielded"); return nil }
+
+func (s *talker) Opens(context.Context, []string, agent.Conversation) (spawn.Command, error) {
+	return spawn.Command{}, errors.New("a worker opens nothing")
+}
+
+// talks gives the members' agents conversations, which people can take.
 func (c *crew) talks(fail error) {
-	c.wrap = func(p *worker.Parts) { p.Agent = &talker{Agent: p.Agent, c: c, fail: fail} }
+	c.wrap = func(p *worker.Parts) {
+		p.Agent = &talker{Agent: p.Agent, c: c, fail: fail}
+		p.Ended = func(id spawn.Identity) bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.stopped[waggle.MemberName(id.Start)]
+		}
+	}
 }
 
 func (c *crew) notes() []string {

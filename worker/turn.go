@@ -51,6 +51,8 @@ type turnEnd struct {
 var (
 	// errInterrupted ends a turn that cannot continue.
 	errInterrupted = errors.New("interrupted")
+	// errBorrowed cuts a turn short because a person takes its conversation.
+	errBorrowed = errors.New("a person has taken the session over")
 	// errSteered ends a turn because the lead's record says so.
 	errSteered = errors.New("interrupted by words of the lead")
 )
@@ -59,14 +61,18 @@ var (
 // members for the agent behind the lead; without chat it takes its next task whose blockers are done, and without one
 // begins a turn that the agent wants. A busy session takes nothing. A turn that an earlier process left, or that a usage
 // limit has cut short, is taken up first, when the limit is over. While a budget is used up nothing is taken but a turn
-// that the agent wants, whose calls wait.
+// that the agent wants, whose calls wait. While a person has the conversation nothing is taken.
 func (w *Worker) Deliver(ctx context.Context, chat []message.Incoming) ([]mailbox.ID, error) {
 	w.trouble.Note("pass", nil, "")
 	next := w.unblocked(ctx)
+	out, err := w.yields(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	close(w.passed)
 	w.passed = make(chan struct{})
+	if out || err != nil {
+		return nil, err
+	}
 	stop := w.steered(chat)
 	if w.turn != nil {
 		if stop {
@@ -251,6 +257,11 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 		if l := limitOf(end); l != nil && !end.interrupted && w.suspend(t, l) {
 			w.active(false)
 			w.status(task.MemberIdle, l.Error())
+			return
+		}
+		if end.interrupted && errors.Is(context.Cause(ctx), errBorrowed) && w.part(t) {
+			w.active(false)
+			w.status(task.MemberIdle, errBorrowed.Error())
 			return
 		}
 		w.mu.Lock()

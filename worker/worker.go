@@ -39,6 +39,7 @@ import (
 	"waggle/policy"
 	"waggle/poll"
 	"waggle/record"
+	"waggle/spawn"
 	"waggle/task"
 	"waggle/transport"
 )
@@ -129,6 +130,9 @@ type Parts struct {
 	// GateWait is how long the agent waits for an answer before it is told to
 	// retry later (trust §3); 0: as long as it takes.
 	GateWait time.Duration
+	// Ended reports that the process which has the member's conversation certainly does not run any more;
+	// nil: spawn.Identity.Ended.
+	Ended func(spawn.Identity) bool
 	// Overdue is how old an order must be before the worker fetches it itself;
 	// 0 means 2 s.
 	Overdue time.Duration
@@ -158,7 +162,7 @@ type Worker struct {
 	unshown []shown         // turns of tasks whose end the board does not show yet
 	older   bool            // an older program's questions or grants may be left
 	wanted  bool            // the agent wants a turn of its own
-	limited *turn           // the turn that a limit has cut short in this process; nil: none is open
+	aside   *turn           // the turn that a limit or a person has cut short in this process; nil: none is open
 	retries int             // limits in a row that were passing
 	cut     journal.Seq     // messages up to here were sent before it was
 	finder  program.Finder
@@ -210,6 +214,9 @@ func New(p Parts) *Worker {
 	}
 	if p.Output == nil {
 		p.Output = io.Discard
+	}
+	if p.Ended == nil {
+		p.Ended = spawn.Identity.Ended
 	}
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
@@ -573,7 +580,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 }
 
 // answerShutdown says yes when no turn runs, or the one that is open waits for the end of a usage
-// limit, and no with the reason when one does: the leader may ask again, or end the process.
+// limit or for a person who has its conversation, and no with the reason when one does: the leader may ask again, or end the process.
 func (w *Worker) answerShutdown(ctx context.Context) error {
 	w.mu.Lock()
 	leaving := w.p.Fold.State() == machine.ShuttingDown
@@ -592,7 +599,7 @@ func (w *Worker) answerShutdown(ctx context.Context) error {
 		return err
 	}
 	return w.append(ctx, func() ([]journal.Draft, error) {
-		return w.p.Fold.AnswerShutdown(w.p.Fold.Turn() == nil || w.turn == nil && w.waitsForLimit(), w.busyWith(), at, w.p.Lead, mint)
+		return w.p.Fold.AnswerShutdown(w.p.Fold.Turn() == nil || w.turn == nil && (w.waitsForLimit() || w.borrowing() != nil), w.busyWith(), at, w.p.Lead, mint)
 	})
 }
 

@@ -1,0 +1,85 @@
+package worker
+
+import (
+	"context"
+
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/caught"
+	"waggle/journal"
+)
+
+// borrowing is who has the member's conversation, or waits for it: only the leader's journal says that.
+// A process that has ended has it no more, whoever has recorded that. The caller holds mu.
+func (w *Worker) borrowing() *control.Borrowing {
+	m, ok := w.p.Lead.ByInstance(w.p.Fold.Instance)
+	if _, can := w.p.Agent.(agent.Borrowable); !ok || !can || m.Borrowed == nil || w.p.Ended(m.Borrowed.By) {
+		return nil
+	}
+	return m.Borrowed
+}
+
+// yields lets the member's conversation go to the person who takes it, and reports whether there is one:
+// no turn begins then. A turn that runs is cut short as soon as none of its calls runs. The person's
+// client may open the conversation once that is on record, after the agent's own client has ended.
+func (w *Worker) yields(ctx context.Context) (out bool, err error) {
+	w.mu.Lock()
+	b := w.borrowing()
+	busy := len(w.p.Fold.Running()) > 0
+	if t := w.turn; b != nil && t != nil && (b.Now || !busy) {
+		t.stop(errBorrowed)
+	}
+	due := b != nil && w.turn == nil && !busy && w.p.Fold.Yielded != uint64(b.Seq)
+	w.mu.Unlock()
+	if !due {
+		return b != nil, nil
+	}
+	within, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	err = caught.Do(func() error { return w.p.Agent.(agent.Borrowable).Yield(within) })
+	w.trouble.Note("yield", err, "the agent's conversation cannot be let go, will retry")
+	if err != nil {
+		return true, nil
+	}
+	return true, w.appendNow(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Yield(b.Seq), nil })
+}
+
+// part leaves a turn that was cut short for a person open, and closes what it had asked. False: that is
+// not on record, and the turn ends as interrupted.
+func (w *Worker) part(t *turn) bool {
+	w.mu.Lock()
+	t.over = true
+	w.mu.Unlock()
+	err := w.record(w.ctx, func() ([]journal.Draft, error) {
+		if err := w.p.Leader.Refresh(w.ctx); err != nil {
+			return nil, err
+		}
+		return append(w.unended(t), w.p.Fold.Part(w.p.Lead, errBorrowed.Error())...), nil
+	})
+	if err != nil {
+		w.p.Log.Error("a turn that was cut short for a person is not on record", "err", err)
+		return false
+	}
+	w.setAside(t)
+	return true
+}
+
+// unborrowed waits until nobody takes the conversation: meanwhile nothing is asked and no call starts.
+func (h host) unborrowed(ctx context.Context) error {
+	w := h.w
+	for {
+		w.mu.Lock()
+		b := w.borrowing()
+		own, passed := w.changed, w.passed
+		w.mu.Unlock()
+		if b == nil {
+			return nil
+		}
+		select {
+		case <-own:
+		case <-passed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package worker_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/record"
+	"waggle/spawn"
+)
+
+// takes has a process take a member's conversation, as the operator.
+func (c *crew) takes(name, taker waggle.MemberName, now bool) {
+	c.t.Helper()
+	c.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		m, _ := l.Member(name)
+		return l.Borrow(m, record.Borrowed{By: spawn.Identity{PID: 77, Start: string(taker), Boot: "boot"}, Now: now}, true)
+	})
+}
+
+// ends ends a process that has taken a conversation.
+func (c *crew) ends(taker waggle.MemberName) {
+	c.mu.Lock()
+	c.stopped[taker] = true
+	c.mu.Unlock()
+	c.poke()
+}
+
+// out reports that a member has let its conversation go to the one who took it last.
+func (c *crew) out(name waggle.MemberName) func() bool {
+	return func() (out bool) {
+		c.look(name, func(l *control.Leader, w *control.Worker) {
+			m, _ := l.Member(name)
+			out = m.Borrowed != nil && w.Yielded == uint64(m.Borrowed.Seq)
+		})
+		return out
+	}
+}
+
+// stays checks that a while changes nothing.
+func (c *crew) stays(what string, cond func() bool) {
+	c.t.Helper()
+	for range 60 {
+		time.Sleep(time.Second) // the bubble's clock
+		if !cond() {
+			c.t.Fatalf("not any more: %s", what)
+		}
+	}
+}
+
+// TestTakenBetweenCalls: a person takes a conversation between two calls. A call that runs ends first, the next one
+// does not start, and what comes meanwhile waits. When the taker has ended, the open task goes on in the same
+// conversation, then the mail is read; waggle repeats nothing.
+func TestTakenBetweenCalls(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.talks(nil)
+		c.leads()
+		c.works("ann")
+		end := make(chan struct{})
+		var works []agent.Work
+		var cut error
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			c.mu.Lock()
+			works = append(works, w)
+			first := len(works) == 1
+			c.mu.Unlock()
+			if err := h.Conversation(ctx, agent.Conversation{ID: "conv-1"}); err != nil {
+				return agent.Result{}, err
+			}
+			if !first {
+				_, err := c.bash(ctx, h, "echo two")
+				return agent.Result{Summary: "done"}, err
+			}
+			claim, err := h.Ask(ctx, bash("echo one"))
+			if err != nil {
+				return agent.Result{}, err
+			}
+			select {
+			case <-end:
+			case <-ctx.Done():
+				t.Error("the turn is cut short while its call runs")
+			}
+			if err := claim.Done(ctx, agent.Ran{}); err != nil {
+				return agent.Result{}, err
+			}
+			_, cut = c.bash(ctx, h, "echo two")
+			return agent.Result{}, cut
+		})
+		running := func() (n int) {
+			c.look("ann", func(_ *control.Leader, w *control.Worker) { n = len(w.Running()) })
+			return n
+		}
+		c.until("a call runs", func() bool { return running() == 1 })
+		c.takes("ann", "taker", false)
+		c.stays("the call runs and the conversation is the member's", func() bool { return running() == 1 && !c.out("ann")() && !slices.Contains(c.notes(), "yielded") })
+		close(end)
+		c.until("the conversation is out", c.out("ann"))
+		if cut == nil || c.runs("echo two") != 0 {
+			t.Errorf("the next call: %v, ran %d times", cut, c.runs("echo two"))
+		}
+		c.say("ann", "meanwhile", record.Words{}, true)
+		c.order("ann", "2", held(closed()))
+		c.stays("the member waits", func() bool { return len(works) == 1 && len(c.texts("ann/1")) == 0 })
+		if over, _ := c.over("ann", "1"); over {
+			t.Error("the task has ended")
+		}
+		c.ends("taker")
+		c.until("the mail is read", func() bool { return slices.Equal(c.texts("ann/1"), []string{"meanwhile"}) })
+		c.until("over", c.finished("ann", "2"))
+		if len(works) != 2 || works[1].Task == nil || works[1].Task.ID != "1" || works[1].Conversation != "conv-1" {
+			t.Errorf("works %+v", works)
+		}
+		if n := c.runs("echo two"); n != 1 {
+			t.Errorf("echo two ran %d times", n)
+		}
+		c.look("ann", func(l *control.Leader, w *control.Worker) {
+			starts := map[string]int{}
+			for _, call := range w.Calls {
+				if call.Started {
+					starts[call.Ask.Input]++
+				}
+			}
+			if m, _ := l.Member("ann"); m.Borrowed != nil || len(starts) != 2 {
+				t.Errorf("borrowed %+v, started %v", m.Borrowed, starts)
+			}
+		})
+	}, "ann")
+}
+
+// closed is a channel that is closed.
+func closed() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// TestTakenWhileAsked: what a turn had asked is closed and not decided. Asked again after the return, it is a new
+// request.
+func TestTakenWhileAsked(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.talks(nil)
+		c.leads()
+		c.works("ann")
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+			_, err := c.bash(ctx, h, "touch x")
+			return agent.Result{}, err
+		})
+		c.until("it is asked", c.pending(1))
+		first := c.leaderFold().Pending()[0]
+		c.takes("ann", "taker", false)
+		c.until("the conversation is out", c.out("ann"))
+		c.until("nothing is asked", c.pending(0))
+		if r, _ := c.leaderFold().Request(first.Key); r.Decided != nil {
+			t.Errorf("decided: %+v", r.Decided)
+		}
+		c.ends("taker")
+		c.until("it is asked again", c.pending(1))
+		if again := c.leaderFold().Pending()[0]; again.Key == first.Key {
+			t.Errorf("the request that was closed is asked again: %v", again.Key)
+		}
+		c.answer(true, "")
+		c.until("over", c.finished("ann", "1"))
+		if n := c.runs("touch x"); n != 1 {
+			t.Errorf("ran %d times", n)
+		}
+	}, "ann")
+}
+
+// TestTakenNow: a call that runs is interrupted when the person says so; its end is unknown, and it is not run again.
+func TestTakenNow(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.talks(nil)
+		c.leads()
+		c.works("ann")
+		n := 0
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+			if n++; n > 1 {
+				return agent.Result{}, nil
+			}
+			if _, err := h.Ask(ctx, bash("echo long")); err != nil {
+				return agent.Result{}, err
+			}
+			<-ctx.Done()
+			return agent.Result{}, ctx.Err()
+		})
+		c.until("it runs", func() (runs bool) {
+			c.look("ann", func(_ *control.Leader, w *control.Worker) { runs = len(w.Running()) == 1 })
+			return runs
+		})
+		c.takes("ann", "taker", true)
+		c.until("the conversation is out", c.out("ann"))
+		c.look("ann", func(_ *control.Leader, w *control.Worker) {
+			if len(w.Calls) != 1 || !w.Calls[0].Unknown {
+				t.Errorf("calls %+v", w.Calls)
+			}
+		})
+		c.ends("taker")
+		c.until("over", c.finished("ann", "1"))
+	}, "ann")
+}
+
+// TestTakenOverCrash: a conversation stays out while its taker lives, whoever of the team dies, and the worker goes on
+// by itself when the taker has ended, without a leader that records it.
+func TestTakenOverCrash(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.talks(nil)
+		c.leads()
+		kill := c.works("ann")
+		n := 0
+		c.order("ann", "1", func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
+			if n++; n > 1 {
+				return agent.Result{}, nil
+			}
+			<-ctx.Done()
+			return agent.Result{}, ctx.Err()
+		})
+		c.until("it works", func() bool { return n == 1 })
+		c.takes("ann", "taker", false)
+		c.until("the conversation is out", c.out("ann"))
+		c.procs["ann"].die()
+		kill()
+		<-c.ended["ann"]
+		c.procs[waggle.Lead].die()
+		c.works("ann")
+		c.stays("nothing begins", func() bool { return n == 1 && c.out("ann")() })
+		c.ends("taker")
+		c.until("it goes on", func() bool { return n == 2 })
+	}, "ann")
+}
+
+// TestTakenStop: a member whose conversation is out agrees to end, although its turn is open.
+func TestTakenStop(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.talks(nil)
+		c.leads()
+		c.works("ann")
+		c.order("ann", "1", held(make(chan struct{})))
+		c.until("it works", func() (works bool) {
+			c.look("ann", func(_ *control.Leader, w *control.Worker) { works = w.Turn() != nil })
+			return works
+		})
+		c.takes("ann", "taker", false)
+		c.until("the conversation is out", c.out("ann"))
+		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
+			m, _ := l.Member("ann")
+			return l.AskShutdown(m, "done", "operator", record.Mint{Now: time.Now(), MsgID: "00000000-0000-4000-8000-000000000001", Nonce: "n"})
+		})
+		c.until("it has agreed", func() (yes bool) {
+			c.look("ann", func(l *control.Leader, _ *control.Worker) {
+				m, _ := l.Member("ann")
+				yes = m == nil || m.Approved || m.Left != nil
+			})
+			return yes
+		})
+		if err := <-c.ended["ann"]; err != nil {
+			t.Error(err)
+		}
+	}, "ann")
+}
