@@ -155,15 +155,16 @@ type Agent struct {
 	running *opened
 	turn    *turn
 	limit   Limited
+	lent    bool // a person has had the session since the last turn
 
 	pane *inPane // does the turns instead, where the client has a pane; nil: it is headless
 }
 
 var (
-	_ agent.Resident  = (*Agent)(nil)
-	_ agent.Session   = (*Agent)(nil)
-	_ agent.Displayed = (*Agent)(nil)
-	_ agent.Starter   = (*Agent)(nil)
+	_ agent.Resident   = (*Agent)(nil)
+	_ agent.Borrowable = (*Agent)(nil)
+	_ agent.Displayed  = (*Agent)(nil)
+	_ agent.Starter    = (*Agent)(nil)
 )
 
 // Display implements agent.Displayed: the client is an interactive one, in the member's pane.
@@ -373,6 +374,9 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 		}
 	}
 	words := prompt(w, o.resumed)
+	if a.back() && o.resumed {
+		words = afterPerson + "\n\n" + prompt(w, false)
+	}
 	if o.limited != "" && !o.resumed {
 		words = fmt.Sprintf(afterLimit, o.limited) + "\n\n" + words
 	}
@@ -649,7 +653,7 @@ func (direct) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) { re
 
 // keep records the session when the client has reported its id.
 func (a *Agent) keep(t *turn) {
-	c := agent.Conversation{ID: t.o.c.Session(), Model: t.o.c.Model(), Resumed: t.o.wasResumed}
+	c := agent.Conversation{ID: t.o.c.Session(), Model: t.o.c.Model(), Resumed: t.o.wasResumed, Dir: t.o.dir}
 	if c.ID == "" || c == t.o.kept {
 		return
 	}

@@ -49,16 +49,20 @@ var stripped = []struct{ name, why string }{
 // SecondVar is the environment variable with the socket of Second, for the hooks of a member in a pane.
 const SecondVar = "WAGGLE_CLAUDE_SECOND"
 
-// Environ is the environment of a client: the member's environment without the variables of a
-// session in which waggle itself may run. second is the socket of Second, "" for a headless client.
-func Environ(member []string, second string) []string {
-	env := slices.DeleteFunc(slices.Clone(member), func(kv string) bool {
+// unparented is an environment without the variables of a session in which waggle itself may run.
+func unparented(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return name == SecondVar || slices.ContainsFunc(stripped, func(s struct{ name, why string }) bool { return s.name == name })
 	})
+}
+
+// Environ is the environment of a member's client, from the member's own (see unparented). second is the
+// socket of Second, "" for a headless client.
+func Environ(member []string, second string) []string {
 	// Without it, a cd in one command would move the next command out of the directory in which it
 	// was judged.
-	env = append(env, "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR=1")
+	env := append(unparented(member), "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR=1")
 	if second != "" {
 		env = append(env, SecondVar+"="+second)
 	}

@@ -159,7 +159,7 @@ func (p *inPane) firstAfterResume(s *session) bool {
 // keep records the session.
 func (p *inPane) keep(t *paneTurn) {
 	p.mu.Lock()
-	c := agent.Conversation{ID: t.s.id, Model: t.s.model, Resumed: t.s.wasResumed}
+	c := agent.Conversation{ID: t.s.id, Model: t.s.model, Resumed: t.s.wasResumed, Dir: t.s.dir}
 	known := c.ID == "" || c == p.kept
 	if c.ID != "" {
 		p.dirs[c.ID] = t.s.dir

@@ -176,10 +176,10 @@ func (s *session) say(ctx context.Context, id, msgID, words string) error {
 	return err
 }
 
-// interactive is the command line of a client in a pane.
+// interactive is the command line of a client in a terminal: the member's pane, or a person's own.
 func (s Start) interactive() []string {
-	argv := []string{s.Program, "--permission-mode", s.Mode, "--settings", s.Settings}
-	for _, opt := range []struct{ flag, value string }{{"--model", s.Model}, {"--append-system-prompt", s.Prompt}, {"--tools", s.Tools}, {"--resume", s.Resume}} {
+	argv := []string{s.Program}
+	for _, opt := range []struct{ flag, value string }{{"--permission-mode", s.Mode}, {"--settings", s.Settings}, {"--model", s.Model}, {"--append-system-prompt", s.Prompt}, {"--tools", s.Tools}, {"--resume", s.Resume}} {
 		if opt.value != "" {
 			argv = append(argv, opt.flag, opt.value)
 		}

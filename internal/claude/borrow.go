@@ -1,0 +1,49 @@
+package claude
+
+import (
+	"context"
+	"errors"
+
+	"waggle/agent"
+	"waggle/spawn"
+)
+
+// errInPane: a client in a pane is a person's already.
+var errInPane = errors.New("its client is in its pane")
+
+// Yield implements agent.Borrowable.
+func (a *Agent) Yield(ctx context.Context) error {
+	if a.pane != nil {
+		return errInPane
+	}
+	a.mu.Lock()
+	a.lent = true
+	a.mu.Unlock()
+	return a.Close(ctx)
+}
+
+// back reports, once, that a person has had the session.
+func (a *Agent) back() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	lent := a.lent
+	a.lent = false
+	return lent
+}
+
+// afterPerson begins the words of the first turn after that.
+const afterPerson = "The person you work for has had this session, and has given it back: what was said and done in it meanwhile is theirs. " +
+	"Go on from there, and do not repeat what is done. What you were given last:"
+
+// Opens implements agent.Borrowable: the settings, the permission mode and the hooks are the person's own.
+func (a *Agent) Opens(ctx context.Context, environ []string, c agent.Conversation) (spawn.Command, error) {
+	if a.pane != nil {
+		return spawn.Command{}, errInPane
+	}
+	found, err := Find(ctx, a.spec.Program, environ)
+	if err != nil {
+		return spawn.Command{}, err
+	}
+	start := Start{Program: found.Program, Model: a.spec.Model, Prompt: a.spec.Prompt, Tools: a.spec.offered(), Resume: c.ID, Args: a.spec.Args}
+	return spawn.Command{Argv: start.interactive(), Dir: c.Dir, Env: inTerminal(unparented(environ))}, nil
+}
