@@ -9,7 +9,8 @@ import (
 )
 
 // Callers returns the members whose process is the nearest ancestor of this process: none, one, or,
-// when a leader's process runs several members, all of them (trust §8).
+// when a leader's process runs several members, all of them (trust §8). A client that a person has opened
+// with a member's conversation counts as the member: the same model calls from there.
 func (o Operator) Callers(s *State) ([]*control.Member, error) {
 	if o.Ancestors == nil {
 		return nil, nil
@@ -21,7 +22,7 @@ func (o Operator) Callers(s *State) ([]*control.Member, error) {
 	for _, id := range ids {
 		var here, live []*control.Member
 		for _, m := range s.Lead.Members {
-			if m.Process == nil || !SameProcess(id, m.Process.ID) {
+			if (m.Process == nil || !SameProcess(id, m.Process.ID)) && (m.Borrowed == nil || !SameProcess(id, m.Borrowed.By)) {
 				continue
 			}
 			if here = append(here, m); m.Left == nil {

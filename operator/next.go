@@ -102,6 +102,8 @@ const (
 	NextParts          Step = "parts"
 	NextStopMember     Step = "stop-member"
 	NextStopAgain      Step = "stop-again"
+	NextTell           Step = "tell"
+	NextTypePane       Step = "type-pane"
 	NextGuest          Step = "guest"
 	NextToken          Step = "token"
 	NextAddClient      Step = "add-client"

@@ -31,6 +31,12 @@ func (h *Home) Start(args ...string) *Session {
 // StartIn is Start in another directory below Root, with more environment.
 func (h *Home) StartIn(dir string, env []string, args ...string) *Session {
 	h.t.Helper()
+	return h.StartProgram(dir, env, h.Claude, args...)
+}
+
+// StartProgram is StartIn for a program that becomes the client.
+func (h *Home) StartProgram(dir string, env []string, program string, args ...string) *Session {
+	h.t.Helper()
 	testenv.Require(h.t, "tmux")
 	h.began++
 	tmux := []string{"new-session", "-d", "-P", "-F", "#{pane_id} #{pane_pid}", "-s", fmt.Sprintf("s%d", h.began), "-x", "120", "-y", "50", "-c", dir}
@@ -43,7 +49,7 @@ func (h *Home) StartIn(dir string, env []string, args ...string) *Session {
 		tmux = append(tmux, "-e", v)
 	}
 	// env makes it two words at least, which tmux runs without a shell.
-	out := h.tmux(append(append(tmux, "env", h.Claude), args...)...)
+	out := h.tmux(append(append(tmux, "env", program), args...)...)
 	pane, pid, _ := strings.Cut(strings.TrimSpace(out), " ")
 	s := &Session{h: h, pane: pane}
 	var err error

@@ -67,6 +67,7 @@ var ofEnded = map[string]struct {
 	"policy test":         {lines: []string{"policy test Bash(ls) --team gone", "policy test Bash(ls) --for ann --team gone", "policy test Bash(ls) --for ann", "policy test Bash(ls) --as ann"}},
 	"show":                {lines: []string{"show DENIED --team gone", "show DENIED", "show HANDLE --team gone", "show HANDLE"}},
 	"status":              {lines: []string{"status gone", "status --team gone", "status --line --team gone"}},
+	"take":                {why: acts},
 	"task":                {lines: []string{"task list --team gone"}},
 	"task artifacts":      {lines: []string{"task artifacts --team gone", "task artifacts ann", "task artifacts ann output.log --team gone"}},
 	"task list":           {lines: []string{"task list --team gone", "task list --all --team gone"}},

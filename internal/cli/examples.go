@@ -93,6 +93,7 @@ var examples = map[string]string{
 	"spawn":             "spawn ann \"Run the tests\" --command go --command test --worktree",
 	"status":            "status\nstatus --line",
 	"stop":              "stop ann",
+	"take":              "take ann\ntake ann --now",
 	"task":              "task",
 	"task add":          "task add \"Run the tests\" -i \"go test ./...\" --owner ann",
 	"task artifacts":    "task artifacts ann",

@@ -40,6 +40,7 @@ var named = map[string]struct{ line, how string }{
 	"merge":             {"merge cid", "acts"},
 	"pr":                {"pr cid", "acts"},
 	"attach":            {"attach cid", "acts"},
+	"take":              {"take cid", "acts"},
 	"mode":              {"mode cid plan", "acts"},
 	"approve":           {"approve cid", "acts"},
 	"deny":              {"deny cid", "acts"},

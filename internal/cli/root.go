@@ -78,6 +78,7 @@ var commands = []func(*app.App) *cobra.Command{
 	teamcmd.Spawn,
 	teamcmd.Status,
 	teamcmd.Stop,
+	teamcmd.Take,
 	taskCmd,
 	teamcmd.Team,
 	topCmd,

@@ -333,6 +333,12 @@ func (k *probe) journal(m *control.Member, w *control.Worker, f *MemberFacts, g 
 	}
 	k.orders(m, w, f, g)
 	k.spending(w, f)
+	if b := m.Borrowed; b != nil && !b.By.Ended() {
+		f.Taken = &Waits{What: fmt.Sprintf("a person has its session, in process %d; it goes on when that ends", b.By.PID), Since: b.At}
+		if w.Yielded != uint64(b.Seq) {
+			f.Taken.What = fmt.Sprintf("a person takes its session, with process %d, as soon as no call of it runs", b.By.PID)
+		}
+	}
 	if b := w.Blocking(); len(b) > 0 {
 		k.asks(b[0], f)
 	}

@@ -28,6 +28,7 @@ const (
 	StateIdle       MemberState = "idle"               // it has no work
 	StatePaused     MemberState = "paused"             // a budget is used up, and nobody has raised it
 	StateLimited    MemberState = "limited"            // by a usage limit of its agent, or a service that is out of reach; it goes on by itself
+	StateTaken      MemberState = "taken"              // a person goes on with its session in a client of their own
 	StateStalled    MemberState = "stalled"            // its process runs and does not apply its orders, or is stopped
 	StateDead       MemberState = "dead"               // its process is gone
 	StateUnknown    MemberState = "unknown"            // the evidence cannot be read, or there is none
@@ -79,6 +80,7 @@ type MemberFacts struct {
 	Ready  bool   // it takes work
 
 	Setup    *Waits    // why its worktree could not be prepared
+	Taken    *Waits    // who has its session, or waits for it
 	Paused   *Waits    // the budget that is used up
 	Limited  *Limited  // what has cut its turn short
 	Asks     *Waits    // the oldest question that its session waits for
@@ -262,6 +264,8 @@ func (f MemberFacts) stalled() bool {
 // busy is Health for a member whose process runs and has opened its journal.
 func (f MemberFacts) busy() Health {
 	switch {
+	case f.Taken != nil:
+		return Health{StateTaken, f.Taken.Since, f.Taken.What}
 	case f.Paused != nil:
 		return Health{StatePaused, f.Paused.Since, f.Paused.What}
 	case f.Limited != nil:

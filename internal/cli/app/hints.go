@@ -111,6 +111,8 @@ var Steps = map[operator.Step]string{
 	operator.NextParts:          "waggle plan show {member}; waggle plan approve {member} --rev 1; waggle new {member} --parts",
 	operator.NextStopMember:     "waggle stop {member} --team {team} ends it",
 	operator.NextStopAgain:      "waggle stop {member} again when there is room",
+	operator.NextTell:           "waggle send {member} TEXT --team {team} tells it something",
+	operator.NextTypePane:       "waggle attach {member} --type --team {team}",
 	operator.NextGuest:          "waggle guest NAME -- COMMAND",
 	operator.NextToken:          "the operator makes one with waggle team token NAME",
 	operator.NextAddClient:      "waggle team add NAME --agent mcp makes a member for a client",

@@ -1,0 +1,69 @@
+//go:build unix
+
+package claudemembertest
+
+import (
+	"strings"
+	"testing"
+
+	"waggle/internal/claudetest"
+)
+
+// A person takes the session while its call is asked: the call is withdrawn, the client shows the session with its
+// history and takes words, and when it has ended the member goes on in the same session, with its task.
+func TestTake(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) { takes(t, version, func(*world) {}, "by its own rules, and waggle") })
+}
+
+// The session of a client in a sandbox opens outside of it, and the line before says so.
+func TestTakeOutOfSandbox(t *testing.T) {
+	requireBox(t)
+	claudetest.Each(t, func(t *testing.T, version string) {
+		takes(t, version, func(w *world) { w.sandboxed("sandbox: {mode: auto}") }, "outside of the member's sandbox")
+	})
+}
+
+func takes(t *testing.T, version string, before func(*world), says string) {
+	w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
+		switch said := r.Said(); {
+		case strings.Contains(said, "has given it back"):
+			return mark("two")
+		case strings.Contains(said, "hello from me"):
+			return claudetest.Say("hello to you")
+		case r.Turns() == 0:
+			return mark("one")
+		}
+		return claudetest.Say("done")
+	}, "")
+	before(w)
+	w.start()
+	w.give("mark", "mark it")
+	w.pending(">>one")
+	first := w.m.Await("the task", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "mark it") })
+
+	s := w.h.StartProgram(w.h.Work, nil, w.bin, "take", "bob", "--team", "crew")
+	s.WaitScreen(says)
+	s.Ask("hello from me")
+	mine := w.m.Await("the person's words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "hello from me") })
+	s.WaitScreen("hello to you")
+	if mine.Session != first.Session || !strings.Contains(mine.String(), "mark it") {
+		t.Errorf("session %q with\n%s\nwant %q", mine.Session, mine, first.Session)
+	}
+	if out := w.ok("status", "crew", "--json"); !strings.Contains(out, `"state": "taken"`) {
+		t.Errorf("status: %s", out)
+	}
+	if out := w.ok("pending", "--team", "crew"); strings.Contains(out, ">>one") {
+		t.Errorf("pending: %s", out)
+	}
+	s.Ask("/exit")
+	s.WaitEnded()
+
+	again := w.m.Await("the session is back", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "has given it back") })
+	if again.Session != first.Session || !strings.Contains(again.String(), "hello to you") {
+		t.Errorf("session %q with\n%s\nwant %q", again.Session, again, first.Session)
+	}
+	w.ok("approve", w.pending(">>two"), "--team", "crew")
+	w.completed()
+	w.ran("one", 0)
+	w.ran("two", 1)
+}
