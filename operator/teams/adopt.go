@@ -15,6 +15,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/claudesessions"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -38,7 +39,7 @@ type Adopted struct {
 	Instance record.Instance
 	PID      int
 	Start    string // kernel start time, opaque
-	Session  string // "" when it was named by its process
+	Session  string // "" of a program that is no session of Claude Code, or of a client that registers none
 	// Above says that the process is an ancestor of this program: its commands are the member's
 	// from now on, not the operator's.
 	Above bool
@@ -65,7 +66,8 @@ type Control struct {
 // its own --agent-name and --team-name or its session id, and only when no living process has it.
 //
 // Refused are processes that are gone (exit 9), those of other users, process 1, this program, those
-// that are members or lead, and those that say that they are another member (exit 6).
+// that are members or lead, those that say that they are another member, and a session of Claude Code whose
+// entry in the client's registry is not its own (exit 6).
 func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptions) (*Adopted, error) {
 	if (ao.PID == 0) == (ao.Session == "") {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
@@ -84,6 +86,9 @@ func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptio
 	}
 	id, err := o.adoptable(ctx, s, ao.PID)
 	if err != nil {
+		return nil, err
+	}
+	if ao.Session, err = o.registered(id, ao.Session); err != nil {
 		return nil, err
 	}
 	a := &Adopted{Team: string(name), PID: id.PID, Start: id.Start, Session: ao.Session, Trust: record.FileTrust}
@@ -179,6 +184,43 @@ func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (sp
 	return id, o.unused(ctx, s, id)
 }
 
+// registered is the session id of a process by the registry of Claude Code's sessions; wanted, which the
+// operator named, for a program that is not in it. The entry must be a file of that directory itself, and of
+// exactly this process: one that got the number of an earlier process is not its session.
+func (o Operator) registered(id spawn.Identity, wanted string) (string, error) {
+	refuse := func(format string, args ...any) (string, error) {
+		return "", &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf(format, args...)}
+	}
+	if o.ClaudeDir == "" {
+		return wanted, nil
+	}
+	path := claudesessions.File(o.sessions(), id.PID)
+	switch fi, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return wanted, nil
+	case err != nil:
+		return "", err
+	case !fi.Mode().IsRegular():
+		return refuse("%s, by which process %d is a session, is no file", path, id.PID)
+	}
+	e, err := claudesessions.Read(o.sessions(), id.PID)
+	if err != nil {
+		return refuse("which session process %d is cannot be read: %v", id.PID, err)
+	}
+	switch alive, err := e.Alive(); {
+	case err != nil:
+		return "", err
+	case !alive:
+		return refuse("%s is of an earlier process %d, which was session %s", path, id.PID, e.SessionID)
+	case wanted != "" && !strings.EqualFold(wanted, e.SessionID):
+		return refuse("process %d is session %s by %s, not %s", id.PID, e.SessionID, path, wanted)
+	}
+	return e.SessionID, nil
+}
+
+// sessions is the registry of Claude Code's sessions.
+func (o Operator) sessions() string { return filepath.Join(o.ClaudeDir, "sessions") }
+
 // unused refuses a process that is a member of this team or another.
 func (o Operator) unused(ctx context.Context, s *operator.State, id spawn.Identity) error {
 	if err := taken(s.Lead, s.Team, id); err != nil {
@@ -226,20 +268,29 @@ func (o Operator) above(id spawn.Identity) (bool, error) {
 	return slices.ContainsFunc(up, func(a spawn.Identity) bool { return a.PID == id.PID && a.Start == id.Start }), err
 }
 
-// sessionProcess finds the process of a session of Claude Code by its files: the registry of the
-// team that the session leads has its session id and its process (leadSessionId, leadProcess).
-// Names of programs are not used.
+// sessionProcess finds the process of a session of Claude Code by its files: the registry of sessions has
+// the session id of each process, and that of the team that the session leads its session id and its
+// process (leadSessionId, leadProcess). Names of programs are not used.
 func (o Operator) sessionProcess(ctx context.Context, session string) (int, error) {
 	id, err := uuid.Parse(session)
 	if err != nil {
 		return 0, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: fmt.Sprintf("%.80q is not a session id: %v", session, err), Advice: "it is a UUID, as /status of the session shows it"}
+	}
+	looked := []string{}
+	if o.ClaudeDir != "" {
+		looked = append(looked, o.sessions())
+		entries, _ := claudesessions.List(o.sessions()) // a file of another session that cannot be read says nothing of this one
+		for _, e := range entries {
+			if alive, err := e.Alive(); err == nil && alive && strings.EqualFold(e.SessionID, id.String()) {
+				return e.PID, nil
+			}
+		}
 	}
 	names, err := o.Root.Names()
 	if err != nil {
 		return 0, err
 	}
 	own := waggle.TeamName("session-" + id.String()[:8])
-	looked := []string{}
 	if !slices.Contains(names, own) {
 		looked = append(looked, fmt.Sprintf("%s: there is none", o.Root.TeamDir(own)))
 	}

@@ -1,6 +1,7 @@
 package teams_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -188,6 +189,51 @@ func TestAdoptASession(t *testing.T) {
 	_, err = adopt("again")
 	if operatortest.Fails(t, err, operator.Refused, "is member claude of team api already"); exists(tm.Mailbox("again")) {
 		t.Error("who was refused has a mailbox")
+	}
+}
+
+// TestAdoptRegistered: what the client's own registry says of a process counts where the entry is a file of that
+// directory and of exactly this process.
+func TestAdoptRegistered(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	op.ClaudeDir = t.TempDir()
+	operatortest.Team(t, op, "api", record.PolicySet{})
+	const uid = "1a2b3c4d-0000-4000-8000-000000000000"
+	o, ctx := teams.Of(op), t.Context()
+	id, _ := session(t)
+	dir := filepath.Join(op.ClaudeDir, "sessions")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, fmt.Sprintf("%d.json", id.PID))
+	entry := func(path, start string) {
+		write(t, path, fmt.Sprintf(`{"pid":%d,"sessionId":%q,"cwd":"/","startedAt":1795193125905,"procStart":%q}`, id.PID, uid, start))
+	}
+	if runtime.GOOS == "linux" { // elsewhere the client writes another spelling of the start
+		entry(path, "1")
+		_, err := o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "claude"})
+		operatortest.Fails(t, err, operator.Refused, "is of an earlier process")
+		_, err = o.Adopt(ctx, "api", teams.AdoptOptions{Session: uid, As: "claude"})
+		operatortest.Fails(t, err, operator.NotFound, "no process of session")
+	}
+	elsewhere := filepath.Join(t.TempDir(), "entry.json")
+	entry(elsewhere, id.Start)
+	if err := errors.Join(os.RemoveAll(path), os.Symlink(elsewhere, path)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "claude"})
+	operatortest.Fails(t, err, operator.Refused, "is no file")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "{}")
+	_, err = o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "claude"})
+	operatortest.Fails(t, err, operator.Refused, "cannot be read")
+	entry(path, id.Start)
+	a, err := o.Adopt(ctx, "api", teams.AdoptOptions{Session: uid, As: "claude"})
+	if err != nil || a.PID != id.PID || a.Session != uid {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 

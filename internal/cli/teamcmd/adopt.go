@@ -21,9 +21,11 @@ it runs. The command prints what waggle can do with the session and what it cann
 tool calls are not gated, and stop and down only ask it by message, then remove it from
 the team.
 
---session finds the process of a session of Claude Code by the files of its team: the
-config.json whose leadSessionId is that id names it (leadProcess). The command refuses
-processes that are gone, of another user, process 1, and those that are members already.
+--session finds the process of a session of Claude Code by the client's registry of
+sessions, or by the files of its team: the config.json whose leadSessionId is that id
+names it (leadProcess). The command refuses processes that are gone, of another user,
+process 1, those that are members already, and one whose entry in that registry is of an
+earlier process of its number, or no file.
 It accepts a process below which it runs itself; later commands below that process act as
 that member, so decide from another terminal. NAME can be an entry of the team: the
 process takes it over when no living process has it and the process's own --agent-name
