@@ -44,7 +44,7 @@ func Meaning(f *teamfile.File) []string {
 	m.sandbox(f)
 	m.budget("budget", f.Budget)
 	if f.Check != nil {
-		m.check("check", f.Check)
+		m.check("check", f.Check, true)
 	}
 	if f.Prepare != nil {
 		m.say("worktrees", "what those without a mapping of their own get, also of members that are added:")
@@ -62,9 +62,13 @@ func Meaning(f *teamfile.File) []string {
 	return m.lines
 }
 
-// check says what decides that a task is done.
-func (m *meaning) check(key string, k *record.Check) {
-	m.say(key, "runs before a task is done, at most %s; its output goes back to the agent at most %d times:", k.Timeout(), k.Returns)
+// check says what decides that a task is done. back: the agent gets its output.
+func (m *meaning) check(key string, k *record.Check, back bool) {
+	returns := ""
+	if back {
+		returns = fmt.Sprintf("; its output goes back to the agent at most %d times", k.Returns)
+	}
+	m.say(key, "runs before a task is done, at most %s%s:", k.Timeout(), returns)
 	for _, l := range strings.Split(k.Command, "\n") {
 		m.lines = append(m.lines, "      | "+operator.Visible(l))
 	}
@@ -211,7 +215,7 @@ func (m *meaning) member(f *teamfile.File, what string, x teamfile.FileMember) {
 	}
 	m.budget("  budget", x.Budget)
 	if x.Check != nil && x.Check != f.Check {
-		m.check("  check", x.Check)
+		m.check("  check", x.Check, agent.SaysSo(x.Agent))
 	}
 	m.say("  environment", "yours; the file adds nothing")
 	switch x.Agent {
@@ -308,14 +312,14 @@ func (m *meaning) task(f *teamfile.File, i int, t teamfile.FileTask) {
 	if t.Timeout > 0 {
 		m.say("  timeout", "%s", t.Timeout)
 	}
-	if t.Check != nil {
-		m.check("  check", t.Check)
-	}
 	var owner teamfile.FileMember
 	for _, x := range f.Members {
 		if x.Name == t.Owner {
 			owner = x
 		}
+	}
+	if t.Check != nil {
+		m.check("  check", t.Check, agent.SaysSo(owner.Agent))
 	}
 	m.say("  in", "%s", taskDir(owner, t))
 	if owner.Agent != "exec" {
