@@ -120,7 +120,12 @@ func (p *inPane) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Re
 	if !work {
 		return t.result(w, t.await(func() bool { return t.looks.quiet >= surelyQuiet }))
 	}
-	if err = t.say(prompt(w, first)); err == nil {
+	words := prompt(w, first)
+	if s.limited != "" && !first {
+		words = fmt.Sprintf(afterLimit, s.limited) + "\n\n" + words
+	}
+	s.limited = ""
+	if err = t.say(words); err == nil {
 		p.change(func() { t.looks = looks{} })
 		err = t.await(t.over)
 	}

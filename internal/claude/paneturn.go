@@ -369,7 +369,7 @@ func (t *paneTurn) looked(status string) (waits bool) {
 	l.worked = l.worked || status == "busy" || status == "waiting"
 	l.idle, l.unknown = again(status == "idle", l.idle), again(status == "waiting" && asked == 0, l.unknown)
 	if t.s.busy && (l.worked && l.idle >= surelyIdle || l.idle >= surelyStill) {
-		t.s.busy, t.s.failed, t.s.last, t.s.stops = false, "interrupted in the pane", "", t.s.stops+1
+		t.s.busy, t.s.failed, t.s.trouble, t.s.last, t.s.stops = false, "interrupted in the pane", "", "", t.s.stops+1
 	}
 	l.quiet = again(!t.s.busy && len(t.open) == 0, l.quiet)
 	return l.unknown >= surelyOther
@@ -445,6 +445,9 @@ func (t *paneTurn) end() {
 	t.asks.Wait()
 }
 
+// rateLimited is what a client says of a turn that a usage limit has ended.
+const rateLimited = "rate_limit"
+
 // result makes the result of a turn.
 func (t *paneTurn) result(w agent.Work, err error) (agent.Result, error) {
 	if errors.Is(err, ErrEnded) {
@@ -452,7 +455,7 @@ func (t *paneTurn) result(w agent.Work, err error) (agent.Result, error) {
 		err = fmt.Errorf("%w (%s)", ErrEnded, t.s.how(lines))
 	}
 	t.p.mu.Lock()
-	last, failed := t.s.last, t.s.failed
+	last, failed, trouble := t.s.last, t.s.failed, t.s.trouble
 	t.p.mu.Unlock()
 	t.mu.Lock()
 	owed := t.required && t.planning
@@ -466,6 +469,12 @@ func (t *paneTurn) result(w agent.Work, err error) (agent.Result, error) {
 		return ended, nil
 	case err != nil:
 		return agent.Result{}, err
+	case failed != "" && trouble == rateLimited:
+		t.s.limited = "a usage limit"
+		return agent.Result{}, &agent.Limited{Reason: "a usage limit is reached"}
+	case failed != "" && passes(trouble, 0):
+		t.s.limited = "a failure of the model's service"
+		return agent.Result{}, &agent.Limited{Reason: failed, Passing: true}
 	case failed != "":
 		r.Failed, r.Reason = true, failed
 	case owed:

@@ -45,6 +45,8 @@ type session struct {
 	stops   int    // turns that have ended
 	last    string // the model's last words
 	failed  string // why the last turn has failed; "": it has not
+	limited string // by what the last turn was cut short; "": it was not. Of the turns
+	trouble string // the client's word for it (stopFailure); "": it failed otherwise
 	resumed bool   // its next prompt is the first since it was resumed
 	calls   []announced
 }
@@ -107,7 +109,7 @@ func (s *session) take(e Event) {
 	case sessionStart:
 		s.model = e.Model
 	case userPromptSubmit:
-		s.busy, s.failed = true, ""
+		s.busy, s.failed, s.trouble = true, "", ""
 		if strings.HasPrefix(strings.TrimSpace(e.Text), element) {
 			s.ours, s.oursAt = s.ours+1, s.stops
 		}
@@ -120,7 +122,7 @@ func (s *session) take(e Event) {
 	case stopFailure:
 		if e.Agent == "" {
 			s.busy, s.last, s.stops = false, e.Text, s.stops+1
-			s.failed = "the model could not be asked"
+			s.failed, s.trouble = "the model could not be asked", e.Kind
 			if e.Kind != "" {
 				s.failed += ": " + clipped(e.Kind)
 			}

@@ -233,33 +233,42 @@ func (w *world) asksByMCP() (gaps []time.Duration, worker int) {
 // session when the service is back. Nothing runs twice.
 func TestServicePasses(t *testing.T) {
 	t.Parallel()
-	claudetest.Each(t, func(t *testing.T, version string) {
-		var back atomic.Bool
-		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
-			switch {
-			case r.Turns() == 0:
-				return mark("one")
-			case !back.Load():
-				return claudetest.Turn{Status: 529}
-			}
-			return claudetest.Say("all done")
-		}, "")
-		w.env = append(w.env, "CLAUDE_CODE_MAX_RETRIES=1")
-		w.start()
-		w.give("mark", "mark it")
-		w.ok("approve", w.pending(">>one"), "--team", "crew")
-		w.until("the member is limited", func() bool {
-			out := w.ok("status", "crew", "--json")
-			return strings.Contains(out, `"limited"`) && strings.Contains(out, "529")
-		})
-		back.Store(true)
-		w.completed()
-		w.ran("one", 1)
-		if r := w.m.Await("the words of the turn that goes on", func(r claudetest.Request) bool {
-			return strings.Contains(r.Said(), "cut short by a failure of the model's service")
-		}); !strings.Contains(r.String(), "mark it") {
-			t.Errorf("it is another session: %s", r)
+	claudetest.Each(t, func(t *testing.T, version string) { servicePasses(t, version, newWorld, "529") })
+}
+
+// The same in a pane.
+func TestPaneServicePasses(t *testing.T) {
+	t.Parallel()
+	eachInPane(t, func(t *testing.T, version string) { servicePasses(t, version, newPane, "server_error") })
+}
+
+// servicePasses plays it; limited has the word with which the client says why.
+func servicePasses(t *testing.T, version string, world func(*testing.T, string, claudetest.Next, string) *world, limited string) {
+	var back atomic.Bool
+	w := world(t, version, func(r claudetest.Request) claudetest.Turn {
+		switch {
+		case r.Turns() == 0:
+			return mark("one")
+		case !back.Load():
+			return claudetest.Turn{Status: 529}
 		}
-		w.gone()
+		return claudetest.Say("all done")
+	}, "")
+	w.env = append(w.env, "CLAUDE_CODE_MAX_RETRIES=1")
+	w.start()
+	w.give("mark", "mark it")
+	w.ok("approve", w.pending(">>one"), "--team", "crew")
+	w.until("the member is limited", func() bool {
+		out := w.ok("status", "crew", "--json")
+		return strings.Contains(out, `"limited"`) && strings.Contains(out, limited)
 	})
+	back.Store(true)
+	w.completed()
+	w.ran("one", 1)
+	if r := w.m.Await("the words of the turn that goes on", func(r claudetest.Request) bool {
+		return strings.Contains(r.Said(), "cut short by a failure of the model's service")
+	}); !strings.Contains(r.String(), "mark it") {
+		t.Errorf("it is another session: %s", r)
+	}
+	w.gone()
 }
