@@ -91,10 +91,7 @@ func (l *Leader) askedByFile(in message.Incoming, m *Member, s record.Seen, now 
 		return ds
 	case known == nil:
 		s.Ask = &ask
-		if l.Policy.Deadline > 0 && !l.Policy.Unattended {
-			t := now.Add(time.Duration(l.Policy.Deadline) * time.Millisecond)
-			s.Expires = &t
-		}
+		s.Expires = l.deadline(now)
 	}
 	ds := []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
 	if known == nil && m.State() == machine.Terminated {

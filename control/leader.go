@@ -34,6 +34,8 @@ type Leader struct {
 	Led        *record.LeadingProcess // the last that said so; nil before the first
 	Closing    *record.Ending         // the operator wants the team to end, and no leader has begun since
 	Detached   bool                   // the operator wants Led to go on without a terminal
+	Slept      *record.Slept          // the last time that its machine was suspended, until SleptAt; nil: it never was
+	SleptAt    time.Time
 	Ended      *record.Ended
 	Ignored    []record.IgnoredAt // records that had no effect
 

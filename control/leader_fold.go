@@ -85,6 +85,7 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	record.KindBudget:       leaderRecord((*Leader).budgetRec),
 	record.KindSpent:        leaderRecord((*Leader).spentRec),
 	record.KindBorrowed:     leaderRecord((*Leader).borrowedRec),
+	record.KindSlept:        leaderRecord((*Leader).sleptRec),
 	record.KindReturned:     leaderRecord((*Leader).returnedRec),
 }
 

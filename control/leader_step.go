@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"waggle"
 	"waggle/journal"
@@ -115,10 +114,7 @@ func (l *Leader) opening(m *Member, call *Call, s record.Seen) []journal.Draft {
 	s.Digest, s.Task = call.Digest, call.Task
 	if known == nil {
 		s.Ask = &call.Ask
-		if l.Policy.Deadline > 0 && !l.Policy.Unattended {
-			t := call.Asked.Add(time.Duration(l.Policy.Deadline) * time.Millisecond)
-			s.Expires = &t
-		}
+		s.Expires = l.deadline(call.Asked)
 	}
 	ds := []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
 	switch {

@@ -26,6 +26,8 @@ func leaderFields(c *snapshot.Codec, x *Leader) {
 	snapshot.Shared(c, &x.Led, snapshot.LeadingProcess)
 	snapshot.Shared(c, &x.Closing, snapshot.Ending)
 	c.Flag(&x.Detached)
+	snapshot.Shared(c, &x.Slept, snapshot.Slept)
+	c.Instant(&x.SleptAt)
 	snapshot.Shared(c, &x.Ended, snapshot.Ended)
 	snapshot.List(c, &x.Ignored, snapshot.IgnoredAt)
 	snapshot.Unsigned(c, &x.version)

@@ -27,6 +27,7 @@ import (
 	"waggle/agent"
 	"waggle/boxes"
 	"waggle/control"
+	"waggle/internal/asleep"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/message"
@@ -82,6 +83,8 @@ type Parts struct {
 	// Dismiss records a member whose process has died as left. Without it such a member stays and
 	// may be restarted.
 	Dismiss bool
+	// Asleep is how long this machine was suspended since it was started; nil: asleep.Total.
+	Asleep func() time.Duration
 	// Supervise says that the program that runs this leader restarts such a member as its restart
 	// policy says: the record of its death then has the time.
 	Supervise bool
@@ -101,6 +104,7 @@ type Leader struct {
 	p      Parts
 	poller poll.Poller
 	began  time.Time
+	asleep time.Duration // of Parts.Asleep, as far as it is on record; with passing
 	// preview: deadlines do not decide (Preview).
 	preview bool
 
@@ -151,13 +155,16 @@ func New(p Parts) *Leader {
 	if p.Alive == nil {
 		p.Alive = func(id spawn.Identity) bool { return !id.Ended() }
 	}
+	if p.Asleep == nil {
+		p.Asleep = asleep.Total
+	}
 	if p.Gone == nil {
 		p.Gone = func(context.Context, *control.Member) error { return nil }
 	}
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Leader{p: p, began: p.Minter.Now(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[record.Instance]*peer{},
+	l := &Leader{p: p, began: p.Minter.Now(), asleep: p.Asleep(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[record.Instance]*peer{},
 		procs: map[record.Instance]*spawn.Process{}, gone: map[record.Instance]bool{}, lost: map[record.Instance]*spawn.Process{}, ending: map[record.Instance]int{},
 		nudge: make(chan struct{}, 1), trouble: poll.Troubles{Log: p.Log}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -184,6 +191,9 @@ func (l *Leader) Pass(ctx context.Context) error {
 }
 
 func (l *Leader) pass(ctx context.Context) error {
+	if err := l.slept(ctx); err != nil {
+		return err
+	}
 	if err := l.poller.Pass(ctx); err != nil {
 		return err
 	}
@@ -196,6 +206,22 @@ func (l *Leader) pass(ctx context.Context) error {
 		err = l.poller.Pass(ctx)
 	}
 	l.follow(ctx)
+	return err
+}
+
+// slept records that the machine was suspended, before anything is found to be late.
+func (l *Leader) slept(ctx context.Context) error {
+	now := l.p.Asleep()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ds := l.p.Fold.Sleep(now - l.asleep)
+	if len(ds) == 0 || l.preview {
+		return nil
+	}
+	err := l.append(ctx, func() ([]journal.Draft, error) { return ds, nil })
+	if err == nil {
+		l.asleep = now
+	}
 	return err
 }
 

@@ -27,6 +27,7 @@ import (
 type rig struct {
 	t      *testing.T
 	now    time.Time
+	asleep time.Duration // the machine was suspended for as long
 	mint   poll.Minter
 	record *journal.Memory
 	fold   *control.Leader
@@ -96,7 +97,8 @@ func (r *rig) open() {
 			}
 			return nil, nil, errors.New("no such member")
 		},
-		Alive: func(id spawn.Identity) bool { return !r.dead[id.PID] },
+		Alive:  func(id spawn.Identity) bool { return !r.dead[id.PID] },
+		Asleep: func() time.Duration { return r.asleep },
 		Gone: func(_ context.Context, m *control.Member) error {
 			if r.parted == nil {
 				r.gone = append(r.gone, string(m.Name)+" "+m.Left.How)

@@ -57,7 +57,7 @@ func Kinds() []string {
 		KindNoticed, KindLeading, KindDied, KindStopping, KindEnding, KindDetached, KindCheckpoint, KindDiverged, KindAcknowledged, KindDone, KindEnded,
 		KindAsked, KindSaid, KindAnswered, KindStarted, KindFinished, KindUnknown, KindApplied, KindTaken, KindReady,
 		KindBudget, KindSpent, KindPaused, KindLimited, KindConnected, KindConversation, KindUsed, KindSteps, KindPane, KindHeard, KindChecked,
-		KindBorrowed, KindReturned, KindYielded, journal.KindRepaired}
+		KindBorrowed, KindReturned, KindYielded, KindSlept, journal.KindRepaired}
 }
 
 // Level says what keeps a member from acting in another's name (trust §8).

@@ -190,6 +190,8 @@ func Check(c *Codec, x *record.Check) {
 	Signed(c, &x.TimeoutMS)
 }
 
+func Slept(c *Codec, x *record.Slept) { Signed(c, &x.ForMS) }
+
 func Checked(c *Codec, x *record.Checked) {
 	Text(c, &x.Task)
 	Text(c, &x.Command)

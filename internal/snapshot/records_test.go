@@ -57,7 +57,7 @@ var codecs = map[string]codec{
 	"Reply": of(snapshot.Reply), "Conversation": of(snapshot.Conversation), "Usage": of(snapshot.Usage), "Step": of(snapshot.Step),
 	"Sandbox": of(snapshot.Sandbox), "SandboxLimits": of(snapshot.SandboxLimits), "Held": of(snapshot.Held),
 	"Handles": of(snapshot.Handles), "GivenHandle": of(snapshot.GivenHandle), "UnverifiedAt": of(snapshot.UnverifiedAt), "DivergedAt": of(snapshot.DivergedAt), "IgnoredAt": of(snapshot.IgnoredAt),
-	"Limit": of(snapshot.Limit), "Limited": of(snapshot.Limited), "Definition": of(snapshot.Definition), "Check": of(snapshot.Check), "Checked": of(snapshot.Checked),
+	"Limit": of(snapshot.Limit), "Limited": of(snapshot.Limited), "Definition": of(snapshot.Definition), "Check": of(snapshot.Check), "Checked": of(snapshot.Checked), "Slept": of(snapshot.Slept),
 }
 
 // TestCodecsAreAll: the table above has every function of records.go, under the name of its type.

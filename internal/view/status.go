@@ -40,6 +40,9 @@ type LeaderDocument struct {
 	Sandbox  string `json:"sandbox"`
 	PID      int    `json:"pid"` // 0 when it is not on record
 	Detached bool   `json:"detached"`
+	// SleptS is how many seconds the machine was suspended, until SleptUntil, within the last hour.
+	SleptS     int64  `json:"slept_s,omitempty"`
+	SleptUntil string `json:"slept_until,omitempty"`
 }
 
 // MemberDocument is one member.
@@ -163,6 +166,9 @@ func leader(l inspect.LeaderStatus) LeaderDocument {
 	if l.Foreign {
 		d.By, d.Sandbox = "another program", string(inspect.HeldUnknown)
 	}
+	if l.Slept > 0 {
+		d.SleptS, d.SleptUntil = int64(l.Slept.Seconds()), page.Stamp(l.SleptAt)
+	}
 	return d
 }
 
@@ -261,6 +267,9 @@ func addTeamHead(p *page.Page, st *inspect.Status, now time.Time) {
 		p.Line(page.Warning(text))
 	case text != "":
 		p.Line(page.Warning(text), page.Plain("  "), page.Step(operator.NextInboxArchive.With()))
+	}
+	if l := st.Leader; l.Slept > 0 {
+		p.Line(page.Faint(fmt.Sprintf("this machine was asleep for %s until %s, which counts for no deadline", l.Slept.Round(time.Second), page.Clock(l.SleptAt, now))))
 	}
 	addInterrupted(p, st.Interrupted, name, now)
 	*p = append(*p, policyview.CeilingPage(st.Ceiling)...)

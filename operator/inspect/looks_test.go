@@ -152,6 +152,22 @@ func TestStatusOfWordAlone(t *testing.T) {
 	})
 }
 
+// Status says for an hour that the machine was asleep.
+func TestStatusOfSleep(t *testing.T) {
+	t.Parallel()
+	o, rig := newTeam(t)
+	rig.Write(journal.Draft{Kind: record.KindSlept, Body: record.Slept{ForMS: (3 * time.Hour).Milliseconds()}})
+	st, err := o.Status(t.Context(), "api")
+	if err != nil || st.Leader.Slept != 3*time.Hour || st.Leader.SleptAt.IsZero() {
+		t.Errorf("%+v, %v", st.Leader, err)
+	}
+	later := o
+	later.Minter.Now = func() time.Time { return time.Now().Add(61 * time.Minute) }
+	if st, err = later.Status(t.Context(), "api"); err != nil || st.Leader.Slept != 0 {
+		t.Errorf("an hour later: %+v, %v", st.Leader, err)
+	}
+}
+
 // If a member is being ended, Status gives that as the reason for its state.
 func TestStatusOfEnding(t *testing.T) {
 	t.Parallel()

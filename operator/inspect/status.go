@@ -63,7 +63,14 @@ type LeaderStatus struct {
 	Detached bool // it leads without a terminal
 	// Sandbox is what confines the commands of the least confined member.
 	Sandbox record.HeldLevel
+	// Slept is the last time that the machine was suspended while the team was led, and SleptAt its end; 0 when
+	// that is longer ago than an hour.
+	Slept   time.Duration
+	SleptAt time.Time
 }
+
+// recently is how long status says that the machine was asleep.
+const recently = time.Hour
 
 // MemberStatus is the status of one member.
 type MemberStatus struct {
@@ -171,6 +178,9 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		return nil, err
 	}
 	st.Leader = LeaderStatus{Led: led}
+	if l := s.Lead; l.Slept != nil && o.Minter.Now().Sub(l.SleptAt) < recently {
+		st.Leader.Slept, st.Leader.SleptAt = l.Slept.For(), l.SleptAt
+	}
 	if p := s.Lead.Led; p != nil && led {
 		st.Leader.PID, st.Leader.Detached = p.ID.PID, p.Detached || s.Lead.Detached
 	}

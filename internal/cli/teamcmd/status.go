@@ -36,11 +36,11 @@ requests, their age, and their tmux panes.
 was refused; >5 are members that work; x1 are dead members and tasks that failed. With
 --json {"waiting","working","failed"}.
 
---json: {"team","notice","leader":{"led","by","sandbox","pid","detached"},"members":
-[{"name","lead","state","since","why","pid","backend","trust","sandbox","task",
-"pending","policy_version","socket","restarts","ready","log","worktree","usage",
-"evidence"}],"interrupted",
-"pending","unread","unverified","ceiling","today"}. sandbox is enforced, files only,
+--json: {"team","notice","leader":{"led","by","sandbox","pid","detached","slept_s",
+"slept_until"},"members":[{"name","lead","state","since","why","pid","backend","trust",
+"sandbox","task","pending","policy_version","socket","restarts","ready","log",
+"worktree","usage","evidence"}],"interrupted","pending","unread","unverified",
+"ceiling","today"}. slept_s: the machine was suspended within the last hour. sandbox is enforced, files only,
 off, or unknown before its process has found out, with " (shell only)" where the agent's
 program runs outside; the leader's is that of the least confined member. ready is the
 report of its process:

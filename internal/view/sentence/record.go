@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"waggle"
 	"waggle/internal/view/page"
@@ -374,6 +375,8 @@ func (s logSentence) either() string {
 		return "a line of the journal that could not be used is set aside"
 	case record.KindCheckpoint:
 		return "checkpoint"
+	case record.KindSlept:
+		return "the machine was asleep for " + body[record.Slept](s.r).For().Round(time.Second).String() + ", which counts for no deadline"
 	}
 	return ""
 }

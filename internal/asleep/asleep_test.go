@@ -1,0 +1,17 @@
+package asleep_test
+
+import (
+	"testing"
+	"time"
+
+	"waggle/internal/asleep"
+)
+
+// TestTotal: time that passes awake is not counted.
+func TestTotal(t *testing.T) {
+	before := asleep.Total()
+	time.Sleep(20 * time.Millisecond)
+	if d := asleep.Total() - before; d < 0 || d > 10*time.Millisecond {
+		t.Errorf("20 ms awake count as %s asleep", d)
+	}
+}
