@@ -39,6 +39,8 @@ type Work struct {
 	// Conversation is the id of the member's conversation (Account), which a Session goes on with;
 	// "": there is none yet.
 	Conversation string
+	// Lent says that a person has had the conversation since this agent was in it last (Borrowable).
+	Lent bool
 }
 
 // Task is what an assignment asks for.

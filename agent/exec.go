@@ -112,7 +112,7 @@ func runShell(ctx context.Context, h Host, cmd shellCommand, t *Task) (Outcome, 
 	if argv == nil {
 		argv = shellArgv(cmd.text)
 	}
-	call := Call{Tool: "Bash", Input: input, Cwd: t.Cwd, Reason: t.Subject, Stdin: cmd.stdin, Env: taskEnv(t), Argv: argv}
+	call := Call{Tool: "Bash", Input: input, Cwd: t.Cwd, Reason: t.Subject, Stdin: cmd.stdin, Env: TaskEnv(t.ID, t.Subject), Argv: argv}
 	return h.Tool(ctx, call, func(ctx context.Context, allowed json.RawMessage) Ran {
 		if string(allowed) == string(input) {
 			return runArgv(ctx, h, argv, cmd.stdin, t)
@@ -137,7 +137,7 @@ func runBash(ctx context.Context, h Host, input json.RawMessage, t *Task) Ran {
 const linger = 5 * time.Second
 
 func runArgv(ctx context.Context, h Host, argv []string, stdin string, t *Task) Ran {
-	c := spawn.Command{Argv: argv, Dir: t.Cwd, Env: append(slices.Clone(h.Environ()), taskEnv(t)...)}
+	c := spawn.Command{Argv: argv, Dir: t.Cwd, Env: append(slices.Clone(h.Environ()), TaskEnv(t.ID, t.Subject)...)}
 	if stdin != "" {
 		c.Stdin = strings.NewReader(stdin)
 	}
@@ -164,9 +164,9 @@ func RunCommand(ctx context.Context, h Host, c spawn.Command) Ran {
 	return ran
 }
 
-// taskEnv describes the task of a command in variables.
-func taskEnv(t *Task) []string {
-	return []string{"WAGGLE_TASK_ID=" + t.ID, "WAGGLE_TASK_SUBJECT=" + t.Subject}
+// TaskEnv describes the task of a command in variables.
+func TaskEnv(id, subject string) []string {
+	return []string{"WAGGLE_TASK_ID=" + id, "WAGGLE_TASK_SUBJECT=" + subject}
 }
 
 func shellResult(out Outcome) Result {

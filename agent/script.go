@@ -292,7 +292,7 @@ func (s *PlanStep) propose(ctx context.Context, h Host, t *Task, rev string) (An
 func (s *ToolStep) play(ctx context.Context, h Host, t *Task) (*Ran, error) {
 	call := Call{Tool: s.Name, Input: s.Input, Cwd: t.Cwd, Reason: s.Reason}
 	if text, stdin, err := commandOf(s.Input); s.Name == "Bash" && err == nil {
-		call.Stdin, call.Env, call.Argv = stdin, taskEnv(t), shellArgv(text)
+		call.Stdin, call.Env, call.Argv = stdin, TaskEnv(t.ID, t.Subject), shellArgv(text)
 	}
 	var w write
 	if s.Name == "Write" {

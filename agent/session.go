@@ -24,7 +24,7 @@ type Session interface {
 type Borrowable interface {
 	Session
 	// Yield ends what uses the conversation, between turns. The next turn goes on with what the person
-	// has left, and says so to the agent.
+	// has left (Work.Lent).
 	Yield(ctx context.Context) error
 	// Opens is the program with which a person opens the conversation: Argv, Dir and Env. The
 	// environment is theirs, without what belongs to an agent around them. It starts nothing of the

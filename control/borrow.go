@@ -70,8 +70,7 @@ func (l *Leader) returnedRec(r journal.Record, b record.Returned) error {
 }
 
 // Part drafts what a turn leaves that is cut short: its open requests are closed with the reason, and
-// decided by nobody. What the leader has decided already comes in as usual, and the same call of the
-// turn that goes on may use it.
+// decided by nobody. What the leader has decided already comes in as usual, and opens nothing (yielded).
 func (w *Worker) Part(l *Leader, why string) []journal.Draft {
 	var ds []journal.Draft
 	for _, c := range w.Calls {
@@ -81,6 +80,9 @@ func (w *Worker) Part(l *Leader, why string) []journal.Draft {
 	}
 	return ds
 }
+
+// Lent reports that a person has had the conversation since the agent's own client was in it last.
+func (w *Worker) Lent() bool { return w.lent }
 
 // Yield drafts that nothing of this worker uses its conversation any more. The same again drafts
 // nothing.
@@ -98,6 +100,11 @@ func (w *Worker) yieldedRec(_ journal.Record, b record.Yielded) error {
 	if len(w.Running()) > 0 {
 		return fmt.Errorf("its conversation goes to record %d while a call runs", b.Borrowed)
 	}
-	w.Yielded = b.Borrowed
+	w.Yielded, w.lent = b.Borrowed, true
+	for _, c := range w.Calls {
+		if c.AskedSeq != 0 && !c.Started && !c.used && c != w.budget {
+			c.lost = true // a person may do the same meanwhile: what was allowed and has not begun is asked again
+		}
+	}
 	return nil
 }

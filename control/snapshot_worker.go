@@ -39,6 +39,7 @@ func workerFields(c *snapshot.Codec, x *Worker) {
 	snapshot.Shared(c, &x.turnTask, taskStateFields)
 	snapshot.List(c, &x.heard, snapshot.Text[string])
 	snapshot.Unsigned(c, &x.newsBefore)
+	c.Flag(&x.lent)
 	snapshot.Signed(c, &x.turnsBefore)
 	snapshot.Dict(c, &x.asked, snapshot.Key, snapshot.To(callFields))
 	snapshot.Dict(c, &x.byKey, snapshot.Key, snapshot.To(callFields))

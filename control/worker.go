@@ -54,6 +54,7 @@ type Worker struct {
 	turnTask    *TaskState           // the task of turn, nil for chat
 	heard       []string             // what the turn's session was given since
 	newsBefore  journal.Seq          // NewsSeq before the turn
+	lent        bool                 // a person has had the conversation since the last record of it
 	turnsBefore int64                // Usage.Turns before the turn
 	asked       map[record.Key]*Call // the calls for which the session waits
 	byKey       map[record.Key]*Call

@@ -79,7 +79,7 @@ func (w *Worker) paneRec(r journal.Record, b record.Pane) error {
 }
 
 func (w *Worker) conversationRec(_ journal.Record, b record.Conversation) error {
-	w.Conversation = &b
+	w.Conversation, w.lent = &b, false
 	return nil
 }
 

@@ -19,13 +19,16 @@ func (w *Worker) borrowing() *control.Borrowing {
 	return m.Borrowed
 }
 
+// acts reports that a call of the turn runs, or the check of its task. The caller holds mu.
+func (w *Worker) acts() bool { return len(w.p.Fold.Running()) > 0 || w.turn != nil && w.turn.checking }
+
 // yields lets the member's conversation go to the person who takes it, and reports whether there is one:
 // no turn begins then. A turn that runs is cut short as soon as none of its calls runs. The person's
 // client may open the conversation once that is on record, after the agent's own client has ended.
 func (w *Worker) yields(ctx context.Context) (out bool, err error) {
 	w.mu.Lock()
 	b := w.borrowing()
-	busy := len(w.p.Fold.Running()) > 0
+	busy := w.acts()
 	if t := w.turn; b != nil && t != nil && (b.Now || !busy) {
 		t.stop(errBorrowed)
 	}
@@ -64,15 +67,16 @@ func (w *Worker) part(t *turn) bool {
 	return true
 }
 
-// unborrowed waits until nobody takes the conversation: meanwhile nothing is asked and no call starts.
+// unborrowed waits until nobody takes the conversation: meanwhile nothing is asked and no call starts, but of a
+// call that runs, such as a subagent's.
 func (h host) unborrowed(ctx context.Context) error {
 	w := h.w
 	for {
 		w.mu.Lock()
-		b := w.borrowing()
+		b, within := w.borrowing(), len(w.p.Fold.Running()) > 0
 		own, passed := w.changed, w.passed
 		w.mu.Unlock()
-		if b == nil {
+		if b == nil || within && !b.Now {
 			return nil
 		}
 		select {

@@ -262,3 +262,117 @@ func TestTakenStop(t *testing.T) {
 		}
 	}, "ann")
 }
+
+// TestTakenWithinACall: what a call that runs asks itself, as a subagent does, is asked and runs while a person waits
+// for the conversation: else that call would never end.
+func TestTakenWithinACall(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.talks(nil)
+		c.leads()
+		c.works("ann")
+		taken := make(chan struct{})
+		n := 0
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+			if n++; n > 1 {
+				return agent.Result{}, nil
+			}
+			claim, err := h.Ask(ctx, bash("echo outer"))
+			if err != nil {
+				return agent.Result{}, err
+			}
+			<-taken
+			_, err = c.bash(ctx, h, "touch inner")
+			if err := claim.Done(ctx, agent.Ran{}); err != nil {
+				return agent.Result{}, err
+			}
+			<-ctx.Done()
+			return agent.Result{}, ctx.Err()
+		})
+		c.until("a call runs", func() (runs bool) {
+			c.look("ann", func(_ *control.Leader, w *control.Worker) { runs = len(w.Running()) == 1 })
+			return runs
+		})
+		c.takes("ann", "taker", false)
+		close(taken)
+		c.until("the inner call is asked", c.pending(1))
+		c.answer(true, "")
+		c.until("the conversation is out", c.out("ann"))
+		if n := c.runs("touch inner"); n != 1 {
+			t.Errorf("the inner call ran %d times", n)
+		}
+		c.ends("taker")
+		c.until("over", c.finished("ann", "1"))
+	}, "ann")
+}
+
+// TestTakenWhileChecked: the check of a task ends before its conversation is out, and does not run again.
+func TestTakenWhileChecked(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		x := c.checks(true, 0)
+		x.slow = make(chan struct{})
+		c.leads()
+		c.works("ann")
+		c.orderChecked("1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil })
+		c.until("the check runs", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(x.ran) == 1 })
+		c.takes("ann", "taker", false)
+		c.stays("the check runs", func() bool { return !c.out("ann")() })
+		close(x.slow)
+		c.until("the conversation is out", c.out("ann"))
+		if over, done := c.over("ann", "1"); !over || !done || len(x.ran) != 1 {
+			t.Errorf("over %v, done %v, checks %q", over, done, x.ran)
+		}
+	}, "ann")
+}
+
+// TestTakenAnswersNothing: an allow that has not begun when a person takes the conversation opens nothing
+// afterwards: the person may have done the same. The agent is told that a person had the conversation, also by a
+// process that was started meanwhile.
+func TestTakenAnswersNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.talks(nil)
+		c.gateWait = 30 * time.Second
+		c.leads()
+		kill := c.works("ann")
+		var lent []bool
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			lent = append(lent, w.Lent)
+			first := len(lent) == 1
+			if err := h.Conversation(ctx, agent.Conversation{ID: "conv-1", Resumed: !first}); err != nil {
+				return agent.Result{}, err
+			}
+			_, err := c.bash(ctx, h, "touch x")
+			if first && err == nil { // it was told to come back
+				<-ctx.Done()
+				err = ctx.Err()
+			}
+			return agent.Result{}, err
+		})
+		c.until("it is asked", c.pending(1))
+		first := c.leaderFold().Pending()[0]
+		time.Sleep(time.Minute) // the bubble's clock: its patience ends
+		c.answer(true, "")
+		c.until("the allow is there", func() (there bool) {
+			c.look("ann", func(_ *control.Leader, w *control.Worker) {
+				call, _ := w.Call(first.Key)
+				there = call.Answer != nil && !call.Answer.Waited
+			})
+			return there
+		})
+		c.takes("ann", "taker", false)
+		c.until("the conversation is out", c.out("ann"))
+		c.procs["ann"].die()
+		kill()
+		<-c.ended["ann"]
+		c.works("ann")
+		c.ends("taker")
+		c.until("it is asked anew", c.pending(1))
+		if again := c.leaderFold().Pending()[0]; again.Key == first.Key || c.runs("touch x") != 0 {
+			t.Errorf("%v asked, ran %d times", again.Key, c.runs("touch x"))
+		}
+		c.answer(true, "")
+		c.until("over", c.finished("ann", "1"))
+		if !slices.Equal(lent, []bool{false, true}) || c.runs("touch x") != 1 {
+			t.Errorf("lent %v, ran %d times", lent, c.runs("touch x"))
+		}
+	}, "ann")
+}

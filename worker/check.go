@@ -32,8 +32,8 @@ func (w *Worker) untilDone(t *turn, cwd string) (agent.Result, error) {
 		w.mu.Lock()
 		plan, words := w.p.Fold.Planning(), instructions(t.task)
 		w.mu.Unlock()
-		res, err := w.p.Agent.Turn(ctx, host{w, t}, agent.Work{Task: &agent.Task{ID: t.task.ID, Subject: t.task.Subject, Instructions: words,
-			Cwd: cwd, PlanRequired: plan, Timeout: limit}, Mail: mail, Conversation: w.conversation()})
+		res, err := w.p.Agent.Turn(ctx, host{w, t}, w.resuming(agent.Work{Task: &agent.Task{ID: t.task.ID, Subject: t.task.Subject, Instructions: words,
+			Cwd: cwd, PlanRequired: plan, Timeout: limit}, Mail: mail}))
 		if err != nil || res.Failed {
 			return res, err
 		}
@@ -76,9 +76,11 @@ func (w *Worker) check(ctx context.Context, t *turn, c record.Check, cwd string)
 	w.status(task.MemberRunning, "its check runs: "+c.Command)
 	defer w.status(task.MemberRunning, "")
 	w.note("check: " + c.Command)
+	defer w.checks(t)()
 	run, cancel := context.WithTimeoutCause(ctx, c.Timeout(), fmt.Errorf("the time that a check has, %s", c.Timeout()))
 	defer cancel()
-	ran := agent.RunCommand(run, host{w, t}, spawn.Command{Argv: []string{"sh", "-c", c.Command}, Dir: c.Dir, Env: slices.Clone(w.p.Environ)})
+	ran := agent.RunCommand(run, host{w, t}, spawn.Command{Argv: []string{"sh", "-c", c.Command}, Dir: c.Dir,
+		Env: append(slices.Clone(w.p.Environ), agent.TaskEnv(t.task.ID, t.task.Subject)...)})
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
@@ -92,6 +94,17 @@ func (w *Worker) check(ctx context.Context, t *turn, c record.Check, cwd string)
 		w.note("check: failed, " + did.Why)
 	}
 	return w.record(t.ctx, func() ([]journal.Draft, error) { return w.p.Fold.Check(did) })
+}
+
+// checks marks a turn whose check runs: a person who takes the conversation lets it end.
+func (w *Worker) checks(t *turn) (over func()) {
+	set := func(runs bool) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		t.checking = runs
+	}
+	set(true)
+	return func() { set(false); w.wake() }
 }
 
 func (w *Worker) note(line string) {

@@ -19,7 +19,8 @@ type checkExec struct {
 	agent.Exec
 	c     *crew
 	codes []int
-	ran   []string // directories and commands
+	ran   []string      // directories and commands
+	slow  chan struct{} // a check runs until it is closed; nil: it ends at once
 }
 
 func (x *checkExec) Run(ctx context.Context, cmd spawn.Command) (spawn.Exit, error) {
@@ -27,9 +28,16 @@ func (x *checkExec) Run(ctx context.Context, cmd spawn.Command) (spawn.Exit, err
 		return x.Exec.Run(ctx, cmd)
 	}
 	x.c.mu.Lock()
-	defer x.c.mu.Unlock()
 	code := x.codes[min(len(x.ran), len(x.codes)-1)]
 	x.ran = append(x.ran, cmd.Dir+": "+cmd.Argv[2])
+	x.c.mu.Unlock()
+	if x.slow != nil {
+		select {
+		case <-x.slow:
+		case <-ctx.Done():
+			return spawn.Exit{Code: -1, Signal: "terminated"}, ctx.Err()
+		}
+	}
 	_, err := io.WriteString(cmd.Output, "two tests fail\n")
 	return spawn.Exit{Code: code}, err
 }
@@ -37,11 +45,14 @@ func (x *checkExec) Run(ctx context.Context, cmd spawn.Command) (spawn.Exit, err
 // checks lets the checks of a crew end with these exit statuses. A member is a session or not.
 func (c *crew) checks(session bool, codes ...int) *checkExec {
 	x := &checkExec{c: c, codes: codes}
+	talks := func(*worker.Parts) {}
+	if session {
+		c.talks(nil)
+		talks = c.wrap
+	}
 	c.wrap = func(p *worker.Parts) {
+		talks(p)
 		x.Exec, p.Exec = p.Exec, x
-		if session {
-			p.Agent = &talker{Agent: p.Agent, c: c}
-		}
 	}
 	return x
 }

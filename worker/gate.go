@@ -422,7 +422,7 @@ func (h host) start(ctx context.Context, k record.Key, l looked, held bool) (inp
 		if err := w.p.Leader.Refresh(ctx); err != nil {
 			return nil, err
 		}
-		if w.borrowing() != nil {
+		if b := w.borrowing(); b != nil && (b.Now || len(w.p.Fold.Running()) == 0) {
 			return nil, &refusal{errBorrowed}
 		}
 		if c, ok := w.p.Fold.Call(k); ok && c.Started && tried && h.t.claimed[k] == me {

@@ -72,14 +72,14 @@ func (h host) account(ctx context.Context, draft func() ([]journal.Draft, error)
 // lateTime limits the record of a report of an interrupted turn.
 const lateTime = 5 * time.Second
 
-// conversation is the id of the conversation that this member has; "" before the first.
-func (w *Worker) conversation() string {
+// resuming is the work of a turn with the conversation that this member has, if it has one.
+func (w *Worker) resuming(work agent.Work) agent.Work {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c := w.p.Fold.Conversation; c != nil {
-		return c.ID
+		work.Conversation, work.Lent = c.ID, w.p.Fold.Lent()
 	}
-	return ""
+	return work
 }
 
 // Time limits for a conversation to change its mode, and to end.

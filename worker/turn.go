@@ -36,6 +36,7 @@ type turn struct {
 	resumed  bool                     // the agent's conversation has the history of the process before
 	over     bool                     // its host returns only errors
 	checked  bool                     // the check of its task has passed
+	checking bool                     // it runs; with mu
 	before   map[string]task.Artifact // artifacts when it began
 	made     []string                 // those that it made or changed
 }
@@ -305,7 +306,7 @@ func (w *Worker) readChat(t *turn, mails []waggle.Mail) (agent.Result, error) {
 	if _, err := fmt.Fprintln(w.p.Output, waggle.TextForm(mails...)); err != nil {
 		w.p.Log.Warn("output.log", "err", err)
 	}
-	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Mail: mails, Cwd: w.p.Cwd, Conversation: w.conversation()})
+	return w.p.Agent.Turn(t.ctx, host{w, t}, w.resuming(agent.Work{Mail: mails, Cwd: w.p.Cwd}))
 }
 
 // readAgain gives the chat of an interrupted turn to the new session, which has seen nothing of it.

@@ -10,7 +10,7 @@ import (
 // TestTotal: time that passes awake is not counted.
 func TestTotal(t *testing.T) {
 	before := asleep.Total()
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // real clock: the system's, which no bubble has
 	if d := asleep.Total() - before; d < 0 || d > 10*time.Millisecond {
 		t.Errorf("20 ms awake count as %s asleep", d)
 	}

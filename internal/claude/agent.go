@@ -155,7 +155,6 @@ type Agent struct {
 	running *opened
 	turn    *turn
 	limit   Limited
-	lent    bool // a person has had the session since the last turn
 
 	pane *inPane // does the turns instead, where the client has a pane; nil: it is headless
 }
@@ -374,7 +373,7 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 		}
 	}
 	words := prompt(w, o.resumed)
-	if a.back() && o.resumed {
+	if w.Lent && o.resumed {
 		words = afterPerson + "\n\n" + prompt(w, false)
 	}
 	if o.limited != "" && !o.resumed {
@@ -694,7 +693,7 @@ func isAlnum(r rune) bool {
 func prompt(w agent.Work, resumed bool) string {
 	var parts []string
 	if resumed {
-		parts = append(parts, "Your process ended and was started again. Go on where you stopped, and do not repeat what is done. What you were given last:")
+		parts = append(parts, "Your process ended and was started again. Go on where you stopped, and do not repeat what is done. What you are given now, or were given last:")
 	}
 	if w.Task != nil {
 		head := "Task"

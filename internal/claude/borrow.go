@@ -16,24 +16,16 @@ func (a *Agent) Yield(ctx context.Context) error {
 	if a.pane != nil {
 		return errInPane
 	}
-	a.mu.Lock()
-	a.lent = true
-	a.mu.Unlock()
 	return a.Close(ctx)
-}
-
-// back reports, once, that a person has had the session.
-func (a *Agent) back() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	lent := a.lent
-	a.lent = false
-	return lent
 }
 
 // afterPerson begins the words of the first turn after that.
 const afterPerson = "The person you work for has had this session, and has given it back: what was said and done in it meanwhile is theirs. " +
-	"Go on from there, and do not repeat what is done. What you were given last:"
+	"Go on from there, and do not repeat what is done. What you are given now, or were given last:"
+
+// noBackground keeps the client from going on in the background (/bg), where nothing would say that it has
+// the session, and its model would be nobody's.
+const noBackground = "CLAUDE_CODE_DISABLE_AGENT_VIEW=1"
 
 // Opens implements agent.Borrowable: the settings, the permission mode and the hooks are the person's own.
 func (a *Agent) Opens(ctx context.Context, environ []string, c agent.Conversation) (spawn.Command, error) {
@@ -45,5 +37,5 @@ func (a *Agent) Opens(ctx context.Context, environ []string, c agent.Conversatio
 		return spawn.Command{}, err
 	}
 	start := Start{Program: found.Program, Model: a.spec.Model, Prompt: a.spec.Prompt, Tools: a.spec.offered(), Resume: c.ID, Args: a.spec.Args}
-	return spawn.Command{Argv: start.interactive(), Dir: c.Dir, Env: inTerminal(unparented(environ))}, nil
+	return spawn.Command{Argv: start.interactive(), Dir: c.Dir, Env: append(inTerminal(unparented(environ)), noBackground)}, nil
 }

@@ -45,6 +45,7 @@ type TaskOrderDocument struct {
 	By     string `json:"by"`
 	Sent   bool   `json:"sent"` // the message is in the member's mailbox
 	SHA256 string `json:"sha256"`
+	Check  string `json:"check,omitempty"` // decides whether it is done
 }
 
 // OneTaskDocument is what shows one task.
@@ -59,7 +60,7 @@ func OneTask(d *board.TaskDetail, spell page.Spell) OneTaskDocument {
 		out.Metadata = map[string]json.RawMessage{}
 	}
 	if o := d.Order; o != nil {
-		out.Order = &TaskOrderDocument{string(o.Member), o.Seq, page.Stamp(o.At), string(o.By), o.Sent, o.SHA256}
+		out.Order = &TaskOrderDocument{string(o.Member), o.Seq, page.Stamp(o.At), string(o.By), o.Sent, o.SHA256, o.Check}
 	}
 	return OneTaskDocument{out}
 }
@@ -88,12 +89,13 @@ func TaskPage(d *board.TaskDetail, now time.Time, spell page.Spell) (p page.Page
 	row("note", spell.Sentence(d.Note, d.Do))
 	if o := d.Order; o != nil {
 		row("ordered", fmt.Sprintf("%s at %s, by the %s, record %d of the leader's journal", o.Member, page.Clock(o.At, now), o.By, o.Seq))
+		row("check", o.Check)
 	}
 	for _, k := range slices.Sorted(maps.Keys(d.Metadata)) {
 		if k == task.MetaReleased {
 			continue // the note says it
 		}
-		row(k, content(d.Metadata[k]))
+		row("file: "+k, content(d.Metadata[k]))
 	}
 	if words := strings.TrimRight(d.Description, "\n "); words != "" {
 		for _, l := range strings.Split(words, "\n") {

@@ -501,3 +501,32 @@ func TestSaysItIsDone(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckedByNobodyElse: a member does not say over its check that a task is done, by its name or from inside of
+// it; the operator does. A check without an owner is refused, and what the board alone says is noted.
+func TestCheckedByNobodyElse(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	tm.Member("ann", func(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil })
+	o, ctx := board.Of(op), t.Context()
+	never := board.Terms{Check: &record.Check{Command: "false"}}
+	add(t, tm, board.NewTask{Subject: "one", Owner: "ann", Terms: never})
+	tm.Until("its check has failed", func(*control.Leader) bool {
+		return show(t, tm, "1").Note == "failed: its check failed (exit status 1): false"
+	})
+	if d := show(t, tm, "1"); d.Order == nil || d.Order.Check != "false" {
+		t.Errorf("%+v", d.Order)
+	}
+	_, err := o.FinishTask(ctx, "api", "1", "ann")
+	operatortest.Fails(t, err, operator.Refused, "task 1 has a check")
+	_, err = board.Of(tm.FromInside()).FinishTask(ctx, "api", "1", "")
+	operatortest.Fails(t, err, operator.Refused, "task 1 has a check")
+	if _, err := o.FinishTask(ctx, "api", "1", ""); err != nil {
+		t.Error(err)
+	}
+	if note := show(t, tm, "1").Note; note != "completed on the board alone: its check failed (exit status 1): false" {
+		t.Errorf("%q", note)
+	}
+	_, err = o.AddTask(ctx, "api", board.NewTask{Subject: "two", Terms: never})
+	operatortest.Fails(t, err, operator.Usage, "are of an assignment")
+}

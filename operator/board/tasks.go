@@ -64,6 +64,7 @@ type TaskOrder struct {
 	By     policy.Role
 	Sent   bool // the message is in the member's mailbox
 	SHA256 string
+	Check  string // decides whether it is done; "": the member's agent or its command
 }
 
 // board is a team's task list, with the team's registry and journal.
@@ -181,6 +182,9 @@ func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*
 	if order, m, ok := b.order(id); ok {
 		d.Order = &TaskOrder{Member: m.Name, Seq: uint64(order.Seq), At: order.At, By: order.Commanded.By,
 			Sent: order.Sent, SHA256: order.Commanded.Task.SHA256}
+		if check, _ := b.checkOf(t); check != nil {
+			d.Order.Check = check.Command
+		}
 	}
 	return d, nil
 }
@@ -234,6 +238,21 @@ func (b *board) order(id task.ID) (*control.Order, *control.Member, bool) {
 	return order, m, ok
 }
 
+// doneNote is what the board does not show of a completed task.
+func (b *board) doneNote(t task.Task) string {
+	check, state := b.checkOf(t)
+	_, m, ordered := b.order(t.ID)
+	switch {
+	case ordered && Unchecked(m, t.ID):
+		return SaysItIsDone
+	case check != nil && state != nil && state.Checked != nil && !state.Checked.Passed:
+		return "completed on the board alone: its check failed (" + state.Checked.Why + "): " + check.Command
+	case check != nil && (state == nil || state.Checked == nil):
+		return "completed on the board alone: its check has not run"
+	}
+	return ""
+}
+
 // SaysItIsDone is what people are told of an Unchecked task.
 const SaysItIsDone = "its agent says it is done; no check says so"
 
@@ -241,10 +260,7 @@ const SaysItIsDone = "its agent says it is done; no check says so"
 func (b *board) note(t task.Task) (string, operator.Next) {
 	none := operator.Next{}
 	if t.Status == task.Completed {
-		if _, m, ok := b.order(t.ID); ok && Unchecked(m, t.ID) {
-			return SaysItIsDone, none
-		}
-		return "", none
+		return b.doneNote(t), none
 	}
 	if r, ok := t.Released(); ok && t.Owner == "" {
 		return fmt.Sprintf("given back: %s %s", r.From, r.Why), none

@@ -54,6 +54,9 @@ func (o Operator) AddTask(ctx context.Context, name waggle.TeamName, n NewTask) 
 	if strings.TrimSpace(n.Subject) == "" {
 		return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: "a task needs a subject"}
 	}
+	if n.Owner == "" && n.Terms != (Terms{As: n.Terms.As}) {
+		return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: "a check, a timeout, a directory and a plan are of an assignment", Advice: "name the owner too, or give them to task assign"}
+	}
 	for _, s := range []string{n.Subject, n.Description, n.ActiveForm} {
 		if len(s) > waggle.MaxText || !utf8.ValidString(s) {
 			return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("the texts of a task must be UTF-8 of at most %d bytes", waggle.MaxText)}
@@ -373,7 +376,8 @@ func (o Operator) StartTask(ctx context.Context, name waggle.TeamName, id task.I
 }
 
 // FinishTask sets a task completed. as is its owner; "" is any owner, or the lead when the task has
-// none. It refuses a task that another member is working on.
+// none. It refuses a task that another member is working on, and a member that says that a task is done
+// whose check has not passed: only the operator does.
 func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
 	b, seen, err := o.step(ctx, "task done", name, id)
 	if err != nil {
@@ -383,6 +387,9 @@ func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.
 		if err == nil {
 			err = b.idle(id)
 		}
+		return nil, err
+	}
+	if err := o.unchecked(b, seen, as); err != nil {
 		return nil, err
 	}
 	switch {
@@ -399,6 +406,51 @@ func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.
 		err = mail.Of(o.Operator).Append(ctx, b.s, func() ([]journal.Draft, error) { return b.s.Lead.Finish(string(id)), nil })
 	}
 	return b.result(ctx, seen, t, err)
+}
+
+// unchecked refuses a member's word for a task whose check has not passed.
+func (o Operator) unchecked(b *board, t task.Task, as waggle.MemberName) error {
+	check, state := b.checkOf(t)
+	if check == nil || state != nil && state.Ended && state.Checked != nil && state.Checked.Passed {
+		return nil
+	}
+	if as == "" {
+		callers, err := o.Callers(b.s)
+		if err != nil || len(callers) == 0 {
+			return err
+		}
+	}
+	refused := &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("task %s has a check, which decides whether it is done, and has not passed: %s", t.ID, operator.Visible(check.Command)),
+		Advice: "it runs when the member's turn on the task ends"}
+	if state == nil {
+		refused.Advice, refused.Next = "", operator.Next{Step: operator.NextOrderTask, ID: string(t.ID), Member: waggle.MemberName(t.Owner)}
+	}
+	return refused
+}
+
+// checkOf is the check of a task, by its order or the membership of its owner, and the task in the journal of
+// that member; nil: there is none.
+func (b *board) checkOf(t task.Task) (*record.Check, *control.TaskState) {
+	order, m, ordered := b.order(t.ID)
+	if !ordered {
+		if m = b.ours(waggle.MemberName(t.Owner)); m == nil {
+			return nil, nil
+		}
+	}
+	w, err := b.s.Worker(m.Instance)
+	if err != nil {
+		w = control.NewWorker(nil) // without its journal nothing has passed
+	}
+	var state *control.TaskState
+	for _, ts := range w.Tasks {
+		if ordered && ts.Ref == uint64(order.Seq) {
+			state = ts
+		}
+	}
+	if ordered && order.Commanded.Task.Check != nil {
+		return order.Commanded.Task.Check, state
+	}
+	return m.Joined.Check, state
 }
 
 // step opens the board for a change of one task.

@@ -90,16 +90,23 @@ func (w *writing) check() yaml.MapSlice {
 	if kept := w.kept("check"); kept != nil {
 		return kept
 	}
-	if p := w.preparation(func(p *record.Preparation) bool { return p.Check != "" }); p != nil {
-		return yaml.MapSlice{{Key: "check", Value: p.Check}}
+	p := w.preparation(func(p *record.Preparation) bool { return p.Check != "" })
+	if p == nil {
+		return nil
 	}
-	return nil
+	all := &record.Check{Command: p.Check, Returns: record.CheckReturns}
+	for _, m := range w.s.Lead.Members {
+		if k := m.Joined.Check; k != nil && m.Prepare == p {
+			all = k
+		}
+	}
+	return yaml.MapSlice{{Key: "check", Value: checkValue(all)}}
 }
 
 // otherChecks names the members whose work has another check than that of the file, which has one.
 func (w *writing) otherChecks(to io.Writer, check any) {
 	for _, m := range w.s.Lead.Live() {
-		if m.Prepare != nil && m.Prepare.Check != "" && m.Prepare.Check != check {
+		if m.Prepare != nil && m.Prepare.Check != "" && m.Prepare.Check != checkText(check) {
 			fmt.Fprintf(to, "# The check of %s was another: %q\n", m.Name, m.Prepare.Check)
 		}
 	}
@@ -255,12 +262,16 @@ func (w *writing) hasOwnCheck(m *control.Member) bool {
 	if k == nil || m.Prepare != nil && m.Prepare.Check == k.Command {
 		return false
 	}
-	all := value(w.old, "check")
-	if y, ok := all.(yaml.MapSlice); ok {
-		all = value(y, "run")
+	return checkText(value(w.old, "check")) != k.Command
+}
+
+// checkText is the command of a check as a file has it, "" without one.
+func checkText(v any) string {
+	if y, ok := v.(yaml.MapSlice); ok {
+		v = value(y, "run")
 	}
-	text, _ := all.(string)
-	return strings.TrimSpace(text) != k.Command
+	text, _ := v.(string)
+	return strings.TrimSpace(text)
 }
 
 // checkValue is a check as a file has it, nil without one.

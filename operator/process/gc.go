@@ -508,13 +508,15 @@ func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
 			k.Why = err.Error()
 		case !st.Clean() && !st.Missing:
 			k.Why = st.String()
+		default:
+			k.Why = taken(m)
 		}
 		if k.Why != "" {
 			c.keep(k)
 			continue
 		}
 		c.find(s, r.Tree.Path, Garbage{Kind: GarbageWorktree, Member: r.Member, Path: r.Tree.Path, Why: why + ", and nothing in it would be lost",
-			unused: func(ctx context.Context) bool { return c.isOver(ctx, s, i) }, gone: missing(r.Tree.Path),
+			unused: func(ctx context.Context) bool { return c.isOver(ctx, s, i) && taken(m) == "" }, gone: missing(r.Tree.Path),
 			end: func(ctx context.Context) error {
 				err := store.Remove(ctx, r.Tree)
 				var unknown *worktree.UnknownError

@@ -335,7 +335,22 @@ func TestWorktrees(t *testing.T) {
 	if err := o.TidyWorktrees(t.Context(), o.Reporter(s, said.Note)); err != nil || !there(ann.Worktree.Path) || len(s.Kept) != 0 {
 		t.Errorf("of present members: %v", err)
 	}
-	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftStopped), left(bob.Instance, record.LeftStopped))
+	client := exec.Command("sleep", "600")
+	must(t, client.Start())
+	t.Cleanup(func() { _ = client.Process.Kill() })
+	id, err := spawn.Identify(client.Process.Pid)
+	must(t, err)
+	taken, err := s.Lead.Borrow(ann, record.Borrowed{By: id}, true)
+	must(t, err)
+	operatortest.Append(t, r.Op, s, append(taken, left(ann.Instance, record.LeftStopped), left(bob.Instance, record.LeftStopped))...)
+	if err := o.TidyWorktrees(t.Context(), o.Reporter(s, said.Note)); err != nil || !there(ann.Worktree.Path) || len(s.Kept) != 2 || !strings.Contains(s.Kept[0].Why, "a person has its session open there") {
+		t.Errorf("of a member whose session a person has: %+v, %v", s.Kept, err)
+	}
+	if c, err := o.GC(t.Context(), "api", true); err != nil || c.Undone() != 0 || !there(ann.Worktree.Path) || !strings.Contains(keptWhy(c), "worktree ann: a person has") {
+		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)
+	}
+	must(t, client.Process.Kill())
+	_ = client.Wait() // it was killed
 	c, err := o.GC(t.Context(), "api", false)
 	if err != nil || !slices.Equal(kinds(c), []string{"worktree ann"}) || !strings.Contains(keptWhy(c), "worktree bob: 1 uncommitted file") {
 		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)
@@ -346,7 +361,7 @@ func TestWorktrees(t *testing.T) {
 	if err := o.TidyWorktrees(t.Context(), o.Reporter(s, said.Note)); err != nil || len(s.Kept) != 1 || s.Kept[0].Member != "bob" || len(s.Kept[0].Files) != 1 || !s.Tidied || !there(bob.Worktree.Path) {
 		t.Errorf("%+v, %v", s.Kept, err)
 	}
-	if said.Of(operator.NoteKept, bob.Worktree.Path) != 1 {
+	if said.Of(operator.NoteKept, bob.Worktree.Path) != 2 {
 		t.Errorf("told %+v", said.All())
 	}
 }

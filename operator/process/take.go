@@ -89,6 +89,9 @@ func (o Operator) Take(ctx context.Context, name waggle.TeamName, member string,
 	return t, nil
 }
 
+// silent is how long Take says nothing while a member does something that is no call.
+const silent = 3 * time.Second
+
 // letGo waits until the member has let its conversation go.
 func (o Operator) letGo(ctx context.Context, s *operator.State, m *control.Member, own journal.Journal, w *control.Worker, seq journal.Seq, waits func(string)) error {
 	watch, cancel := context.WithCancel(ctx)
@@ -102,14 +105,18 @@ func (o Operator) letGo(ctx context.Context, s *operator.State, m *control.Membe
 		for range nudges {
 		}
 	}()
+	long := time.NewTimer(silent)
+	defer long.Stop()
 	for {
 		if err := errors.Join(s.Journal.Refresh(ctx), own.Refresh(ctx)); err != nil {
 			return err
 		}
 		switch calls := w.Running(); {
+		case m.Left != nil:
+			return &operator.Error{Kind: operator.Refused, Op: "take", Msg: fmt.Sprintf("%s has left: %s", m.Name, m.Left.How)}
 		case w.Yielded == uint64(seq):
 			return nil
-		case m.Left != nil || m.Process == nil || m.Process.ID.Ended():
+		case m.Process == nil || m.Process.ID.Ended():
 			return o.notRunning(s, m)
 		case len(calls) > 0 && waits != nil:
 			waits(decide.Brief(calls[0].Kind, calls[0].Run()))
@@ -118,6 +125,11 @@ func (o Operator) letGo(ctx context.Context, s *operator.State, m *control.Membe
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-long.C:
+			if waits != nil {
+				waits("what it does now, such as its check")
+				waits = nil
+			}
 		case <-nudges:
 		}
 	}

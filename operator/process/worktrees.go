@@ -146,6 +146,10 @@ func (o Operator) settleWorktrees(ctx context.Context, s *operator.State, only r
 		if ok && m.Left == nil || !ok && s.Lead.Ended == nil || only != "" && only != record.Instance(r.Owner) || worksIn(s, r.Tree.Path) {
 			continue
 		}
+		if why := taken(m); why != "" {
+			kept = append(kept, operator.KeptWorktree{Member: r.Member, Path: r.Tree.Path, Branch: r.Tree.Branch, Why: why, Files: []string{}, Owner: record.Instance(r.Owner)})
+			continue
+		}
 		err := store.Remove(ctx, r.Tree)
 		var unknown *worktree.UnknownError
 		if err == nil || errors.As(err, &unknown) { // another process has removed it
@@ -201,6 +205,14 @@ func (o Operator) KeptWorktrees(ctx context.Context, s *operator.State) ([]opera
 		}
 	}
 	return kept, nil
+}
+
+// taken says that a person has the session of a member open, who may have left; "": nobody has. m may be nil.
+func taken(m *control.Member) string {
+	if m == nil || m.Borrowed == nil || m.Borrowed.By.Ended() {
+		return ""
+	}
+	return fmt.Sprintf("a person has its session open there, in process %d", m.Borrowed.By.PID)
 }
 
 // worksIn reports a worktree that a present member has from an earlier instance of it.

@@ -32,9 +32,12 @@ type Checked struct {
 	Tail     string // the end of its output
 }
 
-// checkOf returns the shell text of the accepted team file and its directory in the worktree; "" for
-// a team without a file or without a check.
+// checkOf returns the check of the member, else that of the accepted team file, and its directory in the
+// worktree; "" where there is none.
 func (o Operator) checkOf(w *work) (c Checked, err error) {
+	if k := w.m.Joined.Check; k != nil {
+		return Checked{Command: k.Command, Dir: k.Dir}, nil
+	}
 	if p := w.m.Prepare; p != nil && p.Check != "" {
 		return w.checkBy(p.Check, filepath.Dir(p.Path)), nil
 	}

@@ -95,6 +95,9 @@ func (r *run) report() *Report {
 	rep.Team, rep.Overlaps = string(r.f.Team), append(rep.Overlaps, r.watch.All...)
 	if r.job != nil {
 		for _, t := range r.job.tasks {
+			if m, ok := r.S.Lead.ByInstance(t.instance); ok && !t.over() && m.Done[string(t.id)] != nil {
+				t.state = taskCompleted // while the members were ended
+			}
 			rep.Tasks = append(rep.Tasks, t.report(r.S.Lead, told[t.instance]))
 		}
 	}
@@ -147,7 +150,7 @@ func (r *run) outcome(workers map[record.Instance]told) (operator.Kind, string) 
 		return operator.Died, "worker died: " + strings.Join(r.end.died, ", ")
 	case r.end.timedOut:
 		return operator.Timeout, fmt.Sprintf("timed out after %s", r.ro.Timeout)
-	case r.end.stopped != nil:
+	case r.end.stopped != nil && !(operator.KindOf(r.end.stopped) == operator.UsedUp && r.job != nil && r.job.done()):
 		return operator.KindOf(r.end.stopped), "stopped: " + r.end.stopped.Error()
 	case r.job == nil:
 		return operator.Failed, "the team did not start"
@@ -157,7 +160,7 @@ func (r *run) outcome(workers map[record.Instance]told) (operator.Kind, string) 
 		for _, c := range w.Calls {
 			switch {
 			case c.Answer == nil || c.Answer.Decision != record.DecisionDeny || !unanswered(c):
-			case c == w.BudgetCall():
+			case c == w.BudgetCall() && !r.job.done():
 				return operator.UsedUp, fmt.Sprintf("a budget was not raised: of %s, %s", w.Name, c.Ask.Reason)
 			case !record.IsBudget(c.Kind, c.Ask) && !passed(w.Worker, c.Task): // an earlier request for a budget was asked again
 				question = fmt.Sprintf("a request was not answered: %s asked for %s", w.Name, decide.Describe(c.Kind, c.Ask))
@@ -190,6 +193,11 @@ func (r *run) outcome(workers map[record.Instance]told) (operator.Kind, string) 
 		return operator.Incomplete, "required tasks are open: " + strings.Join(open, ", ")
 	}
 	return operator.None, "every required task is completed"
+}
+
+// done reports that every required task is completed.
+func (j *job) done() bool {
+	return !slices.ContainsFunc(j.tasks, func(t *jobTask) bool { return t.Required && t.state != taskCompleted })
 }
 
 // passed reports a task of a member whose check has passed at last.

@@ -10,9 +10,9 @@ import (
 
 // yamlCheck is a shell text alone, or with its limits.
 type yamlCheck struct {
-	Run     string       `yaml:"run"`
-	Returns *int         `yaml:"returns"`
-	Timeout yamlDuration `yaml:"timeout"`
+	Run     string        `yaml:"run"`
+	Returns *int          `yaml:"returns"`
+	Timeout *yamlDuration `yaml:"timeout"`
 }
 
 // UnmarshalYAML reads {run, returns, timeout} or a shell text alone.
@@ -29,9 +29,14 @@ func (c *checker) check(at string, y *yamlCheck, dir string) *record.Check {
 	if y == nil {
 		return nil
 	}
-	k := record.Check{Command: strings.TrimSpace(y.Run), Dir: dir, Returns: record.CheckReturns, TimeoutMS: time.Duration(y.Timeout).Milliseconds()}
+	k := record.Check{Command: strings.TrimSpace(y.Run), Dir: dir, Returns: record.CheckReturns}
 	if k.Command == "" {
 		c.bad(at, "a command is not empty")
+	}
+	if y.Timeout != nil {
+		if k.TimeoutMS = time.Duration(*y.Timeout).Milliseconds(); k.TimeoutMS <= 0 {
+			c.bad(at+".timeout", "want a time of at least a millisecond")
+		}
 	}
 	if y.Returns != nil {
 		k.Returns = *y.Returns

@@ -3,6 +3,7 @@ package teamcmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -179,7 +180,7 @@ func run(ctx context.Context, a *app.App, f *teamfile.File, ro supervise.RunOpti
 		return err
 	}
 	if exit != 0 {
-		a.Talk("%s %s", app.Red("exit "+string(rune('0'+exit))+":"), operator.Visible(rep.Reason))
+		a.Talk("%s %s", app.Red(fmt.Sprintf("exit %d:", exit)), operator.Visible(rep.Reason))
 		return app.ExitError(exit)
 	}
 	return nil

@@ -23,9 +23,10 @@ func Take(a *app.App) *cobra.Command {
 		Short: "Go on with a member's session yourself, in its own client",
 		Long: `Open a member's session in the client of its agent, in this terminal: that of a Claude
 Code member that runs without a terminal, in its directory. The member's turn is cut short
-between two calls, a call that runs ends first, and what it had asked is withdrawn. The
-session is the member's again when the client ends: it goes on by itself with its open
-task, then with the mail that came meanwhile, and repeats no call.
+between two calls; a call or a check that runs ends first, what it had asked is withdrawn,
+also when it was allowed and had not begun, and what its client runs in the background
+ends. The session is the member's again when the client ends: it goes on by itself with
+its open task, then with the mail that came meanwhile, and repeats no call.
 
 In that client your own settings and rules hold: it asks in this terminal, and waggle
 gates and records nothing of it. It runs outside of the member's sandbox; a member that
@@ -50,6 +51,9 @@ attach NAME --type). Without a terminal, and with --json, it is an error (exit c
 				a.Talk("%s lets a call end first: %s\nCtrl-C gives up; then waggle take %s --now interrupts it", name, operator.Visible(what), name)
 			}
 			t, err := process.Of(op).Take(cmd.Context(), team, args[0], to)
+			if errors.Is(err, context.Canceled) {
+				return &operator.Error{Kind: operator.Refused, Op: "take", Msg: "not taken: " + name + " keeps its session"}
+			}
 			if err != nil {
 				return err
 			}
@@ -63,18 +67,20 @@ attach NAME --type). Without a terminal, and with --json, it is an error (exit c
 			return errors.Join(err, t.Return(context.WithoutCancel(cmd.Context()), "its client was not started"))
 		},
 	}
-	cmd.Flags().BoolVar(&to.Now, "now", false, "interrupt a call that runs; how it ended is unknown then")
+	cmd.Flags().BoolVar(&to.Now, "now", false, "interrupt a call or a check that runs")
 	return cmd
 }
 
-// become replaces this process by a command. It returns only with an error.
+// become replaces this process by a command, which stays among the ancestors of whatever is started below it:
+// the model of a member's session is the member there, also in a process that has left its parent. It returns
+// only with an error.
 func become(a *app.App, c spawn.Command) error {
 	back, err := a.Asker.Lend()
 	if err != nil {
 		return err
 	}
 	defer back()
-	if err := os.Chdir(c.Dir); err != nil {
+	if err := errors.Join(spawn.Subreaper(), os.Chdir(c.Dir)); err != nil {
 		return err
 	}
 	if err := syscall.Exec(c.Argv[0], c.Argv, append(c.Env, "PWD="+c.Dir)); err != nil {
