@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -282,7 +283,7 @@ func TestTakenWithinACall(t *testing.T) {
 			}
 			<-taken
 			_, err = c.bash(ctx, h, "touch inner")
-			if err := claim.Done(ctx, agent.Ran{}); err != nil {
+			if err := errors.Join(err, claim.Done(ctx, agent.Ran{})); err != nil {
 				return agent.Result{}, err
 			}
 			<-ctx.Done()
