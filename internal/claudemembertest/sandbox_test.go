@@ -137,3 +137,11 @@ func TestLeadInSandbox(t *testing.T) {
 		leads(t, version, func(w *world) { w.sandboxed("sandbox: {mode: required}") })
 	})
 }
+
+// The session of a client in a sandbox opens outside of it, and the line before says so.
+func TestTakeOutOfSandbox(t *testing.T) {
+	requireBox(t)
+	claudetest.Each(t, func(t *testing.T, version string) {
+		takes(t, version, func(w *world) { w.sandboxed("sandbox: {mode: auto}") }, "outside of the member's sandbox")
+	})
+}

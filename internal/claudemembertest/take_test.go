@@ -15,14 +15,6 @@ func TestTake(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) { takes(t, version, func(*world) {}, "by its own rules, and waggle") })
 }
 
-// The session of a client in a sandbox opens outside of it, and the line before says so.
-func TestTakeOutOfSandbox(t *testing.T) {
-	requireBox(t)
-	claudetest.Each(t, func(t *testing.T, version string) {
-		takes(t, version, func(w *world) { w.sandboxed("sandbox: {mode: auto}") }, "outside of the member's sandbox")
-	})
-}
-
 func takes(t *testing.T, version string, before func(*world), says string) {
 	w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
 		switch said := r.Said(); {
