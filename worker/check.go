@@ -133,7 +133,8 @@ func (w *Worker) judged(t *turn, res agent.Result) agent.Result {
 func (w *Worker) said(res agent.Result) agent.Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if denied := w.p.Fold.Unanswered(w.p.Lead); len(denied) > 0 {
+	m, ok := w.p.Lead.ByInstance(w.p.Fold.Instance)
+	if denied := w.p.Fold.Unanswered(w.p.Lead); len(denied) > 0 && ok && agent.SaysSo(m.Agent) {
 		res.Failed, res.Denied, res.Reason = true, true, unanswered(denied)+"; no check says that the task is done"
 	}
 	return res
