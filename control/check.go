@@ -9,16 +9,13 @@ import (
 	"waggle/record"
 )
 
-// CheckOf is the check that decides whether a task of this worker is done: the task's own, else that
-// of the membership; nil: its agent says so.
-func (w *Worker) CheckOf(t *TaskState, lead *Leader) *record.Check {
-	if t.Check != nil {
+// CheckOf is the check that decides whether a task of this member is done: the task's own, else that of the
+// membership; nil: its agent says so. t is nil for a task that nobody has ordered.
+func (m *Member) CheckOf(t *record.Task) *record.Check {
+	if t != nil && t.Check != nil {
 		return t.Check
 	}
-	if m, ok := lead.ByInstance(w.Instance); ok {
-		return m.Joined.Check
-	}
-	return nil
+	return m.Joined.Check
 }
 
 // Check records one run of the check of the task that the turn does. The turn stays open.

@@ -19,8 +19,11 @@ import (
 // untilDone has the agent do a task until its check passes. The output of a check that failed goes
 // back to the agent, as often as the check says.
 func (w *Worker) untilDone(t *turn, cwd string) (agent.Result, error) {
+	var check *record.Check
 	w.mu.Lock()
-	check := w.p.Fold.CheckOf(t.task, w.p.Lead)
+	if m, ok := w.p.Lead.ByInstance(w.p.Fold.Instance); ok {
+		check = m.CheckOf(&t.task.Task)
+	}
 	w.mu.Unlock()
 	limit := time.Duration(t.task.TimeoutMS) * time.Millisecond
 	ctx, cancel := t.ctx, context.CancelFunc(func() {})

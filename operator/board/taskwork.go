@@ -447,10 +447,10 @@ func (b *board) checkOf(t task.Task) (*record.Check, *control.TaskState) {
 			state = ts
 		}
 	}
-	if ordered && order.Commanded.Task.Check != nil {
-		return order.Commanded.Task.Check, state
+	if !ordered {
+		return m.CheckOf(nil), state
 	}
-	return m.Joined.Check, state
+	return m.CheckOf(order.Commanded.Task), state
 }
 
 // step opens the board for a change of one task.

@@ -8,12 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"waggle"
 	"waggle/internal/worktree"
 	"waggle/operator"
 	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 )
 
 // Command is a command that runs in a worktree.
@@ -32,26 +35,27 @@ type Checked struct {
 	Tail     string // the end of its output
 }
 
-// checkOf returns the check of the member, else that of the accepted team file, and its directory in the
-// worktree; "" where there is none.
+// checkOf returns the check of the member and its directory in the worktree: by the accepted team file, as that is
+// now, of a member of it; else by its membership; else that of the file. "" where there is none.
 func (o Operator) checkOf(w *work) (c Checked, err error) {
-	if k := w.m.Joined.Check; k != nil {
-		return Checked{Command: k.Command, Dir: k.Dir}, nil
+	f := &teamfile.File{}
+	if _, err := os.Lstat(w.s.Dir.TeamFile()); !errors.Is(err, os.ErrNotExist) {
+		if f, err = supervise.Of(o.Operator).Accepted(w.s); err != nil {
+			return c, err
+		}
 	}
-	if p := w.m.Prepare; p != nil && p.Check != "" {
+	i := slices.IndexFunc(f.Members, func(m teamfile.FileMember) bool { return waggle.SameName(m.Name, w.m.Name) })
+	switch p := w.m.Prepare; {
+	case i >= 0 && f.Members[i].Check != nil:
+		return w.checkBy(f.Members[i].Check.Command, f.Members[i].Check.Dir), nil
+	case i < 0 && w.m.Joined.Check != nil:
+		return Checked{Command: w.m.Joined.Check.Command, Dir: w.m.Joined.Check.Dir}, nil
+	case p != nil && p.Check != "":
 		return w.checkBy(p.Check, filepath.Dir(p.Path)), nil
+	case f.Check != nil:
+		return w.checkBy(f.Check.Command, f.Dir), nil
 	}
-	if _, err := os.Lstat(w.s.Dir.TeamFile()); errors.Is(err, os.ErrNotExist) {
-		return c, nil
-	}
-	f, err := supervise.Of(o.Operator).Accepted(w.s)
-	if err != nil {
-		return c, err
-	}
-	if f.Check == nil {
-		return c, nil
-	}
-	return w.checkBy(f.Check.Command, f.Dir), nil
+	return c, nil
 }
 
 // checkBy is the check of a team file in a directory of the checkout.

@@ -69,9 +69,12 @@ func (m *made) write(dir, name, text string) {
 }
 
 // member adds a member that nobody runs, and returns its worktree.
-func (m *made) member(name waggle.MemberName) string {
+func (m *made) member(name waggle.MemberName, change ...func(*teamfile.FileMember)) string {
 	m.t.Helper()
 	nm := supervise.NewMember{FileMember: teamfile.FileMember{Name: name, Agent: "exec", Backend: "process", Cwd: m.repo, Worktree: true}}
+	for _, c := range change {
+		c(&nm.FileMember)
+	}
 	var err error
 	if nm.Spec, err = nm.SpecOf(nil); err != nil {
 		m.t.Fatal(err)
@@ -142,6 +145,28 @@ func TestMerge(t *testing.T) {
 		}
 		if _, err := os.Stat(tree); (err == nil) != c.keep || got.Removed == c.keep || (got.Kept == "") == c.keep {
 			t.Errorf("%s: removed %v, kept %q, worktree %v", c.name, got.Removed, got.Kept, err)
+		}
+	}
+}
+
+// The check of a merge is the member's: of a member of the accepted file as that file is now, of another as it
+// joined; else it is the file's.
+func TestMergeCheck(t *testing.T) {
+	t.Parallel()
+	m := newMade(t)
+	own := func(f *teamfile.FileMember) { f.Check = &record.Check{Command: "as it joined", Dir: m.repo} }
+	for _, name := range []waggle.MemberName{"ann", "bob"} {
+		m.member(name, own)
+	}
+	for _, name := range []waggle.MemberName{"cid", "dora"} {
+		m.member(name)
+	}
+	file := m.rig.State().Dir.TeamFile()
+	m.write(filepath.Dir(file), filepath.Base(file), "team: api\ncheck: the file's\nmembers:\n  - {name: ann, agent: exec, check: as it is now}\n  - {name: cid, agent: exec}\n")
+	for name, want := range map[string]string{"ann": "as it is now", "bob": "as it joined", "cid": "the file's", "dora": "the file's"} {
+		plan, err := results.Of(m.op).PlanMerge(t.Context(), "api", name, results.MergeOptions{})
+		if err != nil || plan.Check != want {
+			t.Errorf("%s: %+v, %v; want the check %q", name, plan, err, want)
 		}
 	}
 }
