@@ -116,11 +116,16 @@ func (x *terminal) press(keys string) {
 	}
 }
 
-// exit waits for the program and returns its code.
+// exit waits for the program, and until all that it wrote is in the text, and returns its code.
 func (x *terminal) exit() int {
 	x.t.Helper()
 	if err := x.cmd.Wait(); err != nil && x.cmd.ProcessState == nil {
 		x.t.Fatal(err)
+	}
+	select {
+	case <-x.done:
+	case <-time.After(time.Minute):
+		x.t.Fatalf("the program has ended, and its terminal has not: something that it left has it\n%s", x.text())
 	}
 	return x.cmd.ProcessState.ExitCode()
 }
