@@ -137,13 +137,14 @@ func New(raw json.RawMessage) (agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{spec: s}, nil
+	return &Agent{spec: s, starts: make(chan struct{}, 1)}, nil
 }
 
 // Agent is the Claude Code client of a member. Its process runs across turns, and its session is
 // resumed after a crash.
 type Agent struct {
-	spec Spec
+	spec   Spec
+	starts chan struct{} // a headless client asks while no turn runs
 
 	turning sync.Mutex // held during a turn, and by Close
 
@@ -169,12 +170,29 @@ var (
 // Display implements agent.Displayed: the client is an interactive one, in the member's pane.
 func (a *Agent) Display(d agent.Display) { a.pane = newInPane(a.spec, d) }
 
-// Starts implements agent.Starter. A headless client begins no turn.
+// Starts implements agent.Starter. A headless client wants a turn when it asks while none runs: what it has in
+// the background has ended, and it goes on.
 func (a *Agent) Starts() <-chan struct{} {
 	if a.pane == nil {
-		return nil
+		return a.starts
 	}
 	return a.pane.starts
+}
+
+// want wants a turn without work.
+func (a *Agent) want() {
+	select {
+	case a.starts <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+// asks reports whether the running client asks while no turn runs.
+func (a *Agent) asks() bool {
+	a.mu.Lock()
+	o := a.running
+	a.mu.Unlock()
+	return o != nil && o.c.asks()
 }
 
 // Settle implements agent.Resident.
@@ -340,6 +358,10 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 	}
 	a.turning.Lock()
 	defer a.turning.Unlock()
+	work := w.Task != nil || len(w.Mail) > 0
+	if !work && !a.asks() {
+		return agent.Result{}, nil
+	}
 	ctx, dir, cancel := where(ctx, w)
 	defer cancel()
 	o, err := a.open(ctx, h, dir, w.Conversation)
@@ -354,6 +376,9 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 	team := a.mode // it may have changed while the client was started
 	a.mu.Unlock()
 	mode := a.spec.begins(w, team)
+	if !work {
+		mode = o.c.Mode()
+	}
 	t := &turn{a: a, o: o, asker: asker{h: h, ctx: ctx, lacks: func(tool string) string { return o.lacks(a.spec, tool) }, own: o.tools.has, rules: o.rules, dir: o.dir, plans: o.plans, claims: map[string]agent.Claim{},
 		inPlan: func() bool { return o.c.Mode() == ModePlan }, planning: mode == ModePlan, required: w.Task != nil && w.Task.PlanRequired}}
 	if met != nil {
@@ -372,6 +397,17 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 			return agent.Result{}, errors.Join(err, a.shut(context.WithoutCancel(ctx)))
 		}
 	}
+	var words string // none: the client goes on by itself
+	if work {
+		words = unnamed(o.words(w))
+	}
+	e, err := o.c.Turn(ctx, words, t)
+	a.count(context.WithoutCancel(ctx), o, t, e, err)
+	return a.result(ctx, w, t, e, err)
+}
+
+// words are the user line of a turn with work.
+func (o *opened) words(w agent.Work) string {
 	words := prompt(w, o.resumed)
 	if w.Lent && o.resumed {
 		words = afterPerson + "\n\n" + prompt(w, false)
@@ -379,10 +415,8 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 	if o.limited != "" && !o.resumed {
 		words = fmt.Sprintf(afterLimit, o.limited) + "\n\n" + words
 	}
-	e, err := o.c.Turn(ctx, unnamed(words), t)
 	o.resumed, o.limited = false, ""
-	a.count(context.WithoutCancel(ctx), o, t, e, err)
-	return a.result(ctx, w, t, e, err)
+	return words
 }
 
 // where is the directory of a turn. Its context has the task's time limit.
@@ -617,7 +651,7 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 	o.plans = plansIn(env)
 	o.c, err = Open(ctx, Start{Program: found.Program, Version: found.Version, Dir: dir, Env: env, Settings: file, Mode: a.spec.Mode,
 		Model: a.spec.Model, Prompt: told(a.spec.Prompt, place, o.tools.Name()), Server: o.tools.Name(), Serve: o.tools.Serve, Prefixed: o.shells != nil,
-		Tools: a.spec.offered(), Resume: resume, Args: a.spec.Args, Exec: place.Exec, Errors: o.errs, Wait: t.Wait})
+		Tools: a.spec.offered(), Resume: resume, Args: a.spec.Args, Exec: place.Exec, Errors: o.errs, Wants: a.want, Wait: t.Wait})
 	return o, err
 }
 

@@ -46,6 +46,9 @@ type Start struct {
 	Exec     agent.Exec
 	// Errors gets what the client writes to stderr; nil: it is dropped.
 	Errors *os.File
+	// Wants is told that the client asks while no turn runs: the next one answers, also one without words.
+	// It must not block.
+	Wants func()
 	// Note gets lines that are no frames; nil: they are dropped.
 	Note func(line []byte, err error)
 	Wait Waits
@@ -56,6 +59,7 @@ type Waits struct {
 	Ready  time.Duration // from its start to its answer; 0: 60 s
 	Answer time.Duration // for any other answer; 0: 10 s
 	End    time.Duration // after the end of its input; 0: 5 s
+	Told   time.Duration // from the end of one of its agents to the turn in which it takes that up; 0: 2 s
 	// Servers is for its tool servers, before its first turn; 0: 60 s. The client gives each of them 30 s,
 	// or what MCP_TIMEOUT says.
 	Servers time.Duration
@@ -70,6 +74,7 @@ func (w Waits) filled() Waits {
 	def(&w.Ready, time.Minute)
 	def(&w.Answer, 10*time.Second)
 	def(&w.End, 5*time.Second)
+	def(&w.Told, 2*time.Second)
 	def(&w.Servers, time.Minute)
 	return w
 }
@@ -135,18 +140,13 @@ type Client struct {
 	version string
 	model   string
 	turn    *running
-	busy    bool           // it works in a turn that waggle did not begin
-	free    chan struct{}  // closed and replaced when a turn that the client began itself ends
+	busy    bool           // its main conversation works, in a turn of waggle or in one that it began itself
+	agents  int            // agents of it that work in the background
+	told    bool           // one of them has ended, and the main conversation has not taken that up
+	met     bool           // its first turn has begun
+	held    []Asked        // what was asked since then while no turn ran
+	changed chan struct{}  // closed and replaced when one of these changes
 	asides  sync.WaitGroup // answers to requests outside turns; Close waits for them
-}
-
-// running is the present turn.
-type running struct {
-	ctx   context.Context
-	h     Handler
-	open  map[string]context.CancelFunc // cancel functions by request id
-	asks  sync.WaitGroup                // answers
-	ended chan Ended
 }
 
 // ErrEnded: the client's process ended before its turn did.
@@ -162,7 +162,7 @@ func Open(ctx context.Context, s Start) (*Client, error) {
 	}
 	run, stop := context.WithCancel(context.Background())
 	in, out := io.Pipe()
-	c := &Client{start: s, run: run, stop: stop, done: make(chan struct{}), stdin: out, waiting: map[string]chan Answered{}, free: make(chan struct{}),
+	c := &Client{start: s, run: run, stop: stop, done: make(chan struct{}), stdin: out, waiting: map[string]chan Answered{}, changed: make(chan struct{}),
 		session: s.Resume, mode: s.Mode}
 	go func() {
 		defer close(c.done)
@@ -328,89 +328,6 @@ func (c *Client) Interrupt(ctx context.Context) error {
 	return err
 }
 
-// Turn sends the client one user line and waits for the result. When ctx ends first, the turn is
-// interrupted, and a client that then gives no result is ended; the error is ctx's. The error is
-// ErrEnded when the client's process ends without a result.
-func (c *Client) Turn(ctx context.Context, words string, h Handler) (Ended, error) {
-	if err := c.whenFree(ctx); err != nil {
-		return Ended{}, err
-	}
-	within, over := context.WithCancel(ctx)
-	t := &running{ctx: within, h: h, open: map[string]context.CancelFunc{}, ended: make(chan Ended, 1)}
-	c.mu.Lock()
-	c.turn = t
-	c.mu.Unlock()
-	defer func() {
-		over()
-		c.mu.Lock()
-		c.turn = nil
-		c.mu.Unlock()
-		t.asks.Wait()
-	}()
-	line := append([]byte(`{"type":"user","message":{"role":"user","content":`), jsonobj.AppendString(nil, words)...)
-	wrote := make(chan error, 1)
-	go func() { wrote <- c.write(append(line, `}}`...)) }()
-	for {
-		select {
-		case err := <-wrote:
-			if err != nil {
-				return Ended{}, c.ended(err)
-			}
-			wrote = nil
-		case e := <-t.ended:
-			return e, nil
-		case <-c.done:
-			select {
-			case e := <-t.ended:
-				return e, nil
-			default:
-			}
-			return Ended{}, c.ended(ErrEnded)
-		case <-ctx.Done():
-			return c.cut(context.WithoutCancel(ctx), t, context.Cause(ctx))
-		}
-	}
-}
-
-// cut interrupts a turn, and ends a client that does not stop the turn.
-func (c *Client) cut(ctx context.Context, t *running, why error) (Ended, error) {
-	err := c.Interrupt(ctx)
-	if err == nil {
-		select {
-		case e := <-t.ended:
-			return e, why
-		case <-c.done:
-			return Ended{}, why
-		case <-time.After(c.start.Wait.End):
-			err = errors.New("no result after an interrupt")
-		}
-	}
-	return Ended{}, errors.Join(why, err, c.Close(ctx))
-}
-
-// whenFree waits until a turn that the client began itself has ended.
-func (c *Client) whenFree(ctx context.Context) error {
-	for {
-		c.mu.Lock()
-		busy, free := c.busy, c.free
-		c.mu.Unlock()
-		select {
-		case <-c.done:
-			return c.ended(ErrEnded)
-		default:
-		}
-		if !busy {
-			return nil
-		}
-		select {
-		case <-free:
-		case <-c.done:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 // Close ends the client: it closes its input, and after the time limit signals its process tree.
 func (c *Client) Close(ctx context.Context) error {
 	_ = c.stdin.Close()
@@ -451,28 +368,41 @@ func (c *Client) take(line []byte) error {
 	switch f := f.(type) {
 	case Init:
 		c.session, c.model, c.version, c.mode = f.Session, f.Model, f.Version, f.Mode
-		c.busy = t == nil
+		c.busy, c.told = true, false
+		c.change()
 	case Status:
 		if f.Mode != "" {
 			c.mode = f.Mode
 		}
 	case Said:
-		c.busy = c.busy || t == nil
+		if !f.Inner {
+			c.busy = true
+			c.change()
+		}
 	case Ended:
 		if f.Session != "" {
 			c.session = f.Session
 		}
 		c.busy = false
-		close(c.free)
-		c.free = make(chan struct{})
+		if t != nil {
+			t.ends = append(t.ends, f)
+		}
+		c.change()
+	case Working:
+		c.told = c.told || f.Agents < c.agents
+		c.agents = f.Agents
+		c.change()
 	case Answered:
 		if got := c.waiting[f.ID]; got != nil {
 			delete(c.waiting, f.ID)
 			got <- f
 		}
 	case Cancelled:
+		c.held = slices.DeleteFunc(c.held, func(a Asked) bool { return a.ID == f.ID })
 		if t != nil && t.open[f.ID] != nil {
 			t.open[f.ID]()
+			delete(t.open, f.ID)
+			c.change()
 		}
 	case Asked:
 		c.answer(t, f)
@@ -505,11 +435,6 @@ func (t *running) tell(f Frame) {
 		t.h.Ran(f)
 	case Limited:
 		t.h.Limited(f)
-	case Ended:
-		select {
-		case t.ended <- f:
-		default:
-		}
 	}
 }
 
@@ -536,37 +461,12 @@ func (c *Client) answer(t *running, a Asked) {
 		})
 		return
 	}
-	if t == nil || t.ctx.Err() != nil {
-		refusal := Deny(betweenTurns)
-		if a.Subtype == elicits {
-			refusal.response = []byte(cancelled)
-		}
-		c.asides.Go(func() { _ = c.write(refusal.line(a.ID)) })
+	if t == nil || t.over {
+		c.hold(a)
 		return
 	}
-	ctx, cancel := context.WithCancel(t.ctx)
-	t.open[a.ID] = cancel
-	t.asks.Go(func() {
-		defer func() {
-			cancel()
-			c.mu.Lock()
-			delete(t.open, a.ID)
-			c.mu.Unlock()
-		}()
-		r := t.h.Answer(ctx, a)
-		if ctx.Err() != nil { // the client has cancelled the request, or the turn is interrupted
-			if r.undo != nil {
-				r.undo()
-			}
-			return
-		}
-		if err := c.write(r.line(a.ID)); err != nil {
-			c.note(nil, fmt.Errorf("an answer could not be given: %w", err))
-		}
-	})
+	c.ask(t, a)
 }
-
-const betweenTurns = "no turn runs: tools are used in the turns that waggle begins"
 
 // Reply is the answer to one can_use_tool: an allow with the input that runs, or a deny with a
 // reason. The zero value denies.

@@ -20,14 +20,15 @@ import (
 )
 
 // fake is a client that plays transcripts: the n-th process plays the n-th transcript. The client
-// writes a line "< …", must be given "> …" next, and exits at "! exit N". After the last line it reads
-// to the end of its input.
+// writes a line "< …", must be given "> …" next, waits at "|" until the test sends goOn, and exits at "! exit N".
+// After the last line it reads to the end of its input.
 type fake struct {
 	t       *testing.T
 	mu      sync.Mutex
 	plays   []string
 	started []spawn.Command
 	onStart func(env []string)
+	goOn    chan struct{}
 }
 
 func (f *fake) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
@@ -74,6 +75,12 @@ func (f *fake) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
 				}
 			case <-ctx.Done():
 				f.t.Errorf("the client was ended; it waits for\n  %s", rest)
+				return spawn.Exit{Code: -1, Signal: "terminated"}, ctx.Err()
+			}
+		case "|":
+			select {
+			case <-f.goOn:
+			case <-ctx.Done():
 				return spawn.Exit{Code: -1, Signal: "terminated"}, ctx.Err()
 			}
 		case "!":
@@ -242,7 +249,7 @@ func newAgent(t *testing.T, spec string, plays ...string) (*claude.Agent, *fake)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{t: t, plays: plays}
+	f := &fake{t: t, plays: plays, goOn: make(chan struct{})}
 	c := a.(*claude.Agent)
 	c.Settle(agent.Place{Exec: f})
 	c.Set(claude.Tune{Hook: "/bin/waggle", Wait: claude.Waits{Ready: 5 * time.Second, Answer: 5 * time.Second, End: 200 * time.Millisecond}})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // Frame is one line of the client's output: an Init, Status, Said, Ran, Ended, Asked, Answered,
-// Cancelled or Limited, or an Other.
+// Working, Cancelled or Limited, or an Other.
 type Frame interface{ frame() }
 
 // Init is the client's description of itself, at the start of each turn.
@@ -93,6 +94,9 @@ type Answered struct {
 	Body  *jsonobj.Object // of a success; may be nil
 }
 
+// Working says how many agents of the client work in the background.
+type Working struct{ Agents int }
+
 // Cancelled cancels a request of the client.
 type Cancelled struct{ ID string }
 
@@ -113,6 +117,7 @@ func (Ran) frame()       {}
 func (Ended) frame()     {}
 func (Asked) frame()     {}
 func (Answered) frame()  {}
+func (Working) frame()   {}
 func (Cancelled) frame() {}
 func (Limited) frame()   {}
 func (Other) frame()     {}
@@ -155,8 +160,23 @@ func system(o *jsonobj.Object, sub string) Frame {
 		return Init{Session: o.Text("session_id"), Model: o.Text("model"), Mode: o.Text("permissionMode"), Version: o.Text("claude_code_version")}
 	case "status":
 		return Status{o.Text("permissionMode")}
+	case "background_tasks_changed":
+		raw, _ := o.Get("tasks")
+		return working(raw)
 	}
 	return Other{"system", sub}
+}
+
+// working counts the agents among a client's work in the background. What it runs there without a model, a
+// server for example, may last for ever.
+func working(tasks json.RawMessage) (w Working) {
+	list, _ := jsonobj.Elements(tasks)
+	for _, one := range list {
+		if o, err := jsonobj.Parse(one); err == nil && slices.Contains([]string{"local_agent", "local_workflow"}, o.Text("task_type")) {
+			w.Agents++
+		}
+	}
+	return w
 }
 
 func said(o *jsonobj.Object) Frame {
