@@ -107,6 +107,11 @@ func TestGroups(t *testing.T) {
 	if decide.Groups([]decide.Request{host})[0].Batch {
 		t.Error("a host is answered by a group")
 	}
+	budget := q("7", "bob", "Budget", "low", "d7")
+	budget.Tool = "Budget"
+	if decide.Groups([]decide.Request{budget})[0].Batch {
+		t.Error("a budget is raised by a group")
+	}
 }
 
 func TestErrorsSayWhatIsNear(t *testing.T) {

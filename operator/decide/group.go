@@ -14,6 +14,7 @@ import (
 	"waggle"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Group is a set of requests of one risk whose calls are alike (policy.LikeOf), of any members. A
@@ -41,9 +42,9 @@ type Group struct {
 }
 
 // Batched reports whether a request may be answered as one of a group: tool calls
-// below high risk. A plan or a host is decided by itself.
+// below high risk. A plan, a host or a budget is decided by itself.
 func (q Request) Batched() bool {
-	return q.Kind == string(waggle.KindPermissionRequest) && q.Risk != string(policy.RiskHigh)
+	return q.Kind == string(waggle.KindPermissionRequest) && q.Tool != record.BudgetTool && q.Risk != string(policy.RiskHigh)
 }
 
 // like returns the key of requests that q may be answered together with.
@@ -148,7 +149,7 @@ func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id stri
 		return nil, err
 	}
 	if !g.Batch {
-		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, plans and hosts are never decided by a group",
+		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, plans, hosts and budgets are never decided by a group",
 			Next: operator.Next{Step: operator.NextDecideEach, ID: g.Requests[0].Handle, Text: with.Via}, Near: g.handles()}
 	}
 	answers := make([]Answer, len(g.Requests))

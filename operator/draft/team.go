@@ -39,9 +39,10 @@ func Team(s *operator.State, accepted *teamfile.File, dir string) (string, error
 		doc = append(doc, w.kept(key)...)
 	}
 	doc = append(doc, yaml.MapItem{Key: "lead", Value: w.lead()}, yaml.MapItem{Key: "decide", Value: w.decide()}, yaml.MapItem{Key: "policy", Value: w.policy()})
-	for _, key := range []string{"lead_policy", "deadline", "layout", "sandbox", "budget"} {
+	for _, key := range []string{"lead_policy", "deadline", "layout", "sandbox"} {
 		doc = append(doc, w.kept(key)...)
 	}
+	doc = bounded(doc, w.budgets().Team)
 	doc = append(doc, w.check()...)
 	doc = append(doc, w.worktree()...)
 	members, err := w.members()
@@ -139,11 +140,59 @@ func (w *writing) preparation(has func(*record.Preparation) bool) *record.Prepar
 	return nil
 }
 
+// budgets are those of the team as they are now, without what was raised of them for a time.
+func (w *writing) budgets() (b record.Budgets) {
+	if set := w.s.Lead.Budgets(); set != nil {
+		b = *set
+	}
+	return b
+}
+
+// ofMember is a member with its budget.
+func (w *writing) ofMember(m yaml.MapSlice, name waggle.MemberName) yaml.MapSlice {
+	if l, ok := w.budgets().Members[name]; ok {
+		return bounded(m, &l)
+	}
+	return bounded(m, nil)
+}
+
+// bounded is a mapping with a budget in place of its own; nil: without one.
+func bounded(y yaml.MapSlice, l *record.Limit) yaml.MapSlice {
+	y = slices.Clone(y)
+	at := slices.IndexFunc(y, func(i yaml.MapItem) bool { return i.Key == "budget" })
+	switch {
+	case l == nil && at < 0:
+		return y
+	case l == nil:
+		return slices.Delete(y, at, at+1)
+	case at < 0:
+		at, y = len(y), append(y, yaml.MapItem{Key: "budget"})
+	}
+	b := yaml.MapSlice{}
+	if l.CostMicros%1e6 != 0 {
+		b = append(b, yaml.MapItem{Key: "usd", Value: float64(l.CostMicros) / 1e6})
+	} else if l.CostMicros > 0 {
+		b = append(b, yaml.MapItem{Key: "usd", Value: l.CostMicros / 1e6})
+	}
+	if l.Tokens > 0 {
+		b = append(b, yaml.MapItem{Key: "tokens", Value: l.Tokens})
+	}
+	if l.Turns > 0 {
+		b = append(b, yaml.MapItem{Key: "turns", Value: l.Turns})
+	}
+	y[at].Value = b
+	return y
+}
+
 func (w *writing) lead() any {
-	if v := value(w.old, "lead"); v != nil {
+	switch v := value(w.old, "lead").(type) {
+	case nil:
+		return "operator"
+	case yaml.MapSlice:
+		return w.ofMember(v, waggle.Lead)
+	default:
 		return v
 	}
-	return "operator"
 }
 
 func (w *writing) decide() yaml.MapSlice {
@@ -191,7 +240,7 @@ func (w *writing) members() ([]any, error) {
 		name, _ := value(m, "name").(string)
 		_, present := w.live(waggle.MemberName(name))
 		if present || name == w.lead() {
-			list, w.names[waggle.MemberName(name)] = append(list, m), true
+			list, w.names[waggle.MemberName(name)] = append(list, w.ofMember(m, waggle.MemberName(name))), true
 		}
 	}
 	for _, m := range w.s.Lead.Live() {
@@ -202,7 +251,7 @@ func (w *writing) members() ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		list, w.names[m.Name] = append(list, one), true
+		list, w.names[m.Name] = append(list, w.ofMember(one, m.Name)), true
 	}
 	return list, nil
 }

@@ -352,6 +352,10 @@ func (k *probe) journal(m *control.Member, w *control.Worker, f *MemberFacts, g 
 	}
 	if t := w.Turn(); t != nil && f.Turn == nil {
 		f.Turn = &Waits{What: "has a turn", Since: w.TurnAt}
+		// What it does meanwhile it says in its status alone, as a check that runs.
+		if st, err := task.ReadState(k.o.Root.MemberDir(k.s.Team, m.Name)); err == nil && st.Status == task.MemberRunning && st.ErrorMessage != "" {
+			f.Turn.What = brief(st.ErrorMessage)
+		}
 		if w.State() == machine.PlanProposed {
 			f.Turn.What = "is planning"
 		}

@@ -7,9 +7,9 @@ import (
 
 // yamlBudget bounds what agents use: the team's together, or one member's.
 type yamlBudget struct {
-	USD    *float64 `yaml:"usd"`
-	Tokens *int64   `yaml:"tokens"`
-	Turns  *int64   `yaml:"turns"`
+	USD    *float64   `yaml:"usd"`
+	Tokens *yamlCount `yaml:"tokens"`
+	Turns  *yamlCount `yaml:"turns"`
 }
 
 // UsualBrake is the brake of teams whose operator has set none: $20.
@@ -60,11 +60,11 @@ func (c *checker) budget(at string, y *yamlBudget) *record.Limit {
 			c.bad(at+".usd", "%v", err)
 		}
 	}
-	count := func(name string, n *int64, to *int64) {
+	count := func(name string, n *yamlCount, to *int64) {
 		if n == nil {
 			return
 		}
-		if *to = *n; *n <= 0 {
+		if *to = int64(*n); *n <= 0 {
 			c.bad(at+"."+name, "want a number above 0")
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // yamlCheck is a shell text alone, or with its limits.
 type yamlCheck struct {
 	Run     string        `yaml:"run"`
-	Returns *int          `yaml:"returns"`
+	Returns *yamlCount    `yaml:"returns"`
 	Timeout *yamlDuration `yaml:"timeout"`
 }
 
@@ -39,7 +39,7 @@ func (c *checker) check(at string, y *yamlCheck, dir string) *record.Check {
 		}
 	}
 	if y.Returns != nil {
-		k.Returns = *y.Returns
+		k.Returns = int(*y.Returns)
 	}
 	if k.Returns < 0 || k.Returns > record.MaxCheckReturns {
 		c.bad(at+".returns", "want a number from 0 to %d", record.MaxCheckReturns)

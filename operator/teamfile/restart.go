@@ -18,7 +18,7 @@ const (
 // yamlRestart is never, on-failure, or on-failure with its numbers.
 type yamlRestart struct {
 	Policy  string       `yaml:"policy"`
-	Most    int          `yaml:"most"`
+	Most    yamlCount    `yaml:"most"`
 	Within  yamlDuration `yaml:"within"`
 	Backoff yamlDuration `yaml:"backoff"`
 	Longest yamlDuration `yaml:"longest"`
@@ -71,7 +71,7 @@ func (y *yamlRestart) restart() (*record.Restart, error) {
 		return nil, nil
 	}
 	if y.Most > 0 {
-		r.Most = y.Most
+		r.Most = int(y.Most)
 	}
 	for d, to := range map[*yamlDuration]*int64{&y.Within: &r.Window, &y.Backoff: &r.First, &y.Longest: &r.Longest} {
 		if *d > 0 {

@@ -32,7 +32,7 @@ type yamlSandbox struct {
 type yamlLimits struct {
 	CPU       yamlDuration `yaml:"cpu"`
 	Memory    yamlSize     `yaml:"memory"`
-	Processes uint64       `yaml:"processes"`
+	Processes yamlCount    `yaml:"processes"`
 	Time      yamlDuration `yaml:"time"`
 	Output    yamlSize     `yaml:"output"`
 }
@@ -226,7 +226,10 @@ func (c *checker) limits(at string, y *yamlLimits, team *record.SandboxLimits) *
 			c.bad(at+"."+d.key, "want at least a second")
 		}
 	}
-	l := &record.SandboxLimits{CPU: time.Duration(y.CPU).Milliseconds(), Memory: uint64(y.Memory), Processes: y.Processes,
+	if y.Processes < 0 {
+		c.bad(at+".processes", "want a number above 0")
+	}
+	l := &record.SandboxLimits{CPU: time.Duration(y.CPU).Milliseconds(), Memory: uint64(y.Memory), Processes: uint64(max(0, y.Processes)),
 		Time: time.Duration(y.Time).Milliseconds(), Output: int64(y.Output)}
 	if team == nil {
 		return l

@@ -31,8 +31,8 @@ type yamlStep struct {
 }
 
 type yamlUse struct {
-	USD    float64 `yaml:"usd"`
-	Tokens int64   `yaml:"tokens"`
+	USD    float64   `yaml:"usd"`
+	Tokens yamlCount `yaml:"tokens"`
 }
 
 type yamlSay struct {
@@ -166,7 +166,7 @@ func (y yamlStep) step() (agent.Step, error) {
 		s.Progress = &agent.ProgressStep{Phase: y.Progress.Phase, Message: y.Progress.Message}
 	}
 	if y.Use != nil {
-		s.Use = &agent.UseStep{USD: y.Use.USD, Tokens: y.Use.Tokens}
+		s.Use = &agent.UseStep{USD: y.Use.USD, Tokens: int64(y.Use.Tokens)}
 	}
 	if y.Fail != "" {
 		s.Fail = &agent.FailStep{Reason: y.Fail}

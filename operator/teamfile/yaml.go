@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -336,5 +337,22 @@ func (d *yamlDuration) UnmarshalYAML(n ast.Node) error {
 		return &yaml.SyntaxError{Message: fmt.Sprintf("%q is no time such as 90s, 10m or 1h30m", operator.Visible(cutText(t.Value))), Token: t}
 	}
 	*d = yamlDuration(v)
+	return nil
+}
+
+// yamlCount is a whole number: the library reads 1.5 as 1.
+type yamlCount int64
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (c *yamlCount) UnmarshalYAML(n ast.Node) error {
+	t := n.GetToken()
+	if _, ok := n.(*ast.NullNode); ok || t == nil {
+		return nil
+	}
+	v, err := strconv.ParseInt(t.Value, 10, 64)
+	if _, scalar := n.(ast.ScalarNode); err != nil || !scalar {
+		return &yaml.SyntaxError{Message: fmt.Sprintf("%q is no whole number", operator.Visible(cutText(t.Value))), Token: t}
+	}
+	*c = yamlCount(v)
 	return nil
 }

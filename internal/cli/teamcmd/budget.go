@@ -1,6 +1,10 @@
 package teamcmd
 
 import (
+	"errors"
+	"fmt"
+	"strconv"
+
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli/app"
@@ -68,10 +72,7 @@ raised of it.`,
 			case len(args) > 0:
 				scope, member = record.ScopeMember, args[0]
 			}
-			limit, err := l.limit("budget")
-			if err != nil {
-				return err
-			}
+			limit := l.limit()
 			if (limit == nil) != none {
 				return &operator.Error{Kind: operator.Usage, Op: "budget", Msg: "give --usd, --tokens or --turns, or several of them, or --none"}
 			}
@@ -82,45 +83,69 @@ raised of it.`,
 			return supervise.Of(op).SetBudget(cmd.Context(), team, scope, member, limit)
 		},
 	}
+	l.flags(cmd, "usd", "dollars", "tokens", "tokens: input, output and cache together", "turns", "turns of the model")
 	f := cmd.Flags()
-	f.Float64Var(&l.usd, "usd", 0, "dollars")
-	f.Int64Var(&l.tokens, "tokens", 0, "tokens: input, output and cache together")
-	f.Int64Var(&l.turns, "turns", 0, "turns of the model")
 	f.BoolVar(&run, "run", false, "the budget of the team's run")
 	f.BoolVar(&none, "none", false, "no budget any more")
 	return cmd
 }
 
 // budgetFlags are the flags that bound what agents use.
-type budgetFlags struct {
-	usd    float64
-	tokens int64
-	turns  int64
-}
+type budgetFlags record.Limit
 
 // add adds those of commands that begin a run.
 func (b *budgetFlags) add(cmd *cobra.Command) {
-	cmd.Flags().Float64Var(&b.usd, "max-cost", 0, "dollars that the run's agents may use together; then each asks you")
-	cmd.Flags().Int64Var(&b.tokens, "max-tokens", 0, "the same in tokens")
-	cmd.Flags().Int64Var(&b.turns, "max-turns", 0, "the same in turns of the model")
+	b.flags(cmd, "max-cost", "dollars that the run's agents may use together; then each asks you", "max-tokens", "the same in tokens", "max-turns", "the same in turns of the model")
+}
+
+func (b *budgetFlags) flags(cmd *cobra.Command, usd, dollars, tokens, tokensHelp, turns, turnsHelp string) {
+	cmd.Flags().Var((*micros)(&b.CostMicros), usd, dollars)
+	cmd.Flags().Var((*count)(&b.Tokens), tokens, tokensHelp)
+	cmd.Flags().Var((*count)(&b.Turns), turns, turnsHelp)
 }
 
 // limit is what they bound; nil: nothing.
-func (b budgetFlags) limit(op string) (*record.Limit, error) {
+func (b budgetFlags) limit() *record.Limit {
 	if b == (budgetFlags{}) {
-		return nil, nil
+		return nil
 	}
-	l := &record.Limit{Tokens: b.tokens, Turns: b.turns}
-	for name, n := range map[string]int64{"tokens": b.tokens, "turns": b.turns} {
-		if n < 0 {
-			return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: name + ": want a number above 0"}
-		}
+	return (*record.Limit)(&b)
+}
+
+// micros is a flag of dollars; 0: it is not given.
+type micros int64
+
+func (m *micros) Set(s string) error {
+	usd, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return errors.New("want dollars")
 	}
-	if b.usd != 0 {
-		var err error
-		if l.CostMicros, err = record.Micros(b.usd); err != nil {
-			return nil, &operator.Error{Kind: operator.Usage, Op: op, Err: err}
-		}
+	n, err := record.Micros(usd)
+	*m = micros(n)
+	return err
+}
+
+func (m *micros) String() string { return given(float64(*m) / 1e6) }
+func (m *micros) Type() string   { return "float" }
+
+// count is a flag of a number above 0; 0: it is not given.
+type count int64
+
+func (c *count) Set(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n <= 0 {
+		return errors.New("want a whole number above 0")
 	}
-	return l, nil
+	*c = count(n)
+	return nil
+}
+
+func (c *count) String() string { return given(*c) }
+func (c *count) Type() string   { return "int" }
+
+func given[T int64 | float64 | count](n T) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
 }

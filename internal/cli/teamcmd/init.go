@@ -38,8 +38,8 @@ changes of the branch and edits nothing, bugfix one that fixes a bug, migrate on
 proposes a plan first. These need an installed agent; say in the task what is to be done.
 
 --from-team writes what the team that is up amounts to: its members, their tasks, the
-worktree: and check: that waggle new accepted from a waggle.yaml, and its policy as it is
-now.
+worktree: and check: that waggle new accepted from a waggle.yaml, and its policy and
+budgets as they are now.
 
 --tmux prints lines for ~/.tmux.conf instead, and writes nothing: keys that open the full
 screen and a new task in a popup, and the status bar with waggle status --line.`,

@@ -49,9 +49,7 @@ closes, the run ends as by Ctrl-C; nohup keeps it.
 				return err
 			}
 			var err error
-			if ro.Budget, err = budget.limit("run"); err != nil {
-				return err
-			}
+			ro.Budget = budget.limit()
 			if plan {
 				return planFile(cmd.Context(), a, args)
 			}

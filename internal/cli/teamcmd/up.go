@@ -68,9 +68,7 @@ The command shows a report when the team ends.
 				return err
 			}
 			var err error
-			if l.budget, err = budget.limit("up"); err != nil {
-				return err
-			}
+			l.budget = budget.limit()
 			if plan {
 				return planFile(cmd.Context(), a, args)
 			}
