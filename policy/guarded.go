@@ -8,7 +8,8 @@ import (
 
 // GuardedGroup is guarded names with one reason. A name is a file or directory at any depth; of two
 // names with a slash the second is directly below the first; * at one end matches the rest of the
-// name. Names are compared without regard to case.
+// name; HEAD is a file only, by which git takes its directory for a repository. Names are compared without
+// regard to case.
 type GuardedGroup struct {
 	Why   string // for a person: the effect of such a file
 	Names []string
@@ -17,7 +18,7 @@ type GuardedGroup struct {
 var guardedGroups = []GuardedGroup{
 	{"git: hooks, filters and what attributes run", []string{
 		".git", ".gitattributes", ".gitmodules", ".gitconfig", ".config/git", ".husky", ".githooks", ".git-hooks",
-		".hooks", ".lefthook", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".pre-commit-config.yaml"}},
+		".hooks", ".lefthook", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".pre-commit-config.yaml", "HEAD"}},
 	{"CI: what a server runs", []string{
 		".github/workflows", ".github/actions", ".gitlab-ci.yml", ".gitlab-ci", ".gitlab", ".circleci", "Jenkinsfile", ".jenkins",
 		"azure-pipelines.yml", "azure-pipelines.yaml", ".azure-pipelines", "bitbucket-pipelines.yml", ".ci", ".buildkite", ".drone.yml", ".drone.star",
@@ -90,6 +91,9 @@ func guardedIn(p string) []string {
 }
 
 func (n guardedName) in(segs []string) bool {
+	if n.name == "head" && len(segs) > 0 {
+		segs = segs[len(segs)-1:]
+	}
 	for i := 0; i+len(n.parts) <= len(segs); i++ {
 		if slices.EqualFunc(n.parts, segs[i:i+len(n.parts)], sameName) {
 			return true

@@ -14,7 +14,7 @@ func TestGuardedNames(t *testing.T) {
 		".github/workflows/ci.yml", ".gitlab-ci.yml", ".circleci/config.yml", "Jenkinsfile",
 		".vscode/settings.json", ".vscode/tasks.json", ".idea/workspace.xml", ".zed/settings.json", ".devcontainer/devcontainer.json", ".vimrc",
 		"CLAUDE.md", "sub/CLAUDE.md", "AGENTS.md", "GEMINI.md", ".claude/settings.json", ".mcp.json", ".cursor/rules/x.mdc", ".github/copilot-instructions.md",
-		"waggle.yaml", ".bashrc",
+		"waggle.yaml", ".bashrc", "docs/HEAD", "head",
 	} {
 		for _, tool := range []string{"Write", "Edit"} {
 			for _, p := range []policy.Policy{
@@ -35,7 +35,7 @@ func TestGuardedNames(t *testing.T) {
 			}
 		}
 	}
-	for _, file := range []string{"git/hooks/x", "claude.go", "docs/AGENTS.txt", "src/vscode.go", "gitattributes"} {
+	for _, file := range []string{"git/hooks/x", "claude.go", "docs/AGENTS.txt", "src/vscode.go", "gitattributes", "src/head/a.html", "HEAD.md"} {
 		if v := (policy.Policy{Mode: policy.ModeAcceptEdits}).Judge(fileCall("Write", file, "/proj")); v.Decision != allow {
 			t.Errorf("%s: %+v", file, v)
 		}

@@ -12,11 +12,11 @@ import (
 // JudgeVersion is the version of Judge's answers: it rises with every change of an answer for the
 // same call and policy. A record of a verdict holds it, so that an audit knows which verdicts it
 // can compute again.
-const JudgeVersion = 3
+const JudgeVersion = 4
 
-// SameJudge reports whether Judge gives the answers of the judge of a version. Version 2 did not
-// know Policy.Sandboxed.
-func SameJudge(version int) bool { return version == JudgeVersion || version == 2 }
+// SameJudge reports whether Judge gives the answers of the judge of a version. Version 3 took some programs of
+// awk and sed, and paths with "..", for texts that only read.
+func SameJudge(version int) bool { return version == JudgeVersion }
 
 // Call is a tool call to be judged. Input is the raw JSON object; for Bash its "command" is the
 // shell text, for file tools "file_path", "notebook_path" or "path" the path, for WebFetch "url"

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"waggle/internal/cmdline"
@@ -47,7 +48,11 @@ func (j *shellJudge) read(words []cmdline.Word) error {
 	if searchers[name] || cmdline.HasAny(words[1:], "-r", "-R") {
 		j.paths = append(j.paths, path.Join(j.cwd, j.dir))
 	}
-	for _, w := range words[1:] {
+	named := words[1:]
+	if f.Paths != nil {
+		named = f.Paths
+	}
+	for _, w := range named {
 		p := w.Text
 		if len(p) > 1 && p[0] == '-' {
 			_, value, joined := strings.Cut(p, "=")
@@ -56,7 +61,7 @@ func (j *shellJudge) read(words []cmdline.Word) error {
 			}
 		}
 		if !path.IsAbs(p) {
-			p = path.Join(j.cwd, j.dir, p)
+			p = path.Join(j.cwd, j.dir) + "/" + p // as it is written: what a link leads to is not known from the text
 		}
 		j.paths = append(j.paths, p)
 	}
@@ -68,6 +73,9 @@ func (j *shellJudge) read(words []cmdline.Word) error {
 func (p Policy) judgeReads(q *question, paths []string) Verdict {
 	v := Verdict{Allow, "mode " + string(p.Mode), fmt.Sprintf("Mode %s allows commands that only read in the working directory.", p.Mode)}
 	for _, file := range paths {
+		if v.Decision == Allow && climbs(file) {
+			v = Verdict{Ask, "mode " + string(p.Mode), fmt.Sprintf("Where %q leads is not known from the text.", clip(file))}
+		}
 		dir := file
 		if i := strings.IndexAny(file, "*?["); i >= 0 {
 			dir = path.Dir(file[:i] + "x")
@@ -86,4 +94,12 @@ func (p Policy) judgeReads(q *question, paths []string) Verdict {
 		}
 	}
 	return v
+}
+
+// climbs reports a path with a part ".." or one that begins with "~": a shell or a program may put a home directory
+// in its place.
+func climbs(file string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(file, func(r rune) bool { return strings.ContainsRune("/:,", r) }), func(part string) bool {
+		return part == ".." || part[0] == '~'
+	})
 }

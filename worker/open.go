@@ -20,6 +20,7 @@ import (
 	"waggle/home"
 	"waggle/internal/commands"
 	"waggle/internal/realpath"
+	"waggle/internal/worktree"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
@@ -151,7 +152,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: uncalled(o.Environ), Links: realpath.Disk{}, Cwd: m.Cwd, Worktree: m.Worktree,
+	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: worktree.Explicit(uncalled(o.Environ)), Links: realpath.Disk{}, Cwd: m.Cwd, Worktree: m.Worktree,
 		Held: box.held, Network: box.network, Writable: box.files, Backend: o.Backend, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
 	run := commands.New(o.State, o.Instance, o.Log, box.exec)
 	p.Exec = commands.Within(run, m.Joined.Sandbox, o.Root.MemberDir(o.Team, m.Name))

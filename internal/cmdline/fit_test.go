@@ -30,7 +30,12 @@ func TestLookUp(t *testing.T) {
 		`sed 's/\/e/b/g'`:       "low",
 		"sed '2q;e'":            "",
 		"sed '1,$p;/x/!d'":      "low",
-		"sed '1a e'":            "low",
+		"sed '1a e'":            "", // text to the end, or a line of commands
+		"sed '/[/p;a]/e x'":     "",
+		"sed 's/[/]/b/'":        "",
+		"sed '/a/,/b/!d' x":     "low x",
+		"sed '/^[^a-z]*$/d' x":  "low x",
+		"sed s/é/e/ x":          "", // its bytes are other characters elsewhere
 		"sed 'r f'":             "",
 		"sed 'p\ne'":            "",
 		"sed -i s/a/b/ x":       "medium writes x",
@@ -42,7 +47,8 @@ func TestLookUp(t *testing.T) {
 		"sed -e $X":             "",
 		"sed $X":                "",
 		"sed p $X":              "",
-		"sed p *.go":            "low *.go",
+		"sed p *.go":            "", // a file may be named as an option
+		"sed p x*.go":           "low x*.go",
 		"sed -f f x":            "",
 		"sed":                   "",
 		// awk
@@ -59,6 +65,17 @@ func TestLookUp(t *testing.T) {
 		"awk '/a|b/ {print}'":   "low",
 		"awk '$1 || $2'":        "low",
 		"awk -f x":              "",
+		"awk '$3>5{print}' x":   "low x",
+		"awk '{if ($3>5) n++}'": "low",
+		"awk '{print $3>5}'":    "",
+		"awk '{print a/b}'":     "low",
+		"awk '{print a/b/c}'":   "",
+		"awk '{print a++ /b/}'": "",
+		"awk '{print f(1)}'":    "",
+		"awk '{print ARGV[1]}'": "",
+		"awk '{getline}'":       "",
+		"awk '{print}' x=1":     "",
+		"awk '(x=/,/) | c'":     "",
 		"awk $X":                "",
 		"awk":                   "",
 		// find and fd

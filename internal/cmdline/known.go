@@ -265,6 +265,7 @@ type Fit struct {
 	Carrier  bool
 	Operands []Word
 	Outs     []Word // files that options write
+	Paths    []Word // all that may be paths; nil: every word
 	Inner    int    // where the command of a wrapper begins
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,6 +59,26 @@ var redirecting = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE",
 // that works in a worktree.
 func Environ(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return redirects(v) != "" })
+}
+
+// Explicit is an environment in which git takes a directory for a bare repository only when it is told so. A
+// directory that looks like one may be made by whoever writes files, and its configuration names programs.
+func Explicit(environ []string) []string {
+	const count = "GIT_CONFIG_COUNT="
+	n, env := 0, make([]string, 0, len(environ)+3)
+	for _, v := range environ {
+		value, counts := strings.CutPrefix(v, count)
+		if !counts {
+			env = append(env, v)
+			continue
+		}
+		var err error
+		if n, err = strconv.Atoi(value); err != nil || n < 0 {
+			return environ // git refuses it
+		}
+	}
+	at := strconv.Itoa(n)
+	return append(env, count+strconv.Itoa(n+1), "GIT_CONFIG_KEY_"+at+"=safe.bareRepository", "GIT_CONFIG_VALUE_"+at+"=explicit")
 }
 
 // redirects is the name of the variable when it is one of redirecting, else "".
