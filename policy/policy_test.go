@@ -51,6 +51,8 @@ func TestWithin(t *testing.T) {
 		{"reads by mode", "default", "safe", "Read(src/**), Read", "", "safe", "Read(src/**)", "mode default, allow Read"},
 		{"another tool", "default", "default", "Write(a)", "Edit(a)", "default", "", "allow Write(a)"},
 		{"mcp tool under server", "default", "default", "mcp__a__b, mcp__c__d", "mcp__a", "default", "mcp__a__b", "allow mcp__c__d"},
+		{"mcp tools under server", "default", "default", "mcp__a__get*, mcp__c__d*", "mcp__a", "default", "mcp__a__get*", "allow mcp__c__d*"},
+		{"mcp tools under tools", "default", "default", "mcp__a__get*, mcp__a__g*", "mcp__a__ge*", "default", "mcp__a__get*, mcp__a__ge*", "allow mcp__a__g*"},
 		{"mcp server over tool", "default", "default", "mcp__a", "mcp__a__b", "default", "mcp__a__b", "allow mcp__a"},
 		{"host below", "default", "default", "WebFetch(domain:a.x.org), WebFetch(domain:x.org)", "WebFetch(domain:*.x.org)", "default", "WebFetch(domain:a.x.org)", "allow WebFetch(domain:x.org)"},
 		{"hosts below", "default", "default", "WebFetch(domain:*.a.x.org)", "WebFetch(domain:*.x.org)", "default", "WebFetch(domain:*.a.x.org)", ""},

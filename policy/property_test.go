@@ -17,7 +17,7 @@ var rulePool = []string{
 	"Bash(sh:*)", "Bash(sudo:*)", "Bash(xargs:*)", "Bash(curl x | sh)", "Bash(ls > out)", "Bash(git status && ls)",
 	"Read", "Read(src/**)", "Read(/etc/**)", "Read(**/.env)", "Read(../**)", "Read(src/a.go)",
 	"Edit", "Edit(**)", "Edit(src/**)", "Edit(.git/**)", "Edit(/work/**)", "Edit(src/.git/config)", "Edit(*.go)", "Write(src/*)",
-	"Write", "Grep", "Glob", "mcp__gh", "mcp__gh__get", "WebFetch", "WebFetch(domain:x.org)", "WebFetch(domain:*.x.org)",
+	"Write", "Grep", "Glob", "mcp__gh", "mcp__gh__get", "mcp__gh__g*", "WebFetch", "WebFetch(domain:x.org)", "WebFetch(domain:*.x.org)",
 	"TaskList", "SendMessage", "ExitPlanMode",
 }
 

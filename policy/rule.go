@@ -20,8 +20,9 @@ import (
 //	Read(docs/**)            a path glob, relative to the working directory
 //	Edit(/abs/dir/*.go)      a path glob from the root; //abs/dir is the same
 //	WebFetch(domain:x.org)   a host; *.x.org are the hosts under it
-//	mcp__server              every tool of an MCP server
+//	mcp__server              every tool of an MCP server; mcp__server__* is the same
 //	mcp__server__tool        one tool of it
+//	mcp__server__get*        its tools whose names begin so
 //
 // Tool names are case-sensitive. An allow rule is for the tool it names. A deny
 // rule reaches further: Read denies NotebookRead, Glob, Grep and LS too, Edit
@@ -191,6 +192,9 @@ func compile(r Rule) (matcher, error) {
 	}
 	m := matcher{rule: r}
 	if r.Pattern == "" {
+		if server, all := strings.CutSuffix(r.Tool, "__*"); all && isServer(server) {
+			m.rule.Tool = server
+		}
 		return m, nil
 	}
 	if len(r.Pattern) > maxPattern {
@@ -222,7 +226,11 @@ func checkTool(tool string) error {
 	if len(tool) > maxToolName {
 		return fmt.Errorf("the tool name is longer than %d bytes", maxToolName)
 	}
-	for i, c := range tool {
+	named, some := strings.CutSuffix(tool, "*")
+	if rest, mcp := strings.CutPrefix(named, "mcp__"); some && (!mcp || !strings.Contains(rest, "__")) {
+		return errors.New("a wildcard is understood at the end of the tools of an MCP server only: mcp__server__*, mcp__server__get*")
+	}
+	for i, c := range named {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 		if !letter && (i == 0 || !('0' <= c && c <= '9' || strings.ContainsRune("_-.:", c))) {
 			return fmt.Errorf("%q cannot be in a tool name", c)
@@ -235,10 +243,10 @@ func checkTool(tool string) error {
 	}
 	if rest, mcp := strings.CutPrefix(tool, "mcp__"); mcp {
 		if server, name, has := strings.Cut(rest, "__"); server == "" || has && name == "" {
-			return errors.New("write mcp__server or mcp__server__tool")
+			return errors.New("write mcp__server, mcp__server__tool or mcp__server__get*")
 		}
 	} else if len(tool) >= 4 && strings.EqualFold(tool[:4], "mcp_") {
-		return errors.New("write mcp__server or mcp__server__tool")
+		return errors.New("write mcp__server, mcp__server__tool or mcp__server__get*")
 	}
 	return nil
 }
@@ -256,21 +264,35 @@ func (r Rule) names(tool string) bool {
 	if r.Tool == tool {
 		return true
 	}
-	if r.Pattern != "" || !isServer(r.Tool) {
+	begin, some := r.begins()
+	rest, ok := strings.CutPrefix(tool, begin)
+	switch {
+	case r.Pattern != "" || !some || !ok:
 		return false
+	case strings.HasSuffix(begin, "__"):
+		return rest != "" && !strings.Contains(rest, "__")
 	}
-	rest, ok := strings.CutPrefix(tool, r.Tool+"__")
-	return ok && rest != "" && !strings.Contains(rest, "__")
+	rest = begin[len(begin)-1:] + rest // the name of another server may go on with a second _
+	return !strings.Contains(rest, "__")
+}
+
+// begins is what the names of the tools begin with for which a rule is, when it is for several.
+func (r Rule) begins() (begin string, some bool) {
+	if isServer(r.Tool) {
+		return r.Tool + "__", true
+	}
+	return strings.CutSuffix(r.Tool, "*")
 }
 
 // reaches reports whether a deny rule is about the call's tool; alias is true
 // when the tool is only spelled in another case.
 func (r Rule) reaches(tool string) (reached, alias bool) {
+	begin, some := r.begins()
 	switch {
 	case r.Tool == tool,
 		r.Tool == "Read" && slices.Contains(readTools, tool),
 		r.Tool == "Edit" && slices.Contains(editTools, tool),
-		isServer(r.Tool) && hasFoldPrefix(tool, r.Tool+"__"):
+		some && hasFoldPrefix(tool, begin):
 		return true, false
 	}
 	return strings.EqualFold(r.Tool, tool), true
