@@ -104,6 +104,7 @@ func TestFileTools(t *testing.T) {
 		{"mcp tools denied in another case", "bypassPermissions", "", "mcp__gh__del*", "mcp__GH__DELETE", `{}`, deny},
 		{"mcp tools not denied", "bypassPermissions", "", "mcp__gh__del*", "mcp__gh__get", `{}`, allow},
 		{"mcp all tools", "", "mcp__gh__*", "", "mcp__gh__get", `{}`, allow},
+		{"mcp server that goes on with _", "", "mcp__gh", "", "mcp__gh___get", `{}`, ask},
 		{"mcp another server", "", "mcp__gh", "", "mcp__ghe__get", `{}`, ask},
 		{"mcp server with a longer name", "", "mcp__gh", "", "mcp__gh__x__get", `{}`, ask},
 		{"mcp tool denied", "", "mcp__gh", "mcp__gh__get", "mcp__gh__get", `{}`, deny},

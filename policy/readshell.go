@@ -46,26 +46,53 @@ func (j *shellJudge) read(words []cmdline.Word) error {
 	}
 	j.looked = j.looked || !cmdline.Talkers[name]
 	if searchers[name] || cmdline.HasAny(words[1:], "-r", "-R") {
-		j.paths = append(j.paths, path.Join(j.cwd, j.dir))
+		j.names(".")
 	}
-	named := words[1:]
+	named, options := words[1:], true
 	if f.Paths != nil {
-		named = f.Paths
+		named, options = f.Paths, false
 	}
 	for _, w := range named {
 		p := w.Text
-		if len(p) > 1 && p[0] == '-' {
-			_, value, joined := strings.Cut(p, "=")
-			if p = value; !joined {
-				continue
+		switch {
+		case responds[name] && strings.HasPrefix(p, "@"):
+			return fmt.Errorf("%q reads its words from a file", clip(p))
+		case p == "--":
+			options = false
+		case options && strings.HasPrefix(p, "--"):
+			if _, value, joined := strings.Cut(p, "="); joined {
+				j.names(value)
 			}
+		case options && len(p) > 1 && p[0] == '-':
+			if strings.Contains(p, "/") || len(p) > maxOption {
+				return fmt.Errorf("%q may name a file", clip(p))
+			}
+			for i := 2; i < len(p); i++ { // the value of a letter may follow it
+				j.names(strings.TrimPrefix(p[i:], "="))
+			}
+		default:
+			j.names(p)
 		}
-		if !path.IsAbs(p) {
-			p = path.Join(j.cwd, j.dir) + "/" + p // as it is written: what a link leads to is not known from the text
-		}
-		j.paths = append(j.paths, p)
 	}
 	return nil
+}
+
+// responds are the commands that replace @FILE with the words in it.
+var responds = cmdline.Names(`strings nm size readelf`)
+
+// maxOption is the length of an option with letters.
+const maxOption = 32
+
+// names keeps a path as it is written: what a link leads to is not known from the text. A cd before may have failed,
+// or have been another shell's, so it counts in each directory that the text has been in.
+func (j *shellJudge) names(p string) {
+	if path.IsAbs(p) {
+		j.paths = append(j.paths, p)
+		return
+	}
+	for _, dir := range append([]string{""}, j.dirs...) {
+		j.paths = append(j.paths, path.Join(j.cwd, dir)+"/"+p)
+	}
 }
 
 // judgeReads is what a mode says of reading paths: the strictest answer to Read
@@ -96,9 +123,12 @@ func (p Policy) judgeReads(q *question, paths []string) Verdict {
 	return v
 }
 
-// climbs reports a path with a part ".." or one that begins with "~": a shell or a program may put a home directory
-// in its place.
+// climbs reports a path with a part ".." or one that begins with "~", in whose place a shell or a program may put a
+// home directory, and a wildcard whose matches may be links that the path goes on through.
 func climbs(file string) bool {
+	if i := strings.IndexAny(file, "*?["); i >= 0 && strings.Contains(file[i:], "/") {
+		return true
+	}
 	return slices.ContainsFunc(strings.FieldsFunc(file, func(r rune) bool { return strings.ContainsRune("/:,", r) }), func(part string) bool {
 		return part == ".." || part[0] == '~'
 	})

@@ -227,7 +227,7 @@ func checkTool(tool string) error {
 		return fmt.Errorf("the tool name is longer than %d bytes", maxToolName)
 	}
 	named, some := strings.CutSuffix(tool, "*")
-	if rest, mcp := strings.CutPrefix(named, "mcp__"); some && (!mcp || !strings.Contains(rest, "__")) {
+	if rest, mcp := strings.CutPrefix(named, "mcp__"); some && (!mcp || strings.Count(rest, "__") != 1) {
 		return errors.New("a wildcard is understood at the end of the tools of an MCP server only: mcp__server__*, mcp__server__get*")
 	}
 	for i, c := range named {
@@ -270,7 +270,7 @@ func (r Rule) names(tool string) bool {
 	case r.Pattern != "" || !some || !ok:
 		return false
 	case strings.HasSuffix(begin, "__"):
-		return rest != "" && !strings.Contains(rest, "__")
+		return rest != "" && rest[0] != '_' && !strings.Contains(rest, "__")
 	}
 	rest = begin[len(begin)-1:] + rest // the name of another server may go on with a second _
 	return !strings.Contains(rest, "__")

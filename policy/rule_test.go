@@ -38,7 +38,6 @@ func TestParseRule(t *testing.T) {
 		{"mcp__my-server.v2__get_it", "mcp__my-server.v2__get_it", ""},
 		{"mcp__git__*", "mcp__git", ""},
 		{"mcp__jira__get*", "mcp__jira__get*", ""},
-		{"mcp__a__b__*", "mcp__a__b__*", ""},
 		{"SomeFutureTool", "SomeFutureTool", ""},
 	} {
 		r, err := policy.ParseRule(c.in)
@@ -106,6 +105,8 @@ func TestParseRuleRefuses(t *testing.T) {
 		{"mcp_a", "mcp__server"},
 		{"mcp__*", "at the end of the tools"},
 		{"mcp__a*", "at the end of the tools"},
+		{"mcp__a__b__*", "at the end of the tools"},
+		{"mcp__a__b__c*", "at the end of the tools"},
 		{"mcp__a__*x", "cannot be in"},
 		{"mcp__a__**", "cannot be in"},
 		{"mcp____*", "mcp__server"},

@@ -50,6 +50,7 @@ type shellJudge struct {
 	after   string                // the part after which no rule allows anything
 	reading bool                  // no rules: commands that only read are allowed
 	looked  bool                  // one of them reads
+	dirs    []string              // where cd has led
 	paths   []string              // what they read
 }
 
@@ -200,7 +201,7 @@ func (j *shellJudge) readCommand(c syntax.Command, read []cmdline.Word, depth in
 		if j.after != "" {
 			return errors.New("the text leaves the working directory")
 		}
-		j.moved = false // paths are read below dir
+		j.moved, j.dirs = false, append(j.dirs, j.dir)
 		return nil
 	case "pushd", "popd":
 		return errors.New("the directory is not known")

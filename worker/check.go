@@ -35,7 +35,7 @@ func (w *Worker) untilDone(t *turn, cwd string) (agent.Result, error) {
 		w.mu.Lock()
 		plan, words := w.p.Fold.Planning(), instructions(t.task)
 		w.mu.Unlock()
-		res, err := w.p.Agent.Turn(ctx, host{w, t}, w.resuming(agent.Work{Task: &agent.Task{ID: t.task.ID, Subject: t.task.Subject, Instructions: words,
+		res, err := w.agentTurn(ctx, t, w.resuming(agent.Work{Task: &agent.Task{ID: t.task.ID, Subject: t.task.Subject, Instructions: words,
 			Cwd: cwd, PlanRequired: plan, Timeout: limit}, Mail: mail}))
 		if err != nil || res.Failed {
 			return res, err

@@ -206,9 +206,17 @@ func (w *Worker) takeOwn(ctx context.Context) error {
 		return err
 	}
 	w.launch(&turn{work: *w.p.Fold.Turn()}, func(t *turn) (agent.Result, error) {
-		return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Cwd: w.p.Cwd})
+		return w.agentTurn(t.ctx, t, agent.Work{Cwd: w.p.Cwd})
 	})
 	return nil
+}
+
+// agentTurn has the agent do a turn, which also serves what it wanted one of its own for.
+func (w *Worker) agentTurn(ctx context.Context, t *turn, work agent.Work) (agent.Result, error) {
+	w.mu.Lock()
+	w.wanted = false
+	w.mu.Unlock()
+	return w.p.Agent.Turn(ctx, host{w, t}, work)
 }
 
 func mailOf(e waggle.Envelope) waggle.Mail {
@@ -242,7 +250,7 @@ func (w *Worker) launch(t *turn, do func(*turn) (agent.Result, error)) {
 	ctx, stop := context.WithCancelCause(w.ctx)
 	t.stop, t.ctx, t.past, t.claimed = stop, ctx, map[record.Key]bool{}, map[record.Key]*int{}
 	t.held, t.claims = map[record.Key]bool{}, map[waggle.RequestID]agent.Claim{}
-	w.turn, w.wanted = t, false
+	w.turn = t
 	w.turns.Go(func() { w.guard(func() { w.play(t, do) }) })
 }
 
@@ -306,7 +314,7 @@ func (w *Worker) readChat(t *turn, mails []waggle.Mail) (agent.Result, error) {
 	if _, err := fmt.Fprintln(w.p.Output, waggle.TextForm(mails...)); err != nil {
 		w.p.Log.Warn("output.log", "err", err)
 	}
-	return w.p.Agent.Turn(t.ctx, host{w, t}, w.resuming(agent.Work{Mail: mails, Cwd: w.p.Cwd}))
+	return w.agentTurn(t.ctx, t, w.resuming(agent.Work{Mail: mails, Cwd: w.p.Cwd}))
 }
 
 // readAgain gives the chat of an interrupted turn to the new session, which has seen nothing of it.

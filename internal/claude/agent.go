@@ -187,12 +187,15 @@ func (a *Agent) want() {
 	}
 }
 
-// asks reports whether the running client asks while no turn runs.
-func (a *Agent) asks() bool {
+// goesOn is the running client when it works or asks while no turn runs; else nil.
+func (a *Agent) goesOn() *opened {
 	a.mu.Lock()
 	o := a.running
 	a.mu.Unlock()
-	return o != nil && o.c.asks()
+	if o == nil || !o.c.goesOn() {
+		return nil
+	}
+	return o
 }
 
 // Settle implements agent.Resident.
@@ -359,31 +362,60 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 	a.turning.Lock()
 	defer a.turning.Unlock()
 	work := w.Task != nil || len(w.Mail) > 0
-	if !work && !a.asks() {
-		return agent.Result{}, nil
-	}
 	ctx, dir, cancel := where(ctx, w)
 	defer cancel()
-	o, err := a.open(ctx, h, dir, w.Conversation)
-	if r, late := late(ctx, w); err != nil && late {
-		return r, nil
+	if o := a.goesOn(); o != nil {
+		if r, err := a.own(ctx, h, o, work); !work || err != nil {
+			return inTime(ctx, w, r, err)
+		}
 	}
+	if !work {
+		return agent.Result{}, nil
+	}
+	o, err := a.open(ctx, h, dir, w.Conversation)
 	if err != nil {
-		return agent.Result{}, err
+		return inTime(ctx, w, agent.Result{}, err)
 	}
 	met := o.meet(ctx, h)
 	a.mu.Lock()
 	team := a.mode // it may have changed while the client was started
 	a.mu.Unlock()
 	mode := a.spec.begins(w, team)
-	if !work {
-		mode = o.c.Mode()
-	}
-	t := &turn{a: a, o: o, asker: asker{h: h, ctx: ctx, lacks: func(tool string) string { return o.lacks(a.spec, tool) }, own: o.tools.has, rules: o.rules, dir: o.dir, plans: o.plans, claims: map[string]agent.Claim{},
-		inPlan: func() bool { return o.c.Mode() == ModePlan }, planning: mode == ModePlan, required: w.Task != nil && w.Task.PlanRequired}}
+	t := a.turnOf(ctx, h, o, mode)
+	t.required = w.Task != nil && w.Task.PlanRequired
 	if met != nil {
 		return a.result(ctx, w, t, Ended{}, met)
 	}
+	return a.play(ctx, w, t, mode, unnamed(o.words(w)))
+}
+
+// own does what the client goes on with by itself, in the directory and the mode that it has. Before a turn with work
+// it gets no approval of a plan: that would be one for the work.
+func (a *Agent) own(ctx context.Context, h agent.Host, o *opened, work bool) (agent.Result, error) {
+	a.mu.Lock()
+	team := a.mode
+	a.mu.Unlock()
+	mode := o.c.Mode()
+	if team == policy.ModePlan {
+		mode = ModePlan
+	}
+	t := a.turnOf(ctx, h, o, mode)
+	t.past = work
+	r, err := a.play(ctx, agent.Work{}, t, mode, "")
+	if limited := (*agent.Limited)(nil); !work && errors.As(err, &limited) {
+		return agent.Result{}, nil // there is no work that goes on later; the next words say what was cut short
+	}
+	return r, err
+}
+
+// turnOf is a turn of a client in one of its modes.
+func (a *Agent) turnOf(ctx context.Context, h agent.Host, o *opened, mode string) *turn {
+	return &turn{a: a, o: o, asker: asker{h: h, ctx: ctx, lacks: func(tool string) string { return o.lacks(a.spec, tool) }, own: o.tools.has, rules: o.rules, dir: o.dir, plans: o.plans, claims: map[string]agent.Claim{},
+		inPlan: func() bool { return o.c.Mode() == ModePlan }, planning: mode == ModePlan}}
+}
+
+// play does a turn; without words the client goes on by itself.
+func (a *Agent) play(ctx context.Context, w agent.Work, t *turn, mode, words string) (agent.Result, error) {
 	a.mu.Lock()
 	a.turn = t
 	a.mu.Unlock()
@@ -392,18 +424,22 @@ func (a *Agent) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Res
 		a.turn = nil
 		a.mu.Unlock()
 	}()
-	if o.c.Mode() != mode {
-		if err := o.c.SetMode(ctx, mode); err != nil {
+	if t.o.c.Mode() != mode {
+		if err := t.o.c.SetMode(ctx, mode); err != nil {
 			return agent.Result{}, errors.Join(err, a.shut(context.WithoutCancel(ctx)))
 		}
 	}
-	var words string // none: the client goes on by itself
-	if work {
-		words = unnamed(o.words(w))
-	}
-	e, err := o.c.Turn(ctx, words, t)
-	a.count(context.WithoutCancel(ctx), o, t, e, err)
+	e, err := t.o.c.Turn(ctx, words, t)
+	a.count(context.WithoutCancel(ctx), t.o, t, e, err)
 	return a.result(ctx, w, t, e, err)
+}
+
+// inTime is what a turn returns when its work's time may be over.
+func inTime(ctx context.Context, w agent.Work, r agent.Result, err error) (agent.Result, error) {
+	if ended, late := late(ctx, w); err != nil && late {
+		return ended, nil
+	}
+	return r, err
 }
 
 // words are the user line of a turn with work.

@@ -27,6 +27,7 @@ type asker struct {
 	claims   map[string]agent.Claim // calls that were allowed and have not ended, by the client's id
 	planning bool                   // in plan mode, before a plan was approved
 	required bool                   // the task needs an approved plan
+	past     bool                   // what it is asked about is of earlier work
 }
 
 // Answer asks for what the client wants to do.
@@ -39,6 +40,8 @@ func (t *asker) Answer(ctx context.Context, a Asked) Reply {
 		return Deny(a.Ambiguous)
 	case a.Subtype == elicits:
 		return t.elicit(ctx, a.Request)
+	case t.past && a.Tool == exitPlanMode:
+		return Deny("the turn in which you planned is over, and other work waits: plan again when you are asked to")
 	case a.Input == nil || a.Tool == "" || a.UseID == "":
 		return Deny("the request names no tool, no input or no tool_use_id")
 	}

@@ -142,7 +142,7 @@ type Client struct {
 	turn    *running
 	busy    bool           // its main conversation works, in a turn of waggle or in one that it began itself
 	agents  int            // agents of it that work in the background
-	told    bool           // one of them has ended, and the main conversation has not taken that up
+	told    int            // of them have ended, and the main conversation has not taken that up
 	met     bool           // its first turn has begun
 	held    []Asked        // what was asked since then while no turn ran
 	changed chan struct{}  // closed and replaced when one of these changes
@@ -368,16 +368,11 @@ func (c *Client) take(line []byte) error {
 	switch f := f.(type) {
 	case Init:
 		c.session, c.model, c.version, c.mode = f.Session, f.Model, f.Version, f.Mode
-		c.busy, c.told = true, false
+		c.busy, c.told = true, max(0, c.told-1)
 		c.change()
 	case Status:
 		if f.Mode != "" {
 			c.mode = f.Mode
-		}
-	case Said:
-		if !f.Inner {
-			c.busy = true
-			c.change()
 		}
 	case Ended:
 		if f.Session != "" {
@@ -389,7 +384,7 @@ func (c *Client) take(line []byte) error {
 		}
 		c.change()
 	case Working:
-		c.told = c.told || f.Agents < c.agents
+		c.told += max(0, c.agents-f.Agents)
 		c.agents = f.Agents
 		c.change()
 	case Answered:

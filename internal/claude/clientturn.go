@@ -15,7 +15,8 @@ type running struct {
 	h    Handler
 	open map[string]context.CancelFunc // cancel functions by request id
 	asks sync.WaitGroup                // answers
-	ends []Ended                       // results since it began; guarded by the client's mu, as over is
+	ends []Ended                       // results since it began; guarded by the client's mu, as the following
+	said int                           // how many of them were there before its words
 	over bool                          // what is asked now waits for the next turn
 }
 
@@ -25,7 +26,7 @@ type running struct {
 // result is the last one, with the usage of all.
 //
 // When ctx ends first, the turn is interrupted; a client that then gives no result, or whose agents go on, is
-// ended. The error is ctx's then, and ErrEnded when the client's process ends without a result.
+// ended, also after a failure. The error is ctx's then, and ErrEnded when the client's process ends without a result.
 func (c *Client) Turn(ctx context.Context, words string, h Handler) (Ended, error) {
 	within, over := context.WithCancel(ctx)
 	t := &running{ctx: within, h: h, open: map[string]context.CancelFunc{}}
@@ -41,12 +42,25 @@ func (c *Client) Turn(ctx context.Context, words string, h Handler) (Ended, erro
 		over()
 		c.mu.Lock()
 		c.turn = nil
+		if len(c.held) > 0 {
+			c.start.Wants()
+		}
 		c.mu.Unlock()
 		t.asks.Wait()
 	}()
 	err := c.work(ctx, t, words)
 	if err != nil && ctx.Err() != nil {
 		return c.cut(context.WithoutCancel(ctx), t, context.Cause(ctx))
+	}
+	c.mu.Lock()
+	there := !c.busy && c.agents == 0 && len(t.ends) > t.said // its process ended when all was said
+	left := c.agents > 0
+	c.mu.Unlock()
+	switch {
+	case errors.Is(err, ErrEnded) && there:
+		err = nil
+	case err == nil && left:
+		err = c.Close(ctx)
 	}
 	return c.sum(t), err
 }
@@ -59,16 +73,16 @@ func (c *Client) work(ctx context.Context, t *running, words string) error {
 	if err := c.await(ctx, func() bool { return !c.busy }); err != nil {
 		return err
 	}
-	if err := c.say(ctx, words); err != nil {
+	if err := c.say(ctx, t, words); err != nil {
 		return err
 	}
 	return c.rest(ctx, t)
 }
 
 // say writes a user line.
-func (c *Client) say(ctx context.Context, words string) error {
+func (c *Client) say(ctx context.Context, t *running, words string) error {
 	c.mu.Lock()
-	c.busy = true
+	c.busy, t.said = true, len(t.ends)
 	c.mu.Unlock()
 	line := append([]byte(`{"type":"user","message":{"role":"user","content":`), jsonobj.AppendString(nil, words)...)
 	wrote := make(chan error, 1)
@@ -91,7 +105,7 @@ func (c *Client) rest(ctx context.Context, t *running) error {
 		return !c.busy && (failed || c.agents == 0 && len(t.open) == 0)
 	}
 	ends := func() bool {
-		t.over = t.over || rests() && !c.told
+		t.over = t.over || rests() && c.told == 0
 		return t.over
 	}
 	for {
@@ -105,7 +119,9 @@ func (c *Client) rest(ctx context.Context, t *running) error {
 			return err
 		}
 		c.mu.Lock()
-		c.told = c.told && err == nil // the client says nothing about the agent that has ended
+		if err != nil {
+			c.told = 0 // the client says nothing about the agent that has ended
+		}
 		over := ends()
 		c.mu.Unlock()
 		if over {
@@ -197,13 +213,24 @@ func (c *Client) hold(a Asked) {
 		return
 	}
 	c.held = append(c.held, a)
-	c.start.Wants()
+	if c.turn == nil {
+		c.start.Wants()
+	}
 }
 
 const betweenTurns = "no turn runs: tools are used in the turns that waggle begins"
 
-// asks reports whether a request waits for a turn.
-func (c *Client) asks() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(c.held) > 0 }
+// goesOn reports whether the client, which runs, works or asks while no turn runs.
+func (c *Client) goesOn() bool {
+	select {
+	case <-c.done:
+		return false
+	default:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.busy || len(c.held) > 0
+}
 
 // ask asks the handler of a turn, which waits for the answer. The caller holds mu.
 func (c *Client) ask(t *running, a Asked) {
@@ -212,23 +239,18 @@ func (c *Client) ask(t *running, a Asked) {
 	t.asks.Go(func() {
 		defer cancel()
 		r := t.h.Answer(ctx, a)
-		c.mu.Lock()
-		_, open := t.open[a.ID] // the client has not cancelled it
-		delete(t.open, a.ID)
-		cut := ctx.Err() != nil
-		if open && cut {
-			c.hold(a)
+		err := ctx.Err() // the client has cancelled the request, or the turn is cut
+		if err == nil {
+			if err = c.write(r.line(a.ID)); err != nil {
+				c.note(nil, fmt.Errorf("an answer could not be given: %w", err))
+			}
 		}
+		if err != nil && r.undo != nil {
+			r.undo()
+		}
+		c.mu.Lock()
+		delete(t.open, a.ID)
 		c.change()
 		c.mu.Unlock()
-		if cut {
-			if r.undo != nil {
-				r.undo()
-			}
-			return
-		}
-		if err := c.write(r.line(a.ID)); err != nil {
-			c.note(nil, fmt.Errorf("an answer could not be given: %w", err))
-		}
 	})
 }

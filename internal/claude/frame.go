@@ -172,7 +172,8 @@ func system(o *jsonobj.Object, sub string) Frame {
 func working(tasks json.RawMessage) (w Working) {
 	list, _ := jsonobj.Elements(tasks)
 	for _, one := range list {
-		if o, err := jsonobj.Parse(one); err == nil && slices.Contains([]string{"local_agent", "local_workflow"}, o.Text("task_type")) {
+		// What is ambient, or runs elsewhere, lasts by its own account.
+		if o, err := jsonobj.Parse(one); err == nil && !isTrue(o, "ambient") && !isTrue(o, "off_host") && slices.Contains([]string{"local_agent", "local_workflow"}, o.Text("task_type")) {
 			w.Agents++
 		}
 	}

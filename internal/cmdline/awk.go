@@ -9,7 +9,7 @@ func fitAwk(c []Word) (Fit, bool) {
 		w := c[i]
 		switch {
 		case program:
-			if w.Sure != Literal && !w.Pattern || strings.Contains(w.Text, "=") {
+			if w.Sure != Literal && !w.Pattern || strings.Contains(w.Text, "=") || strings.HasPrefix(w.Text, "/inet") {
 				return Fit{}, false
 			}
 			f.Operands = append(f.Operands, w)
@@ -54,7 +54,7 @@ type awkText struct {
 	condition      bool   // the outermost parenthesis is that of if or while
 	word           string // the last token, when it is a word
 	slash          byte   // what a slash is here: 'd' divides, 'e' begins an expression, 0 either
-	divides, marks int
+	divides        int
 }
 
 // plainAwk reads a program token by token. It knows no way to write, run or read a file; where a slash could both
@@ -66,7 +66,7 @@ func plainAwk(program string) bool {
 			return false
 		}
 	}
-	return t.braces == 0 && t.parens == 0 && (t.divides == 0 || t.marks == 1)
+	return t.braces == 0 && t.parens == 0 && (t.divides == 0 || strings.Count(program, "/") == 1)
 }
 
 // take goes on behind n bytes; slash is what a slash is there.
@@ -111,8 +111,12 @@ func (t *awkText) name() bool {
 		n++
 	}
 	word := t.rest[:n]
-	called := n < len(t.rest) && t.rest[n] == '('
-	if number := strings.Trim(word, "0123456789.") == ""; !number && (awkReaches[word] || strings.Contains(word, ".") || called && !awkCalls[word]) {
+	called := strings.HasPrefix(strings.TrimLeft(t.rest[n:], " "), "(")
+	switch number := strings.Trim(word, "0123456789.") == ""; {
+	case number:
+	case word[0] <= '9' || strings.Contains(word, "."): // where a number ends, the next word begins
+		return false
+	case awkReaches[word] || called && !awkCalls[word]:
 		return false
 	}
 	slash := byte('d')
@@ -146,12 +150,10 @@ func (t *awkText) divideOrMatch() bool {
 	switch t.slash {
 	case 'd':
 		t.divides++
-		t.marks++
 		return t.take(1, 'e')
 	case 'e':
 		rest, ok := afterText(t.rest[1:], '/', true)
 		n := len(t.rest) - len(rest)
-		t.marks += 2
 		return ok && !strings.ContainsAny(t.rest[:n], "\"#;{}") && t.take(n, 'd')
 	}
 	return false

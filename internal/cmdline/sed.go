@@ -8,14 +8,17 @@ import (
 // fitSed reads sed with scripts that print, drop and replace lines and name no file and no program. It has what
 // every sed reads alike; all else is not known.
 func fitSed(c []Word) (Fit, bool) {
-	f, scripts := Fit{Risk: RiskLow}, 0
+	f, scripts, plain := Fit{Risk: RiskLow}, 0, false
 	for i := 1; i < len(c); i++ {
 		w := c[i]
 		switch option := strings.HasPrefix(w.Text, "-"); {
+		case option && plain: // one sed reads it as an option, another as a file
+			return Fit{}, false
 		case w.Sure != Literal:
 			if !beginsPlain(w) || scripts == 0 {
 				return Fit{}, false
 			}
+			plain = true
 			f.Operands = append(f.Operands, w)
 		case w.Text == "-e":
 			if i++; i >= len(c) || c[i].Sure != Literal || !plainSed(c[i].Text) {
@@ -32,10 +35,14 @@ func fitSed(c []Word) (Fit, bool) {
 			if !plainSed(w.Text) {
 				return Fit{}, false
 			}
-			scripts++
+			scripts, plain = scripts+1, true
 		default:
+			plain = true
 			f.Operands = append(f.Operands, w)
 		}
+	}
+	if f.Write && slices.ContainsFunc(f.Operands, func(w Word) bool { return strings.Contains(w.Text, "..") }) {
+		return Fit{}, false // to some the word behind -i is its value, and the next one the script
 	}
 	f.Paths = append([]Word{}, f.Operands...)
 	return f, scripts > 0
@@ -132,7 +139,7 @@ func afterText(s string, mark byte, expression bool) (rest string, ok bool) {
 	return "", false
 }
 
-var classes = pattern(`^\[\^?([^][\\]|\[:[a-z]+:\])+\]`)
+var classes = pattern(`^\[\^?([^]^[\\]|\[:[a-z]+:\])+\]`) // behind ^ a bracket would be a member
 
 // bracket is the length of the bracket expression at the beginning of a text that is read in one way; else 0.
 func bracket(s string, mark byte) int {

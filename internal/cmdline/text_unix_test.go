@@ -20,14 +20,15 @@ import (
 // Programs of sed and awk, harmless ones and such as write, run and read, and the parts that are put into them.
 var (
 	sedTexts = []string{"s/a/b/", "s|a|b|g;p", "/a/p", "$!N;P;D", "1,3d", "/a/,/b/!d", "s/[^/]/x/g", "s/[/]/w F/", "s/a[/]b/c/;w F", "/[/p;a]/e touch F", "w F", "e touch F", "s/a/touch F/e",
-		"s/a/b/w F", "s/a/b/gw F", "r ../secret", "1r ../secret", "R ../secret", "s,a,b,I", "a x", "y/a/b/;w F", "s/\\//b/;w F", "s/x/\\/;w F", "{p;w F\n}", "s#a#b#;e touch F", "/a/s//w F/p", "p;e touch F"}
+		"s/a/b/w F", "s/a/b/gw F", "r ../secret", "1r ../secret", "R ../secret", "s,a,b,I", "a x", "y/a/b/;w F", "s/\\//b/;w F", "s/x/\\/;w F", "{p;w F\n}", "s#a#b#;e touch F", "/a/s//w F/p", "p;e touch F", "s/[^]/a/;/]/s|/w F|x|", "s/[^]/a/;/]/s|/;1e touch F #|x|", "s/[]]/w F/;p"}
 	sedParts = []string{"/", "|", "[", "]", "[/]", "\\", "\\/", "e", "w F", ";", " ", "g", "p", "$", "!", "s", "{", "}", "\n", "#", "^", ",", "a", "[[:space:]]"}
 	awkTexts = []string{"{print $1}", "/a/ {print $NF}", "NR>1 {s+=$2} END {print s/NR}", "$1 ~ /=/ {n++} END{print n}", "{if ($1 > 5) print}", "{x=\"F\"; print x}", "BEGIN{print \"a\" > \"F\"}",
 		"{x=\"F\"; print $1 > x}", "{print | \"touch F\"}", "BEGIN{system(\"touch F\")}", "BEGIN{while ((getline l < \"../secret\") > 0) print l}", "BEGIN{getline l < \"../secret\"; print l}",
 		"BEGIN{ARGV[1]=\"../secret\";ARGC=2}{print}", "BEGIN{f=\"F\"; x=4; y=2; print x++ / y > f / 1}", "BEGIN{f=\"F\"; print (1) / 2 > f}", "BEGIN{c=\"touch F\";print (x=/,/) | substr(c,/z/)}",
 		"BEGIN{print \"evil #}\" > \"F\"}", "{print(1)(2) > \"F\"}", "BEGIN{if (1) print 1 > \"F\"}", "{print $/a/ > \"F\"}", "BEGIN{\"touch F\" | getline}", "BEGIN{printf(\"a\") > \"F\"}", "BEGIN{f=\"F\"; print 1 /2 > f}/x/",
-		"BEGIN{print length / 2 > \"F\"} /a/", "BEGIN{print a[1] / 2 >> \"F\"}", "BEGIN{close(\"F\")}{print toupper($0), length($1)}"}
-	awkParts = []string{"/", "/ /", "\"", "\\", ">", ">>", "|", "||", "(", ")", "{", "}", ";", "#", "[", "]", "++", "--", "$", "x", "1", "=", "~", ",", " ", "/a/", "if (1)", "print", "in", "!", "\n", "\"F\"", "? 1 :"}
+		"BEGIN{print length / 2 > \"F\"} /a/", "BEGIN{print a[1] / 2 >> \"F\"}", "BEGIN{close(\"F\")}{print toupper($0), length($1)}", "BEGIN{x=1system (\"touch F\")}", "BEGIN{while(1getline l <\"../secret\") print l}",
+		"BEGIN{x=\"touch F\"; print length / \"/; system(x) } #\" }", "BEGIN{x=\"touch F\"} /[^]/ && a[1] ~ / || system(x) /1"}
+	awkParts = []string{"/", "/ /", "\"", "\\", ">", ">>", "|", "||", "(", ")", "{", "}", ";", "#", "[", "]", "++", "--", "$", "x", "1", "=", "~", ",", " ", "/a/", "if (1)", "print", "in", "!", "\n", "\"F\"", "? 1 :", "[^]", "1system (\"touch F\")", "length /"}
 )
 
 // spliced is a text with parts put in, and pieces taken out.
@@ -73,7 +74,7 @@ func TestTextsOnlyRead(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(testenv.Seed(t), 1))
 			ran, right, tries := 0, 0, 0
-			for ran < testenv.Scale(300, 20000) && tries < 5_000_000 {
+			for ran < testenv.Scale(150, 20000) && tries < 5_000_000 {
 				tries++
 				text := spliced(random, texts, parts)
 				argv := []string{program, text, "a", "b"}

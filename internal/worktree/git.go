@@ -68,8 +68,14 @@ func Explicit(environ []string) []string {
 	n, env := 0, make([]string, 0, len(environ)+3)
 	for _, v := range environ {
 		value, counts := strings.CutPrefix(v, count)
-		if !counts {
+		switch value = strings.TrimSpace(value); {
+		case strings.HasPrefix(v, "GIT_CONFIG_PARAMETERS="): // it would come after
+			continue
+		case !counts:
 			env = append(env, v)
+			continue
+		case value == "":
+			n = 0
 			continue
 		}
 		var err error
