@@ -64,7 +64,7 @@ func (j *shellJudge) read(words []cmdline.Word) error {
 				j.names(value)
 			}
 		case options && len(p) > 1 && p[0] == '-':
-			if strings.Contains(p, "/") || len(p) > maxOption {
+			if len(p) > maxOption {
 				return fmt.Errorf("%q may name a file", clip(p))
 			}
 			for i := 2; i < len(p); i++ { // the value of a letter may follow it

@@ -143,7 +143,7 @@ type Client struct {
 	busy    bool           // its main conversation works, in a turn of waggle or in one that it began itself
 	agents  int            // agents of it that work in the background
 	told    int            // of them have ended, and the main conversation has not taken that up
-	met     bool           // its first turn has begun
+	began   bool           // its first turn has begun
 	held    []Asked        // what was asked since then while no turn ran
 	changed chan struct{}  // closed and replaced when one of these changes
 	asides  sync.WaitGroup // answers to requests outside turns; Close waits for them

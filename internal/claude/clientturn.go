@@ -20,6 +20,9 @@ type running struct {
 	over bool                          // what is asked now waits for the next turn
 }
 
+// failed reports that the last result is a failure. The caller holds the client's mu.
+func (t *running) failed() bool { return len(t.ends) > 0 && t.ends[len(t.ends)-1].Failed }
+
 // Turn sends the client one user line and waits for the result. Before, it waits for the end of a turn that
 // the client has begun itself, and after a success until the agents in the background have ended and their
 // client has taken that up. Without words it answers what was asked while no turn ran, and waits likewise. The
@@ -31,7 +34,7 @@ func (c *Client) Turn(ctx context.Context, words string, h Handler) (Ended, erro
 	within, over := context.WithCancel(ctx)
 	t := &running{ctx: within, h: h, open: map[string]context.CancelFunc{}}
 	c.mu.Lock()
-	c.turn, c.met = t, true
+	c.turn, c.began = t, true
 	held := c.held
 	c.held = nil
 	for _, a := range held {
@@ -54,7 +57,7 @@ func (c *Client) Turn(ctx context.Context, words string, h Handler) (Ended, erro
 	}
 	c.mu.Lock()
 	there := !c.busy && c.agents == 0 && len(t.ends) > t.said // its process ended when all was said
-	left := c.agents > 0
+	left := c.agents > 0 && t.failed()
 	c.mu.Unlock()
 	switch {
 	case errors.Is(err, ErrEnded) && there:
@@ -101,8 +104,7 @@ func (c *Client) say(ctx context.Context, t *running, words string) error {
 // rest waits until the client and its agents rest, and ends the turn.
 func (c *Client) rest(ctx context.Context, t *running) error {
 	rests := func() bool {
-		failed := len(t.ends) > 0 && t.ends[len(t.ends)-1].Failed
-		return !c.busy && (failed || c.agents == 0 && len(t.open) == 0)
+		return !c.busy && (t.failed() || c.agents == 0 && len(t.open) == 0)
 	}
 	ends := func() bool {
 		t.over = t.over || rests() && c.told == 0
@@ -204,7 +206,7 @@ const maxHeld = 64
 // hold keeps a request for the next turn. Before the first one the client is still starting, and may go on only
 // when it has an answer. The caller holds mu.
 func (c *Client) hold(a Asked) {
-	if !c.met || len(c.held) == maxHeld {
+	if !c.began || len(c.held) == maxHeld {
 		refusal := Deny(betweenTurns)
 		if a.Subtype == elicits {
 			refusal.response = []byte(cancelled)

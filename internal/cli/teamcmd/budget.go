@@ -2,7 +2,6 @@ package teamcmd
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -125,7 +124,7 @@ func (m *micros) Set(s string) error {
 	return err
 }
 
-func (m *micros) String() string { return given(float64(*m) / 1e6) }
+func (m *micros) String() string { return "" } // the default that help shows: none
 func (m *micros) Type() string   { return "float" }
 
 // count is a flag of a number above 0; 0: it is not given.
@@ -140,12 +139,5 @@ func (c *count) Set(s string) error {
 	return nil
 }
 
-func (c *count) String() string { return given(*c) }
+func (c *count) String() string { return "" } // likewise
 func (c *count) Type() string   { return "int" }
-
-func given[T int64 | float64 | count](n T) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprint(n)
-}
