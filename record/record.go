@@ -156,6 +156,11 @@ type Joined struct {
 	Definition *Definition `json:"definition,omitempty"` // nil: none
 	// Check is that of its tasks that have none of their own; nil: its agent says when they are done.
 	Check *Check `json:"check,omitempty"`
+	// Continues is the instance of the member of this name that had left and that this one goes on as: in
+	// its directory and worktree, with its conversation. "": it is new.
+	Continues Instance `json:"continues,omitempty"`
+	// Conversation is the one that its agent goes on with; nil: it begins its own.
+	Conversation *Conversation `json:"conversation,omitempty"`
 }
 
 // Worktree is the git worktree that was made for a member. Paths are absolute and

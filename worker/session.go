@@ -72,6 +72,15 @@ func (h host) account(ctx context.Context, draft func() ([]journal.Draft, error)
 // lateTime limits the record of a report of an interrupted turn.
 const lateTime = 5 * time.Second
 
+// inherited drafts the conversation of the member that this one goes on as, before it has its own.
+func (w *Worker) inherited() ([]journal.Draft, error) {
+	m, ok := w.p.Lead.ByInstance(w.p.Fold.Instance)
+	if !ok || m.Joined.Conversation == nil || w.p.Fold.Conversation != nil {
+		return nil, nil
+	}
+	return w.p.Fold.Converse(*m.Joined.Conversation)
+}
+
 // resuming is the work of a turn with the conversation that this member has, if it has one.
 func (w *Worker) resuming(work agent.Work) agent.Work {
 	w.mu.Lock()

@@ -124,6 +124,34 @@ func TestConversation(t *testing.T) {
 	}, "ann")
 }
 
+// TestConversationGoesOn: a member that goes on as one that had left begins with that one's conversation, and
+// keeps its own afterwards.
+func TestConversationGoesOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.talks(nil)
+		c.leads()
+		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
+			m, _ := l.Member("ann")
+			return l.Let(m, record.LeftStopped, "by the test"), nil
+		})
+		c.join(record.Joined{Name: "ann", Instance: "1again", Continues: "1ann", Conversation: &record.Conversation{ID: "conv-1", Dir: "/work"}})
+		c.works("ann")
+		var ids []string
+		for _, task := range []string{"1", "2"} {
+			c.order("ann", task, func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+				c.mu.Lock()
+				ids = append(ids, w.Conversation)
+				c.mu.Unlock()
+				return agent.Result{}, h.Conversation(ctx, agent.Conversation{ID: "conv-2"})
+			})
+			c.until("over", c.finished("ann", task))
+		}
+		if !slices.Equal(ids, []string{"conv-1", "conv-2"}) {
+			t.Errorf("the turns were given the conversations %q", ids)
+		}
+	}, "ann")
+}
+
 // TestConversationMode: a conversation is told the mode before its first turn, again when it
 // returned an error, and when the mode changes; it is closed after the last turn.
 func TestConversationMode(t *testing.T) {

@@ -318,8 +318,9 @@ func (w *Worker) begin(ctx context.Context) error {
 	}
 	w.older = w.p.Fold.Older()
 	return w.append(ctx, func() ([]journal.Draft, error) {
-		ds := w.p.Fold.Lost("the process ended while it ran")
-		return append(ds, w.p.Fold.Supersede(w.p.Lead)...), nil
+		ds := append(w.p.Fold.Lost("the process ended while it ran"), w.p.Fold.Supersede(w.p.Lead)...)
+		more, err := w.inherited()
+		return append(ds, more...), err
 	})
 }
 

@@ -56,8 +56,9 @@ A message to a member is recorded before it is sent: waggle msg show ID shows it
 msg withdraw ID withdraws it until the member has taken it. Once recorded, the send has
 succeeded; the state is queued until the process that leads has put the message into the
 mailbox. --id makes a retry harmless: the same text under the same id is sent once. A
-member that has ended or will not be restarted is an error (6); one that is busy, has not
-started yet, or waits for its restart takes the message later.
+member that is idle goes on in its session. One that has left or will not be restarted is
+an error (6), with the command that brings it back (waggle resume NAME); one that is busy,
+has not started yet, or waits for its restart takes the message later.
 
 --wait delivered waits until the member's session has the message, --wait acked until
 the turn that got it has ended; exit 4 when that takes longer than

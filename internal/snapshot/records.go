@@ -231,6 +231,8 @@ func Joined(c *Codec, x *record.Joined) {
 	Text(c, &x.Provenance)
 	Shared(c, &x.Definition, Definition)
 	Shared(c, &x.Check, Check)
+	Text(c, &x.Continues)
+	Shared(c, &x.Conversation, Conversation)
 }
 
 func Definition(c *Codec, x *record.Definition) {

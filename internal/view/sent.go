@@ -52,6 +52,9 @@ func SentPage(rs []mail.Sent) (p page.Page) {
 	if len(rs) > 0 {
 		p.Table(t)
 	}
+	for _, r := range rs {
+		addStep(&p, r)
+	}
 	return p
 }
 
@@ -66,7 +69,15 @@ func sentLine(r mail.Sent) (p page.Page) {
 		}
 	}
 	p.Line(append(line, page.Plain(" ("+shortOf(r.MsgID, nil)+")"))...)
+	addStep(&p, r)
 	return p
+}
+
+// addStep shows what has to be done before a recipient reads its message.
+func addStep(p *page.Page, r mail.Sent) {
+	if r.Next.Step != "" {
+		p.Line(page.Plain(r.To+" reads it after  "), page.WholeStep(r.Next))
+	}
 }
 
 // ahead shows how many messages a member reads first.

@@ -150,6 +150,26 @@ func (s Store) put(r Record) error {
 	return nil
 }
 
+// Pass makes a recorded worktree another owner's. found is false when it is not on record.
+func (s Store) Pass(ctx context.Context, t Tree, owner string) (found bool, err error) {
+	release, err := s.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	rs, err := s.List()
+	if err != nil {
+		return false, err
+	}
+	for _, r := range rs {
+		if r.Tree == t && r.State == made {
+			r.Owner = owner
+			return true, s.put(r)
+		}
+	}
+	return false, nil
+}
+
 // forget removes a record.
 func (s Store) forget(r Record) error {
 	if err := os.Remove(s.file(r.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -56,6 +56,14 @@ func (t Tree) Inside(dir string) string {
 	return t.Path
 }
 
+// Outside is the directory of the checkout that stands for one of the worktree: the reverse of Inside.
+func (t Tree) Outside(dir string) string {
+	if rel, err := filepath.Rel(t.Path, dir); err == nil && filepath.IsLocal(rel) {
+		return filepath.Join(t.Repo, rel)
+	}
+	return dir
+}
+
 // Errors of Create that callers distinguish.
 var (
 	ErrNoGit         = errors.New("git is not installed")

@@ -137,6 +137,9 @@ func anyMember(s *operator.State, name string) (*control.Member, error) {
 
 func (y *Why) fromLeader(s *operator.State, m *control.Member) {
 	y.add(fromLeader, m.JoinedAt, "joined as instance %.8s, agent %s, level %s, %s", m.Instance, m.Agent, m.Trust, m.Origin())
+	if m.Continues != "" {
+		y.add(fromLeader, m.JoinedAt, "goes on as instance %.8s, which had left", m.Continues)
+	}
 	if d := m.Definition; d != nil {
 		y.add(fromLeader, m.JoinedAt, "prompt, model and tools are of definition %s, %s, SHA-256 %s", d.Name, d.Path, d.SHA256)
 	}

@@ -164,9 +164,11 @@ func (o Operator) put(ctx context.Context, s *operator.State, way transport.Send
 	switch {
 	case err == nil:
 		l.res.State, l.res.Ahead = Written, receipt.Ahead
-		if why := busy(s, presentAs(s, l.to.Member), m.Priority); l.res.Detail == "" {
+		to := presentAs(s, l.to.Member)
+		if why := busy(s, to, m.Priority); l.res.Detail == "" {
 			l.res.Detail = why
 		}
+		l.res.Next = waits(s, to)
 		return true
 	case held != "" && presentAs(s, l.to.Member) != nil:
 		l.res.State, l.res.Detail = Queued, held
@@ -188,7 +190,7 @@ func (o Operator) put(ctx context.Context, s *operator.State, way transport.Send
 // sends reports whether a process sends what is recorded for a recipient: the one that leads, or
 // the member itself, which fetches overdue messages.
 func sends(s *operator.State, to waggle.MemberName) bool {
-	return s.JournalName != operator.OwnJournal && (presentAs(s, to) != nil || s.Lead.Led != nil && s.Lead.Led.ID.Alive())
+	return s.JournalName != operator.OwnJournal && (presentAs(s, to) != nil || leads(s))
 }
 
 // final reports an error that would repeat for the same message and mailbox.

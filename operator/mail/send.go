@@ -59,6 +59,7 @@ type Sent struct {
 	State  Delivery // written, queued, refused, failed; after Await the state that it reached
 	Ahead  int      // unread messages before this one
 	Detail string
+	Next   operator.Next // what has to be done before the recipient reads it; zero: nothing
 	Error  string
 	err    error
 	team   waggle.TeamName // of a member; "": it went to another address
@@ -98,7 +99,7 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 	if err != nil {
 		return nil, err
 	}
-	to, err := recipients(cfg, operator.LeadOf(s, m.To), from)
+	to, err := recipients(s, cfg, operator.LeadOf(s, m.To), from)
 	if err != nil {
 		return nil, err
 	}
@@ -224,8 +225,8 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 }
 
 // recipients resolves an address: a member's name, everyone's into each member's; any other address
-// stays as it is.
-func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Address, error) {
+// stays as it is. With a state a member that has left is one still: why it gets nothing is told (receives).
+func recipients(s *operator.State, cfg *team.Config, a waggle.Address, from string) ([]waggle.Address, error) {
 	if a.Scheme != waggle.SchemeBroadcast && a.Scheme != waggle.SchemeMember {
 		return []waggle.Address{a}, nil
 	}
@@ -249,6 +250,9 @@ func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Addre
 	}
 	m, ok := cfg.Member(a.Member)
 	if !ok || m.Gone() {
+		if left, ok := operator.Departed(s, string(a.Member)); ok {
+			return []waggle.Address{{Scheme: waggle.SchemeMember, Member: left.Name}}, nil
+		}
 		return nil, &team.NotFoundError{What: "member", Name: string(a.Member), Near: cfg.Near(string(a.Member))}
 	}
 	return []waggle.Address{{Scheme: waggle.SchemeMember, Member: m.Name}}, nil

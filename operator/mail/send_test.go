@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -17,6 +18,8 @@ import (
 	"waggle/operator/mail"
 	"waggle/policy"
 	"waggle/record"
+	"waggle/spawn"
+	"waggle/team"
 )
 
 const someID = "0b8f4b5e-2a55-4f2a-9d1e-7f3b0b0f7a11"
@@ -176,6 +179,74 @@ func TestSendToThoseWhoCannotReceive(t *testing.T) {
 		}
 		operatortest.Fails(t, mail.Exit(sent), operator.Refused, c.says)
 	}
+}
+
+// A message to a member that has left, or whose process is not started again, is refused with the step that
+// brings it back, whether or not the registry has it still; one to a member that nobody starts is written,
+// with the step after which it is read.
+func TestSendSaysWhatBringsAMemberBack(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	tm.Member("joined", operatortest.Idle)
+	s := tm.State()
+	left, unlisted := tm.Enlist(s, "left"), tm.Enlist(s, "unlisted")
+	dead := tm.Enlist(s, "dead")
+	tm.Enlist(s, "waits")
+	tm.Runs(s, dead, gone(t))
+	joined, _ := s.Lead.ByInstance(tm.Instance("joined"))
+	if err := mail.Of(op).Append(t.Context(), s, func() (ds []journal.Draft, _ error) {
+		for _, m := range []*control.Member{left, unlisted, joined} {
+			ds = append(ds, s.Lead.Let(m, record.LeftStopped, "by the test")...)
+		}
+		return ds, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	reg, err := team.Open(op.Root, "api", team.Options{})
+	if err == nil {
+		err = reg.Remove(t.Context(), "unlisted", time.Now())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(cases map[string]operator.Step) {
+		t.Helper()
+		for to, want := range cases {
+			sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, to), Text: "hi"})
+			if err != nil {
+				t.Fatal(to, err)
+			}
+			next := sent[0].Next
+			if to != "waits" {
+				operatortest.Fails(t, mail.Exit(sent), operator.Refused, to+" cannot receive messages")
+				if e, ok := errors.AsType[*operator.Error](sent[0].Err()); ok {
+					next = e.Next
+				}
+			}
+			if next.Step != want {
+				t.Errorf("%s: %+v, not %s", to, next, want)
+			}
+		}
+	}
+	look(map[string]operator.Step{"left": operator.NextLeadReturn, "unlisted": operator.NextLeadReturn, "joined": operator.NextWhoIsThere,
+		"dead": operator.NextResumeTeam, "waits": operator.NextResumeTeam})
+	lead := operatortest.Process(t)
+	operatortest.Append(t, op, s, journal.Draft{Kind: record.KindLeading, Must: true, Body: record.LeadingProcess{ID: lead}})
+	look(map[string]operator.Step{"left": operator.NextReturnMember, "unlisted": operator.NextReturnMember, "dead": operator.NextResumeMember, "waits": ""})
+	_, err = mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "never"), Text: "hi"})
+	operatortest.Fails(t, err, operator.NotFound, "never")
+}
+
+// gone is a process that has ended.
+func gone(t *testing.T) spawn.Identity {
+	t.Helper()
+	p, err := spawn.ProcessBackend().Start(t.Context(), spawn.Spec{Argv: []string{"/bin/true"}, Dir: t.TempDir(), Log: t.TempDir() + "/log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	return p.Identity()
 }
 
 func TestSendToABusyMember(t *testing.T) {

@@ -180,7 +180,7 @@ func (h endpointHost) Take(ctx context.Context, _ transport.Peer, to waggle.Addr
 	var missing *team.NotFoundError
 	var registered []waggle.Address
 	if err == nil {
-		registered, err = recipients(cfg, to, "")
+		registered, err = recipients(nil, cfg, to, "")
 	}
 	switch {
 	case errors.As(err, &missing):

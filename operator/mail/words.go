@@ -65,6 +65,18 @@ func presentAs(s *operator.State, name waggle.MemberName) *control.Member {
 	return m
 }
 
+// leads reports whether a process leads a team.
+func leads(s *operator.State) bool { return s.Lead.Led != nil && s.Lead.Led.ID.Alive() }
+
+// waits is what a person has to do before a member reads a message: the zero Next when the member, or the
+// process that leads, does it.
+func waits(s *operator.State, m *control.Member) operator.Next {
+	if m == nil || m.Backend == operator.BackendMCP || leads(s) || m.Process != nil && !operator.Gone(m.Process.ID) {
+		return operator.Next{}
+	}
+	return operator.Next{Step: operator.NextResumeTeam, Team: s.Team}
+}
+
 // receives refuses a recipient that will never take a message. A member that is busy, idle, not
 // started yet, or dead and to be restarted will take it.
 func receives(s *operator.State, name waggle.MemberName) error {
@@ -73,11 +85,19 @@ func receives(s *operator.State, name waggle.MemberName) error {
 		return nil // the lead, or a member that waggle does not run
 	}
 	refuse := func(why string, next operator.Step) error {
-		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("%s cannot receive messages: %s", name, why), Next: next.With()}
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("%s cannot receive messages: %s", name, why),
+			Next: operator.Next{Step: next, Team: s.Team, Member: m.Name}}
 	}
 	switch {
 	case m.Left != nil:
-		return refuse(fmt.Sprintf("it left at %s (%s)", waggle.FormatTime(m.LeftAt), m.Left.How), operator.NextWhoIsThere)
+		next := operator.NextReturnMember
+		switch {
+		case operator.Unreturning(m) != "":
+			next = operator.NextWhoIsThere
+		case !leads(s):
+			next = operator.NextLeadReturn
+		}
+		return refuse(fmt.Sprintf("it left at %s (%s)", waggle.FormatTime(m.LeftAt), m.Left.How), next)
 	case m.State() == machine.Terminated:
 		return refuse("it has agreed to shut down", operator.NextWhoIsThere)
 	case m.Process == nil || m.Restart != nil && (m.Died == nil || !m.Died.GaveUp):
@@ -88,7 +108,11 @@ func receives(s *operator.State, name waggle.MemberName) error {
 		if m.Died != nil && m.Died.GaveUp {
 			why = fmt.Sprintf("its process %d is gone; it was started again too often, and is given up", m.Process.ID.PID)
 		}
-		return refuse(why, operator.NextHowItEnded)
+		next := operator.NextResumeMember
+		if !leads(s) {
+			next = operator.NextResumeTeam
+		}
+		return refuse(why, next)
 	}
 	return nil
 }

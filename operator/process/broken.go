@@ -153,6 +153,34 @@ func LatterPolicies(s *operator.State, at *journal.Break) (sets []record.PolicyS
 	return sets
 }
 
+// DeniedTo returns the denials that were for one member alone when it left. They only forbid.
+func DeniedTo(s *operator.State, i record.Instance) (rules []record.Scoped, hosts []record.HostGrant) {
+	var set record.PolicySet
+	over := false
+	_ = s.Dir.Journals().Salvage(journal.Leader, func(r journal.Record) {
+		var left record.Left
+		switch {
+		case over:
+		case r.Kind == record.KindPolicy:
+			set = record.PolicySet{}
+			over = json.Unmarshal(r.Body, &set) != nil
+		case r.Kind == record.KindLeft && json.Unmarshal(r.Body, &left) == nil:
+			over = left.Instance == i
+		}
+	})
+	for _, r := range set.Rules {
+		if r.Deny && r.Instance == i {
+			rules = append(rules, r)
+		}
+	}
+	for _, h := range set.Hosts {
+		if h.Deny && h.Instance == i {
+			hosts = append(hosts, h)
+		}
+	}
+	return rules, hosts
+}
+
 // GiveBack releases the tasks of members whose orders are gone.
 func (o Operator) GiveBack(ctx context.Context, s *operator.State, ms []*control.Member, why string) error {
 	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})

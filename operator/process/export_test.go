@@ -34,3 +34,6 @@ func Act(ctx context.Context, unused, gone func() bool, end func() error) *Garba
 	g.act(ctx)
 	return g
 }
+
+// WorkedIn is workedIn.
+var WorkedIn = workedIn

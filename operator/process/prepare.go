@@ -56,7 +56,7 @@ func (o Operator) Prepare(ctx context.Context, s *operator.State, m *control.Mem
 		return worktreeError(m.Name, err)
 	}
 	p := &preparing{o: o, s: s, m: m, tree: t, git: store.Git, note: note, dir: o.Root.MemberDir(s.Team, m.Name)}
-	if m.Process != nil && t.Mirror != "" {
+	if t.Mirror != "" && workedIn(s, m) {
 		want.Setup = nil // a confined member has worked on these files: they do not run as the operator
 	}
 	err = p.run(ctx, want)
@@ -69,6 +69,17 @@ func (o Operator) Prepare(ctx context.Context, s *operator.State, m *control.Mem
 		err = &SetupError{string(m.Name), err.Error(), filepath.Join(p.dir, task.LogName)}
 	}
 	return errors.Join(err, store.SetPrepared(ctx, t, result))
+}
+
+// workedIn reports whether a process of a member has run in its worktree, its own or that of a member
+// that it goes on as.
+func workedIn(s *operator.State, m *control.Member) bool {
+	for was, ok := m, true; ok && was.Worktree != nil && *was.Worktree == *m.Worktree; was, ok = s.Lead.ByInstance(was.Continues) {
+		if was.Process != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // preparing is one preparation.

@@ -28,6 +28,17 @@ func (o Operator) worktrees(s *operator.State) worktree.Store {
 	return st
 }
 
+// PassWorktree makes a kept worktree that of another instance. kept is false when it was removed.
+func (o Operator) PassWorktree(ctx context.Context, s *operator.State, tree *record.Worktree, to record.Instance) (kept bool, err error) {
+	return o.worktrees(s).Pass(ctx, worktree.Tree(*tree), string(to))
+}
+
+// HasWorktree reports whether a worktree is on record, and was not removed.
+func (o Operator) HasWorktree(s *operator.State, tree *record.Worktree) (bool, error) {
+	recs, err := o.worktrees(s).List()
+	return slices.ContainsFunc(recs, func(r worktree.Record) bool { return r.Tree == worktree.Tree(*tree) }), err
+}
+
 // DropWorktree removes a worktree without changes.
 func (o Operator) DropWorktree(ctx context.Context, s *operator.State, tree *record.Worktree) error {
 	return o.worktrees(s).Remove(ctx, worktree.Tree(*tree))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"waggle"
@@ -87,7 +88,7 @@ func (o Operator) members(s *operator.State, kept []operator.KeptWorktree) (*Rep
 	var errs []error
 	all := map[record.Instance]told{}
 	for _, m := range s.Lead.Members {
-		mr := MemberReport{Name: string(m.Name), Trust: string(m.Trust), Worktree: worktreeReport(m, kept)}
+		mr := MemberReport{Name: string(m.Name), Trust: string(m.Trust), Worktree: worktreeReport(s.Lead, m, kept)}
 		if m.Process != nil {
 			mr.PID = m.Process.ID.PID
 		}
@@ -113,9 +114,12 @@ func (o Operator) members(s *operator.State, kept []operator.KeptWorktree) (*Rep
 	return rep, all, errors.Join(errs...)
 }
 
-// worktreeReport returns the report of a member's worktree, nil when it had none.
-func worktreeReport(m *control.Member, kept []operator.KeptWorktree) *WorktreeReport {
-	if m.Worktree == nil {
+// worktreeReport returns the report of a member's worktree, nil when it had none, or when a later member
+// that went on as it had the same.
+func worktreeReport(l *control.Leader, m *control.Member, kept []operator.KeptWorktree) *WorktreeReport {
+	if m.Worktree == nil || slices.ContainsFunc(l.Members, func(n *control.Member) bool {
+		return n.Continues == m.Instance && n.Worktree != nil && *n.Worktree == *m.Worktree
+	}) {
 		return nil
 	}
 	w := &WorktreeReport{Path: m.Worktree.Path, Branch: m.Worktree.Branch, Files: []string{}}

@@ -19,6 +19,7 @@ import (
 	"waggle/operator/mail"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
@@ -65,6 +66,18 @@ func (p *ResumePlan) Starts() (n int) {
 		}
 	}
 	return n
+}
+
+// PlanReturn is what a resume of one member would do: of one that has left, or of one that is there.
+func (p *ResumePlan) PlanReturn(s *operator.State, name string) {
+	if m, ok := operator.Departed(s, name); ok {
+		p.Members = []ResumeMember{{Name: string(m.Name), Action: ResumeStart, Session: string(m.Instance), Why: "it left: " + m.Left.How}}
+		if why := operator.Unreturning(m); why != "" {
+			p.Members[0].Action, p.Members[0].Why = ResumeLeave, "it left, and is not started again: "+why
+		}
+		return
+	}
+	p.Members = slices.DeleteFunc(p.Members, func(m ResumeMember) bool { return !waggle.SameName(waggle.MemberName(m.Name), waggle.MemberName(name)) })
 }
 
 // PlanResume returns what a resume would do. It changes nothing.
@@ -194,7 +207,8 @@ func (o Operator) Restart(ctx context.Context, s *operator.State, lo LeadOptions
 	return o.bring(ctx, s, restartable(s), lo)
 }
 
-// RestartMember starts one member of a team that is led, when its process does not run.
+// RestartMember starts one member of a team that is led, when its process does not run. One that has left
+// is a member again, in its session and worktree (teams.Return).
 func (o Operator) RestartMember(ctx context.Context, s *operator.State, name string, lo LeadOptions) (started bool, err error) {
 	if err := o.Guard(ctx, s, "resume"); err != nil {
 		return false, err
@@ -203,11 +217,48 @@ func (o Operator) RestartMember(ctx context.Context, s *operator.State, name str
 		return false, cmp.Or(err, error(&operator.Error{Kind: operator.Refused, Op: "resume", Msg: fmt.Sprintf("no process leads team %s, so no member is started alone", s.Team),
 			Next: operator.Next{Step: operator.NextResumeTeam, Team: s.Team}}))
 	}
+	if m, ok := operator.Departed(s, name); ok {
+		return true, o.bringBack(ctx, s, m, lo)
+	}
 	m, err := decide.Member(s, name)
 	if err != nil || !slices.Contains(restartable(s), m) {
 		return false, err
 	}
 	return true, o.bring(ctx, s, []*control.Member{m}, lo)
+}
+
+// bringBack makes a member that has left a member again, and starts it. When it does not become ready, it
+// leaves again.
+func (o Operator) bringBack(ctx context.Context, s *operator.State, was *control.Member, lo LeadOptions) error {
+	if s.Lead.Closing != nil {
+		return &operator.Error{Kind: operator.Refused, Op: "resume", Msg: fmt.Sprintf("team %s is being ended", s.Team)}
+	}
+	if o.Leading == nil { // the ceiling is the operator's to set
+		if _, err := decide.Of(o.Operator).Adopt(ctx, s); err != nil {
+			return err
+		}
+	}
+	i, err := teams.Of(o.Operator).Return(ctx, s, was)
+	if err != nil {
+		return err
+	}
+	m, ok := s.Lead.ByInstance(i)
+	if !ok {
+		return fmt.Errorf("%s has just left again", was.Name)
+	}
+	if m.Joined.Mode != "" {
+		err = o.setMode(ctx, s, i, m.Joined.Mode)
+	}
+	if err == nil {
+		if m, ok = s.Lead.ByInstance(i); ok {
+			err = o.bring(ctx, s, []*control.Member{m}, lo)
+		}
+	}
+	var setup *process.SetupError
+	if err == nil || errors.As(err, &setup) {
+		return err
+	}
+	return errors.Join(err, o.dismiss(ctx, &Spawned{Team: string(s.Team), Name: string(was.Name)}))
 }
 
 // bring starts members without leading, and waits until they are ready.

@@ -130,10 +130,17 @@ func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*operator
 // Join registers a member and gives it an instance. The joined record is the membership; the
 // registry entry is for other programs.
 func (o Operator) Join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool) (team.Member, record.Instance, error) {
-	return o.join(ctx, s, m, dedupe, "")
+	return o.join(ctx, s, m, joining{dedupe: dedupe})
 }
 
-func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool, channel string) (added team.Member, i record.Instance, err error) {
+// joining is how a member joins.
+type joining struct {
+	dedupe  bool
+	channel string  // by what, when the operator did not make it
+	as      *former // that it goes on as; nil: it is new
+}
+
+func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMember, by joining) (added team.Member, i record.Instance, err error) {
 	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
 		return team.Member{}, "", err
@@ -143,18 +150,18 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 		return team.Member{}, "", err
 	}
 	i = record.Instance(id)
-	if err := vacant(s, m.Name); err != nil && !dedupe {
+	if err := vacant(s, m.Name); err != nil && !by.dedupe {
 		return team.Member{}, "", err
 	}
 	enter := mail.Present(team.Member{Name: m.Name, AgentType: cmp.Or(m.Type, "general-purpose"), Model: cmp.Or(m.Model, mail.NoModel), Prompt: m.Prompt,
 		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: process.BackendType(m.Backend), Metadata: m.Metadata})
-	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, dedupe)
+	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, by.dedupe)
 	for end := o.Minter.Now().Add(leftWait); errors.Is(err, team.ErrTaken) && hadLeft(s, m.Name) && o.Minter.Now().Before(end); {
 		select {
 		case <-ctx.Done():
 			return team.Member{}, "", errors.Join(err, ctx.Err())
 		case <-time.After(leftLook):
-			added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, dedupe)
+			added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, by.dedupe)
 		}
 	}
 	if err != nil {
@@ -168,24 +175,33 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 	}
 	defer func(name waggle.MemberName, i record.Instance) {
 		if err != nil {
-			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, name, i, tree))
+			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, name, i, tree, by.as))
 		}
 	}(added.Name, i)
-	// Log and artifacts of an earlier member of the name do not belong to this one.
-	if _, err := reg.KeepIn(s.Dir.Archive()).PutFilesAway(added.Name); err != nil {
-		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
+	if by.as == nil { // log and artifacts of an earlier member of the name do not belong to this one
+		if _, err := reg.KeepIn(s.Dir.Archive()).PutFilesAway(added.Name); err != nil {
+			return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
+		}
 	}
 	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, added.Name), "artifacts"), 0o700); err != nil {
 		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
 	}
+	kept, err := o.keptTree(ctx, s, by.as, i)
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	at := kept
 	if m.Worktree {
-		if tree, m.Cwd, err = process.Of(o.Operator).NewWorktree(ctx, s, added.Name, i, m.Cwd, m.Sandbox); err != nil {
-			return team.Member{}, "", err
+		if kept == nil {
+			if tree, m.Cwd, err = process.Of(o.Operator).NewWorktree(ctx, s, added.Name, i, m.Cwd, m.Sandbox); err != nil {
+				return team.Member{}, "", err
+			}
+			if m.Prepare, err = o.preparation(ctx, m, tree.Repo); err != nil {
+				return team.Member{}, "", err
+			}
+			at = tree
 		}
-		if m.Prepare, err = o.preparation(ctx, m, tree.Repo); err != nil {
-			return team.Member{}, "", err
-		}
-		added.Cwd, added.WorktreePath = m.Cwd, tree.Path
+		added.Cwd, added.WorktreePath = m.Cwd, at.Path
 		if err := reg.Move(ctx, added.Name, added.Cwd, added.WorktreePath); err != nil {
 			return team.Member{}, "", err
 		}
@@ -200,9 +216,13 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 		if err := vacant(s, added.Name); err != nil {
 			return nil, err
 		}
-		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: added.Name, Color: added.Color,
+		j := record.Joined{Instance: i, Name: added.Name, Color: added.Color,
 			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
-			Trust: m.Sandbox.Trust(), Channel: channel, Worktree: tree, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, channel), Definition: m.Definition, Check: check}}}, nil
+			Trust: m.Sandbox.Trust(), Channel: by.channel, Worktree: at, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, by.channel), Definition: m.Definition, Check: check}
+		if by.as != nil {
+			j.Continues, j.Conversation = by.as.Instance, by.as.conversation
+		}
+		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: j}}, nil
 	})
 	return added, i, err
 }
@@ -260,7 +280,7 @@ func vacant(s *operator.State, name waggle.MemberName) error {
 }
 
 // unjoin undoes a join that failed, unless it is recorded after all.
-func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team, name waggle.MemberName, i record.Instance, tree *record.Worktree) error {
+func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team, name waggle.MemberName, i record.Instance, tree *record.Worktree, as *former) error {
 	if err := s.Journal.Refresh(ctx); err != nil {
 		return err
 	}
@@ -270,6 +290,10 @@ func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team,
 	errs := []error{reg.Remove(ctx, name, o.Minter.Now())}
 	if tree != nil {
 		errs = append(errs, process.Of(o.Operator).DropWorktree(ctx, s, tree))
+	}
+	if as != nil {
+		_, err := o.keptTree(ctx, s, as, as.Instance)
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -117,7 +117,7 @@ func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State
 	if err := os.Remove(path); err != nil {
 		return nil, added, "", refuse("this token was used by somebody else at this moment")
 	}
-	added, i, err = o.join(ctx, s, t.Member, false, "token "+hash[:16])
+	added, i, err = o.join(ctx, s, t.Member, joining{channel: "token " + hash[:16]})
 	if err != nil {
 		return nil, added, "", errors.Join(err, writeToken(s.Dir.Tokens(), t))
 	}

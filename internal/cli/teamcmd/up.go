@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
@@ -318,7 +317,10 @@ again. The accepted team file applies; when the file has changed since, the comm
 the change, in its meaning and in its text, and asks.
 
 NAME is a member of a team that is led: only that member is started again, also after its
-setup failed or after too many deaths.
+setup failed or after too many deaths. One that has left (waggle stop, a merge, its own
+agreement) is a member again: in its session, with its log, and in its worktree, or in a
+new one where nothing was left in it. What it was allowed before does not hold any more,
+and its tasks stay given back.
 
 --json with --plan: {"team","led","pid","members":[{"name","action","session","pid",
 "why"}],"file_changed","file","open_tasks","undelivered","pending","unknown","leftover"}.`,
@@ -368,7 +370,8 @@ func teamOrMember(ctx context.Context, a *app.App, args []string) (op operator.O
 	if terr != nil {
 		return op, "", "", err
 	}
-	if _, terr := decide.Member(s, args[0]); terr != nil {
+	_, left := operator.Departed(s, args[0])
+	if _, terr := decide.Member(s, args[0]); terr != nil && !left {
 		if named != "" {
 			err = terr
 		}
@@ -384,9 +387,7 @@ func resumeMember(ctx context.Context, a *app.App, op operator.Operator, team wa
 		return err
 	}
 	if dry {
-		p.Members = slices.DeleteFunc(p.Members, func(m supervise.ResumeMember) bool {
-			return !waggle.SameName(waggle.MemberName(m.Name), waggle.MemberName(member))
-		})
+		p.PlanReturn(s, member)
 		return a.Give(view.Resume(p), view.ResumePage(p))
 	}
 	attend(a, &l)
