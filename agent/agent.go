@@ -14,6 +14,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -51,6 +52,15 @@ type Task struct {
 	Cwd          string // absolute
 	PlanRequired bool
 	Timeout      time.Duration // 0: none
+	Spent        time.Duration // of Timeout, by earlier processes or parts of this turn
+}
+
+// Limit bounds ctx by what is left of the task's timeout.
+func (t Task) Limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t.Timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, t.Timeout-t.Spent, fmt.Errorf("the task's timeout of %s", t.Timeout))
 }
 
 // Result is how a turn ended.

@@ -52,11 +52,8 @@ func (a *execAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) {
 			return Result{Failed: true, Denied: true, Reason: "plan rejected: " + ans.Reason}, nil
 		}
 	}
-	if w.Task.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, w.Task.Timeout, fmt.Errorf("the task's timeout of %s", w.Task.Timeout))
-		defer cancel()
-	}
+	ctx, cancel := w.Task.Limit(ctx)
+	defer cancel()
 	out, err := runShell(ctx, h, cmd, w.Task)
 	if err != nil {
 		return Result{}, err

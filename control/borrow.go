@@ -93,7 +93,7 @@ func (w *Worker) Yield(to journal.Seq) []journal.Draft {
 	return []journal.Draft{{Kind: record.KindYielded, Must: true, Body: record.Yielded{Borrowed: uint64(to)}}}
 }
 
-func (w *Worker) yieldedRec(_ journal.Record, b record.Yielded) error {
+func (w *Worker) yieldedRec(r journal.Record, b record.Yielded) error {
 	if b.Borrowed <= w.Yielded {
 		return fmt.Errorf("its conversation goes to record %d after %d", b.Borrowed, w.Yielded)
 	}
@@ -101,6 +101,7 @@ func (w *Worker) yieldedRec(_ journal.Record, b record.Yielded) error {
 		return fmt.Errorf("its conversation goes to record %d while a call runs", b.Borrowed)
 	}
 	w.Yielded, w.lent = b.Borrowed, true
+	w.rests(r.Time)
 	for _, c := range w.Calls {
 		if c.AskedSeq != 0 && !c.Started && !c.used && c != w.budget {
 			c.lost = true // a person may do the same meanwhile: what was allowed and has not begun is asked again

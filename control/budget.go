@@ -267,6 +267,7 @@ func (w *Worker) Limit(until time.Time, reason string) ([]journal.Draft, error) 
 func (w *Worker) limitedRec(r journal.Record, b record.Limited) error {
 	if w.turn != nil {
 		w.Limited, w.LimitedAt = &b, r.Time
+		w.rests(r.Time)
 	}
 	return nil
 }

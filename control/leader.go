@@ -39,7 +39,9 @@ type Leader struct {
 	Ended      *record.Ended
 	Ignored    []record.IgnoredAt // records that had no effect
 
-	version  uint64 // the newest of a policy or a mode
+	sleeps   []Spell   // times in which its machine was suspended, the newest of them
+	ledSince time.Time // since when Led leads
+	version  uint64    // the newest of a policy or a mode
 	byInst   map[record.Instance]*Member
 	current  map[waggle.MemberName]*Member
 	byKey    map[record.Key]*Request
@@ -84,6 +86,7 @@ type Member struct {
 	ProcAt   time.Time
 	Died     *record.Died // the end of its newest start, while there is no newer one
 	DiedAt   time.Time
+	diedSeen bool             // Lost
 	Deaths   []time.Time      // of earlier starts too, oldest first
 	Stopping *record.Stopping // its processes are being ended
 	StopAt   time.Time        // when a process that does not lead began that; zero when it was the one that leads

@@ -12,9 +12,10 @@ import (
 // deathsKept is how many ends of a member's processes are remembered.
 const deathsKept = 64
 
-func (l *Leader) leadingRec(_ journal.Record, b record.LeadingProcess) error {
+func (l *Leader) leadingRec(r journal.Record, b record.LeadingProcess) error {
 	if l.Led == nil || l.Led.ID != b.ID { // a wish that another process did not fulfil is over
 		l.Closing, l.Detached = nil, false
+		l.ledSince = r.Time
 	}
 	l.Led = &b
 	return nil
@@ -36,6 +37,7 @@ func (l *Leader) diedRec(r journal.Record, b record.Died) error {
 	if m.Died == nil || b.Attempt > m.Died.Attempt {
 		m.DiedAt, m.Deaths = r.Time, append(m.Deaths, r.Time)
 		m.Deaths = m.Deaths[max(0, len(m.Deaths)-deathsKept):]
+		m.diedSeen = l.Led != nil && r.Writer.PID == l.Led.ID.PID && !l.ledSince.After(m.ProcAt)
 	}
 	m.Died = &b
 	l.fell(m, r, b)

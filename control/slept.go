@@ -2,6 +2,7 @@ package control
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"waggle/journal"
@@ -32,6 +33,9 @@ func (l *Leader) sleptRec(r journal.Record, b record.Slept) error {
 		slept = max(0, slept-over)
 	}
 	l.Slept, l.SleptAt = &b, r.Time
+	if slept > 0 {
+		l.sleeps = append(slices.Clone(l.sleeps[max(0, len(l.sleeps)-sleepsKept+1):]), Spell{r.Time.Add(-slept), r.Time})
+	}
 	for _, req := range l.pending {
 		if req.State == machine.RequestPending && req.Expires != nil {
 			t := req.Expires.Add(slept)

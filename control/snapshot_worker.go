@@ -38,6 +38,7 @@ func workerFields(c *snapshot.Codec, x *Worker) {
 	snapshot.Shared(c, &x.turn, snapshot.Taken)
 	snapshot.Shared(c, &x.turnTask, taskStateFields)
 	snapshot.List(c, &x.heard, snapshot.Text[string])
+	snapshot.List(c, &x.spells, spellFields)
 	snapshot.Unsigned(c, &x.newsBefore)
 	c.Flag(&x.lent)
 	snapshot.Signed(c, &x.turnsBefore)
@@ -52,6 +53,11 @@ func workerFields(c *snapshot.Codec, x *Worker) {
 	snapshot.Dict(c, &x.vouched, voucherFields, snapshot.ListOf(snapshot.To(vouchedFields)))
 	c.Flag(&x.leaving)
 	c.Flag(&x.gone)
+}
+
+func spellFields(c *snapshot.Codec, x *Spell) {
+	c.Instant(&x.From)
+	c.Instant(&x.To)
 }
 
 func momentFields(c *snapshot.Codec, x *Moment) {

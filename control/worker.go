@@ -53,6 +53,7 @@ type Worker struct {
 	turn        *record.Taken
 	turnTask    *TaskState           // the task of turn, nil for chat
 	heard       []string             // what the turn's session was given since
+	spells      []Spell              // of the turn
 	newsBefore  journal.Seq          // NewsSeq before the turn
 	lent        bool                 // a person has had the conversation since the last record of it
 	turnsBefore int64                // Usage.Turns before the turn

@@ -44,6 +44,9 @@ func (w *Worker) apply(r journal.Record) error {
 	if err := fn(w, r); err != nil {
 		return err
 	}
+	if slices.Contains(workedOn, r.Kind) {
+		w.works(r.Time)
+	}
 	w.Last = Moment{r.Kind, r.Time}
 	return nil
 }
@@ -108,6 +111,11 @@ func (w *Worker) openedRec(r journal.Record, b record.Opened) error {
 	first := w.Epoch == 0
 	w.Epoch, w.Ready, w.Pane = b.Epoch, nil, ""
 	if !first {
+		until := w.Last.At
+		if b.Ended != nil && b.Ended.After(until) && !b.Ended.After(r.Time) {
+			until = *b.Ended
+		}
+		w.rests(until)
 		return w.did(from, machine.EvReopened, r, "")
 	}
 	w.Team, w.UID, w.Instance, w.Name, w.Guest = b.Team, b.UID, b.Instance, b.Name, b.Guest
@@ -120,6 +128,9 @@ func (w *Worker) readyRec(r journal.Record, b record.Ready) error {
 		return fmt.Errorf("epoch %d is ready in epoch %d", b.Epoch, w.Epoch)
 	}
 	w.Ready, w.ReadyAt = &b, r.Time
+	if _, limited := w.LimitedUntil(r.Time); !limited && !w.lent && !(w.budget != nil && w.budget.Open()) { // nothing keeps it from its turn
+		w.works(r.Time)
+	}
 	return nil
 }
 
@@ -375,8 +386,9 @@ func (w *Worker) takenRec(r journal.Record, b record.Taken) error {
 		w.own(e)
 	}
 	w.newsBefore, w.NewsSeq = w.NewsSeq, max(w.NewsSeq, journal.Seq(b.News))
-	w.turnsBefore = w.Usage.Turns
+	w.turnsBefore, w.spells = w.Usage.Turns, nil
 	w.turn, w.turnTask, w.heard, w.base, w.TurnAt, w.Steps, w.Pane = &b, t, nil, machine.Executing, r.Time, nil, ""
+	w.works(r.Time)
 	ev := machine.EvTaken
 	if b.Plan {
 		w.base, ev = machine.PlanProposed, machine.EvTakenPlan

@@ -93,6 +93,8 @@ type Opened struct {
 	// restored team's past, which this journal does not judge. Those of members are
 	// named as in AlarmEntry.
 	Baseline []string `json:"baseline,omitempty"`
+	// Ended is when the process before died, when a process that led saw it; nil: nobody did, or it is the first.
+	Ended *time.Time `json:"ended,omitempty"`
 }
 
 // Deciders says who answers each kind of question.

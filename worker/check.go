@@ -24,19 +24,23 @@ func (w *Worker) untilDone(t *turn, cwd string) (agent.Result, error) {
 	if m, ok := w.p.Lead.ByInstance(w.p.Fold.Instance); ok {
 		check = m.CheckOf(&t.task.Task)
 	}
+	spent := w.p.Fold.Spent(w.p.Lead.Awake)
 	w.mu.Unlock()
-	limit := time.Duration(t.task.TimeoutMS) * time.Millisecond
+	limit := agent.Task{Timeout: time.Duration(t.task.TimeoutMS) * time.Millisecond, Spent: spent}
 	ctx, cancel := t.ctx, context.CancelFunc(func() {})
-	if check != nil && limit > 0 { // of all parts together
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("the task's timeout of %s", limit))
+	if check != nil { // of all parts together
+		ctx, cancel = limit.Limit(ctx)
 	}
 	defer cancel()
+	if limit.Timeout > 0 && spent >= limit.Timeout {
+		return agent.Result{Failed: true, Reason: fmt.Sprintf("ended by the task's timeout of %s", limit.Timeout)}, nil
+	}
 	for mail := t.heard; ; mail = nil {
 		w.mu.Lock()
 		plan, words := w.p.Fold.Planning(), instructions(t.task)
 		w.mu.Unlock()
 		res, err := w.agentTurn(ctx, t, w.resuming(agent.Work{Task: &agent.Task{ID: t.task.ID, Subject: t.task.Subject, Instructions: words,
-			Cwd: cwd, PlanRequired: plan, Timeout: limit}, Mail: mail}))
+			Cwd: cwd, PlanRequired: plan, Timeout: limit.Timeout, Spent: spent}, Mail: mail}))
 		if err != nil || res.Failed {
 			return res, err
 		}

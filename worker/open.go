@@ -138,7 +138,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 			err = errors.Join(err, box.close())
 		}
 	}()
-	m, epoch, err := takeEpoch(ctx, o, leader, lead, fold.Epoch)
+	m, epoch, died, err := takeEpoch(ctx, o, leader, lead, fold.Epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}
 	writer := journal.Writer{Instance: string(o.Instance), Epoch: epoch, PID: os.Getpid()}
 	if _, err := own.Append(ctx, writer, func() ([]journal.Draft, error) {
-		return fold.Open(record.Opened{Team: o.Team, UID: lead.UID, Instance: o.Instance, Name: m.Name, Epoch: epoch, Version: o.Version, Guest: o.Guest != nil})
+		return fold.Open(record.Opened{Team: o.Team, UID: lead.UID, Instance: o.Instance, Name: m.Name, Epoch: epoch, Version: o.Version, Guest: o.Guest != nil, Ended: died})
 	}); err != nil {
 		return nil, err
 	}
@@ -188,11 +188,11 @@ func uncalled(env []string) []string {
 
 // takeEpoch numbers this start by compare-and-set in the leader's journal, above
 // every start that is on record there or, as after, in the member's own: an older
-// process of this instance can append no more.
-func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *control.Leader, after uint64) (m *control.Member, epoch uint64, err error) {
+// process of this instance can append no more. died is when the process before died, if that is known.
+func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *control.Leader, after uint64) (m *control.Member, epoch uint64, died *time.Time, err error) {
 	id, err := identify(o.Inside)
 	if err != nil {
-		return nil, 0, fmt.Errorf("worker: %w", err)
+		return nil, 0, nil, fmt.Errorf("worker: %w", err)
 	}
 	_, err = leader.Append(ctx, journal.Writer{Instance: string(o.Instance), PID: os.Getpid()}, func() ([]journal.Draft, error) {
 		member, ok := lead.ByInstance(o.Instance)
@@ -202,13 +202,16 @@ func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *con
 		case member.Left != nil || lead.Ended != nil:
 			return nil, fmt.Errorf("worker: instance %s: %w", o.Instance, ErrLeft)
 		}
-		m, epoch = member, after+1
+		m, epoch, died = member, after+1, nil
+		if at, ok := lead.Lost(member); ok {
+			died = &at
+		}
 		if m.Process != nil {
 			epoch = max(epoch, m.Process.Epoch+1)
 		}
 		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: o.Instance, Epoch: epoch, ID: id}}}, nil
 	})
-	return m, epoch, err
+	return m, epoch, died, err
 }
 
 // identify returns the identity of the process for its record.

@@ -461,9 +461,7 @@ func where(ctx context.Context, w agent.Work) (_ context.Context, dir string, ca
 	if w.Task == nil {
 		return ctx, dir, cancel
 	}
-	if w.Task.Timeout > 0 {
-		ctx, cancel = context.WithTimeoutCause(ctx, w.Task.Timeout, fmt.Errorf("the task's timeout of %s", w.Task.Timeout))
-	}
+	ctx, cancel = w.Task.Limit(ctx)
 	return ctx, w.Task.Cwd, cancel
 }
 

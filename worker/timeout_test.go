@@ -1,0 +1,111 @@
+package worker_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/record"
+)
+
+// TestTimeoutGoesOn: a task's timeout counts what earlier processes have worked on the turn, and not the time
+// between a kill and the next start, nor the time in which the machine was suspended. What is used up ends the
+// task without another turn.
+func TestTimeoutGoesOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.talks(nil)
+		c.leads()
+		kill := c.works("ann")
+		var spent []time.Duration
+		c.orderTimed("1", time.Hour, func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			c.mu.Lock()
+			spent = append(spent, w.Task.Spent)
+			n := len(spent)
+			c.mu.Unlock()
+			time.Sleep(25 * time.Minute) // the bubble's clock
+			if n == 2 {
+				c.operate(func(l *control.Leader) ([]journal.Draft, error) { return l.Sleep(5 * time.Minute), nil })
+			}
+			if err := h.Steps(ctx, []agent.DeclaredStep{{Text: "look", State: []string{"pending", "in_progress"}[n%2]}}); err != nil {
+				return agent.Result{}, err
+			}
+			time.Sleep(2 * time.Minute) // the bubble's clock: no record says of it
+			if n == 3 {
+				time.Sleep(20 * time.Minute) // the bubble's clock
+				return agent.Result{}, h.Steps(ctx, nil)
+			}
+			<-ctx.Done()
+			return agent.Result{}, ctx.Err()
+		})
+		again := func() {
+			c.procs["ann"].die()
+			kill()
+			<-c.ended["ann"]
+			time.Sleep(3 * time.Hour) // the bubble's clock
+			kill = c.works("ann")
+		}
+		worked := func(n int) func() bool {
+			return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(spent) == n }
+		}
+		for n := range 2 {
+			c.until("it works", worked(n+1))
+			time.Sleep(28 * time.Minute) // the bubble's clock
+			again()
+		}
+		c.until("it works", worked(3))
+		c.until("over", c.finished("ann", "1"))
+		if want := []time.Duration{0, 25 * time.Minute, 45 * time.Minute}; !slices.Equal(spent, want) {
+			t.Errorf("the turns were told that %v was spent, not %v", spent, want)
+		}
+	}, "ann")
+}
+
+// TestTimeoutUsedUp: a task whose timeout earlier processes have used up fails, and its agent has no turn.
+func TestTimeoutUsedUp(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.talks(nil)
+		c.leads()
+		kill := c.works("ann")
+		turns := 0
+		c.orderTimed("1", time.Minute, func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+			c.mu.Lock()
+			turns++
+			c.mu.Unlock()
+			time.Sleep(2 * time.Minute) // the bubble's clock
+			err := h.Steps(ctx, []agent.DeclaredStep{{Text: "look", State: "pending"}})
+			<-ctx.Done()
+			return agent.Result{}, err
+		})
+		c.until("it has worked", func() (there bool) {
+			c.look("ann", func(_ *control.Leader, w *control.Worker) { there = len(w.Steps) == 1 })
+			return there
+		})
+		c.procs["ann"].die()
+		kill()
+		<-c.ended["ann"]
+		c.works("ann")
+		c.until("over", c.finished("ann", "1"))
+		c.look("ann", func(l *control.Leader, _ *control.Worker) {
+			m, _ := l.Member("ann")
+			if s := m.Turns["1"]; !s.Failed || s.Note != "ended by the task's timeout of 1m0s" || turns != 1 {
+				t.Errorf("%+v after %d turns", s, turns)
+			}
+		})
+	}, "ann")
+}
+
+// orderTimed assigns a task with a timeout.
+func (c *crew) orderTimed(id string, timeout time.Duration, do play) {
+	c.t.Helper()
+	c.mu.Lock()
+	c.plays[id] = do
+	c.mu.Unlock()
+	c.board.add(id, "do "+id, "ann")
+	if err := c.l.Assign(c.ctx, "ann", record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id, TimeoutMS: timeout.Milliseconds()}); err != nil {
+		c.t.Fatal(err)
+	}
+}
