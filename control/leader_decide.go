@@ -199,11 +199,14 @@ func (l *Leader) deciderOf(req *Request) policy.Decider {
 // PendingForLead lists the open requests that a lead agent is to answer: those that the policy gives to it
 // alone or as one of two votes, and that it has neither voted on nor escalated.
 func (l *Leader) PendingForLead() []*Request {
-	return slices.DeleteFunc(l.Pending(), func(r *Request) bool {
-		d := l.deciderOf(r)
-		voted := slices.ContainsFunc(r.Votes, func(v record.Decided) bool { return v.By == policy.RoleLeader && v.Policy == l.Policy.Policy.Version })
-		return d != policy.DecideLeader && d != policy.DecideTwo || voted
-	})
+	return slices.DeleteFunc(l.Pending(), func(r *Request) bool { return !l.ForLead(r) })
+}
+
+// ForLead reports whether a lead agent is to answer an open request (PendingForLead).
+func (l *Leader) ForLead(r *Request) bool {
+	d := l.deciderOf(r)
+	voted := slices.ContainsFunc(r.Votes, func(v record.Decided) bool { return v.By == policy.RoleLeader && v.Policy == l.Policy.Policy.Version })
+	return (d == policy.DecideLeader || d == policy.DecideTwo) && !voted
 }
 
 // Past reports an answer that decides nothing, whoever gives it: its digest differs from the

@@ -187,6 +187,9 @@ func (r row) cells(now time.Time) (is, age, does string) {
 		if r.ask.Asker != "" {
 			does += " (asker dead)"
 		}
+		if r.ask.LeadOut != "" {
+			does += " (" + r.ask.LeadOut + ")"
+		}
 		return r.ask.Handle, page.Age(r.ask.Asked, now), does
 	}
 	does = r.does()

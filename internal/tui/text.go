@@ -224,7 +224,7 @@ func inHead(q decide.Request, f view.Field) bool {
 		return true
 	case "status":
 		return f.Text == decide.StatusOpen
-	case "member", "cwd", "task", "reason", "expires", "asker", "left by", "allowed", "not held":
+	case "member", "cwd", "task", "reason", "expires", "asker", "lead", "left by", "allowed", "not held":
 		return false
 	}
 	if len(q.Questions) > 0 {

@@ -116,6 +116,9 @@ func statusWord(q decide.Request) string {
 	if q.Asker != "" {
 		return q.Status + ", asker dead"
 	}
+	if q.LeadOut != "" {
+		return q.Status + ", " + q.LeadOut
+	}
 	return q.Status
 }
 

@@ -20,7 +20,7 @@ func question() decide.Request {
 		Bound: record.Bound{Stdin: "in", Env: []string{"A=b"}, Program: "/bin/bash"}, Unheld: "it is not run here", MustAsk: "Your settings ask.", Host: "example.com", Port: "443",
 		Plan: "one\ntwo", Revision: 2, Hash: "0123456789abcdef", Task: "7", Command: "make\ntest", Pattern: "Bash(make:*)", Suggest: []string{"Bash(make:*)"},
 		Questions: []decide.Asked{{Text: "which?", Header: "h", Options: []decide.Option{{Label: "a", Description: "first"}, {Label: "b"}}, Multiple: true}},
-		Trust:     "cooperative", Votes: []string{"ann"}, Escalated: "leader: unsure", Asker: "its process 3 is dead",
+		Trust:     "cooperative", Votes: []string{"ann"}, Escalated: "leader: unsure", Asker: "its process 3 is dead", LeadOut: "you answer: the lead's session is taken",
 		Answer: &decide.AnswerNow{Decision: "allow", By: "operator", Via: "approve", Rule: "r", Reason: "fine", At: at(10), Policy: 4, State: "sent", Evidence: "seen",
 			Input: json.RawMessage(`{"command":"true"}`), Digest: "d2"},
 	}
@@ -46,6 +46,7 @@ func TestQuestion(t *testing.T) {
 func TestPending(t *testing.T) {
 	long := strings.Repeat("echo a\n", 50)
 	qs := []decide.Request{small("1", "api", "go test ./a", 0), small("2", "api", "go test ./b", 30), small("3", decide.SessionTeam, "ls", 60), small("4", "web", long, 61)}
+	qs[1].LeadOut = "you answer: the lead's session is taken"
 	over := question()
 	golden(t, "pending", view.Pending(append(qs[:3:3], over), now))
 	golden(t, "pending_empty", view.Pending(nil, now))

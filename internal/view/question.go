@@ -50,6 +50,7 @@ type QuestionDocument struct {
 	Votes     []string        `json:"votes,omitempty"`
 	Escalated string          `json:"escalated,omitempty"`
 	Asker     string          `json:"asker,omitempty"`
+	LeadOut   string          `json:"lead_out,omitempty"` // who answers while a person has the session of the lead's agent
 	Answer    *AnswerDocument `json:"answer,omitempty"`
 }
 
@@ -137,7 +138,7 @@ func pendingItem(q decide.PendingItem, now time.Time) PendingDocument {
 func Question(q decide.Request, now time.Time) QuestionDocument {
 	d := QuestionDocument{PendingDocument: pendingItem(q.PendingItem, now), Bound: q.Bound, Unheld: q.Unheld, MustAsk: q.MustAsk, Host: q.Host, Port: q.Port, Plan: q.Plan,
 		Revision: q.Revision, Hash: q.Hash, Task: q.Task, Command: q.Command, Pattern: q.Pattern, Suggest: q.Suggest, Trust: q.Trust, Votes: q.Votes,
-		Escalated: q.Escalated, Asker: q.Asker}
+		Escalated: q.Escalated, Asker: q.Asker, LeadOut: q.LeadOut}
 	for _, one := range q.Questions {
 		a := AskedDocument{Text: one.Text, Header: one.Header, Options: []OptionDocument{}, Multiple: one.Multiple, Closed: one.Closed}
 		for _, o := range one.Options {

@@ -54,6 +54,7 @@ func QuestionFields(q decide.Request, now time.Time) []Field {
 	f.row("digest", q.Digest)
 	f.row("status", q.Status)
 	f.row("asker", q.Asker)
+	f.row("lead", q.LeadOut)
 	f.row("expires", page.Moment(q.Expires, now))
 	f.row("allowed", strings.Join(q.Votes, ", "))
 	f.row("left by", q.Escalated)

@@ -43,8 +43,11 @@ type Request struct {
 	Escalated string
 	// Asker says that the asking process is dead, and what happens to an answer; "" when it lives,
 	// or when nothing is open.
-	Asker  string
-	Answer *AnswerNow
+	Asker string
+	// LeadOut says who answers what the lead's agent is to answer, while a person has its session; "" when
+	// nobody has, or when it is not the agent's to answer.
+	LeadOut string
+	Answer  *AnswerNow
 }
 
 // Asked is one of several questions in words that an agent asks in one request.
@@ -259,7 +262,23 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 	if q.Status == StatusOpen || q.Status == StatusExpired {
 		q.Asker = asker(m)
 	}
+	if q.Status == StatusOpen && l.ForLead(r) {
+		q.LeadOut = LeadOut(l, r.Gate())
+	}
 	return q
+}
+
+// LeadOut says who answers the requests of a kind that the lead's agent is to answer, while a person has taken
+// its session; "" when nobody has.
+func LeadOut(l *control.Leader, g policy.Gate) string {
+	lead, ok := l.LeadAgent()
+	switch {
+	case !ok || lead.Borrowed == nil || lead.Borrowed.By.Ended():
+		return ""
+	case l.Policy.DeciderOf(g) == policy.DecideTwo:
+		return "the lead's vote waits: its session is taken"
+	}
+	return "you answer: the lead's session is taken"
 }
 
 // asker describes what the death of the asking process means for its request.

@@ -396,11 +396,19 @@ func runs(c *control.Call) record.Ask {
 func (k *probe) asks(c *control.Call, f *MemberFacts) {
 	r, seen := k.s.Lead.Request(c.Key)
 	what := questionOf(c)
+	decider := k.s.Lead.Policy.DeciderOf(record.GateOf(c.Kind))
+	ofLead := k.led && (decider == policy.DecideLeader || decider == policy.DecideTwo) && (!seen || k.s.Lead.ForLead(r)) && !k.ofLead(c)
+	out := ""
+	if ofLead {
+		out = decide.LeadOut(k.s.Lead, record.GateOf(c.Kind))
+	}
 	switch {
 	case seen && r.Decided != nil:
 		f.Turn = &Waits{What: "has a turn; the answer to " + r.Handle + " is on its way", Since: r.At}
 		return
-	case k.led && k.s.Lead.Policy.DeciderOf(record.GateOf(c.Kind)) == policy.DecideLeader && (!seen || r.Escalated == nil) && !k.ofLead(c):
+	case out != "":
+		what += ", " + out
+	case ofLead && decider == policy.DecideLeader:
 		f.Asks = &Waits{What: what + ", the lead's agent answers", Since: c.Asked, Peer: true}
 		return
 	}
