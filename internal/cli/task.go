@@ -145,7 +145,8 @@ func taskAssignCmd(a *app.App) *cobra.Command {
 		Long: `Assign a task to a member. A member that waggle runs gets an order in the leader's
 journal, and does the task when it is idle and nothing blocks the task; any other member
 gets a task_assignment in its mailbox. A task that a member is working on keeps its
-owner. A failed task runs again when you assign it again. --json is as for task add.`,
+owner. A failed task runs again when you assign it again. What no flag sets (directory,
+timeout, plan, check) stays as it was ordered before. --json is as for task add.`,
 		Args: cobra.ExactArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {

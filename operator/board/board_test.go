@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -325,6 +326,37 @@ func TestAnOrderThatStandsIsNotRepeated(t *testing.T) {
 		order, _ := tm.State().Lead.Assignment("1")
 		if order == nil || (uint64(order.Seq) != first.Seq) != c.ordered || order.Commanded.Task.TimeoutMS != c.timeout.Milliseconds() {
 			t.Errorf("%+v: %+v", c, order)
+		}
+	}
+}
+
+// An assignment that sets one of a task's terms keeps the others: a task whose own check decides does not go by
+// its owner's because it got another timeout.
+func TestAnAssignmentKeepsTheTermsThatItDoesNotSet(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	tm.Join("ann")
+	tm.Join("bob")
+	own, other := &record.Check{Command: "make check"}, &record.Check{Command: "true"}
+	add(t, tm, board.NewTask{Subject: "build", Owner: "ann", Terms: board.Terms{Check: own, Plan: true}})
+	for _, c := range []struct {
+		terms board.Terms
+		check *record.Check
+		limit time.Duration
+	}{
+		{board.Terms{Timeout: time.Minute}, own, time.Minute},
+		{board.Terms{Plan: true}, own, time.Minute},
+		{board.Terms{Check: other}, other, time.Minute},
+		{board.Terms{}, other, time.Minute},
+	} {
+		for _, owner := range []waggle.MemberName{"bob", "ann"} {
+			if _, err := board.Of(op).AssignTask(t.Context(), "api", "1", owner, c.terms); err != nil {
+				t.Fatal(err)
+			}
+			order, _ := tm.State().Lead.Assignment("1")
+			if got := order.Commanded.Task; !reflect.DeepEqual(got.Check, c.check) || got.TimeoutMS != c.limit.Milliseconds() || !got.PlanRequired || got.Cwd != "" {
+				t.Errorf("%+v, to %s: %+v", c.terms, owner, got)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -238,9 +239,10 @@ func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as
 func (o Operator) order(ctx context.Context, b *board, i record.Instance, t task.Task, terms Terms) (news bool, err error) {
 	want := record.Task{ID: string(t.ID), Subject: t.Subject, Instructions: t.Description, SHA256: record.HashText(t.Description),
 		Cwd: terms.Cwd, TimeoutMS: terms.Timeout.Milliseconds(), PlanRequired: terms.Plan, Check: terms.Check}
-	if had, ok := b.s.Lead.Assignment(want.ID); ok && terms == (Terms{As: terms.As}) {
-		old := had.Commanded.Task // an assignment to another owner keeps the task's terms
-		want.Cwd, want.TimeoutMS, want.PlanRequired, want.Check = old.Cwd, old.TimeoutMS, old.PlanRequired, old.Check
+	if had, ok := b.s.Lead.Assignment(want.ID); ok { // an assignment keeps those of the task's terms that it does not set
+		old := had.Commanded.Task
+		want.Cwd, want.TimeoutMS = cmp.Or(want.Cwd, old.Cwd), cmp.Or(want.TimeoutMS, old.TimeoutMS)
+		want.PlanRequired, want.Check = want.PlanRequired || old.PlanRequired, cmp.Or(want.Check, old.Check)
 	}
 	w, err := b.s.Worker(i)
 	if err != nil {
