@@ -121,8 +121,11 @@ func (w *Worker) say(p waggle.Payload, s record.Said, l *Leader, m record.Mint) 
 }
 
 // Tell records plain words to the lead or a peer. Words that would be parsed as control are
-// refused.
+// refused, and so are words to a peer that has left: nobody reads its mailbox.
 func (w *Worker) Tell(to waggle.MemberName, text, summary string, l *Leader, m record.Mint) ([]journal.Draft, error) {
+	if peer, ok := l.Member(to); ok && peer.Left != nil && to != waggle.Lead {
+		return nil, &RefusedError{Why: fmt.Sprintf("%s left the team at %s and reads nothing; the operator can bring it back", peer.Name, waggle.FormatTime(peer.LeftAt))}
+	}
 	mail, err := w.spelled(record.ComposeText(w.Name, w.color(l), to, text, summary, m))
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,6 +151,30 @@ func TestConversationGoesOn(t *testing.T) {
 			t.Errorf("the turns were given the conversations %q", ids)
 		}
 	}, "ann")
+}
+
+// TestSayToWhoHasLeft: words to a member that has left are refused, and not put into a mailbox that nobody reads.
+func TestSayToWhoHasLeft(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		c.works("ann")
+		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
+			m, _ := l.Member("bob")
+			return l.Let(m, record.LeftStopped, "by the test"), nil
+		})
+		var said []error
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+			said = append(said, h.Say(ctx, "bob", "are you there", ""), h.Say(ctx, "team-lead", "bob is gone", ""))
+			return agent.Result{}, nil
+		})
+		c.until("over", c.finished("ann", "1"))
+		if len(said) != 2 || said[0] == nil || !strings.Contains(said[0].Error(), "bob left the team at ") || said[1] != nil {
+			t.Errorf("%v", said)
+		}
+		if es, err := c.boxes["bob"].Entries(t.Context()); err != nil || len(es) != 0 {
+			t.Errorf("%d entries, %v", len(es), err)
+		}
+	}, "ann", "bob")
 }
 
 // TestConversationMode: a conversation is told the mode before its first turn, again when it
