@@ -68,14 +68,14 @@ func TestNewsOfEnds(t *testing.T) {
 // what it denies the team; members are not.
 func TestLeadPolicy(t *testing.T) {
 	l := leadFold(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(make:*)"), Deny: policy.MustRules("Bash(rm:*)")},
-		Lead: &policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(echo:*)")}})
+		Lead: &policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(npm:*)")}})
 	for _, c := range []struct {
 		instance record.Instance
 		command  string
 		want     policy.Decision
 	}{
-		{"b055", "echo hi", policy.Allow}, {"b055", "make all", policy.Ask}, {"b055", "rm x", policy.Deny},
-		{"ada", "echo hi", policy.Ask}, {"ada", "make all", policy.Allow}, {"ada", "rm x", policy.Deny},
+		{"b055", "npm ci", policy.Allow}, {"b055", "make all", policy.Ask}, {"b055", "rm x", policy.Deny},
+		{"ada", "npm ci", policy.Ask}, {"ada", "make all", policy.Allow}, {"ada", "rm x", policy.Deny},
 	} {
 		w := control.NewWorker(nil)
 		w.Instance = c.instance

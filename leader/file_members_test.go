@@ -180,8 +180,8 @@ func TestFileMemberContested(t *testing.T) {
 	}
 	for _, between := range []bool{false, true} {
 		r := newFileRig(t)
-		r.wrote("bob", ask("ls"))
-		r.wrote("bob", ask("ls"))
+		r.wrote("bob", ask("make"))
+		r.wrote("bob", ask("make"))
 		if between {
 			r.pass()
 			if req := r.only(); req.State != machine.RequestPending {
@@ -189,7 +189,7 @@ func TestFileMemberContested(t *testing.T) {
 			}
 		}
 		r.wrote("bob", ask("rm -rf /"))
-		r.wrote("bob", ask("ls"))
+		r.wrote("bob", ask("make"))
 		r.pass()
 		req := r.only()
 		if req.State != machine.RequestClosed || !strings.Contains(req.Closed, "contested") {
@@ -224,7 +224,7 @@ func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 	tool := func(id, cmd string) {
 		r.wrote("bob", `{"type":"permission_request","request_id":"`+id+`","agent_id":"bob","tool_name":"Bash","tool_use_id":"t","description":"","input":{"command":"`+cmd+`"},"permission_suggestions":[]}`)
 	}
-	tool("ls", "ls -l")
+	tool("ls", "mkdir l")
 	tool("rm", "rm -rf x")
 	tool("make", "make")
 	r.wrote("bob", `{"type":"plan_approval_request","from":"bob","timestamp":"2026-01-01T00:00:00.000Z","planFilePath":"","planContent":"go","requestId":"plan"}`)
@@ -268,7 +268,7 @@ func TestFileMemberForged(t *testing.T) {
 	r.assign("bob", "2")
 	r.pass()
 	r.take("ann")
-	key := r.asks("ann", "ls")
+	key := r.asks("ann", "make")
 	r.pass()
 	if err := r.l.Shutdown(t.Context(), "bob", "over", policy.RoleOperator); err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func TestPanicInProcess(t *testing.T) {
 	r.assign("ann", "1")
 	r.pass()
 	r.take("ann")
-	key := r.asks("ann", "ls")
+	key := r.asks("ann", "make")
 	r.pass()
 	req, ok := r.view().Request(key)
 	if !ok || req.State != machine.RequestPending {

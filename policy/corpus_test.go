@@ -47,7 +47,7 @@ func readCorpus(t *testing.T, file string) []corpusText {
 var denyCorpora = []struct {
 	file            string
 	texts, carriers int
-}{{"deny.txt", 400, 40}, {"deny_red.txt", 600, 60}}
+}{{"deny.txt", 400, 40}, {"deny_red.txt", 600, 60}, {"deny_outside.txt", 150, 30}}
 
 // carrierOf is the program that a text of a corpus begins with.
 func carrierOf(text string) string {
@@ -112,6 +112,72 @@ func judgeDenyCorpus(t *testing.T, file string, texts, groups int) {
 		t.Errorf("%d texts from %d carriers, want %d from %d", len(corpus), len(carriers), texts, groups)
 	}
 	testenv.Measured(t, file+": ways around deny Bash(rm -rf:*): %d texts from %d carriers, %d denied, %d asked, 0 may be allowed", len(corpus), len(carriers), denied, asked)
+}
+
+// TestEveryday: of the commands that agents write all day hardly one asks, where the programs that they run have rules and
+// files may be edited.
+func TestEveryday(t *testing.T) {
+	p := policy.Policy{Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Bash(go build:*)", "Bash(go test:*)", "Bash(go vet:*)", "Bash(go run:*)", "Bash(go mod tidy)", "Bash(gofmt:*)",
+		"Bash(golangci-lint run:*)", "Bash(npm test:*)", "Bash(npm run:*)", "Bash(npm ci)", "Bash(npx tsc:*)", "Bash(npx eslint:*)", "Bash(npx prettier:*)", "Bash(npx vitest:*)", "Bash(node:*)",
+		"Bash(pytest:*)", "Bash(python -m pytest:*)", "Bash(python3 -m pytest:*)", "Bash(ruff:*)", "Bash(mypy:*)", "Bash(make:*)", "Bash(git add:*)", "Bash(git commit:*)",
+		"Bash(git checkout:*)", "Bash(git switch:*)", "Bash(git stash:*)", "Bash(mkdir:*)", "Bash(touch:*)", "Bash(cp:*)", "Bash(mv:*)")}
+	asked, corpus := 0, readCorpus(t, "everyday.txt")
+	for _, c := range corpus {
+		if v := p.Judge(bash(c.text)); v.Decision != allow {
+			asked++
+			t.Logf("everyday.txt:%d: %s asks: %s", c.line, c.text, v.Why)
+		}
+	}
+	if asked > 3 || len(corpus) < 150 {
+		t.Errorf("%d of %d ask", asked, len(corpus))
+	}
+	testenv.Measured(t, "everyday.txt: of %d commands under rules for their programs %d ask", len(corpus), asked)
+}
+
+// TestNotAllowed: what an attack has found to be allowed is not, and the texts beside it are.
+func TestNotAllowed(t *testing.T) {
+	p := policy.Policy{Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Bash(go test:*)", "Bash(./run.sh:*)", "Bash(go pwned:*)")}
+	for _, c := range readCorpus(t, "allow_not.txt") {
+		if v := p.Judge(bash(c.text)); v.Decision == allow {
+			t.Errorf("allow_not.txt:%d: %s: %+v", c.line, c.text, v)
+		}
+	}
+	for _, text := range []string{"command ls", "find . -name '*.go'", "sort a.txt b.txt", "ls *.go | xargs wc -l", "find . -name '*.go' -exec cat {} +", "find . -type f -print0 | xargs -0 cat", "x=a; cat $x", "cat <<'EOF'\n$(x)\nEOF", "[ -n \"$x\" ]", "[ $? -eq 0 ]", "head -n 3 a",
+		"for f in a b; do (cd $f && cat c); done", "grep \"x$\" a", "sed -i s/x/y/ a", "cp a.go b.go", "n=$(wc -l < a | wc -l); [ \"$n\" -gt 0 ]", "find . -name '*.go' -exec wc -l {} +", "date +%s", "wc -l *.go",
+		"tar tf a.tgz", "tree -L 2", "du -d 1 .", "grep -rn x . --include=*.go", "find . -type f -print0 | xargs -0 wc -l", "jq .a b.json", "exit 1", "printf '%s\\n' a"} {
+		if v := p.Judge(bash(text)); v.Decision != allow {
+			t.Errorf("%q: %+v", text, v)
+		}
+	}
+	for _, text := range []string{"x=" + strings.Repeat("a", 4000) + "; cat " + strings.Repeat("$x", 6000), "for i in " + strings.Repeat("1 ", 60) + "; do cat" + strings.Repeat(" f", 7500) + "; done",
+		"x=a" + strings.Repeat("; x=$x$x", 30) + "; cat $x", strings.Repeat("for a in "+strings.Repeat("a ", 60)+"; do ", 4) + "x=1; " + strings.Repeat("done; ", 4), strings.Repeat("cd a; cat a b c d e f g h; ", 400)} {
+		if v := p.Judge(bash(text)); v.Decision != ask { // within the time of the test
+			t.Errorf("%.60q: %+v", text, v)
+		}
+	}
+}
+
+// TestDeniedPaths: a text that reads or writes a file that a rule denies is never allowed, whatever else is.
+func TestDeniedPaths(t *testing.T) {
+	for file, least := range map[string][2]int{"paths.txt": {80, 60}, "paths_red.txt": {230, 0}} {
+		denied, corpus := 0, readCorpus(t, file)
+		for _, c := range corpus {
+			rule, text, _ := strings.Cut(c.text, "\t")
+			for _, m := range policy.Modes() {
+				v := policy.Policy{Mode: m.Mode, Allow: policy.MustRules("Bash"), Deny: policy.MustRules(rule)}.Judge(bash(text))
+				if v.Decision == allow {
+					t.Errorf("%s:%d: mode %s allows %s under deny %s", file, c.line, m.Mode, text, rule)
+				}
+				if v.Decision == deny && m.Mode == policy.ModeBypassPermissions {
+					denied++
+				}
+			}
+		}
+		if len(corpus) < least[0] || denied < least[1] {
+			t.Errorf("%s: %d texts, %d are denied", file, len(corpus), denied)
+		}
+		testenv.Measured(t, "%s: of %d texts that reach a denied file %d are denied, 0 may be allowed", file, len(corpus), denied)
+	}
 }
 
 // TestAllowCorpus judges texts that deny rules are not meant for. It names those

@@ -23,8 +23,8 @@ const fakeRm = `#!/bin/sh
 r= f=
 for a; do
 	case $a in
-	--recursive) r=1 ;;
-	--force) f=1 ;;
+	--rec*) r=1 ;;
+	--f*) f=1 ;;
 	--*) ;;
 	-*)
 		case $a in *[rR]*) r=1 ;; esac

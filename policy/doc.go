@@ -14,6 +14,11 @@
 // (Policy.Sandboxed). Modes lists what each mode does with each area of work, and is the
 // table that Judge itself reads.
 //
+// A shell text is read as the list of the simple commands that it runs (cmdline.Read). It is allowed when an allow rule or
+// the mode covers each of them: a command that only prints, reads what Read may read and writes what Write may write needs
+// no rule for Bash. It is denied when a command that it may run is one of a deny rule's, or when a deny rule of Read, Edit
+// or Write matches a file that a listed command of it reads or writes.
+//
 // Nothing is allowed on a guess. A deny rule that might match, a path that cannot be resolved from the
 // text alone, a shell text with a part that cannot be parsed: each makes the call ask, under every mode
 // and every allow rule. An input that two readers could read differently (duplicate keys, two spellings of
@@ -23,13 +28,13 @@
 //
 // Adding a deny rule never widens, removing an allow rule never widens, quoting a word differently never
 // changes the answer, a && b is never freer than a and b, and a policy made by Within never allows what
-// its ceiling does not, with one exception: ModePlan allows a shell text that only reads (OnlyReads) what
-// Read and Grep may read, where other modes ask. The package's tests state each as a property.
+// its ceiling does not. The package's tests state each as a property.
 //
 // # Limits
 //
 // A rule judges a text; it is not a sandbox. Bash(git:*) allows git -c core.pager=x log, and Bash(go
-// test:*) allows whatever code the agent has just written into a test. A deny rule finds a command in the
+// test:*) allows whatever code the agent has just written into a test, and a program may read a file that a rule denies
+// without naming it: what git has recorded of one is such a case. A deny rule finds a command in the
 // text of one call: every command that cmdline.LookUp does not list as pure is a carrier, and the denied
 // program anywhere in its words asks. It does not find what a script, a Makefile or an earlier call has
 // written. Without Call.Links paths are cleaned as text, and a symbolic link inside the working directory

@@ -21,7 +21,7 @@ func ExamplePolicy_Judge() {
 	}
 	// Output:
 	// go test ./...: allow (allow Bash(go test:*))
-	// go test $(cat list): ask (no rule)
+	// go test $(cat list): ask (deny Bash(rm -rf:*))
 	// go test ./... && sudo rm -r -f /: deny (deny Bash(rm -rf:*))
 }
 

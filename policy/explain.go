@@ -92,8 +92,7 @@ func (r Rule) Covers(c Call) bool {
 	if err != nil || q.doubt != "" {
 		return false
 	}
-	used, _ := q.allowed([]Rule{r})
-	return len(used) > 0
+	return len(q.allowedBy(r)) > 0
 }
 
 // Explanation is a verdict and how it came about.
@@ -141,10 +140,10 @@ func (p Policy) Explain(c Call) Explanation {
 		}
 		e.Rules = append(e.Rules, m)
 	}
-	together, _ := q.allowed(p.Allow) // a compound text may need several rules
+	together := q.allowedBy(p.Allow...) // a compound text may need several rules
 	for _, r := range p.Allow {
 		m := RuleMatch{Rule: r, Match: NoMatch, Mute: !e.Mode.rulesReach(q.area)}
-		if alone, _ := q.allowed([]Rule{r}); len(alone) > 0 || slices.Contains(together, r.String()) {
+		if slices.Contains(q.allowedBy(r), r.String()) || slices.Contains(together, r.String()) {
 			m.Match = Matches
 		}
 		e.Rules = append(e.Rules, m)

@@ -10,9 +10,8 @@ import (
 	"waggle/policy"
 )
 
-// FuzzJudge parses any text as a shell command. A text that one prefix rule allows must pass a
-// scanner that shares no code with Judge; a deny rule must match at the start of any text; nothing
-// panics.
+// FuzzJudge parses any text as a shell command. Where one prefix rule and the mode default allow a text, the walk that
+// deny rules use must find no other command in it; a deny rule must match at the start of any text; nothing panics.
 func FuzzJudge(f *testing.F) {
 	for _, g := range shellCorpus {
 		for _, c := range g.cases {
@@ -33,8 +32,8 @@ func FuzzJudge(f *testing.F) {
 		c := policy.Call{Tool: "Bash", Input: raw, Cwd: "/work/api"}
 		v := one.Judge(c)
 		if v.Decision == policy.Allow {
-			if why := scan(text, 0); why != "" {
-				t.Errorf("%q is allowed, and the scanner says: %s", text, why)
+			if why := walked(text, "go test"); why != "" {
+				t.Errorf("%q is allowed, and another reading says: %s", text, why)
 			}
 		}
 		if narrow := one.Narrow(policy.MustRules("Bash(rm:*)", "Bash(go test -exec:*)")...).Judge(c); !narrow.Decision.NotFreerThan(v.Decision) {
@@ -104,7 +103,7 @@ func FuzzRule(f *testing.F) {
 	for _, s := range []string{"Bash(*)", "Bash(a", "Read([a)", "Read({a,b}/**)", "Bash('a':*)", "WebFetch(domain:*.x)", "Edit(..//./a)"} {
 		f.Add(s)
 	}
-	calls := []policy.Call{bash("git status"), call("Read", `{"file_path":"src/a.go"}`), call("WebFetch", `{"url":"https://x.org"}`)}
+	calls := []policy.Call{bash("git commit"), call("Read", `{"file_path":"src/a.go"}`), call("WebFetch", `{"url":"https://x.org"}`)}
 	f.Fuzz(func(t *testing.T, s string) {
 		r, err := policy.ParseRule(s)
 		if err != nil {
@@ -136,128 +135,4 @@ func FuzzRule(f *testing.F) {
 			t.Errorf("%s is not within itself: %v, %v", r, eff, cut)
 		}
 	})
-}
-
-// scan returns why a text is not certainly a sequence of "go test ..." commands joined by && || ; |
-// or newline, with only literal words, or sh -c of such a text.
-func scan(text string, depth int) string {
-	if depth > 10 {
-		return "too deep"
-	}
-	var words []string
-	var cur strings.Builder
-	inWord, quote := false, byte(0)
-	flush := func() {
-		if inWord {
-			words = append(words, cur.String())
-		}
-		cur.Reset()
-		inWord = false
-	}
-	part := func(need bool) string {
-		flush()
-		defer func() { words = nil }()
-		switch {
-		case len(words) == 0 && !need:
-			return ""
-		case len(words) >= 2 && words[0] == "go" && words[1] == "test":
-			return ""
-		case len(words) == 3 && strings.Contains(" sh bash dash /bin/sh /bin/bash ", " "+words[0]+" ") && strings.HasSuffix(words[1], "c") && !strings.HasPrefix(words[2], "-"):
-			return scan(words[2], depth+1)
-		}
-		return "a part is " + strings.Join(words, " ")
-	}
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case c < ' ' && c != '\n' && c != '\t' || c == 0x7f:
-			return "control character"
-		case quote == '\'' && c != '\'', quote == '"' && strings.IndexByte("\"\\$`", c) < 0:
-			if c == '\n' {
-				return "newline in quotes"
-			}
-			cur.WriteByte(c)
-		case quote != 0 && c == quote:
-			quote = 0
-		case c == '$' || c == '`':
-			return "expansion"
-		case c == '\\':
-			if i++; i >= len(text) || text[i] == '\n' {
-				return "continued line"
-			}
-			if quote == '"' && strings.IndexByte("\"\\$`", text[i]) < 0 {
-				cur.WriteByte('\\')
-			}
-			cur.WriteByte(text[i])
-			inWord = true
-		case c == '\'' || c == '"':
-			quote, inWord = c, true
-		case c == ' ' || c == '\t':
-			flush()
-		case c == '\n' || c == ';':
-			if why := part(c == ';'); why != "" {
-				return why
-			}
-		case c == '|' || c == '&':
-			if i+1 < len(text) && text[i+1] == c {
-				i++
-			} else if c == '&' {
-				return "background"
-			}
-			if why := part(true); why != "" {
-				return why
-			}
-			for i+1 < len(text) && strings.IndexByte(" \t\n", text[i+1]) >= 0 {
-				i++ // the next command may be on the next line
-			}
-			if i+1 == len(text) {
-				return "nothing follows"
-			}
-		case c == '>' || c == '<':
-			n, ok := redirect(text[i:])
-			if !ok {
-				return "redirection"
-			}
-			if s := cur.String(); s == "0" || s == "1" || s == "2" {
-				cur.Reset() // the number of the stream
-				inWord = false
-			}
-			flush()
-			i += n - 1
-		case strings.IndexByte("(){}*?[]!", c) >= 0 && (c != '!' || !inWord && (i+1 == len(text) || text[i+1] == ' ')):
-			return "special character " + string(c)
-		case c == '#' && !inWord:
-			return "comment"
-		default:
-			cur.WriteByte(c)
-			inWord = true
-		}
-	}
-	if quote != 0 {
-		return "open quote"
-	}
-	return part(false)
-}
-
-// redirect accepts > /dev/null, >> /dev/null, < /dev/null, >&1 and >&2 at the start
-// of s, and returns their length.
-func redirect(s string) (int, bool) {
-	for _, op := range []string{">>", ">&", ">", "<"} {
-		rest, ok := strings.CutPrefix(s, op)
-		if !ok {
-			continue
-		}
-		trimmed := strings.TrimLeft(rest, " \t")
-		targets := []string{"/dev/null"}
-		if op == ">&" {
-			targets = []string{"1", "2"}
-		}
-		for _, target := range append(targets, "'/dev/null'", `"/dev/null"`) {
-			if after, ok := strings.CutPrefix(trimmed, target); ok && (after == "" || strings.IndexByte(" \t\n;|&<>", after[0]) >= 0) {
-				return len(s) - len(after), true
-			}
-		}
-		return 0, false
-	}
-	return 0, false
 }

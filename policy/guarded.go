@@ -83,11 +83,21 @@ func guardedIn(p string) []string {
 	segs = slices.DeleteFunc(segs, func(s string) bool { return s == "" })
 	var found []string
 	for _, n := range guardedNames() {
-		if n.in(segs) {
+		if mayBegin(n.parts[0], segs) && n.in(segs) {
 			found = append(found, n.name)
 		}
 	}
 	return found
+}
+
+// mayBegin reports quickly whether one of the names may be the first part of a guarded one.
+func mayBegin(part string, segs []string) bool {
+	for _, s := range segs {
+		if s != "" && (part[0] == s[0] || part[0] == '*') {
+			return true
+		}
+	}
+	return false
 }
 
 func (n guardedName) in(segs []string) bool {

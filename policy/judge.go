@@ -12,10 +12,10 @@ import (
 // JudgeVersion is the version of Judge's answers: it rises with every change of an answer for the
 // same call and policy. A record of a verdict holds it, so that an audit knows which verdicts it
 // can compute again.
-const JudgeVersion = 4
+const JudgeVersion = 5
 
-// SameJudge reports whether Judge gives the answers of the judge of a version. Version 3 took some programs of
-// awk and sed, and paths with "..", for texts that only read.
+// SameJudge reports whether Judge gives the answers of the judge of a version. Version 4 did not look for the files of
+// deny rules in shell texts, and asked about everything but plain commands of literal words.
 func SameJudge(version int) bool { return version == JudgeVersion }
 
 // Call is a tool call to be judged. Input is the raw JSON object; for Bash its "command" is the
@@ -130,13 +130,17 @@ func (d Decision) rank() int {
 // deny. Modes is the table of modes.
 //
 // Shell text is judged on its parsed grammar. It is allowed when a rule covers every command, when
-// an exact rule is this very text, or when it is plain commands of literal words joined by && || ;
-// | or newline and rules allow each; sh -c TEXT is judged as TEXT. Redirections other than to
-// /dev/null and copies of the standard streams, variables set before a command, expansions,
-// wildcards, background jobs, subshells, loops, comments, continued lines, and texts over 16 KiB
-// ask. A deny rule is looked for in every command that the text may run, also inside substitutions,
-// functions, wrappers (sudo, env, xargs, timeout, ...) and sh -c; where it may match but need not,
-// or where a command is not known before it runs, the call asks and nothing allows it.
+// an exact rule is this very text, or when each of its commands is allowed: by a rule for its first
+// words, or because it only prints, reads files that Read may read and writes files that Write may
+// write. Redirections are such reads and writes. Lists, pipes, subshells, if, for, while, case,
+// comments and here-documents are structure; harmless variables may be set; timeout, nice, env,
+// xargs, find -exec and sh -c TEXT are opened. What a word is must follow from the text: it is
+// literal, a wildcard, a variable that the text sets, or what an allowed command prints. Other
+// expansions, functions, background jobs and texts over 16 KiB ask. A deny rule is looked for in
+// every command that the text may run, also inside substitutions, functions, wrappers (sudo, env,
+// xargs, timeout, ...) and sh -c, one for files in what listed commands read and write; where it may
+// match but need not, or where a command is not known before it runs, the call asks and nothing
+// allows it.
 //
 // An input that is not one JSON object that every decoder reads alike, and a key that differs from
 // a known one only in case, are denied. Control characters ask.
@@ -167,45 +171,55 @@ func (p Policy) judge(mode ModeInfo, q *question) Verdict {
 		return Verdict{Deny, "deny " + rule, "A deny rule matches."}
 	}
 	cell := mode.Cell(q.area)
-	if mode.Mode == ModePlan && found == cmdline.No {
-		if paths, ok := q.reads(); ok {
-			return p.judgeReads(q, paths)
-		}
+	used, gap := p.allows(mode, q)
+	if gap.reads && cell == Deny {
+		cell = Ask // what only reads is judged as Read is
 	}
-	var used, doubts []string
-	if mode.rulesReach(q.area) {
-		used, doubts = q.allowed(p.Allow)
-	}
-	if len(used) == 0 && cell == Ask && found == cmdline.No {
+	if !gap.none() && cell == Ask && found == cmdline.No {
 		if v, ok := p.bySandbox(mode, q); ok {
 			return v
 		}
 	}
 	switch {
-	case len(used) == 0 && cell == Deny:
-		return Verdict{Deny, "mode " + string(mode.Mode), fmt.Sprintf("Mode %s does not allow this (%s).", mode.Mode, q.area)}
-	case len(used) == 0 && cell == Ask:
-		return Verdict{Ask, "no rule", q.whyAsk(mode, doubts)}
+	case !gap.none() && cell == Deny:
+		return Verdict{Deny, "mode " + string(mode.Mode), fmt.Sprintf("Mode %s does not allow this (%s): %s.", mode.Mode, q.area, gap.why)}
+	case !gap.none() && cell == Ask:
+		return Verdict{Ask, "no rule", q.whyAsk(mode, gap)}
 	case found == cmdline.Maybe:
 		return Verdict{Ask, "deny " + rule, "A deny rule may match; that cannot be known before it runs."}
 	case q.doubt != "":
 		return Verdict{Ask, "input", sentence(q.doubt)}
 	case len(used) > 0:
 		return Verdict{Allow, "allow " + strings.Join(used, ", "), "Allow rules cover all of it."}
+	case gap.none() && q.hasText:
+		return Verdict{Allow, "mode " + string(mode.Mode), fmt.Sprintf("Mode %s allows what it reads and writes.", mode.Mode)}
 	}
 	return Verdict{Allow, "mode " + string(mode.Mode), fmt.Sprintf("Mode %s allows this (%s).", mode.Mode, q.area)}
 }
 
-func (q *question) whyAsk(mode ModeInfo, doubts []string) string {
+// allows returns the allow rules that cover a call, or why rules and mode do not.
+func (p Policy) allows(mode ModeInfo, q *question) (used []string, why gap) {
+	if q.hasText {
+		v := q.cover(mode, p.Allow, p.Deny)
+		return v.used, v.gap
+	}
+	if mode.rulesReach(q.area) {
+		used, why = q.allowed(p.Allow)
+	}
+	if len(used) == 0 && why.none() && mode.Cell(q.area) != Allow {
+		why = because("no rule allows this (%s)", q.area)
+	}
+	return used, why
+}
+
+func (q *question) whyAsk(mode ModeInfo, why gap) string {
 	switch {
 	case q.doubt != "":
 		return sentence(q.doubt)
-	case !mode.rulesReach(q.area):
+	case !mode.rulesReach(q.area) && !why.reads:
 		return fmt.Sprintf("Mode %s asks about this whatever the rules say (%s).", mode.Mode, q.area)
-	case len(doubts) > 0:
-		return sentence(strings.Join(doubts, "; "))
 	}
-	return fmt.Sprintf("No rule allows this (%s).", q.area)
+	return sentence(why.why)
 }
 
 func sentence(s string) string {
@@ -220,15 +234,18 @@ type question struct {
 	call    Call
 	place   place
 	area    Area
-	text    string          // the shell text
-	hasText bool            // there is one
-	stdin   string          // what it reads
-	script  *cmdline.Script // the parsed commands; made when first needed
-	targets []target        // the paths
-	search  bool            // Grep with content: files below the first target would be shown
-	url     string
-	host    string // "" when the URL cannot be read
-	doubt   string // why the call must ask; no rule and no mode may allow it
+	text    string           // the shell text
+	hasText bool             // there is one
+	stdin   string           // what it reads
+	script  *cmdline.Script  // the parsed commands; made when first needed
+	read    *cmdline.Reading // the same
+	// resolved are paths that were resolved, by their spelling.
+	resolved map[string]target
+	targets  []target // the paths
+	search   bool     // Grep with content: files below the first target would be shown
+	url      string
+	host     string // "" when the URL cannot be read
+	doubt    string // why the call must ask; no rule and no mode may allow it
 }
 
 // Keys of the inputs that are read.
@@ -318,7 +335,17 @@ func (q *question) leadsBelow(dir string) bool {
 	return t.inside && t.doubt == ""
 }
 
-func (q *question) resolve(p string) target { return q.place.resolve(q.call.Cwd, p) }
+func (q *question) resolve(p string) target {
+	t, ok := q.resolved[p]
+	if !ok {
+		t = q.place.resolve(q.call.Cwd, p)
+		if q.resolved == nil {
+			q.resolved = map[string]target{}
+		}
+		q.resolved[p] = t
+	}
+	return t
+}
 
 func (q *question) readPaths(fields map[string]json.RawMessage) {
 	for _, key := range pathKeys {
@@ -393,9 +420,8 @@ func (q *question) readURL(fields map[string]json.RawMessage) {
 	}
 }
 
-// allowed returns the allow rules that cover the call, or why they do not.
-func (q *question) allowed(rules []Rule) (used, doubts []string) {
-	var shell []matcher
+// allowed returns the allow rules that cover a call that is no shell text, or why they do not.
+func (q *question) allowed(rules []Rule) (used []string, why gap) {
 	for _, r := range rules {
 		if !r.names(q.call.Tool) {
 			continue
@@ -404,29 +430,26 @@ func (q *question) allowed(rules []Rule) (used, doubts []string) {
 		if err != nil {
 			continue // a rule that cannot be judged allows nothing
 		}
-		switch {
-		case q.hasText:
-			shell = append(shell, m)
-		case m.rule.Pattern == "" || q.covered(m):
-			return []string{m.rule.String()}, nil
+		if m.rule.Pattern == "" || q.covered(m) {
+			return []string{m.rule.String()}, gap{}
 		}
 	}
 	for _, t := range q.targets {
 		if t.doubt != "" {
-			return nil, []string{t.doubt}
+			return nil, gap{why: t.doubt}
 		}
 	}
-	if len(shell) == 0 {
-		return nil, nil
+	return nil, gap{}
+}
+
+// allowedBy returns those of the rules that cover the call together, under the mode default.
+func (q *question) allowedBy(rules ...Rule) []string {
+	mode, _ := lookupMode(ModeDefault)
+	used, why := Policy{Allow: rules}.allows(mode, q)
+	if !why.none() {
+		return nil
 	}
-	j := shellJudge{rules: shell, cwd: q.call.Cwd, leads: q.leadsBelow}
-	if err := j.text(q.text); err != nil {
-		return nil, []string{err.Error()}
-	}
-	if err := q.allowsSupplied(&j); err != nil {
-		return nil, []string{err.Error()}
-	}
-	return j.used, nil
+	return used
 }
 
 // covered matches a pattern that is not a shell pattern.
@@ -459,6 +482,11 @@ func (q *question) denied(rules []Rule) (found cmdline.Match, rule string) {
 func (q *question) deniedBy(r Rule) cmdline.Match {
 	if r.Tool == "" {
 		return cmdline.Yes // cannot be judged, so it denies
+	}
+	if q.hasText && (r.Tool == "Read" || r.Tool == "Edit" || r.Tool == "Write") {
+		if m, err := compile(r); err == nil {
+			return q.deniedFiles(r.Tool, m.glob)
+		}
 	}
 	reached, alias := r.reaches(q.call.Tool)
 	if !reached {

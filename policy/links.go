@@ -113,10 +113,36 @@ func RealPaths(c Call, under ...Policy) []RealPath {
 		}
 		q.denied(p.Deny)
 		for _, r := range p.Allow { // each by itself: Judge stops at the first that is enough
-			q.allowed([]Rule{r})
+			q.allowedBy(r)
+		}
+		mode, _ := lookupMode(p.Mode)
+		p.allows(mode, q)
+		if q.hasText {
+			q.resolveFiles(q.reading())
 		}
 	}
 	return t.found
+}
+
+// resolveFiles resolves every file that a text names, whichever rule would be asked about it.
+func (q *question) resolveFiles(r cmdline.Reading) {
+	for _, c := range r.Commands {
+		words := slices.Concat(c.Reads, c.Writes)
+		if c.Inner != nil {
+			q.resolveFiles(*c.Inner)
+		}
+		for _, command := range [][]cmdline.Word{c.Words, c.Rest} {
+			e := cmdline.EffectOf(command)
+			words = slices.Concat(words, e.Reads, e.Writes, e.In)
+		}
+		for _, w := range words {
+			for _, dir := range c.Dirs {
+				if w.Known() && !w.Output {
+					q.resolve(inDir(dir, w.Text))
+				}
+			}
+		}
+	}
 }
 
 // place is where a call's paths start from, and how they are resolved.

@@ -148,8 +148,7 @@ func lookupMode(m Mode) (ModeInfo, bool) {
 // Meet returns the widest mode that is not wider than m nor than o. Modes are ordered locked-down,
 // plan, safe, default = auto, acceptEdits, bypassPermissions; dontAsk is below default and not
 // comparable with safe and plan, and its meet with those is locked-down. An unknown mode denies
-// everything, so it is below all, and the meet with it is that mode. The order leaves out shell
-// texts that only read (OnlyReads), which plan allows and the modes above it ask about.
+// everything, so it is below all, and the meet with it is that mode.
 func (m Mode) Meet(o Mode) Mode {
 	a, okA := lookupMode(m)
 	b, okB := lookupMode(o)

@@ -82,8 +82,7 @@ func union[T comparable](a, b []T) []T {
 }
 
 // Within returns the policy that is effective under a ceiling: for every call it answers nothing
-// freer than p and nothing freer than the ceiling (protocol §1.8, trust §4), except that ModePlan
-// allows shell texts that only read (OnlyReads). The mode is the meet of the two modes, the deny
+// freer than p and nothing freer than the ceiling (protocol §1.8, trust §4). The mode is the meet of the two modes, the deny
 // rules of both hold, and an allow rule of one stays when the rules or the mode of the other surely
 // cover it. The second result names what of p was cut, for a person: "allow Bash", "mode
 // bypassPermissions".

@@ -32,7 +32,7 @@ func worse(a, b Risk) Risk {
 // risk of its worst command.
 //
 // The grade is for people and for batching, never a permission: a call of low risk asks like any
-// other (trust §3 on decide: leader), except that ModePlan allows what OnlyReads.
+// other (trust §3 on decide: leader).
 func RiskOf(c Call) Risk {
 	q, err := newQuestion(c)
 	if err != nil {
@@ -88,20 +88,23 @@ func (q *question) shellRisk() Risk {
 		risk = worse(risk, Risk(cmdline.AssignmentRisk(w)))
 	}
 	out := false
-	j := shellJudge{cwd: q.call.Cwd, leads: q.leadsBelow}
 	for _, c := range s.Commands {
 		risk = worse(risk, q.commandRisk(c))
-		if texts, ok := cmdline.LiteralWords(c); !ok && cmdline.Spells(c[:1], "cd", "pushd") {
-			out = true
-		} else if ok && slices.Contains([]string{"cd", "pushd"}, texts[0]) {
-			_, below := j.below(texts)
-			out = out || !below
-		}
+		out = out || cmdline.Spells(c[:1], "cd", "pushd")
 	}
-	if out && risk == RiskMedium {
+	if r := q.reading(); out && risk == RiskMedium && (len(r.Unclear) > 0 || slices.ContainsFunc(r.Commands, leaves)) {
 		return RiskHigh // the file or program is elsewhere
 	}
 	return risk
+}
+
+// leaves reports a command, or one inside it, that leads to where the text does not show that it is below the working
+// directory.
+func leaves(c cmdline.Command) bool {
+	if c.Inner != nil {
+		return len(c.Inner.Unclear) > 0 || slices.ContainsFunc(c.Inner.Commands, leaves)
+	}
+	return !c.Followed && len(c.Words) > 0 && (c.Words[0].Text == "cd" || c.Words[0].Text == "pushd")
 }
 
 // writeRisk grades a write to the file that a word names.

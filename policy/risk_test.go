@@ -11,7 +11,7 @@ func TestRiskOfShell(t *testing.T) {
 	for want, texts := range map[policy.Risk][]string{
 		policy.RiskLow: {
 			"ls -la", "cat go.mod", "git status", "git log --oneline | head -5", "git diff", "git -C sub status", "git branch",
-			"git remote -v", "git stash list", "git worktree list", "git config --list", "grep -r x .", "rg x && wc -l a", "echo hello", "pwd",
+			"git remote -v", "git stash list", "git worktree list", "grep -r x .", "rg x && wc -l a", "echo hello", "pwd",
 			"find . -name '*.go'", "go version", "go list ./...", "go env GOPATH", "cd sub && ls", "ls 2>/dev/null",
 			"sed -n 1,5p a.txt", "sort a", "awk '{print $1}' a", "sh -c 'ls'", "/bin/ls", "true", "npm ls", "head -c 10 /etc/hosts",
 			"python3 --version", "ls &",

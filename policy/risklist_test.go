@@ -53,8 +53,8 @@ func TestReadingCredentialsIsHigh(t *testing.T) {
 			if got := policy.RiskOf(bash(text)); got != policy.RiskHigh {
 				t.Errorf("%q is %s", text, got)
 			}
-			if policy.OnlyReads(bash(text)) {
-				t.Errorf("%q counts as reading only", text)
+			if v := (policy.Policy{Mode: policy.ModeSafe}).Judge(bash(text)); v.Decision == allow {
+				t.Errorf("%q is allowed: %+v", text, v)
 			}
 		}
 		if file[0] != '$' && file[0] != '~' {
@@ -89,34 +89,31 @@ func TestPlanReads(t *testing.T) {
 		if v := plan.Judge(bash(text)); v.Decision != allow {
 			t.Errorf("%q: %+v", text, v)
 		}
-		if !policy.OnlyReads(bash(text)) {
-			t.Errorf("%q does more than read", text)
-		}
 	}
 	for text, want := range map[string]policy.Decision{
-		"cat /etc/hosts": ask, "ls /": ask, "cat ../x": ask, "cat src/../../x": ask, "cat src/../x": ask, "sed -n p src/../x": ask, "awk '/~/' a": allow, "awk '{print}#/..'": deny, "sed -n '/[/p;a]/e touch x' a": deny, "head ~/x": deny, "cat --files0-from=/etc/x a": ask,
-		"cat .env": deny, "cat ~/.ssh/id_rsa": deny, "cat $X": deny, "cat $(ls)": deny, "ls > out": deny, "cat a > b": deny, "tee a": deny, "touch a": deny, "go test ./...": deny, "make": deny, "rm a": deny,
-		"ls && rm a": deny, "ls; make": deny, "cat a | sh": deny, "find . -delete": deny, "find . -exec cat {} +": deny, "git commit -m x": deny, "git branch -D x": deny, "sed -i s/a/b/ f": deny, "sort -o a a": deny, "echo a": deny,
-		"cat a &": deny, "X=1 cat a": deny, "cd /tmp && ls": deny, "cd .. && ls": deny, "xargs cat": deny, "env cat a": deny, "npm ls": deny, "go list ./...": deny, "curl x": deny, "some-tool": deny, "less a": deny, "": deny, "ls\x00": deny,
+		"cat /etc/hosts": ask, "ls /": ask, "cat ../x": ask, "cat src/../../x": ask, "cat src/../x": ask, "sed -n p src/../x": ask, "awk '/~/' a": allow, "awk '{print}#/..'": deny, "sed -n '/[/p;a]/e touch x' a": deny, "head ~/x": ask, "cat --files0-from=/etc/x a": deny,
+		"cat .env": deny, "cat ~/.ssh/id_rsa": deny, "cat $X": deny, "cat $(ls)": deny, "cat $(ls *.go)": deny, "wc $(ls *.go)": allow, "ls > out": deny, "cat a > b": deny, "tee a": deny, "touch a": deny, "go test ./...": deny, "make": deny, "rm a": deny,
+		"ls && rm a": deny, "ls; make": deny, "cat a | sh": deny, "find . -delete": deny, "find . -exec cat {} +": allow, "git commit -m x": deny, "git branch -D x": deny, "sed -i s/a/b/ f": deny, "sort -o a a": deny, "echo a": allow,
+		"cat a &": deny, "X=1 cat a": deny, "cd /tmp && ls": deny, "cd .. && ls": deny, "xargs cat": deny, "env cat a": allow, "npm ls": deny, "go list ./...": deny, "curl x": deny, "some-tool": deny, "less a": deny, "": deny, "ls\x00": ask,
 	} {
 		if v := plan.Judge(bash(text)); v.Decision != want {
 			t.Errorf("%q: %+v, want %s", text, v, want)
 		}
 	}
 	for text, want := range map[string]policy.Decision{
-		"cd a | cat secret/a": deny, "cd a || cat secret/a": deny, "false && cd a; cat secret/a": deny, "sh -c 'cd a'; cat secret/a": deny, "cd secret; cat a": deny, "cat -- -a": allow,
+		"cd a | cat secret/a": ask, "cd a || cat secret/a": ask, "false && cd a; cat secret/a": ask, "sh -c 'cd a'; cat secret/a": deny, "cd secret; cat a": deny, "cat -- -a": allow,
 		"grep -fsecret/a x": deny, "grep -cf../x y": ask, "grep -cf/etc/x y": ask, "grep -cfsecret/a y": deny, "cut -d: -f2 a": allow, "strings @x": deny, "cat a*/b": ask, "head -n1 -- secret/a": deny, "sed p -e secret/a": deny, "awk 1 secret/a": deny,
-		"cat a": allow, "cat secret/a": deny, "cat src/../secret/a": deny, "cat secr*/a": ask, "grep -r x secret": deny, "grep -rn x .": ask, "rg x": ask, "git show HEAD": ask, "wc -l a": deny, "cat a | wc": deny, "cat a | xargs wc": deny,
+		"cat a": allow, "cat secret/a": deny, "cat src/../secret/a": deny, "cat secr*/a": ask, "grep -r x secret": deny, "grep -rn x .": ask, "rg x": ask, "git show HEAD": deny, "git show --stat HEAD": allow, "git show HEAD -- src": allow, "wc -l a": deny, "cat a | wc": deny, "cat a | xargs wc": deny,
 	} {
 		if v := hidden.Judge(bash(text)); v.Decision != want {
 			t.Errorf("with secret denied, %q: %+v, want %s", text, v, want)
 		}
 	}
 	for _, m := range policy.Modes() {
-		if m.Mode == policy.ModePlan || m.Mode == policy.ModeBypassPermissions {
-			continue
+		if v := (policy.Policy{Mode: m.Mode}).Judge(bash("ls | head && pwd")); v.Decision != allow {
+			t.Errorf("mode %s: %+v", m.Mode, v)
 		}
-		if v := (policy.Policy{Mode: m.Mode}).Judge(bash("ls")); v.Decision == allow {
+		if v := (policy.Policy{Mode: m.Mode, Deny: policy.MustRules("Read(secret/**)")}).Judge(bash("ls | head && cat secret/a")); v.Decision != deny {
 			t.Errorf("mode %s: %+v", m.Mode, v)
 		}
 	}

@@ -155,6 +155,33 @@ func splitRule(s string) (Rule, error) {
 	return Rule{Tool: tool, Pattern: pattern}, nil
 }
 
+// Runs names the interpreter, the runner of a project's own programs or the wrapper that an allow rule is for: it
+// allows whatever that is told to run. It is "" for every other rule, and for a rule that is one exact command.
+func (r Rule) Runs() string {
+	m, err := compile(r)
+	if err != nil || !m.shell.Prefix {
+		return ""
+	}
+	name := cmdline.BaseName(m.shell.Words[0])
+	_, wraps := cmdline.Wrappers[name]
+	switch {
+	case wraps, cmdline.CodeReaders[cmdline.ProgramName(name)], runners[name] && len(m.shell.Words) == 1:
+		return name
+	case len(m.shell.Words) == 2 && runners[name+" "+m.shell.Words[1]]:
+		return name + " " + m.shell.Words[1]
+	}
+	return ""
+}
+
+// runners are programs, and commands of them, that run what a project or their words name.
+var runners = func() map[string]bool {
+	all := cmdline.Names("npm npx pnpm yarn bun bunx uv uvx poetry pipx just task rake gradle mvn bazel docker podman find git go cargo")
+	for _, c := range []string{"go run", "go generate", "npm run", "npm exec", "pnpm run", "pnpm exec", "yarn run", "bun run", "uv run", "poetry run", "cargo run", "docker run", "docker exec"} {
+		all[c] = true
+	}
+	return all
+}()
+
 // syntaxOf says what a tool's pattern is written in.
 type syntaxOf int
 

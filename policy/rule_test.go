@@ -236,3 +236,16 @@ func TestDecisionText(t *testing.T) {
 		t.Error("the zero decision does not deny")
 	}
 }
+
+// TestRuns: a rule for an interpreter, a runner or a wrapper says that it allows whatever that runs.
+func TestRuns(t *testing.T) {
+	for rule, want := range map[string]string{
+		"Bash(node:*)": "node", "Bash(python3:*)": "python3", "Bash(sh:*)": "sh", "Bash(timeout:*)": "timeout", "Bash(sudo:*)": "sudo", "Bash(npm run:*)": "npm run", "Bash(make:*)": "make",
+		"Bash(git:*)": "git", "Bash(/usr/bin/env:*)": "env", "Bash(go run:*)": "go run",
+		"Bash(go test:*)": "", "Bash(npm run test:*)": "", "Bash(node x.js)": "", "Bash(git status:*)": "", "Bash(ls:*)": "", "Bash": "", "Read(node)": "", "WebFetch(domain:node.js)": "",
+	} {
+		if got := policy.MustRules(rule)[0].Runs(); got != want {
+			t.Errorf("%s runs %q, want %q", rule, got, want)
+		}
+	}
+}

@@ -71,11 +71,8 @@ func (q *question) guardsPath(p string) bool {
 	return len(q.resolve(p).guarded) > 0
 }
 
-// onlyPrints reports whether the text consists of plain commands that only read or talk.
+// onlyPrints reports whether the text only reads what the mode default lets it read, and prints.
 func (q *question) onlyPrints() bool {
-	if q.shellRisk() != RiskLow || q.stdin != "" {
-		return false
-	}
-	j := &shellJudge{cwd: q.call.Cwd, leads: q.leadsBelow, reading: true}
-	return j.script(q.text, 0) == nil
+	mode, _ := lookupMode(ModeDefault)
+	return q.shellRisk() == RiskLow && q.stdin == "" && q.cover(mode, nil, nil).none()
 }

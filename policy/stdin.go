@@ -3,7 +3,6 @@ package policy
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -70,39 +69,39 @@ func (q *question) walked() cmdline.Script {
 	return *q.script
 }
 
-// allowsSupplied says why rules that cover a shell text do not cover what it is given.
-func (q *question) allowsSupplied(j *shellJudge) error {
-	for _, m := range j.rules {
+// supplied says why rules that cover a shell text do not cover what it is given.
+func (v *coverage) supplied() gap {
+	for _, m := range v.rules {
 		if m.rule.Pattern == "" {
-			return nil // allows every command, whatever its input is
+			return gap{} // allows every command, whatever its input is
 		}
 	}
-	for _, kv := range q.call.Env {
+	for _, kv := range v.q.call.Env {
 		if name, grade := envRisk(kv); grade != RiskLow {
-			return fmt.Errorf("it is run with %s set", clip(name))
+			return because("it is run with %s set", clip(name))
 		}
 	}
-	if q.stdin == "" {
-		return nil
+	if v.q.stdin == "" {
+		return gap{}
 	}
-	switch readerOf(q.walked()) {
+	switch readerOf(v.q.walked()) {
 	case inputIsShell:
-		if readerOf(cmdline.Walk(q.stdin)) != inputIsData {
-			return errors.New("what the shell reads on its standard input reads the rest of it as code")
+		if readerOf(cmdline.Walk(v.q.stdin)) != inputIsData {
+			return because("what the shell reads on its standard input reads the rest of it as code")
 		}
-		if err := j.text(q.stdin); err != nil {
-			return fmt.Errorf("what the shell reads on its standard input: %w", err)
+		input := &question{call: v.q.call, place: v.q.place, area: v.q.area, text: v.q.stdin, hasText: true}
+		inner := input.cover(v.mode, v.paths, v.deny)
+		if !inner.none() {
+			inner.why = "what the shell reads on its standard input: " + inner.why
 		}
-		return nil
+		return inner.gap
 	case inputIsCode:
-		return errors.New("it takes instructions from its standard input")
+		return because("it takes instructions from its standard input")
 	}
-	for _, m := range j.rules {
-		if m.shell.Prefix && slices.Contains(j.used, m.rule.String()) {
-			return errors.New("it reads a text, and the rule that allows it is not for this very command")
-		}
+	if v.widely {
+		return because("it reads a text, and the rule that allows it is not for this very command")
 	}
-	return nil
+	return gap{}
 }
 
 // deniedSupplied looks for the command of a deny rule in a command's standard input.

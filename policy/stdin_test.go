@@ -33,14 +33,15 @@ func TestWhatIsRead(t *testing.T) {
 		{"Bash(bash /dev/stdin)", "", "bash /dev/stdin", "touch x", policy.Ask, policy.RiskHigh},
 		{"Bash(cat)", "", "cat", "words", policy.Allow, policy.RiskLow},
 		{"", "", "ls $X | xargs touch", "/etc/passwd", policy.Ask, policy.RiskHigh}, // an expansion lowers no risk
-		{"Bash(cat:*)", "", "cat", "words", policy.Ask, policy.RiskLow},
+		{"Bash(cat:*)", "", "cat", "words", policy.Allow, policy.RiskLow},
+		{"Bash(tee:*)", "", "tee a", "words", policy.Ask, policy.RiskMedium},
 		{"Bash(cat:*)", "", "cat", "", policy.Allow, policy.RiskLow},
 		{"Bash(cat)", "Bash(rm:*)", "cat", "please rm it", policy.Ask, policy.RiskLow},
 		{"Bash(cat)", "Bash(rm:*)", "cat", "the word /bin/rm", policy.Ask, policy.RiskLow},
 		{"Bash(cat)", "Bash(rm:*)", "cat", "a farm", policy.Allow, policy.RiskLow},
 		{"Bash(cat); Bash(sh)", "", "cat | sh", "touch x", policy.Ask, policy.RiskHigh},
 		{"Bash", "", "sh", "touch x", policy.Allow, policy.RiskHigh},
-		{"", "", "cat", "words", policy.Ask, policy.RiskLow},
+		{"", "", "cat", "words", policy.Allow, policy.RiskLow},
 	} {
 		p := policy.Policy{Allow: rulesOf(c.allow), Deny: rulesOf(c.deny)}
 		inside, err := json.Marshal(map[string]string{"command": c.text, "stdin": c.stdin})

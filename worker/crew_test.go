@@ -39,7 +39,7 @@ func inBubble(t *testing.T, test func(t *testing.T, c *crew), members ...waggle.
 			joined = append(joined, record.Joined{Name: m})
 		}
 		c := &crew{t: t, ended: map[waggle.MemberName]chan error{}, world: newWorld(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
-			Allow: policy.MustRules("Bash(echo:*)"), Deny: policy.MustRules("Bash(rm:*)")}}, joined...)}
+			Allow: policy.MustRules("Bash(echo:*)", "Bash(npm run allowed:*)"), Deny: policy.MustRules("Bash(rm:*)")}}, joined...)}
 		c.ctx, c.stop = context.WithCancel(t.Context())
 		defer func() {
 			c.stop()

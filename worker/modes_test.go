@@ -21,7 +21,7 @@ var calls = []agent.Call{
 	{Tool: "Read", Input: json.RawMessage(`{"file_path":"a.go"}`), Cwd: "/work"},
 	{Tool: "Edit", Input: json.RawMessage(`{"file_path":"a.go","old_string":"a","new_string":"b"}`), Cwd: "/work"},
 	{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: "/work"},
-	{Tool: "Bash", Input: json.RawMessage(`{"command":"echo allowed by a rule"}`), Cwd: "/work"},
+	{Tool: "Bash", Input: json.RawMessage(`{"command":"npm run allowed by a rule"}`), Cwd: "/work"},
 	{Tool: "Bash", Input: json.RawMessage(`{"command":"rm denied-by-a-rule"}`), Cwd: "/work"},
 }
 

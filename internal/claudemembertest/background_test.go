@@ -50,7 +50,7 @@ func TestBackground(t *testing.T) {
 // What a program in the background brings is taken up when it ends, also after the turn, and asked about as in one.
 func TestBackgroundProgram(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
-		w := newWorld(t, version, claudetest.Script(claudetest.Call("Bash", map[string]any{"command": "until test -e go; do sleep 0.1; done", "run_in_background": true, "description": "wait"}),
+		w := newWorld(t, version, claudetest.Script(claudetest.Call("Bash", map[string]any{"command": "until test -e go; do sleep 0.1; done; touch woken", "run_in_background": true, "description": "wait"}),
 			claudetest.Say("I wait"), mark("late"), claudetest.Say("marked")), "}\n#{")
 		w.start()
 		w.give("wait", "wait for it")

@@ -232,10 +232,10 @@ func TestInterrupt(t *testing.T) {
 func TestModeInTurn(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
 		hold := make(chan struct{})
-		w := newWorld(t, version, claudetest.Script(claudetest.Bash("echo first"), mark("one").Held(hold), claudetest.Say("done")), "")
+		w := newWorld(t, version, claudetest.Script(claudetest.Bash("touch first"), mark("one").Held(hold), claudetest.Say("done")), "")
 		w.start()
 		w.give("mark", "mark it")
-		w.ok("approve", w.pending("echo first"), "--team", "crew")
+		w.ok("approve", w.pending("touch first"), "--team", "crew")
 		w.m.Await("the first result", func(r claudetest.Request) bool { return r.Turns() == 1 && len(r.Results()) == 1 })
 		w.ok("mode", "bob", "plan", "--team", "crew")
 		w.until("the mode holds", func() bool {

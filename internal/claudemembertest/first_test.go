@@ -28,7 +28,7 @@ func TestInitStartsClaude(t *testing.T) {
 			case r.Turns() == 0:
 				return claudetest.Write(filepath.Join(tree[0], "made"), "by the client\n")
 			case r.Turns() == 1:
-				return mark("one")
+				return claudetest.Bash("echo ran >>one; ln one other") // the link asks where edits are free
 			}
 			return claudetest.Say("all done")
 		}, "")

@@ -18,8 +18,8 @@ const leadTeam = `team: crew
 lead: bob
 decide: {tool: leader}
 sandbox: {mode: off}
-policy: {allow: ["Bash(echo two)"]}
-lead_policy: {allow: ["Bash(echo:*)"]}
+policy: {allow: ["Bash(mkdir two)"]}
+lead_policy: {allow: ["Bash(mkdir:*)"]}
 members:
   - {name: bob, agent: claude}
   - {name: ann, agent: exec}
@@ -78,7 +78,7 @@ func leads(t *testing.T, version string, before func(*world)) {
 		case 1:
 			return claudetest.Call(server+"list_requests", map[string]any{})
 		case 2:
-			return answer("echo one")
+			return answer("mkdir one")
 		case 3:
 			return claudetest.Call(server+"spawn_member", map[string]any{"name": "helper", "prompt": "be there"})
 		case 4:
@@ -105,8 +105,8 @@ func leads(t *testing.T, version string, before func(*world)) {
 	w.until("ann is there", func() bool {
 		return strings.Contains(w.run("log", "--team", "crew", "--member", "ann", "--kind", "ready", "--json").out, `"epoch"`)
 	})
-	w.ok("task", "add", "one", "--team", "crew", "--owner", "ann", "--description", "echo one")
-	w.ok("task", "add", "two", "--team", "crew", "--description", "echo two")
+	w.ok("task", "add", "one", "--team", "crew", "--owner", "ann", "--description", "mkdir one")
+	w.ok("task", "add", "two", "--team", "crew", "--description", "mkdir two")
 	w.until("the tasks are completed", func() bool {
 		return strings.Count(w.ok("task", "list", "--team", "crew", "--json"), `"status": "completed"`) == 3
 	})

@@ -58,11 +58,11 @@ func TestAskDenyReport(t *testing.T) {
 // each is on record. Calls that change something the client asks for one after the other.
 func TestTwoAsks(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
-		w := newWorld(t, version, claudetest.Script(claudetest.Together(claudetest.Bash("echo first"), claudetest.Bash("echo second")),
+		w := newWorld(t, version, claudetest.Script(claudetest.Together(claudetest.Bash("ls /usr/include"), claudetest.Bash("ls /usr/share")),
 			claudetest.Together(mark("one"), mark("two")), claudetest.Say("done")), "")
 		w.start()
 		w.give("mark", "mark it")
-		first, second := w.pending("echo first"), w.pending("echo second")
+		first, second := w.pending("ls /usr/include"), w.pending("ls /usr/share")
 		w.ok("approve", second, "--team", "crew")
 		w.ok("approve", first, "--team", "crew")
 		w.ok("approve", w.pending(">>one"), "--team", "crew")

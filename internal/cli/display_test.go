@@ -82,7 +82,7 @@ func TestDisplayCases(t *testing.T) {
 	for _, d := range cases {
 		in, err := json.Marshal(map[string]string{"command": d.Command}) // with HTML escapes
 		c.must(err)
-		c.ask(c.askers[0], waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: string(in), Cwd: "/work", Reason: d.Command})
+		c.ask(c.askers[0], waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: string(in), Cwd: "/work", Reason: d.Command, MustAsk: "It is shown."})
 	}
 	var doc struct {
 		Pending []struct {

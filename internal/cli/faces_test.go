@@ -102,8 +102,8 @@ func TestSuggest(t *testing.T) {
 		{one, "go vet ./...", true}, {two, "go vet ./...", true},
 		{one, "npm run build -- 1", true}, {one, "npm run build -- 2", true},
 		{one, "rm -rf a", true}, {two, "rm -rf a", true},
-		{one, "git log -n 1", true}, {two, "git log -n 2", true}, {two, "git log -n 3", false},
-		{one, "ls src", true},
+		{one, "git fetch a 1", true}, {two, "git fetch a 2", true}, {two, "git fetch a 3", false},
+		{one, "mkdir src", true},
 	} {
 		c.call(x.a, "Bash", "command", x.cmd)
 		id := x.a.w.Calls[len(x.a.w.Calls)-1].ID

@@ -423,7 +423,7 @@ func (f *faulty) until(what string, ok func() bool) bool {
 
 // ask gives ann work that needs an answer, and returns the handle of its question.
 func (f *faulty) ask(subject string) (task, handle string) {
-	code, out, _ := f.waggle("task", "add", subject, "--instructions", "echo "+subject, "--owner", "ann", "--team", "api", "--json")
+	code, out, _ := f.waggle("task", "add", subject, "--instructions", "touch "+subject, "--owner", "ann", "--team", "api", "--json")
 	var added struct {
 		Task struct {
 			ID string `json:"id"`

@@ -143,7 +143,7 @@ var (
 	mixed = []func(i int) (tool, key, value string){
 		func(i int) (string, string, string) { return "Bash", "command", fmt.Sprintf("go test ./p%d", i) },
 		func(i int) (string, string, string) { return "Bash", "command", fmt.Sprintf("go vet ./p%d", i) },
-		func(i int) (string, string, string) { return "Bash", "command", fmt.Sprintf("git log -n %d", i) },
+		func(i int) (string, string, string) { return "Bash", "command", fmt.Sprintf("go list ./p%d", i) },
 		func(i int) (string, string, string) { return "Bash", "command", fmt.Sprintf("npm run build -- %d", i) },
 		func(i int) (string, string, string) { return "Edit", "file_path", fmt.Sprintf("src/f%d.go", i) },
 		func(i int) (string, string, string) { return "Read", "file_path", fmt.Sprintf("/usr/include/h%d", i) },

@@ -334,7 +334,7 @@ func TestJourneyHundred(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
 	c := newCrowd(t, 8)
-	alone := []string{"ls -l", "wc -l a", "sort a", "uniq a", "cat a", "make", "date", "du -s", "tail -n 1 a", "pwd", "id", "stat a", "diff a b", "grep x a", "touch b", "mkdir c", "cp a b", "head a", "file a", "true"}
+	alone := []string{"go list a", "go doc a", "go env A", "npm ls a", "npm why a", "make", "npm root", "go mod why a", "touch a", "less a", "pnpm list", "cargo tree", "gofmt -w a", "tee a", "touch b", "mkdir c", "cp a b", "go mod graph", "yarn list", "go vet"}
 	for i := range 100 {
 		of := mixed[i%len(mixed)]
 		switch {

@@ -142,11 +142,11 @@ func TestMCPMember(t *testing.T) {
 	var p mcpPermission
 	asked := make(chan bool)
 	go func() {
-		asked <- first.call("request_permission", `{"tool":"Bash","input":{"command":"echo one"}}`, &p)
+		asked <- first.call("request_permission", `{"tool":"Bash","input":{"command":"touch one"}}`, &p)
 	}()
-	id := h.asked("echo one", "")
+	id := h.asked("touch one", "")
 	h.must("approve", id)
-	if failed := <-asked; failed || !p.Allowed || string(p.Input) != `{"command":"echo one"}` {
+	if failed := <-asked; failed || !p.Allowed || string(p.Input) != `{"command":"touch one"}` {
 		t.Fatalf("%+v", p)
 	}
 	first.call("report_result", `{"call_id":"`+p.CallID+`","exit_code":0,"output":"one"}`, nil)
@@ -166,9 +166,9 @@ func TestMCPMember(t *testing.T) {
 	next := newClient(t, h, "cursor")
 	refused := make(chan bool)
 	go func() {
-		refused <- next.call("request_permission", `{"tool":"Bash","input":{"command":"echo one"}}`, &p)
+		refused <- next.call("request_permission", `{"tool":"Bash","input":{"command":"touch one"}}`, &p)
 	}()
-	h.must("deny", h.asked("echo one", id), "-m", "not twice")
+	h.must("deny", h.asked("touch one", id), "-m", "not twice")
 	if failed := <-refused; failed || p.Allowed || !strings.Contains(p.Reason, "not twice") {
 		t.Errorf("%+v", p)
 	}
@@ -192,11 +192,11 @@ func TestMCPKilled(t *testing.T) {
 	h.ends("api")
 	c := newClient(t, h, "cursor")
 	go func() { // its answer never comes
-		_, _ = c.ses.CallTool(t.Context(), &sdk.CallToolParams{Name: "request_permission", Arguments: json.RawMessage(`{"tool":"Bash","input":{"command":"echo two"}}`)})
+		_, _ = c.ses.CallTool(t.Context(), &sdk.CallToolParams{Name: "request_permission", Arguments: json.RawMessage(`{"tool":"Bash","input":{"command":"touch two"}}`)})
 	}()
 	testenv.Eventually(t, "it asks", func() bool {
 		out, _, _ := h.waggle("pending")
-		return strings.Contains(out, "echo two")
+		return strings.Contains(out, "touch two")
 	})
 	if err := syscall.Kill(c.pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -208,9 +208,9 @@ func TestMCPKilled(t *testing.T) {
 	}
 	testenv.Eventually(t, "what was asked is closed", func() bool {
 		out, _, _ := h.waggle("pending")
-		return !strings.Contains(out, "echo two")
+		return !strings.Contains(out, "touch two")
 	})
-	if out := h.must("log", "--kind", "started", "--json"); strings.Contains(out, "echo") {
+	if out := h.must("log", "--kind", "started", "--json"); strings.Contains(out, "touch") {
 		t.Errorf("it was started: %s", out)
 	}
 	h.must("audit", "verify")

@@ -28,7 +28,7 @@ sandbox: {mode: off}
 members:
   - {name: ann, agent: exec}
 tasks:
-  - {subject: ask, owner: ann, instructions: "echo hello"}
+  - {subject: ask, owner: ann, instructions: "touch hello"}
 `
 
 func (r *rig) backup() *bytes.Buffer {

@@ -186,7 +186,7 @@ func TestUpInTmux(t *testing.T) {
 func TestInterruptTwice(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
-	u := newTmux(t, strings.Replace(fourWorkers, `"echo one"`, `"sleep 600"`, 1))
+	u := newTmux(t, strings.Replace(fourWorkers, `"echo one"`, `"touch a; sleep 600"`, 1))
 	u.types("waggle up waggle.yaml --grace 10m")
 	u.until("asked", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "allow it?") })
 	u.tmux("send-keys", "-t", "%0", "C-c")

@@ -264,23 +264,24 @@ func takesInput(words []Word) bool {
 
 // documentWord reads a here-document, in which brackets and braces have no meaning.
 func documentWord(w *syntax.Word) Word {
-	out := Word{Sure: Literal}
-	var b strings.Builder
+	return readDocument(w, func(syntax.WordPart, bool) Word { return Word{} })
+}
+
+// readDocument is documentWord; expand says what is known of an expansion in it.
+func readDocument(w *syntax.Word, expand func(part syntax.WordPart, quoted bool) Word) Word {
+	out := Lit("")
 	for _, part := range w.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			b.WriteString(p.Value)
+			out = out.and(Lit(p.Value))
 		case *syntax.SglQuoted:
-			b.WriteString(p.Value)
+			out = out.and(Lit(p.Value))
 		case *syntax.DblQuoted:
-			text, sure := doubleQuoted(p)
-			b.WriteString(text)
-			out.Sure = min(out.Sure, sure)
+			out = out.and(doubleQuoted(p, expand))
 		default:
-			out.Sure = Unknown
+			out = out.and(expand(part, true))
 		}
 	}
-	out.Text = b.String()
 	return out
 }
 

@@ -34,7 +34,7 @@ const knownTable = `
 low  ls|cat|head|tail|grep|egrep|fgrep|zgrep|wc|pwd|echo|true|false|stat|du|df|whoami|id|uname|which|whereis|type *
 low  basename|dirname|realpath|readlink|cut|tr|nl|cmp|comm|od|hexdump|strings|diff|sleep|seq|expr|jq *
 low  md5sum|sha1sum|sha224sum|sha256sum|sha384sum|sha512sum|b2sum|cksum|sum|base64|base32|column|fold|fmt|expand|unexpand|tac|rev|paste|join *
-low  uptime|free|nproc|locale|dirs|:|exit|return|break|continue|shift|groups|logname|tty|arch|cal|lscpu|lsblk|numfmt|zcat|tsort|factor *
+low  uptime|free|nproc|locale|dirs|:|exit|return|break|continue|shift|groups|logname|tty|cal|lscpu|lsblk|numfmt|zcat|tsort|factor *
 low  cd|pushd|popd *
 low  jobs -l -p -r -s @none
 low  hostname -f -s -i -I @none
@@ -81,8 +81,7 @@ low  git tag -l --list -n? --sort= --contains= --points-at= @listed
 low  git remote -v --verbose @none
 low  git reflog -n= -# --date= @none
 low  git reflog show|worktree list|stash list|stash show -n= -# -p --oneline --date= --porcelain --stat --name-only -u --patch
-low  git config -l --list --show-origin --show-scope --local --global --system --name-only @none
-low  git config --get= --get-all= --get-regexp= --local --global --system --bool --int @none
+low  git config --get= --get-all= --local --global --system --bool --int @none
 low  git config get --all @config
 low  git bisect log|submodule status|notes show|lfs ls-files
 medium git add -A -u -n -v -N -f --all --update --dry-run --verbose --intent-to-add --force
@@ -263,6 +262,7 @@ type Fit struct {
 	Risk     Risk
 	Write    bool
 	Carrier  bool
+	Any      bool // every option is read: a name that becomes one changes nothing
 	Operands []Word
 	Outs     []Word // files that options write
 	Paths    []Word // all that may be paths; nil: every word
@@ -272,7 +272,7 @@ type Fit struct {
 // LookUp finds a command in the table: its longest name with a line that lists
 // all its options.
 func LookUp(c []Word) (Fit, bool) {
-	if len(c) == 0 || c[0].Sure == Unknown {
+	if len(c) == 0 || c[0].Sure == Unknown || strings.Contains(c[0].Text, " ") {
 		return Fit{}, false
 	}
 	name := c[0].Text
@@ -331,7 +331,7 @@ func (k known) skip(c []Word) int {
 
 // fits checks the words from an index against one line.
 func (k known) fits(c []Word, from int) (Fit, bool) {
-	f := Fit{Risk: k.risk, Write: k.write, Carrier: k.carrier}
+	f := Fit{Risk: k.risk, Write: k.write, Carrier: k.carrier, Any: k.any}
 	for i := from; i < len(c); i++ {
 		w := c[i]
 		switch {
@@ -448,7 +448,7 @@ func (k known) operandsFit(ops []Word, words int, listed bool) bool {
 	case "none":
 		return len(ops) == 0
 	case "one":
-		return len(ops) <= 1
+		return len(ops) == 0 || len(ops) == 1 && ops[0].Sure == Literal
 	case "script":
 		return len(ops) <= 1 && allPlain(ops) && !slices.ContainsFunc(ops, func(w Word) bool { return w.Text == "env" })
 	case "plain":

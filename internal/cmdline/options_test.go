@@ -133,12 +133,12 @@ func TestIsAssignment(t *testing.T) {
 // agree, and a pattern where only wildcards are not known.
 func TestReadWord(t *testing.T) {
 	for text, want := range map[string]Word{
-		`a`: {"a", Literal, false}, `'a b'`: {"a b", Literal, false}, `"a b"`: {"a b", Literal, false}, `a\ b`: {"a b", Literal, false}, `a'b'"c"`: {"abc", Literal, false}, `[`: {"[", Literal, false}, `]`: {"]", Literal, false},
-		`*.go`: {"*.go", Unknown, true}, `a?`: {"a?", Unknown, true}, `[ab]`: {"[ab]", Unknown, true}, `{a,b}`: {"{a,b}", Unknown, true}, `'*'`: {"*", Literal, false}, `\*`: {"*", Literal, false},
-		`$X`: {"", Unknown, false}, `a$X`: {"a", Unknown, false}, `"a$X"`: {"a", Unknown, false}, `$(x)`: {"", Unknown, false}, `*$X`: {"*", Unknown, false}, `"$X"*`: {"*", Unknown, false},
-		`~/x`: {"~/x", guessed, false}, `a~`: {"a~", Literal, false}, `A=~/x`: {"A=~/x", guessed, false}, `a:~`: {"a:~", guessed, false}, `'a'~`: {"a~", Literal, false}, `=x`: {"=x", guessed, false}, `a=x`: {"a=x", Literal, false}, `'a'=x`: {"a=x", Literal, false},
-		`$'ab'`: {"ab", guessed, false}, `$'a\nb'`: {`a\nb`, Unknown, false}, `$"ab"`: {"ab", guessed, false}, `"a\$b"`: {"a$b", Literal, false}, `"a\\b"`: {`a\b`, Literal, false}, `"a\nb"`: {`a\nb`, Literal, false}, `"a\"b"`: {`a"b`, Literal, false}, "\"a\\`b\"": {"a`b", Literal, false},
-		`*$'ab'`: {"*ab", Unknown, true}, `*$'a\x'`: {`*a\x`, Unknown, false},
+		`a`: {Text: "a", Sure: Literal}, `'a b'`: {Text: "a b", Sure: Literal}, `"a b"`: {Text: "a b", Sure: Literal}, `a\ b`: {Text: "a b", Sure: Literal}, `a'b'"c"`: {Text: "abc", Sure: Literal}, `[`: {Text: "[", Sure: Literal}, `]`: {Text: "]", Sure: Literal},
+		`*.go`: {Text: "*.go", Sure: Unknown, Pattern: true}, `a?`: {Text: "a?", Sure: Unknown, Pattern: true}, `[ab]`: {Text: "[ab]", Sure: Unknown, Pattern: true}, `{a,b}`: {Text: "{a,b}", Sure: Unknown, Pattern: true}, `'*'`: {Text: "*", Sure: Literal}, `\*`: {Text: "*", Sure: Literal},
+		`$X`: {Text: "", Sure: Unknown}, `a$X`: {Text: "a", Sure: Unknown}, `"a$X"`: {Text: "a", Sure: Unknown}, `$(x)`: {Text: "", Sure: Unknown}, `*$X`: {Text: "*", Sure: Unknown}, `"$X"*`: {Text: "*", Sure: Unknown},
+		`~/x`: {Text: "~/x", Sure: guessed}, `a~`: {Text: "a~", Sure: Literal}, `A=~/x`: {Text: "A=~/x", Sure: guessed}, `a:~`: {Text: "a:~", Sure: guessed}, `'a'~`: {Text: "a~", Sure: Literal}, `=x`: {Text: "=x", Sure: guessed}, `a=x`: {Text: "a=x", Sure: Literal}, `'a'=x`: {Text: "a=x", Sure: Literal},
+		`$'ab'`: {Text: "ab", Sure: guessed}, `$'a\nb'`: {Text: `a\nb`, Sure: Unknown}, `$"ab"`: {Text: "ab", Sure: guessed}, `"a\$b"`: {Text: "a$b", Sure: Literal}, `"a\\b"`: {Text: `a\b`, Sure: Literal}, `"a\nb"`: {Text: `a\nb`, Sure: Literal}, `"a\"b"`: {Text: `a"b`, Sure: Literal}, "\"a\\`b\"": {Text: "a`b", Sure: Literal},
+		`*$'ab'`: {Text: "*ab", Sure: Unknown, Pattern: true}, `*$'a\x'`: {Text: `*a\x`, Sure: Unknown},
 	} {
 		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader("x "+text), "")
 		if err != nil {
@@ -176,7 +176,7 @@ func TestNamesOfPrograms(t *testing.T) {
 	if !slices.Equal(Lits([]string{"a"}), []Word{Lit("a")}) {
 		t.Error("words")
 	}
-	if got, ok := LiteralWords([]Word{Lit("a"), {"b", guessed, false}}); got != nil || ok {
+	if got, ok := LiteralWords([]Word{Lit("a"), {Text: "b", Sure: guessed}}); got != nil || ok {
 		t.Errorf("%q", got)
 	}
 }
@@ -192,7 +192,7 @@ func TestCodeOfInterpreters(t *testing.T) {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
-	if !readsCode([]Word{Lit("python3"), {"", Unknown, false}}) || readsCode([]Word{Lit("python3"), {"*.py", Unknown, true}}) || !readsCode([]Word{Lit("."), {"", Unknown, false}}) {
+	if !readsCode([]Word{Lit("python3"), {Text: "", Sure: Unknown}}) || readsCode([]Word{Lit("python3"), {Text: "*.py", Sure: Unknown, Pattern: true}}) || !readsCode([]Word{Lit("."), {Text: "", Sure: Unknown}}) {
 		t.Error("a word that is not known")
 	}
 }

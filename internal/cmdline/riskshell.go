@@ -30,7 +30,7 @@ var harmless = Names(`CI GOOS GOARCH CGO_ENABLED GOMAXPROCS GOTRACEBACK GORACE N
 func AssignmentRisk(w Word) Risk {
 	name, value, _ := strings.Cut(w.Text, "=")
 	switch {
-	case w.Sure != Literal || strings.HasSuffix(name, "+"):
+	case w.Sure != Literal || strings.HasSuffix(name, "+"), (name == "LINES" || name == "COLUMNS") && strings.Trim(value, "0123456789") != "":
 		return RiskHigh
 	case harmless[name], strings.HasPrefix(name, "LC_"):
 		return RiskLow

@@ -156,8 +156,18 @@ func (r ShellRule) Allows(words []string) bool {
 	return slices.Equal(r.Words, words[:len(r.Words)])
 }
 
+// AllowsWords reports whether a rule allows a command: the words of the rule are literal in it.
+func (r ShellRule) AllowsWords(words []Word) bool {
+	n := len(r.Words)
+	if n == 0 || len(words) < n || !r.Prefix && len(words) != n {
+		return false
+	}
+	texts, ok := LiteralWords(words[:n])
+	return ok && slices.Equal(r.Words, texts)
+}
+
 // ShellText returns TEXT of sh -c TEXT, which is judged as TEXT (commands §7): exactly three words,
-// a shell by its plain name or in /bin, and -c alone or with the letters e, l, u, x before it.
+// a shell by its plain name or in /bin, and -c alone or with the letters e, l, u before it.
 func ShellText(words []string) (string, bool) {
 	if len(words) != 3 {
 		return "", false
@@ -169,7 +179,7 @@ func ShellText(words []string) (string, bool) {
 	}
 	letters, ok := strings.CutPrefix(words[1], "-")
 	letters, c := strings.CutSuffix(letters, "c")
-	if !ok || !c || strings.Trim(letters, "elux") != "" || strings.HasPrefix(words[2], "-") || strings.HasPrefix(words[2], "+") {
+	if !ok || !c || strings.Trim(letters, "elu") != "" || strings.HasPrefix(words[2], "-") || strings.HasPrefix(words[2], "+") {
 		return "", false // a word that begins with - or + is another option
 	}
 	return words[2], true

@@ -181,6 +181,9 @@ func (w *walker) wrapped(h wrapper, words []Word, depth int) {
 	w.suspect(words)
 	inner, code := h.inner(words[1:])
 	for _, text := range code {
+		if BaseName(words[0].Text) == "env" && strings.ContainsAny(text.Text, `\\$`) {
+			w.Opaque = true // it has escapes and variables of its own
+		}
 		w.joined([]Word{text}, depth)
 	}
 	if len(inner) > 0 && strings.ContainsAny(inner[0].Text, " \t\n") {

@@ -22,7 +22,14 @@ type Word struct {
 	Text    string
 	Sure    Certainty
 	Pattern bool // unknown only for wildcards and braces; text holds them
+	Output  bool // unknown only for what commands of the same Reading print, and numbers such as $?
+	Cut     bool // of such names: where one ends is a guess, and what is behind a blank or a line break in it may be taken for another
+	Split   bool // an expansion without quotes: any number of words
+	Below   bool // of an output: names of files that a search has found below the paths that it names, or a stream of it
 }
+
+// Known reports whether all that a word can be follows from the text that it stands in.
+func (w Word) Known() bool { return w.Sure != Unknown || w.Pattern || w.Output }
 
 // Lit is a word whose text is known.
 func Lit(s string) Word { return Word{Text: s, Sure: Literal} }
@@ -47,35 +54,48 @@ func readWords(ws []*syntax.Word) []Word {
 // ReadWord unquotes a word as bash, dash and zsh all would; where they differ the word is not
 // literal.
 func ReadWord(w *syntax.Word) Word {
-	var b strings.Builder
+	return unquote(w, func(syntax.WordPart, bool) Word { return Word{} })
+}
+
+// unquote reads a word; expand says what is known of an expansion in it.
+func unquote(w *syntax.Word, expand func(part syntax.WordPart, quoted bool) Word) Word {
 	if v := w.Lit(); v == "[" || v == "]" {
 		return Lit(v) // the command [ and its end: no class is open
 	}
-	sure, pattern := Literal, true
+	out := Lit("")
 	for i, part := range w.Parts {
-		text, s := "", Unknown
 		switch p := part.(type) {
 		case *syntax.Lit:
-			text, s = bareText(p.Value, i == 0)
-			pattern = pattern && !strings.ContainsAny(p.Value, "$`")
+			text, sure := bareText(p.Value, i == 0)
+			out = out.and(Word{Text: text, Sure: sure, Pattern: sure == Unknown && !strings.ContainsAny(p.Value, "$`")})
 		case *syntax.SglQuoted:
-			text, s = p.Value, Literal
+			one := Lit(p.Value)
 			if p.Dollar {
-				s = guessed
-				if strings.Contains(text, `\`) {
-					s, pattern = Unknown, false
+				one.Sure = guessed
+				if strings.Contains(p.Value, `\`) {
+					one.Sure = Unknown
 				}
 			}
+			out = out.and(one)
 		case *syntax.DblQuoted:
-			text, s = doubleQuoted(p)
-			pattern = pattern && s != Unknown
+			out = out.and(doubleQuoted(p, expand))
 		default:
-			pattern = false
+			out = out.and(expand(part, false))
 		}
-		b.WriteString(text)
-		sure = min(sure, s)
 	}
-	return Word{Text: b.String(), Sure: sure, Pattern: pattern && sure == Unknown}
+	return out
+}
+
+// and is a word with another behind it.
+func (w Word) and(o Word) Word {
+	both := Word{Text: w.Text + o.Text, Sure: min(w.Sure, o.Sure), Split: w.Split || o.Split}
+	if both.Sure == Unknown {
+		both.Pattern = (w.Sure != Unknown || w.Pattern) && (o.Sure != Unknown || o.Pattern)
+		both.Output = !both.Pattern && w.Known() && o.Known()
+		both.Cut = w.Cut || o.Cut
+		both.Below = both.Output && (w.Text == "" && w.Sure == Literal && o.Below || o.Text == "" && o.Sure == Literal && w.Below)
+	}
+	return both
 }
 
 // bareText removes the backslashes of an unquoted part. first is true at the start of the word.
@@ -93,6 +113,11 @@ func bareText(v string, first bool) (string, Certainty) {
 			b.WriteByte(v[i])
 			continue
 		case '*', '?', '[', ']', '{', '}', '$', '`':
+			if strings.HasPrefix(v[i:], "{}") { // itself
+				b.WriteString("{}")
+				i++
+				continue
+			}
 			sure = Unknown
 		case '~':
 			// The home directory: at the start of a word, of a value, of a path in a list.
@@ -109,32 +134,40 @@ func bareText(v string, first bool) (string, Certainty) {
 	return b.String(), sure
 }
 
-func doubleQuoted(q *syntax.DblQuoted) (string, Certainty) {
-	var b strings.Builder
-	sure := Literal
+func doubleQuoted(q *syntax.DblQuoted, expand func(part syntax.WordPart, quoted bool) Word) Word {
+	out := Lit("")
 	if q.Dollar {
-		sure = guessed
+		out.Sure = guessed
 	}
 	for _, part := range q.Parts {
 		l, ok := part.(*syntax.Lit)
 		if !ok {
-			sure = Unknown
+			out = out.and(expand(part, true))
 			continue
 		}
-		for i := 0; i < len(l.Value); i++ {
-			c := l.Value[i]
-			if c == '\\' && i+1 < len(l.Value) && strings.IndexByte("$`\"\\", l.Value[i+1]) >= 0 {
-				i++
-				b.WriteByte(l.Value[i])
-				continue
-			}
-			if c == '$' || c == '`' {
-				sure = Unknown
-			}
-			b.WriteByte(c)
-		}
+		out = out.and(quotedText(l.Value, l == q.Parts[len(q.Parts)-1]))
 	}
-	return b.String(), sure
+	return out
+}
+
+// quotedText removes the backslashes of a text between double quotes. last: the quote ends behind it.
+func quotedText(v string, last bool) Word {
+	var b strings.Builder
+	sure := Literal
+	for i := 0; i < len(v); i++ {
+		c := v[i]
+		if c == '\\' && i+1 < len(v) && strings.IndexByte("$`\"\\\n", v[i+1]) >= 0 {
+			if i++; v[i] != '\n' { // a line that goes on
+				b.WriteByte(v[i])
+			}
+			continue
+		}
+		if c == '`' || c == '$' && !(i+1 == len(v) && last || i+1 < len(v) && strings.IndexByte(" )|/\n", v[i+1]) >= 0) {
+			sure = Unknown
+		}
+		b.WriteByte(c)
+	}
+	return Word{Text: b.String(), Sure: sure}
 }
 
 // LiteralWords returns the texts when every word is literal.

@@ -288,8 +288,8 @@ func TestExplain(t *testing.T) {
 func TestSuggest(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
-	rig.Asks("ann", operatortest.Bash("make check"), operatortest.Bash("ls -l"), operatortest.Bash("sudo reboot"), operatortest.Bash("npm run x"))
-	rig.Asks("bob", operatortest.Bash("make check"), operatortest.Bash("ls -a"), operatortest.Bash("sudo reboot"), operatortest.Bash("npm run x"))
+	rig.Asks("ann", operatortest.Bash("make check"), operatortest.Bash("mkdir a"), operatortest.Bash("sudo reboot"), operatortest.Bash("npm run x"))
+	rig.Asks("bob", operatortest.Bash("make check"), operatortest.Bash("mkdir b"), operatortest.Bash("sudo reboot"), operatortest.Bash("npm run x"))
 	rig.Asks("eve", operatortest.Bash("npm run x"))
 	var as []decide.Answer
 	for _, r := range rig.Pending(9) {

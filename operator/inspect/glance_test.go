@@ -35,7 +35,7 @@ func TestGlance(t *testing.T) {
 	api.Asks("bob", operatortest.Bash("make it"))
 	api.Pending(2)
 	web := operatortest.Team(t, op, "web", record.PolicySet{})
-	web.Asks("cid", operatortest.Bash("ls"))
+	web.Asks("cid", operatortest.Bash("make"))
 	web.Pending(1)
 	s := web.State()
 	dead := web.Enlist(s, "dan")

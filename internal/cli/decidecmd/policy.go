@@ -96,6 +96,9 @@ applies to the next call. --json: {"team","version","changed","members":[{"name"
 			if err != nil {
 				return err
 			}
+			if runs := r.Runs(); runs != "" && !deny {
+				a.Notes([]string{fmt.Sprintf("%s allows whatever %s is told to run; a rule with more words, or for one exact command, allows less", r, runs)})
+			}
 			return changed(a, c, "rule "+r.String())
 		},
 	}

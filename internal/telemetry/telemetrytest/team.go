@@ -105,7 +105,7 @@ func (f *Team) Life() []func() {
 		},
 		func() {
 			f.do(f.wj, ada, func() (ds []journal.Draft, err error) {
-				k, ds, err = f.w.Ask(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"echo ` + Secret + `"}`, Cwd: "/w", Reason: Secret}, f.l, f.mint())
+				k, ds, err = f.w.Ask(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"npm run ` + Secret + `"}`, Cwd: "/w", Reason: Secret}, f.l, f.mint())
 				return ds, err
 			})
 		},

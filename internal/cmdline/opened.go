@@ -1,0 +1,142 @@
+package cmdline
+
+import (
+	"slices"
+	"strings"
+)
+
+// open finds the command behind a wrapper.
+func (r *reader) open(c *Command) {
+	words := c.Words
+	if texts, ok := LiteralWords(words); ok {
+		if text, shell := ShellText(texts); shell {
+			inner := read(text, r.cwd, r.leads, r.dirs, r.moved, r.depth+1)
+			c.Inner = &inner
+			return
+		}
+	}
+	name := words[0].Text
+	if systemPath(name) {
+		name = BaseName(name)
+	}
+	var assigns []Word
+	var inner []Word
+	switch {
+	case name == "find":
+		c.Rest, inner = findRun(words)
+	case name == "command" && len(words) > 1 && words[1].Text != "-v" && words[1].Text != "-V", name == "exec" && len(words) > 1:
+		if inner = words[1:]; inner[0].Text == "--" {
+			inner = inner[1:]
+		}
+	default:
+		f, ok := LookUp(words)
+		if !ok || f.Inner == 0 {
+			return
+		}
+		if inner = words[f.Inner:]; name == "env" {
+			assigns = words[1:f.Inner]
+		} else if name == "xargs" {
+			if !plainXargs(words[1:f.Inner]) {
+				return
+			}
+			inner = r.fill(words[1:f.Inner], inner)
+		}
+	}
+	if len(inner) == 0 || inner[0].Sure != Literal || inner[0].Text == "" || inner[0].Text[0] == '-' ||
+		slices.ContainsFunc(assigns, func(w Word) bool { return w.Sure != Literal || !IsAssignment(w.Text) }) {
+		c.Rest = nil
+		return
+	}
+	in := Command{From: c.From, To: c.To, Words: inner, Assigns: assigns, Dirs: c.Dirs, After: c.After, Document: c.Document, Input: c.Input, Piped: c.Piped || name == "xargs", Moved: c.Moved}
+	if r.depth > MaxNest {
+		return
+	}
+	sub := &reader{cwd: r.cwd, leads: r.leads, dirs: r.dirs, depth: r.depth + 1, text: r.text, moved: r.moved, steps: r.steps, size: r.size, piped: c.Piped, fed: r.fed}
+	sub.open(&in)
+	sub.Commands = append(sub.Commands, in)
+	c.Inner = &sub.Reading
+}
+
+// plainXargs reports options of xargs that all of them read alike: no file to read from, and one mark at most.
+func plainXargs(options []Word) bool {
+	marks, others := 0, 0
+	for i := 0; i < len(options); i++ {
+		switch o := options[i].Text; {
+		case options[i].Sure != Literal:
+			return false
+		case o == "-I":
+			marks++
+			i++
+		case strings.HasPrefix(o, "-I"):
+			marks++
+		case o == "-0" || o == "-r" || o == "-t" || o == "-x" || o == "--null" || o == "--no-run-if-empty":
+		case o == "-n" || o == "-L" || o == "-P" || o == "-d":
+			others++
+			i++
+		case countOption().MatchString(o):
+			others++
+		default:
+			return false
+		}
+	}
+	return marks == 0 || marks == 1 && others == 0
+}
+
+var countOption = pattern(`^-[nLP][0-9]+$`)
+
+// fill is the command that xargs runs, with what it reads in place.
+func (r *reader) fill(options, command []Word) []Word {
+	read := outputOf(r.fed.lines() || r.fed.zero && HasAny(options, "-0", "--null"), r.fed)
+	for i, o := range options {
+		if mark, ok := strings.CutPrefix(o.Text, "-I"); ok {
+			if mark == "" {
+				mark = options[i+1].Text
+			}
+			return placed(command, mark, read)
+		}
+	}
+	read.Split = true
+	return append(slices.Clone(command), read)
+}
+
+// placed puts a word in the place of a mark within the words of a command.
+func placed(command []Word, mark string, read Word) []Word {
+	command = slices.Clone(command)
+	for i, w := range command {
+		if w.Text == mark {
+			command[i] = read
+		} else if strings.Contains(w.Text, mark) {
+			command[i] = Word{Output: true}
+		}
+	}
+	return command
+}
+
+// findRun cuts find into what it selects and the one command that it runs.
+func findRun(words []Word) (rest, command []Word) {
+	for i, w := range words {
+		if !slices.Contains(findRuns, w.Text) {
+			continue
+		}
+		if w.Text != "-exec" {
+			return nil, nil // it asks, or runs in another directory
+		}
+		end := i + 1
+		for end < len(words) && words[end].Text != ";" && words[end].Text != "+" {
+			end++
+		}
+		if end != len(words)-1 {
+			return nil, nil // more follows
+		}
+		return words[:i], placed(words[i+1:end], "{}", Word{Text: likeOf(words[:i]), Output: true, Below: true})
+	}
+	return nil, nil
+}
+
+// outputOf is a word that is one of the names, or any output.
+func outputOf(isName bool, n names) Word {
+	if !isName {
+		return Word{Output: true}
+	}
+	return Word{Text: n.like, Output: true, Below: true, Cut: !n.zero}
+}
