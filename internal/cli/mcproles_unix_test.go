@@ -54,7 +54,7 @@ const rolesTeam = `team: api
 lead: boss
 decide: {tool: leader, plan: leader, question: leader}
 policy: {allow: ["Bash(true)"]}
-lead_policy: {allow: ["Bash(touch:*)"]}
+lead_policy: {allow: ["Bash(true)", "Bash(make:*)"]}
 sandbox: {mode: off}
 members:
   - {name: boss, agent: caller, backend: process}
@@ -135,7 +135,7 @@ var mcpRows = map[string]mcpRow{
 	"complete_task":      {others: []string{`{"id":"1","summary":"not mine"}`, `{"id":"1","summary":"not mine","failed":true}`}, board: true},
 	"list_members":       {own: `{}`},
 	"list_tasks":         {own: `{}`},
-	"permission_prompt":  {own: `{"tool_name":"Bash","input":{"command":"touch it"}}`, others: []string{`{"tool_name":"mcp__waggle__answer_request","input":{"id":"HANDLE","digest":"DIGEST","allow":true}}`}},
+	"permission_prompt":  {own: `{"tool_name":"Bash","input":{"command":"true"}}`, others: []string{`{"tool_name":"mcp__waggle__answer_request","input":{"id":"HANDLE","digest":"DIGEST","allow":true}}`}},
 	"report_progress":    {own: `{"message":"by NAME"}`, below: true},
 	"report_result":      {others: []string{`{"call_id":"CALL","exit_code":0}`}},
 	"request_network":    {own: `{"host":"NAME.example.com"}`, asks: true},
@@ -195,7 +195,7 @@ func TestMCPRoles(t *testing.T) {
 	asked := make(chan mcpPermission, 1)
 	go func() {
 		var p mcpPermission
-		ann.call("request_permission", `{"tool":"Bash","input":{"command":"touch for ann"}}`, &p)
+		ann.call("request_permission", `{"tool":"Bash","input":{"command":"make for ann"}}`, &p)
 		asked <- p
 	}()
 	lead := r.connect("team-lead", r.caller("team-lead"))
@@ -381,7 +381,7 @@ func (r *roles) leads(t *testing.T, lead *client) {
 	if p := <-got; p.Allowed {
 		t.Errorf("%+v", p)
 	}
-	got = ask(`{"tool":"Bash","input":{"command":"touch no"}}`)
+	got = ask(`{"tool":"Bash","input":{"command":"make no"}}`)
 	id, digest = next()
 	if text, done := lead.try("answer_request", `{"id":"`+id+`","digest":"`+digest+`","reason":"not now"}`); !done {
 		t.Error(text)
