@@ -150,8 +150,12 @@ func TestNotAllowed(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"x=" + strings.Repeat("a", 4000) + "; cat " + strings.Repeat("$x", 6000), "for i in " + strings.Repeat("1 ", 60) + "; do cat" + strings.Repeat(" f", 7500) + "; done",
+		strings.Repeat("echo a|sh;", 1600), "echo 'echo x | bash' | bash", // it says itself
 		"x=a" + strings.Repeat("; x=$x$x", 30) + "; cat $x", strings.Repeat("for a in "+strings.Repeat("a ", 60)+"; do ", 4) + "x=1; " + strings.Repeat("done; ", 4), strings.Repeat("cd a; cat a b c d e f g h; ", 400)} {
 		if v := p.Judge(bash(text)); v.Decision != ask { // within the time of the test
+			t.Errorf("%.60q: %+v", text, v)
+		}
+		if v := p.Narrow(policy.MustRules("Read(.env)")...).Judge(bash(text)); v.Decision == allow {
 			t.Errorf("%.60q: %+v", text, v)
 		}
 	}

@@ -72,8 +72,8 @@ func (v *coverage) reading(r cmdline.Reading) (first gap) {
 			first = g
 		}
 	}
-	for _, u := range r.Unclear {
-		return v.unclear(u)
+	if len(r.Unclear) > 0 {
+		return v.unclear(r.Unclear[0])
 	}
 	return first
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -15,11 +16,12 @@ import (
 // writes one is denied; where another command names one, and where the text does not show which files it means, the
 // call asks. An empty glob is every file.
 func (q *question) deniedFiles(tool, glob string) cmdline.Match {
-	f := &fileDeny{q: q, glob: glob, edits: tool != "Read", pats: q.place.patterns(glob, q.call.Cwd), matched: map[asked]cmdline.Match{}}
-	found := f.reading(q.reading())
+	f := &fileDeny{q: q, glob: glob, edits: tool != "Read", pats: q.place.patterns(glob, q.call.Cwd), matched: map[asked]cmdline.Match{},
+		read: map[string]cmdline.Match{}, heard: map[string]cmdline.Match{}}
+	found := f.text(q.reading())
 	if q.stdin != "" && found != cmdline.Yes {
 		if readerOf(q.walked()) == inputIsShell {
-			found = max(found, f.reading(cmdline.Read(q.stdin, q.call.Cwd, q.leadsBelow)))
+			found = max(found, f.text(cmdline.Read(q.stdin, q.call.Cwd, q.leadsBelow)))
 		} else {
 			found = max(found, f.mention(cmdline.Lit(q.stdin), where{dirs: []string{""}}, false))
 		}
@@ -46,10 +48,35 @@ type fileDeny struct {
 	pats  patterns
 	// What a text gives to programs beside their words: what it prints, and documents. wrote are the files that it
 	// writes, linked that names of files may mean others.
-	said    []cmdline.Word
-	wrote   []string
-	linked  bool
+	said   []cmdline.Word
+	wrote  []string
+	linked bool
+	depth  int // shells in whose text this one stands
+	// Answers that were given: of path, of texts for shells, of what is said.
 	matched map[asked]cmdline.Match
+	read    map[string]cmdline.Match
+	heard   map[string]cmdline.Match
+}
+
+// text matches a whole text.
+func (f *fileDeny) text(r cmdline.Reading) cmdline.Match {
+	f.listen(r)
+	return f.reading(r)
+}
+
+// shell matches a text that a shell may be given: it asks at most.
+func (f *fileDeny) shell(text string) cmdline.Match {
+	if found, ok := f.read[text]; ok {
+		return found
+	}
+	if f.depth > cmdline.MaxNest {
+		return cmdline.Maybe
+	}
+	f.read[text] = cmdline.Maybe // it may be given to itself
+	inner := &fileDeny{q: f.q, glob: f.glob, edits: f.edits, pats: f.pats, depth: f.depth + 1, matched: f.matched, read: f.read, heard: map[string]cmdline.Match{}}
+	found := min(cmdline.Maybe, inner.text(cmdline.Read(text, f.q.call.Cwd, f.q.leadsBelow)))
+	f.read[text] = found
+	return found
 }
 
 func (f *fileDeny) reading(r cmdline.Reading) cmdline.Match {
@@ -57,7 +84,6 @@ func (f *fileDeny) reading(r cmdline.Reading) cmdline.Match {
 	if slices.ContainsFunc(r.Unclear, func(u cmdline.Unclear) bool { return !u.Listed }) {
 		found = cmdline.Maybe
 	}
-	f.listen(r)
 	for _, c := range r.Commands {
 		found = max(found, f.command(c))
 	}
@@ -172,20 +198,37 @@ func (f *fileDeny) unlisted(c cmdline.Command, words []cmdline.Word, at where) c
 			if strings.HasPrefix(w.Text, "-O") || strings.HasPrefix(w.Text, "+O") {
 				found = max(found, cmdline.Maybe) // its wildcards match other files
 			}
-			if w.Sure == cmdline.Literal && strings.ContainsAny(w.Text, " \t\n|;&<>") {
-				found = max(found, min(cmdline.Maybe, f.reading(cmdline.Read(w.Text, f.q.call.Cwd, f.q.leadsBelow))))
+			if at.moved {
+				found = max(found, cmdline.Maybe)
+			} else if w.Sure == cmdline.Literal && strings.ContainsAny(w.Text, " \t\n|;&<>") {
+				found = max(found, f.shell(w.Text))
 			}
 		}
 	}
 	told := c.Piped || c.Document || slices.ContainsFunc(words[1:], func(w cmdline.Word) bool { return slices.Contains(f.wrote, path.Base(w.Text)) })
+	if told {
+		found = max(found, f.hears(at, open, cmdline.Shells[name]))
+	}
+	return found
+}
+
+// hears matches what a text says, for a command that may be told it.
+func (f *fileDeny) hears(at where, open, shell bool) cmdline.Match {
+	key := fmt.Sprint(at, open, shell)
+	found, ok := f.heard[key]
+	if ok {
+		return found
+	}
+	if shell && at.moved && len(f.said) > 0 {
+		found = cmdline.Maybe
+	}
 	for _, w := range f.said {
-		if told {
-			found = max(found, f.mention(w, at, open))
-			if cmdline.Shells[name] && w.Sure == cmdline.Literal {
-				found = max(found, min(cmdline.Maybe, f.reading(cmdline.Read(w.Text, f.q.call.Cwd, f.q.leadsBelow))))
-			}
+		found = max(found, f.mention(w, at, open))
+		if shell && w.Sure == cmdline.Literal && found == cmdline.No {
+			found = max(found, f.shell(w.Text))
 		}
 	}
+	f.heard[key] = found
 	return found
 }
 

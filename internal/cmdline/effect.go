@@ -36,7 +36,7 @@ var speakers = Names(`echo printf true false : test [ sleep basename dirname whi
 // textOptions are the letters of the options of commands whose value is text.
 var textOptions = map[string]string{
 	"cut": "dfcb", "sort": "tk", "paste": "d", "join": "t", "column": "s", "head": "nc", "tail": "nc", "fold": "w", "uniq": "fsw", "xxd": "lscg",
-	"od": "tANj", "stat": "c", "tree": "ILP", "file": "", "jq": "", "nl": "", "du": "d",
+	"od": "tANj", "stat": "c", "tree": "ILP", "du": "d",
 }
 
 // EffectOf reads a command that is no wrapper.
@@ -89,7 +89,7 @@ func EffectOf(c []Word) Effect {
 		_, ok := LookUp(plain)
 		e.Unsure = !ok // its script is not understood
 	case name == "gofmt" || name == "goimports" || name == "gofumpt":
-		e.Reads, e.Tree, e.Only, e.Like = fit.Operands, true, known, "\x00*.go"
+		e.Reads, e.Tree, e.Like = fit.Operands, true, "\x00*.go"
 		if !known {
 			e.Reads = Named(c)
 		}

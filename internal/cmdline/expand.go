@@ -128,8 +128,20 @@ func countersOf(file *syntax.File) map[string]bool {
 	counters, others := map[string]bool{}, map[string]bool{}
 	sums := map[string][]string{}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		a, ok := n.(*syntax.Assign)
-		if !ok || a.Name == nil {
+		var a *syntax.Assign
+		switch n := n.(type) {
+		case *syntax.Assign:
+			a = n
+		case *syntax.WordIter:
+			others[n.Name.Value] = true
+		case *syntax.CallExpr:
+			if words := readWords(n.Args); len(words) > 0 && words[0].Text == "read" {
+				for _, w := range words[1:] {
+					others[w.Text] = true
+				}
+			}
+		}
+		if a == nil || a.Name == nil {
 			return true
 		}
 		name := a.Name.Value
@@ -160,27 +172,11 @@ func countersOf(file *syntax.File) map[string]bool {
 		}
 	}
 	for name := range counters {
-		if others[name] || len(sums[name]) == 0 || !sure || bound(file, name) {
+		if others[name] || len(sums[name]) == 0 || !sure {
 			delete(counters, name)
 		}
 	}
 	return counters
-}
-
-// bound reports a variable that a loop or read sets.
-func bound(file *syntax.File, name string) (found bool) {
-	syntax.Walk(file, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.WordIter:
-			found = found || n.Name.Value == name
-		case *syntax.CallExpr:
-			if words := readWords(n.Args); len(words) > 0 && words[0].Text == "read" {
-				found = found || slices.ContainsFunc(words[1:], func(w Word) bool { return w.Text == name })
-			}
-		}
-		return true
-	})
-	return found
 }
 
 // cutsEnd reports ${NAME%PATTERN} and its kin with a literal pattern, and ${#NAME}.

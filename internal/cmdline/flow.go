@@ -98,6 +98,10 @@ func (f *flow) visit(node syntax.Node) {
 	case *syntax.FuncDecl:
 		f.last = append(f.last, spanOf(n))
 		commands, _ := knownLines()
+		if n.Name == nil { // ()a
+			c.unknown = true
+			break
+		}
 		if _, ok := LookUp([]Word{Lit(n.Name.Value)}); ok || commands[n.Name.Value] != nil || specialCommands[n.Name.Value] != nil {
 			c.unknown = true // a command of the table is another one from here on
 		}

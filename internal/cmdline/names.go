@@ -9,9 +9,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// namesOf says whether a command prints names of files at or below the paths that it names, and how they are cut. A name
-// may hold blanks and line breaks, which another command takes for the end of it: lines are taken for names only where
-// all of them end like source code, so that no other file can be meant.
+// namesOf says whether a command prints names of files at or below the paths that it names, and how they are cut. Lines
+// count only where all of them end like source code; a name may hold blanks and line breaks, so where one ends is a guess
+// (Word.Cut).
 func namesOf(words []Word) names {
 	name, zero := words[0].Text, false
 	flags, printer := nameFlags[name]

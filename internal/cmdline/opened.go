@@ -10,7 +10,7 @@ func (r *reader) open(c *Command) {
 	words := c.Words
 	if texts, ok := LiteralWords(words); ok {
 		if text, shell := ShellText(texts); shell {
-			inner := read(text, r.cwd, r.leads, r.dirs, r.moved, r.depth+1)
+			inner := r.inner().read(text)
 			c.Inner = &inner
 			return
 		}
@@ -51,7 +51,8 @@ func (r *reader) open(c *Command) {
 	if r.depth > MaxNest {
 		return
 	}
-	sub := &reader{cwd: r.cwd, leads: r.leads, dirs: r.dirs, depth: r.depth + 1, text: r.text, moved: r.moved, steps: r.steps, size: r.size, piped: c.Piped, fed: r.fed}
+	sub := r.inner()
+	sub.piped, sub.fed = c.Piped, r.fed
 	sub.open(&in)
 	sub.Commands = append(sub.Commands, in)
 	c.Inner = &sub.Reading

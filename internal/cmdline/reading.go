@@ -51,20 +51,26 @@ const (
 	maxItems    = 64      // of a loop
 	maxValue    = 4 << 10 // bytes of a variable
 	maxSize     = 256 << 10
-	maxDirs     = 8 // that a text may be in
+	maxDirs     = 8 // in which a text may be
 )
 
 // Read reads a text that runs in the absolute directory cwd. leads reports whether a directory, absolute or seen from
 // cwd, is below cwd when its links are followed.
 func Read(text, cwd string, leads func(dir string) bool) Reading {
-	return read(text, cwd, leads, []string{""}, false, 0)
+	r := &reader{cwd: cwd, leads: leads, dirs: []string{""}, steps: new(int), size: new(int)}
+	return r.read(text)
 }
 
-func read(text, cwd string, leads func(string) bool, dirs []string, moved bool, depth int) Reading {
-	r := &reader{cwd: cwd, leads: leads, dirs: dirs, values: map[string]Word{}, depth: depth, text: text, moved: moved, steps: new(int), size: new(int)}
+// inner is a reader of what a command runs where it stands.
+func (r *reader) inner() *reader {
+	return &reader{cwd: r.cwd, leads: r.leads, dirs: r.dirs, moved: r.moved, text: r.text, depth: r.depth + 1, steps: r.steps, size: r.size}
+}
+
+func (r *reader) read(text string) Reading {
+	r.text, r.values = text, map[string]Word{}
 	file, err := ParseShell(text)
 	switch {
-	case depth > MaxNest:
+	case r.depth > MaxNest:
 		r.unclear(nil, fmt.Sprintf("shells nested more than %d deep", MaxNest))
 	case err != nil:
 		r.Unclear = []Unclear{{To: len(text), Why: "the shell text cannot be parsed: " + err.Error()}}
@@ -92,6 +98,7 @@ type reader struct {
 	moved    bool // Command.Moved
 	size     *int // bytes and words read, those of loops once for each round
 	steps    *int // statements read, those of loops once for each round
+	full     bool // there were too many
 	piped    bool
 	names    names // what the last command printed
 	fed      names // what the command gets as its standard input
@@ -141,10 +148,11 @@ func (r *reader) shell(all []*syntax.Stmt) {
 }
 
 func (r *reader) stmt(s *syntax.Stmt) {
-	if *r.steps++; *r.steps > maxCommands {
-		if *r.steps == maxCommands+1 {
+	if *r.steps++; *r.steps > maxCommands || *r.size > maxSize {
+		if !r.full {
 			r.unclear(s, "too many commands")
 		}
+		r.full = true
 		return
 	}
 	if s.Background || s.Coprocess || s.Disown {
@@ -290,6 +298,9 @@ func (r *reader) forEach(n *syntax.ForClause) {
 		return
 	}
 	all := r.words(items.Items)
+	if len(all) == 0 {
+		all = []Word{{}} // what would run is in the list all the same
+	}
 	if len(all) > maxItems {
 		r.unclear(items, "a loop over too many words")
 		return
@@ -297,8 +308,8 @@ func (r *reader) forEach(n *syntax.ForClause) {
 	r.loop(n, func() {
 		values := r.values
 		for _, value := range all {
-			if *r.steps > maxCommands {
-				return
+			if r.full {
+				break
 			}
 			r.values = maps.Clone(values)
 			value.Split = value.Pattern || value.Split
@@ -519,9 +530,6 @@ func (r *reader) call(n *syntax.CallExpr, c Command) {
 	c.Assigns, c.Words = assigns, r.words(n.Args)
 	for _, w := range c.Words {
 		*r.size += len(w.Text) + 1
-	}
-	if *r.size > maxSize {
-		*r.steps = maxCommands
 	}
 	if slices.ContainsFunc(n.Args, func(w *syntax.Word) bool { return w.Lit() == "{" || w.Lit() == "}" }) {
 		r.unclear(n, "a brace by itself")

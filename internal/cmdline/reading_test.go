@@ -130,6 +130,7 @@ func TestRead(t *testing.T) {
 		"a \\\n  b \"c\\\nd\"":                                           "a b cd",
 		"set -euo pipefail; a":                                           "set -euo pipefail; a",
 		"set -- a; b":                                                    "set -- a; b [after set]",
+		"for x in; do a $x & done":                                       "a <?>; !a command in the background (&)",
 		"for x; do a; done":                                              "!a loop over words that are not in the text",
 		"for ((i=0;i<3;i++)); do a; done":                                "!a loop without a list",
 		"for PATH in a; do b; done":                                      "!PATH is set, which programs may read",

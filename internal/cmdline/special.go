@@ -109,7 +109,7 @@ func fitTest(c []Word) (Fit, bool) {
 }
 
 func fitCommand(c []Word) (Fit, bool) {
-	if len(c) < 2 || c[1].Sure == Unknown {
+	if len(c) < 2 || c[1].Sure == Unknown || c[1].Text == "" {
 		return Fit{}, false
 	}
 	if c[1].Text == "-v" || c[1].Text == "-V" {
