@@ -21,10 +21,10 @@ func Commands(c Call) []Command {
 	if err != nil || !q.hasText {
 		return nil
 	}
-	s := q.walked()
+	s := q.carries()
 	found := s.Commands
 	if q.stdin != "" && readerOf(s) == inputIsShell {
-		found = append(slices.Clip(found), cmdline.Walk(q.stdin).Commands...)
+		found = append(slices.Clip(found), q.carriedBy(q.stdin).Commands...)
 	}
 	var out []Command
 	for _, c := range found {

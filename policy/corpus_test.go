@@ -67,6 +67,23 @@ func TestDenyCorpus(t *testing.T) {
 	}
 }
 
+// TestDenyParts: the same of curl, whose name the texts put together.
+func TestDenyParts(t *testing.T) {
+	corpus := readCorpus(t, "deny_curl.txt")
+	for _, c := range corpus {
+		for _, m := range []policy.Mode{policy.ModeAcceptEdits, policy.ModeBypassPermissions} {
+			p := policy.Policy{Mode: m, Allow: policy.MustRules("Bash"), Deny: policy.MustRules("Bash(curl:*)")}
+			if v := p.Judge(bash(c.text)); v.Decision == allow {
+				t.Errorf("deny_curl.txt:%d: mode %q allows %s: %+v", c.line, m, c.text, v)
+			}
+		}
+	}
+	if len(corpus) < 100 {
+		t.Errorf("%d texts", len(corpus))
+	}
+	testenv.Measured(t, "deny_curl.txt: of %d ways around deny Bash(curl:*) 0 may be allowed", len(corpus))
+}
+
 func judgeDenyCorpus(t *testing.T, file string, texts, groups int) {
 	corpus := readCorpus(t, file)
 	carriers := map[string]bool{}
@@ -151,13 +168,18 @@ func TestNotAllowed(t *testing.T) {
 	}
 	for _, text := range []string{"x=" + strings.Repeat("a", 4000) + "; cat " + strings.Repeat("$x", 6000), "for i in " + strings.Repeat("1 ", 60) + "; do cat" + strings.Repeat(" f", 7500) + "; done",
 		strings.Repeat("echo a|sh;", 1600), "echo 'echo x | bash' | bash", // it says itself
+		"[[ " + strings.Repeat("a && ", 2500) + "-n b ]]", "for i in " + strings.Repeat("1 ", 64) + "; do " + strings.Repeat("(cp "+strings.Repeat("a ", 120)+"> x; ); ", 15) + "done",
+		strings.Repeat("timeout 1 ", 1500) + "ls", "git " + strings.Repeat("-C . ", 3200) + "status",
 		"x=a" + strings.Repeat("; x=$x$x", 30) + "; cat $x", strings.Repeat("for a in "+strings.Repeat("a ", 60)+"; do ", 4) + "x=1; " + strings.Repeat("done; ", 4), strings.Repeat("cd a; cat a b c d e f g h; ", 400)} {
 		if v := p.Judge(bash(text)); v.Decision != ask { // within the time of the test
 			t.Errorf("%.60q: %+v", text, v)
 		}
-		if v := p.Narrow(policy.MustRules("Read(.env)")...).Judge(bash(text)); v.Decision == allow {
-			t.Errorf("%.60q: %+v", text, v)
+		for _, rule := range []string{"Read(.env)", "Bash(rm:*)"} {
+			if v := p.Narrow(policy.MustRules(rule)...).Judge(bash(text)); v.Decision == allow {
+				t.Errorf("%.60q under %s: %+v", text, rule, v)
+			}
 		}
+		policy.RiskOf(bash(text))
 	}
 }
 

@@ -84,7 +84,7 @@ func TestDenyCorpusReaches(t *testing.T) {
 			corpus = append(corpus, c)
 		}
 	}
-	slow := regexp.MustCompile(`\b(go|npm|npx)\b`)
+	slow := regexp.MustCompile(`\b(go|npm|npx|sleep)\b`)
 	first, step := testenv.Sample(t, 40)
 	for i := first; i < len(corpus); i += step {
 		c := corpus[i]

@@ -37,7 +37,7 @@ func because(format string, args ...any) gap { return gap{why: fmt.Sprintf(forma
 func (q *question) cover(mode ModeInfo, rules, deny []Rule) coverage {
 	v := coverage{q: q, mode: mode, paths: rules, deny: deny}
 	for _, r := range rules {
-		if m, err := compile(r); err == nil && r.names(q.call.Tool) && mode.rulesReach(q.area) {
+		if m, err := q.compile(r); err == nil && r.names(q.call.Tool) && mode.rulesReach(q.area) {
 			v.rules = append(v.rules, m) // a rule that cannot be judged allows nothing
 		}
 	}
@@ -61,8 +61,12 @@ func (v *coverage) use(r Rule) {
 	}
 }
 
-// reading returns the gap of a reading: the first one that is more than reading, else the first.
+// reading returns the gap of a reading: a part that is not understood, else the first one that is more than reading, else
+// the first.
 func (v *coverage) reading(r cmdline.Reading) (first gap) {
+	if len(r.Unclear) > 0 {
+		return v.unclear(r.Unclear[0])
+	}
 	for _, c := range r.Commands {
 		g := v.command(c)
 		if !g.none() && !g.reads {
@@ -71,9 +75,6 @@ func (v *coverage) reading(r cmdline.Reading) (first gap) {
 		if first.none() {
 			first = g
 		}
-	}
-	if len(r.Unclear) > 0 {
-		return v.unclear(r.Unclear[0])
 	}
 	return first
 }
@@ -92,6 +93,9 @@ func (v *coverage) command(c cmdline.Command) gap {
 	}
 	if g := v.files(c.Writes, "Write", c.Dirs); !g.none() {
 		return g
+	}
+	if slices.ContainsFunc(c.Reads, func(w cmdline.Word) bool { return w.Cut }) {
+		return because("reading a file whose name may be cut from another")
 	}
 	first := v.files(c.Reads, "Read", c.Dirs)
 	if len(c.Words) == 0 || !first.none() && !first.reads {
@@ -200,8 +204,10 @@ func (v *coverage) effect(c cmdline.Command, words []cmdline.Word) gap {
 	if g := v.files(e.Writes, "Write", c.Dirs); !g.none() {
 		return because("no rule allows %q, and %s", clip(spelled(words)), g.why)
 	}
-	if r, may := v.q.recorded(v.deny); may && e.Recorded {
-		return because("%q prints what the repository holds, and %s denies a part of it", clip(spelled(words)), r)
+	if e.Recorded {
+		if r, may := v.q.recorded(v.deny); may {
+			return because("%q prints what the repository holds, and %s denies a part of it", clip(spelled(words)), r)
+		}
 	}
 	read := slices.Concat(e.In, e.Reads)
 	for _, w := range words[1:] {
@@ -323,7 +329,7 @@ func (v *coverage) fileRule(tool string, area Area, t target) (Rule, bool) {
 		if r.Tool != tool && !(tool == "Write" && r.Tool == "Edit") {
 			continue
 		}
-		if m, err := compile(r); err == nil && (m.rule.Pattern == "" || v.q.place.allowsPath(m.glob, v.q.call.Cwd, t, tool == "Write")) {
+		if m, err := v.q.compile(r); err == nil && (m.rule.Pattern == "" || v.q.place.allowsPath(m.glob, v.q.call.Cwd, t, tool == "Write")) {
 			return m.rule, true
 		}
 	}
@@ -358,8 +364,26 @@ func climbs(file string, pattern bool) bool {
 // reading is the text as the list of its commands.
 func (q *question) reading() cmdline.Reading {
 	if q.read == nil {
-		r := cmdline.Read(q.text, q.call.Cwd, q.leadsBelow)
+		r := q.readAlone(q.text)
 		q.read = &r
 	}
 	return *q.read
+}
+
+// carries is everything that the text may run.
+func (q *question) carries() *cmdline.Carried {
+	if q.carried == nil {
+		q.carried = cmdline.Carry(q.reading(), q.readAlone)
+	}
+	return q.carried
+}
+
+// carriedBy is what another text may run.
+func (q *question) carriedBy(text string) *cmdline.Carried {
+	return cmdline.Carry(q.readAlone(text), q.readAlone)
+}
+
+// readAlone reads another text that runs where the call does.
+func (q *question) readAlone(text string) cmdline.Reading {
+	return cmdline.Read(text, q.call.Cwd, q.leadsBelow)
 }

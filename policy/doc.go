@@ -35,9 +35,9 @@
 // A rule judges a text; it is not a sandbox. Bash(git:*) allows git -c core.pager=x log, and Bash(go
 // test:*) allows whatever code the agent has just written into a test, and a program may read a file that a rule denies
 // without naming it: what git has recorded of one is such a case. A deny rule finds a command in the
-// text of one call: every command that cmdline.LookUp does not list as pure is a carrier, and the denied
-// program anywhere in its words asks. It does not find what a script, a Makefile or an earlier call has
-// written. Without Call.Links paths are cleaned as text, and a symbolic link inside the working directory
+// text of one call: the denied program anywhere in the words of a command that cmdline.LookUp does not list as pure asks,
+// and so does a part by which it might come (cmdline.Carried). It does not find what a script, a Makefile or an earlier call
+// has written. Without Call.Links paths are cleaned as text, and a symbolic link inside the working directory
 // may lead out of it; with Links a path is judged by the target that it had when it was resolved, and the
 // program that runs the call must hold it to that path. Only the literal part of a pattern is resolved:
 // Read(**/.env) does not deny the file that a link named .env leads to under its own name. Host names are

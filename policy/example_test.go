@@ -14,14 +14,14 @@ func ExamplePolicy_Judge() {
 		Allow: policy.MustRules("Bash(go test:*)"),
 		Deny:  policy.MustRules("Bash(rm -rf:*)"),
 	}
-	for _, text := range []string{"go test ./...", "go test $(cat list)", "go test ./... && sudo rm -r -f /"} {
+	for _, text := range []string{"go test ./...", "go test $TARGET", "go test ./... && sudo rm -r -f /"} {
 		input, _ := json.Marshal(map[string]string{"command": text})
 		v := p.Judge(policy.Call{Tool: "Bash", Input: input, Cwd: "/work/api"})
 		fmt.Printf("%s: %s (%s)\n", text, v.Decision, v.Rule)
 	}
 	// Output:
 	// go test ./...: allow (allow Bash(go test:*))
-	// go test $(cat list): ask (deny Bash(rm -rf:*))
+	// go test $TARGET: ask (no rule)
 	// go test ./... && sudo rm -r -f /: deny (deny Bash(rm -rf:*))
 }
 

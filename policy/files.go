@@ -20,8 +20,8 @@ func (q *question) deniedFiles(tool, glob string) cmdline.Match {
 		read: map[string]cmdline.Match{}, heard: map[string]cmdline.Match{}}
 	found := f.text(q.reading())
 	if q.stdin != "" && found != cmdline.Yes {
-		if readerOf(q.walked()) == inputIsShell {
-			found = max(found, f.text(cmdline.Read(q.stdin, q.call.Cwd, q.leadsBelow)))
+		if readerOf(q.carries()) == inputIsShell {
+			found = max(found, f.text(q.readAlone(q.stdin)))
 		} else {
 			found = max(found, f.mention(cmdline.Lit(q.stdin), where{dirs: []string{""}}, false))
 		}
@@ -33,7 +33,7 @@ func (q *question) deniedFiles(tool, glob string) cmdline.Match {
 func (q *question) recorded(deny []Rule) (Rule, bool) {
 	here := q.resolve(".")
 	for _, r := range deny {
-		if m, err := compile(r); err == nil && r.Tool == "Read" && (m.glob == "" || q.place.mayLieBelow(m.glob, q.call.Cwd, here)) {
+		if m, err := q.compile(r); err == nil && r.Tool == "Read" && (m.glob == "" || q.place.mayLieBelow(m.glob, q.call.Cwd, here)) {
 			return r, true
 		}
 	}
@@ -74,7 +74,7 @@ func (f *fileDeny) shell(text string) cmdline.Match {
 	}
 	f.read[text] = cmdline.Maybe // it may be given to itself
 	inner := &fileDeny{q: f.q, glob: f.glob, edits: f.edits, pats: f.pats, depth: f.depth + 1, matched: f.matched, read: f.read, heard: map[string]cmdline.Match{}}
-	found := min(cmdline.Maybe, inner.text(cmdline.Read(text, f.q.call.Cwd, f.q.leadsBelow)))
+	found := min(cmdline.Maybe, inner.text(f.q.readAlone(text)))
 	f.read[text] = found
 	return found
 }
@@ -183,7 +183,7 @@ func (f *fileDeny) unlisted(c cmdline.Command, words []cmdline.Word, at where) c
 		}
 	}
 	found := cmdline.No
-	for _, w := range cmdline.Named(withoutProse(words)) {
+	for _, w := range cmdline.Named(cmdline.WithoutProse(words)) {
 		found = max(found, f.mention(w, at, open))
 	}
 	if _, wraps := cmdline.Wrappers[base]; wraps || base == "sudo" {
@@ -230,25 +230,6 @@ func (f *fileDeny) hears(at where, open, shell bool) cmdline.Match {
 	}
 	f.heard[key] = found
 	return found
-}
-
-// withoutProse drops the values of options that are text for people.
-func withoutProse(words []cmdline.Word) []cmdline.Word {
-	base := cmdline.BaseName(words[0].Text)
-	if base != "git" && base != "gh" && base != "glab" {
-		return words
-	}
-	var out []cmdline.Word
-	for i := 0; i < len(words); i++ {
-		switch name, _, joined := strings.Cut(words[i].Text, "="); {
-		case !joined && (name == "-m" || name == "-am" || name == "-t" || name == "-b" || name == "--message" || name == "--title" || name == "--body"):
-			i++
-		case joined && (name == "--message" || name == "--title" || name == "--body"):
-		default:
-			out = append(out, words[i])
-		}
-	}
-	return out
 }
 
 // mention asks about a word that names a file of the rule, anywhere in it. open: what becomes of the word is not known, so

@@ -81,23 +81,17 @@ func guardedIn(p string) []string {
 		}
 	}
 	segs = slices.DeleteFunc(segs, func(s string) bool { return s == "" })
+	var begins [256]bool // most names begin with none of these letters
+	for _, s := range segs {
+		begins[s[0]] = true
+	}
 	var found []string
 	for _, n := range guardedNames() {
-		if mayBegin(n.parts[0], segs) && n.in(segs) {
+		if first := n.parts[0][0]; (begins[first] || first == '*') && n.in(segs) {
 			found = append(found, n.name)
 		}
 	}
 	return found
-}
-
-// mayBegin reports quickly whether one of the names may be the first part of a guarded one.
-func mayBegin(part string, segs []string) bool {
-	for _, s := range segs {
-		if s != "" && (part[0] == s[0] || part[0] == '*') {
-			return true
-		}
-	}
-	return false
 }
 
 func (n guardedName) in(segs []string) bool {

@@ -12,10 +12,10 @@ import (
 // JudgeVersion is the version of Judge's answers: it rises with every change of an answer for the
 // same call and policy. A record of a verdict holds it, so that an audit knows which verdicts it
 // can compute again.
-const JudgeVersion = 5
+const JudgeVersion = 6
 
-// SameJudge reports whether Judge gives the answers of the judge of a version. Version 4 did not look for the files of
-// deny rules in shell texts, and asked about everything but plain commands of literal words.
+// SameJudge reports whether Judge gives the answers of the judge of a version. Version 5 looked for the
+// commands of deny rules in a reading of its own, which knew no variables.
 func SameJudge(version int) bool { return version == JudgeVersion }
 
 // Call is a tool call to be judged. Input is the raw JSON object; for Bash its "command" is the
@@ -237,8 +237,10 @@ type question struct {
 	text    string           // the shell text
 	hasText bool             // there is one
 	stdin   string           // what it reads
-	script  *cmdline.Script  // the parsed commands; made when first needed
-	read    *cmdline.Reading // the same
+	read    *cmdline.Reading // its commands; made when first needed
+	carried *cmdline.Carried // all that it may run
+	// rules are rules that were compiled.
+	rules map[Rule]compiled
 	// resolved are paths that were resolved, by their spelling.
 	resolved map[string]target
 	targets  []target // the paths
@@ -426,7 +428,7 @@ func (q *question) allowed(rules []Rule) (used []string, why gap) {
 		if !r.names(q.call.Tool) {
 			continue
 		}
-		m, err := compile(r)
+		m, err := q.compile(r)
 		if err != nil {
 			continue // a rule that cannot be judged allows nothing
 		}
@@ -468,6 +470,24 @@ func (q *question) covered(m matcher) bool {
 	return false
 }
 
+// compiled is what compile returns.
+type compiled struct {
+	matcher
+	err error
+}
+
+func (q *question) compile(r Rule) (matcher, error) {
+	c, ok := q.rules[r]
+	if !ok {
+		if q.rules == nil {
+			q.rules = map[Rule]compiled{}
+		}
+		c.matcher, c.err = compile(r)
+		q.rules[r] = c
+	}
+	return c.matcher, c.err
+}
+
 // denied returns the strongest answer of the deny rules, and the first rule that
 // gives it.
 func (q *question) denied(rules []Rule) (found cmdline.Match, rule string) {
@@ -484,7 +504,7 @@ func (q *question) deniedBy(r Rule) cmdline.Match {
 		return cmdline.Yes // cannot be judged, so it denies
 	}
 	if q.hasText && (r.Tool == "Read" || r.Tool == "Edit" || r.Tool == "Write") {
-		if m, err := compile(r); err == nil {
+		if m, err := q.compile(r); err == nil {
 			return q.deniedFiles(r.Tool, m.glob)
 		}
 	}
@@ -492,7 +512,7 @@ func (q *question) deniedBy(r Rule) cmdline.Match {
 	if !reached {
 		return cmdline.No
 	}
-	m, err := compile(r)
+	m, err := q.compile(r)
 	switch {
 	case err != nil || m.rule.Pattern == "":
 		return cmdline.Yes
@@ -514,7 +534,7 @@ func (q *question) deniedText(r cmdline.ShellRule) cmdline.Match {
 	if !q.hasText {
 		return cmdline.Maybe
 	}
-	found := max(r.Denies(q.walked(), q.text, q.call.Cwd), q.deniedSupplied(r))
+	found := max(r.Denies(q.carries(), q.call.Cwd), q.deniedSupplied(r))
 	if found == cmdline.Yes || q.call.Links == nil || r.Words == nil {
 		return found
 	}
@@ -534,7 +554,7 @@ func (q *question) deniedFollowed(r cmdline.ShellRule) cmdline.Match {
 		}
 	}
 	found := cmdline.No
-	for _, c := range q.walked().Commands {
+	for _, c := range q.carries().Commands {
 		if len(c) == 0 || c[0].Sure == cmdline.Unknown || !strings.Contains(c[0].Text, "/") {
 			continue
 		}

@@ -67,33 +67,9 @@ var teamTools = []string{
 }
 
 func (q *question) shellRisk() Risk {
-	if !q.hasText || q.doubt != "" {
-		return RiskHigh
-	}
-	s := q.walked()
-	if s.Opaque || s.Unparsed || len(s.Commands) == 0 {
-		return RiskHigh
-	}
 	risk := q.suppliedRisk()
-	if s.Dynamic {
-		risk = worse(risk, RiskMedium)
-	}
-	if s.Secret {
-		return RiskHigh
-	}
-	for _, w := range s.Writes {
-		risk = worse(risk, q.writeRisk(w))
-	}
-	for _, w := range s.Assigned {
-		risk = worse(risk, Risk(cmdline.AssignmentRisk(w)))
-	}
-	out := false
-	for _, c := range s.Commands {
-		risk = worse(risk, q.commandRisk(c))
-		out = out || cmdline.Spells(c[:1], "cd", "pushd")
-	}
-	if r := q.reading(); out && risk == RiskMedium && (len(r.Unclear) > 0 || slices.ContainsFunc(r.Commands, leaves)) {
-		return RiskHigh // the file or program is elsewhere
+	for _, g := range q.grades() {
+		risk = worse(risk, g.risk)
 	}
 	return risk
 }
@@ -107,29 +83,29 @@ func leaves(c cmdline.Command) bool {
 	return !c.Followed && len(c.Words) > 0 && (c.Words[0].Text == "cd" || c.Words[0].Text == "pushd")
 }
 
-// writeRisk grades a write to the file that a word names.
-func (q *question) writeRisk(w cmdline.Word) Risk {
-	if w.Sure != cmdline.Literal {
+// writeRisk grades a write to the file that a word names, in each of the directories that a text may be in.
+func (q *question) writeRisk(w cmdline.Word, dirs []string) Risk {
+	switch {
+	case w.Sure != cmdline.Literal:
 		return RiskHigh
-	}
-	switch w.Text {
-	case "/dev/null", "/dev/stdout", "/dev/stderr":
+	case w.Text == "/dev/null":
 		return RiskLow
 	}
-	if t := q.resolve(w.Text); t.inside && len(t.guarded) == 0 {
-		return RiskMedium
-	}
-	return RiskHigh
+	return q.argRisk(w, dirs)
 }
 
-// argRisk grades an operand of a command that writes: leaving the working
-// directory is high.
-func (q *question) argRisk(a cmdline.Word) Risk {
+// argRisk grades an operand of a command that writes: leaving the working directory is high.
+func (q *question) argRisk(a cmdline.Word, dirs []string) Risk {
 	if a.Sure == cmdline.Unknown {
-		return RiskMedium
+		if a.Pattern || a.Output && q.stdin != "" { // its arguments are graded by themselves
+			return RiskMedium
+		}
+		return RiskHigh
 	}
-	if t := q.resolve(a.Text); t.inside && len(t.guarded) == 0 {
-		return RiskMedium
+	for _, dir := range dirs {
+		if t := q.resolve(inDir(dir, a.Text)); !t.inside || len(t.guarded) > 0 {
+			return RiskHigh
+		}
 	}
-	return RiskHigh
+	return RiskMedium
 }

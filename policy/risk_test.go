@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -14,12 +15,12 @@ func TestRiskOfShell(t *testing.T) {
 			"git remote -v", "git stash list", "git worktree list", "grep -r x .", "rg x && wc -l a", "echo hello", "pwd",
 			"find . -name '*.go'", "go version", "go list ./...", "go env GOPATH", "cd sub && ls", "ls 2>/dev/null",
 			"sed -n 1,5p a.txt", "sort a", "awk '{print $1}' a", "sh -c 'ls'", "/bin/ls", "true", "npm ls", "head -c 10 /etc/hosts",
-			"python3 --version", "ls &",
+			"python3 --version", "ls &", "for f in *.go; do cat $f; done", "x=a; cat $x",
 		},
 		policy.RiskMedium: {
 			"go test ./...", "go build ./...", "go vet ./...", "make", "npm test", "npm run build", "cargo build", "git commit -m x", "git add -A",
 			"git checkout -b x", "git merge dev", "git tag v1", "mkdir -p out", "touch a", "cp a b", "mv a b", "chmod +x a.sh", "chmod 0644 a",
-			"echo x > out.txt", "ls >> log", "ls $HOME", "for f in *.go; do cat $f; done", "sed -i s/a/b/ x.go", "sort -o a a",
+			"echo x > out.txt", "ls >> log", "ls $HOME", "sed -i s/a/b/ x.go", "sort -o a a",
 			"python3 -m pytest", "tee out.txt", "find . -exec cat {} +", "env CI=1 go test ./...", "timeout 60 go test ./...",
 			"git stash", "go mod verify", "git rebase main",
 		},
@@ -34,6 +35,12 @@ func TestRiskOfShell(t *testing.T) {
 			"awk 'BEGIN{system(\"x\")}'", "echo x > /etc/passwd", "echo x > ../a", "echo x > ~/.bashrc", "echo x > $F", "cp a /usr/bin/x", "mv a ../b", "tee /etc/x", "mkdir /opt/x",
 			"echo x > .git/hooks/pre-commit", "cp a .git/hooks/x", "ls 'unterminated", "ls $(", "", "# only a comment", "ls\r\nls", "ls\x00", "crontab x", "systemctl stop x", "terraform apply",
 			"python3 script.py", "./run.sh", "./rm", "some-tool", "git log --output=x", "env X=1 go test ./...",
+			"x=rm; x=ls & $x y", "x=/etc/passwd; x=out & echo hi > $x", "read PWD <<< /etc; echo x > $PWD/x", "y='path[$(touch a)]'; exit y",
+			"y='path[$(touch a)]'; printf '%*s' y z", "y='path[$(touch a)]'; [ -t y ]", "for f in x*; do find $f; done", "for f in x*; do sort $f; done", "for f in .e*; do cat \"$f\"; done",
+			"x=.e; cat $x*", "find . -name f {-delete,-print}", "sort {-o,f} a", "git log {--output=x,a}", "read -r GIT_PAGER <<< evil; git log", "cd .git; touch hooks/pre-commit",
+			"find . -execdir rm {} +", "command -p -- rm x", "ls < CLAUDE.md > /dev/stdin", "timeout {5,rm} ls", "command $(echo 'rm y ')-- ls", "echo ${PIPESTATUS[0]:+$GITHUB_TOKEN}",
+			"cp -t/etc x", "mktemp -p/etc", "tar xf a.tar -C /etc", "tar cf /etc/x.tar f", "patch -d /etc -p1 -i x", "git -C /etc add .", "make -C /etc", "npm test --prefix=/etc", "go run /etc/x.go", "pytest /etc/x",
+			"git init /etc/x", "cp x \"$HOME/.bashrc\"", "cp x $(echo /etc/passwd)", "xxd -ps a b", "tree -Po x b",
 			"go clean -cache", "ls > /dev/sda", "perl -e 1", "bun x y",
 		},
 	} {
@@ -84,6 +91,23 @@ func TestRiskOfTools(t *testing.T) {
 	}
 }
 
+// TestSuggestTo: what a policy lacks for a text is proposed, and nothing for what no rule of it changes.
+func TestSuggestTo(t *testing.T) {
+	p := policy.Policy{Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Bash(go build:*)"), Deny: policy.MustRules("Bash(git push:*)")}
+	for text, want := range map[string]string{
+		"go build ./... && go test ./... | tail -3": "[Bash(go build ./... && go test ./... | tail -3) Bash(go test ./...:*) Bash(go test:*)]",
+		"go build ./... && git push":                "[]",
+		"mkdir -p out && make all":                  "[Bash(mkdir -p out && make all) Bash(make all:*)]",
+	} {
+		if got := fmt.Sprint(p.Suggest(bash(text))); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	if got := (policy.Policy{Mode: policy.ModePlan}).Suggest(bash("go test ./...")); got != nil {
+		t.Errorf("mode plan: %v", got)
+	}
+}
+
 func TestSuggest(t *testing.T) {
 	for _, c := range []struct {
 		call policy.Call
@@ -98,7 +122,22 @@ func TestSuggest(t *testing.T) {
 		{bash("rm -rf build"), "Bash(rm -rf build)"},
 		{bash("git push origin"), "Bash(git push origin)"},
 		{bash("sudo ls"), "Bash(sudo ls)"},
-		{bash("timeout 5 go test ./..."), "Bash(timeout 5 go test ./...)"},
+		{bash("timeout 5 go test ./..."), "Bash(timeout 5 go test ./...) | Bash(go test ./...:*) | Bash(go test:*)"},
+		{bash("cd pkg && CI=1 go test ./... 2>&1 | tail -20"), "Bash(cd pkg && CI=1 go test ./... 2>&1 | tail -20) | Bash(go test ./...:*) | Bash(go test:*)"},
+		{bash("for f in a b; do go vet $f; done"), "Bash(for f in a b; do go vet $f; done) | Bash(go vet:*)"},
+		{bash("go vet ./a && go vet ./b"), "Bash(go vet ./a && go vet ./b) | Bash(go vet:*)"},
+		{bash("git commit -m \"$(cat a)\""), "Bash(git commit -m \"$(cat a)\") | Bash(git commit -m:*) | Bash(git commit:*)"},
+		{bash("go test ./... && frobnicate"), "Bash(go test ./... && frobnicate)"},
+		{bash("git -C sub add x"), "Bash(git -C sub add x)"},
+		{bash("mvn -q test"), "Bash(mvn -q test)"},
+		{bash("docker compose ps"), "Bash(docker compose ps) | Bash(docker compose ps:*)"},
+		{bash("git rebase --continue"), "Bash(git rebase --continue)"},
+		{bash("sort -o out f"), "Bash(sort -o out f)"},
+		{bash("chmod +x f"), "Bash(chmod +x f)"},
+		{bash("cp a b"), "Bash(cp a b)"},
+		{bash("git config --get x"), "Bash(git config --get x)"},
+		{bash("pytest -q"), "Bash(pytest -q) | Bash(pytest -q:*) | Bash(pytest:*)"},
+		{bash("f() { go test; }; f"), "Bash(f() { go test; }; f)"},
 		{bash("python3 x.py"), "Bash(python3 x.py)"},
 		{bash("go vet && go test"), "Bash(go vet && go test)"},
 		{bash("ls *.go"), ""},

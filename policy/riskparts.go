@@ -2,9 +2,6 @@ package policy
 
 import (
 	"slices"
-	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 
 	"waggle/internal/cmdline"
 )
@@ -32,9 +29,9 @@ func RiskParts(c Call) []RiskPart {
 	case !q.hasText:
 		return []RiskPart{{Why: "it has no command"}}
 	}
-	parts := q.riskyCommands()
+	parts := q.riskyParts()
 	if len(parts) == 0 {
-		parts = []RiskPart{{0, len(q.text), q.textWhy()}}
+		parts = []RiskPart{{0, len(q.text), "what it is given is not known, or sets what runs"}}
 	}
 	return parts
 }
@@ -55,71 +52,16 @@ func (q *question) areaWhy() string {
 	return "what this tool does is not known"
 }
 
-// riskyCommands are the innermost commands of the text that alone are of high risk.
-func (q *question) riskyCommands() (parts []RiskPart) {
-	file, err := cmdline.ParseShell(q.text)
-	if err != nil {
-		return nil
+// riskyParts are the innermost parts of the text that alone are of high risk.
+func (q *question) riskyParts() (parts []RiskPart) {
+	for _, g := range q.grades() {
+		if g.risk == RiskHigh && !slices.ContainsFunc(parts, func(p RiskPart) bool { return p.From == g.From && p.To == g.To }) {
+			parts = append(parts, g.RiskPart)
+		}
 	}
-	syntax.Walk(file, func(n syntax.Node) bool {
-		s, ok := n.(*syntax.Stmt)
-		if !ok {
-			return true
-		}
-		switch s.Cmd.(type) {
-		case *syntax.CallExpr, *syntax.DeclClause:
-		default:
-			return true
-		}
-		from := int(s.Pos().Offset())
-		text := strings.TrimRight(q.text[from:min(int(s.End().Offset()), len(q.text))], "; \t\n&")
-		alone := q.call
-		if alone.Input, err = marshal(map[string]string{"command": text}); err != nil || RiskOf(alone) != RiskHigh {
-			return true
-		}
-		if one, err := newQuestion(alone); err == nil {
-			parts = append(parts, RiskPart{from, from + len(text), one.textWhy()})
-		}
-		return true
-	})
 	return slices.DeleteFunc(parts, func(p RiskPart) bool {
 		return slices.ContainsFunc(parts, func(in RiskPart) bool { return in != p && in.From >= p.From && in.To <= p.To })
 	})
-}
-
-// textWhy says why a shell text is of high risk.
-func (q *question) textWhy() string {
-	s := q.walked()
-	switch {
-	case q.doubt != "":
-		return q.doubt
-	case s.Unparsed:
-		return "it cannot be parsed"
-	case s.Secret:
-		return "it reads credentials"
-	}
-	for _, w := range s.Writes {
-		if q.writeRisk(w) == RiskHigh {
-			return "it writes to " + wordText(w)
-		}
-	}
-	for _, w := range s.Assigned {
-		if Risk(cmdline.AssignmentRisk(w)) == RiskHigh {
-			return "it sets " + wordText(w)
-		}
-	}
-	for _, c := range s.Commands {
-		if q.commandRisk(c) == RiskHigh {
-			return q.commandWhy(c)
-		}
-	}
-	switch {
-	case s.Opaque:
-		return "it runs a text that is not known before it runs"
-	case len(s.Commands) > 1:
-		return "the directory changes between its commands"
-	}
-	return "what it does is not known"
 }
 
 func wordText(w cmdline.Word) string {

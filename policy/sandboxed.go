@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -31,23 +32,47 @@ func (p Policy) bySandbox(mode ModeInfo, q *question) (v Verdict, ok bool) {
 
 // reachesOut says what in the text may take effect outside the sandbox, "" when nothing does.
 func (q *question) reachesOut() string {
-	texts := []cmdline.Script{q.walked()}
-	if q.stdin != "" && readerOf(q.walked()) == inputIsShell {
-		texts = append(texts, cmdline.Walk(q.stdin))
+	texts := []*cmdline.Carried{q.carries()}
+	if q.stdin != "" && readerOf(q.carries()) == inputIsShell {
+		texts = append(texts, q.carriedBy(q.stdin))
 	}
-	for _, s := range texts {
-		if s.Unparsed {
+	for _, c := range texts {
+		if c.Unparsed {
 			return "the shell text cannot be parsed"
 		}
-		for _, words := range append(slices.Clone(s.Commands), s.Writes, s.Assigned) {
-			for _, w := range words {
-				if q.guards(w.Text) {
-					return fmt.Sprintf("it names %q, which takes effect outside the sandbox", clip(w.Text))
-				}
+		if c.Cut {
+			return "there is too much in the shell text"
+		}
+		for _, w := range c.Words {
+			if q.guards(w.Text) || w.Pattern && mayMatchGuarded(w.Text) {
+				return fmt.Sprintf("it names %q, which takes effect outside the sandbox", clip(w.Text))
+			}
+		}
+		for _, token := range c.Told() {
+			if q.guards(token) {
+				return fmt.Sprintf("a text in it names %q, which takes effect outside the sandbox", clip(token))
 			}
 		}
 	}
 	return ""
+}
+
+// mayMatchGuarded reports a wildcard that may match a guarded name by more than a star at its beginning.
+func mayMatchGuarded(pattern string) bool {
+	for _, part := range strings.Split(strings.ToLower(pattern), "/") {
+		if strings.HasPrefix(part, "*") || !strings.ContainsAny(part, "*?[{") {
+			continue
+		}
+		if strings.ContainsRune(part, '{') {
+			part = part[:strings.IndexByte(part, '{')] + "*"
+		}
+		for _, n := range guardedNames() {
+			if ok, err := path.Match(part, n.parts[0]); ok && err == nil && part != "*" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // guards reports whether a word, or the value in an option or an assignment, names something
@@ -57,8 +82,8 @@ func (q *question) guards(word string) bool {
 	if _, value, ok := strings.Cut(word, "="); ok {
 		named = append(named, value)
 	}
-	if len(word) > 2 && word[0] == '-' {
-		named = append(named, word[2:])
+	for at := 2; at < min(len(word), 8) && word[0] == '-'; at++ { // letters, and a value
+		named = append(named, word[at:])
 	}
 	return slices.ContainsFunc(named, func(p string) bool { return len(guardedIn(p)) > 0 || q.guardsPath(p) })
 }

@@ -42,8 +42,7 @@ const (
 
 // readerOf is what a script does with its standard input: every command in it may be
 // the one that reads.
-func readerOf(s cmdline.Script) reader {
-	shell := s.Stdin
+func readerOf(s *cmdline.Carried) reader {
 	for _, c := range s.Commands {
 		if len(c) == 0 {
 			continue
@@ -53,20 +52,12 @@ func readerOf(s cmdline.Script) reader {
 		}
 	}
 	switch {
-	case shell:
+	case s.Stdin:
 		return inputIsShell
 	case s.Opaque:
 		return inputIsCode
 	}
 	return inputIsData
-}
-
-func (q *question) walked() cmdline.Script {
-	if q.script == nil {
-		s := cmdline.Walk(q.text)
-		q.script = &s
-	}
-	return *q.script
 }
 
 // supplied says why rules that cover a shell text do not cover what it is given.
@@ -84,9 +75,9 @@ func (v *coverage) supplied() gap {
 	if v.q.stdin == "" {
 		return gap{}
 	}
-	switch readerOf(v.q.walked()) {
+	switch readerOf(v.q.carries()) {
 	case inputIsShell:
-		if readerOf(cmdline.Walk(v.q.stdin)) != inputIsData {
+		if readerOf(v.q.carriedBy(v.q.stdin)) != inputIsData {
 			return because("what the shell reads on its standard input reads the rest of it as code")
 		}
 		input := &question{call: v.q.call, place: v.q.place, area: v.q.area, text: v.q.stdin, hasText: true}
@@ -109,8 +100,8 @@ func (q *question) deniedSupplied(r cmdline.ShellRule) cmdline.Match {
 	if q.stdin == "" {
 		return cmdline.No
 	}
-	if readerOf(q.walked()) == inputIsShell {
-		return r.Denies(cmdline.Walk(q.stdin), q.stdin, q.call.Cwd)
+	if readerOf(q.carries()) == inputIsShell {
+		return r.Denies(q.carriedBy(q.stdin), q.call.Cwd)
 	}
 	want := r.Words
 	if len(want) == 0 {
@@ -142,7 +133,7 @@ func (q *question) suppliedRisk() Risk {
 	if _, bad := cmdline.Invisible(q.stdin, "\n\t"); bad {
 		return RiskHigh
 	}
-	s := q.walked()
+	s := q.carries()
 	switch readerOf(s) {
 	case inputIsShell:
 		other := question{call: Call{Tool: q.call.Tool, Cwd: q.call.Cwd}, text: q.stdin, hasText: true}
@@ -158,7 +149,7 @@ func (q *question) suppliedRisk() Risk {
 
 // onlyArguments reports a script in which one command reads the input, as arguments and not as
 // instructions.
-func onlyArguments(s cmdline.Script) bool {
+func onlyArguments(s *cmdline.Carried) bool {
 	for _, c := range s.Commands {
 		if len(c) > 0 && cmdline.ReadsAsCode(c) && !cmdline.Wrappers[cmdline.BaseName(c[0].Text)].Stdin {
 			return false
@@ -171,7 +162,7 @@ func onlyArguments(s cmdline.Script) bool {
 func (q *question) argumentsRisk() Risk {
 	risk := RiskMedium
 	for _, w := range strings.FieldsFunc(q.stdin, func(c rune) bool { return unicode.IsSpace(c) || c == 0 }) {
-		risk = worse(risk, q.argRisk(cmdline.Lit(w)))
+		risk = worse(risk, q.argRisk(cmdline.Lit(w), []string{""}))
 	}
 	return risk
 }

@@ -16,37 +16,36 @@ const (
 )
 
 // Denies matches a deny rule against everything that a text may run.
-func (r ShellRule) Denies(s Script, text, cwd string) Match {
+func (r ShellRule) Denies(c *Carried, cwd string) Match {
 	if r.Words == nil {
-		if r.Text == strings.Trim(text, " \t\n") || r.Printed != "" && strings.Contains(s.printed, r.Printed) {
-			return Yes
-		}
-		if s.Opaque {
-			return Maybe
-		}
-		return No
+		return r.deniesText(c)
 	}
 	best := No
-	if s.Opaque {
-		best = Maybe
-	}
-	for _, c := range s.Commands {
-		switch r.Hits(c, cwd) {
-		case Yes:
+	for _, words := range c.Commands {
+		if best = max(best, r.Hits(words, cwd)); best == Yes {
 			return Yes
-		case Maybe:
-			best = Maybe
 		}
 	}
-	if best == No && r.mentions(s.carried) {
+	if c.Opaque || r.mentions(c) || slices.ContainsFunc(c.suspects, func(c []Word) bool { return r.Hits(c, cwd) != No }) {
 		best = Maybe
-	}
-	for _, c := range s.suspects {
-		if best == No && r.Hits(c, cwd) != No {
-			best = Maybe
-		}
 	}
 	return best
+}
+
+// deniesText matches a rule for a text that is more than one plain command.
+func (r ShellRule) deniesText(c *Carried) Match {
+	for _, text := range c.texts {
+		if r.Text == strings.Trim(text, " \t\n") {
+			return Yes
+		}
+		if file, err := ParseShell(text); err == nil && r.Printed != "" && strings.Contains(PrintShell(file), r.Printed) {
+			return Yes
+		}
+	}
+	if c.Opaque {
+		return Maybe
+	}
+	return No
 }
 
 // Hits matches one command: its name behind any path, then the pattern's other words in order among

@@ -128,7 +128,8 @@ func EffectOf(c []Word) Effect {
 			follows := cluster(w.Text, len(w.Text)) && strings.ContainsAny(w.Text, followLetters[name]) || followLetters[name] != "" && strings.HasPrefix(w.Text, "--deref")
 			trees := name == "diff" && (strings.HasPrefix(w.Text, "--r") || cluster(w.Text, len(w.Text)) && strings.Contains(w.Text, "r"))
 			archive := (name == "tar" || name == "gtar") && strings.Contains(w.Text, ":")
-			return strings.HasPrefix(w.Text, "--files0") || sums || follows || trees || archive
+			name, _, _ := strings.Cut(w.Text, "=")
+			return beginsOption(name, "--files0-from") || sums || follows || trees || archive
 		})
 	default:
 		e.Listed = false
@@ -138,6 +139,9 @@ func EffectOf(c []Word) Effect {
 
 // harmlessWords reports words of a speaker that no shell evaluates, and with which it only prints.
 func harmlessWords(name string, words []Word) bool {
+	if len(words) > 0 && words[0].is("--") {
+		words = words[1:]
+	}
 	for i, w := range words {
 		switch name {
 		case "exit", "return", "break", "continue", "shift":
@@ -208,7 +212,7 @@ func Named(c []Word) (out []Word) {
 			}
 		case options && len(w.Text) > 1 && w.Text[0] == '-':
 			if strings.IndexByte(letters, w.Text[1]) >= 0 {
-				if len(w.Text) == 2 {
+				if len(w.Text) == 2 && i+1 < len(c) && c[i+1].one() {
 					i++
 				}
 				continue
@@ -263,6 +267,7 @@ func grepFiles(args []Word) (files []Word, tree bool) {
 					files = append(files, args[min(next, len(args)):min(next+1, len(args))]...)
 					i++
 				case !joined:
+					files = append(files, several(args, next)...)
 					i++
 				}
 			}
@@ -286,6 +291,7 @@ func grepFiles(args []Word) (files []Word, tree bool) {
 						files = append(files, args[min(next, len(args)):min(next+1, len(args))]...)
 						i++
 					case rest == "":
+						files = append(files, several(args, next)...)
 						i++
 					}
 				case strings.IndexByte("ABCm", letter) < 0:
@@ -295,13 +301,24 @@ func grepFiles(args []Word) (files []Word, tree bool) {
 			}
 		}
 	}
-	if !pattern && len(operands) > 0 && !operands[0].Split {
+	if !pattern && len(operands) > 0 && operands[0].one() {
 		operands = operands[1:]
 	}
 	if len(operands) == 0 && tree {
 		operands = []Word{Lit(".")}
 	}
 	return append(files, operands...), tree
+}
+
+// one reports a word that is one word to every shell, and no wildcard.
+func (w Word) one() bool { return !w.Split && !w.Pattern }
+
+// several is the word at an index where it may become more than one: those behind the first are files.
+func several(args []Word, at int) []Word {
+	if at < len(args) && !args[at].one() {
+		return args[at : at+1]
+	}
+	return nil
 }
 
 // onlyValue is the value of an option that is given once, as a wildcard of find; "" when it is not.
@@ -359,7 +376,7 @@ func (e *Effect) searches(c []Word, fit Fit, known bool) {
 	given := slices.ContainsFunc(c[1:], func(w Word) bool {
 		return w.Text == "--files" || w.Text == "--type-list" || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.ContainsAny(w.Text, "ef")
 	})
-	if !given && len(operands) > 0 {
+	if !given && len(operands) > 0 && operands[0].one() {
 		operands = operands[1:]
 	}
 	if len(operands) == 0 {
@@ -506,7 +523,7 @@ func (e *Effect) copies(name string, c []Word) {
 				below := Word{Text: path.Join(dir.Text, path.Base(w.Text)), Sure: min(w.Sure, dir.Sure)}
 				below.Pattern = below.Sure == Unknown
 				e.Writes = append(e.Writes, below)
-			case dir.Sure == Literal && !IsFile(dir.Text):
+			case dir.Sure == Literal: // it may be a directory
 				e.Writes = append(e.Writes, Word{Output: true}) // a file of a name that is not known
 			}
 		}
@@ -514,7 +531,8 @@ func (e *Effect) copies(name string, c []Word) {
 	if name == "mv" {
 		e.Writes = append(e.Writes, from...)
 	}
-	e.Only = name == "cp" && !e.Tree && len(from) > 0 && len(to) > 0 &&
+	_, known := LookUp(c)
+	e.Only = known && name == "cp" && !e.Tree && len(from) > 0 && len(to) > 0 &&
 		!slices.ContainsFunc(c[1:], func(w Word) bool {
 			return strings.HasPrefix(w.Text, "-") && w.Text != "-f" && w.Text != "-n" && w.Text != "-v" && w.Text != "-p"
 		})

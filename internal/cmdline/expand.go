@@ -71,10 +71,11 @@ func (r *reader) expand(part syntax.WordPart, quoted bool) Word {
 		if p.TempFile || p.ReplyVar {
 			break
 		}
-		fed, piped := r.fed, r.piped
+		fed, piped, begin := r.fed, r.piped, len(r.Commands)
 		r.fed, r.piped = names{}, false
 		r.shell(p.Stmts)
 		r.fed, r.piped = fed, piped
+		r.inWords = append(r.inWords, [2]int{begin, len(r.Commands)})
 		w := outputOf(r.names.lines(), r.names)
 		if countsLines(p.Stmts) {
 			w = number
@@ -87,15 +88,24 @@ func (r *reader) expand(part syntax.WordPart, quoted bool) Word {
 		}
 	case *syntax.ProcSubst:
 		if p.Op == syntax.CmdIn {
+			begin := len(r.Commands)
 			r.shell(p.Stmts)
+			happens(r.Commands[begin:], *r.steps, anyTime) // nobody waits for it
+			r.inWords = append(r.inWords, [2]int{begin, len(r.Commands)})
 			return Word{Output: true, Below: true}
 		}
 	case *syntax.ParamExp:
-		if index, ok := p.Index.(*syntax.Word); ok && p.Param != nil && p.Param.Value == "PIPESTATUS" && strings.Trim(index.Lit(), "0123456789") == "" {
-			return number
+		if p.Excl || p.Param != nil && secretName().MatchString(p.Param.Value) {
+			from, to := offsets(p)
+			r.Secrets = append(r.Secrets, [2]int{from, to})
 		}
 		if plainParam(p) {
-			return r.value(p.Param.Value, quoted)
+			if index, ok := p.Index.(*syntax.Word); ok && p.Param.Value == "PIPESTATUS" && index.Lit() != "" && strings.Trim(index.Lit(), "0123456789") == "" {
+				return number
+			}
+			if p.Index == nil {
+				return r.value(p.Param.Value, quoted)
+			}
 		}
 		if cutsEnd(p) {
 			return Word{Split: !quoted}
@@ -193,10 +203,10 @@ func cutsEnd(p *syntax.ParamExp) bool {
 	return p.Exp.Word == nil || p.Exp.Word.Lit() != "" && !strings.ContainsAny(p.Exp.Word.Lit(), "$`(")
 }
 
-// plainParam reports $NAME and ${NAME}.
+// plainParam reports $NAME, ${NAME} and ${NAME[INDEX]}.
 func plainParam(p *syntax.ParamExp) bool {
 	return p.Param != nil && p.NestedParam == nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Split == 0 && p.GlobSubst == 0 &&
-		p.RcExpand == 0 && p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
+		p.RcExpand == 0 && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
 // value is what is known of a variable.
@@ -205,15 +215,19 @@ func (r *reader) value(name string, quoted bool) Word {
 	case "?", "#", "$":
 		return number
 	case "PWD":
-		if len(r.dirs) == 1 && strings.HasPrefix(r.cwd, "/") && (quoted || plainPath(r.cwd)) {
+		_, set := r.values[name]
+		if !set && !r.lost && r.after == "" && len(r.dirs) == 1 && strings.HasPrefix(r.cwd, "/") && (quoted || plainPath(r.cwd)) {
 			return Lit(r.cwd)
 		}
 		return Word{Split: !quoted}
 	}
-	if r.counters[name] {
+	if r.counters[name] && !r.lost {
 		return number
 	}
 	v := r.values[name]
+	if r.lost {
+		v = Word{}
+	}
 	switch bare := withoutWildcards.Replace(v.Text); {
 	case v.Output:
 		v.Split = !quoted

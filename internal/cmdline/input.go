@@ -10,7 +10,7 @@ import (
 // and zero-width ones, and Unicode's own line breaks.
 func Invisible(s string, allowed string) (rune, bool) {
 	for _, r := range s {
-		if strings.ContainsRune(allowed, r) {
+		if ' ' <= r && r <= '~' || strings.ContainsRune(allowed, r) {
 			continue
 		}
 		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {

@@ -56,7 +56,7 @@ low  lsof -i? -n -P -p= -t
 low  tput|clear
 low  cloc|tokei|scc --by-file --json
 low  nm|size|readelf -a -h -S -l -C -D -g
-low  python|python2|python3|node|nodejs|ruby|perl|rustc|java|javac|gcc|cc|clang|pip|pip3|docker|make|cmake|npx|yarn|deno|bun|tsc|kubectl|terraform|helm|poetry|uv|pytest|cargo|npm|pnpm|php|dotnet|mvn|gradle|gh|ffmpeg|psql --version -V @version
+low  python|python2|python3|node|nodejs|ruby|perl|rustc|java|javac|gcc|cc|clang|pip|pip3|docker|make|cmake|npx|yarn|deno|bun|tsc|kubectl|terraform|helm|poetry|uv|cargo|npm|pnpm|php|dotnet|gradle|gh|ffmpeg|psql --version -V @version
 low  node|nodejs|npm|pnpm|yarn|php -v @version
 low  java -version @version
 
@@ -152,7 +152,7 @@ low  docker logs|compose logs -f -n= -t --tail= --since= --until= --follow --tim
 
 write mkdir|touch|cp|mv|ln|tee|gzip|gunzip|xz|unxz|bzip2|bunzip2|zstd|mktemp *
 write install -d -m= -D -v -C -p
-write patch -p= -i= -R -N -s -E -b -l -t -d= --dry-run --forward --reverse --strip= --input= --quiet
+write patch -p= -i= -R -N -s -E -b -l -t -d> --dry-run --forward --reverse --strip= --input= --quiet
 write unzip -l -q -o -n -d> -t -v -j
 write zip -r -q -# -j -u -m -9
 write split -l= -b= -n= -d -a= --lines= --bytes= --numeric-suffixes?
@@ -351,6 +351,8 @@ func (k known) fits(c []Word, from int) (Fit, bool) {
 		case k.any:
 			if _, value, ok := strings.Cut(w.Text, "="); ok && k.write {
 				f.Operands = append(f.Operands, Word{Text: value, Sure: w.Sure, Pattern: w.Pattern})
+			} else if at := strings.IndexByte(w.Text, '/'); at > 0 && k.write { // -t/etc
+				f.Operands = append(f.Operands, Word{Text: w.Text[at:], Sure: w.Sure, Pattern: w.Pattern})
 			}
 		case len(w.Text) > 1 && w.Text[0] == '-':
 			n, kind, ok := k.option(c, i)
@@ -366,6 +368,9 @@ func (k known) fits(c []Word, from int) (Fit, bool) {
 			i += n - 1
 		case k.operands == "rest":
 			f.Inner = k.command(c, i)
+			if _, ok := LiteralWords(c[i:min(f.Inner, len(c))]); !ok {
+				return Fit{}, false // one may be several
+			}
 			return f, f.Inner < len(c)
 		default:
 			f.Operands = append(f.Operands, w)
@@ -419,6 +424,9 @@ func (k known) option(c []Word, i int) (n int, kind byte, ok bool) {
 	}
 	if _, numbers := k.options["-#"]; numbers && strings.Trim(text[1:], "0123456789") == "" {
 		return 1, ' ', true
+	}
+	if name := BaseName(c[0].Text); name == "xxd" || name == "tree" {
+		return 0, 0, false // they read letters together in ways of their own
 	}
 	for at := 1; at < len(text); at++ { // letters together, the last may have a value
 		kind, has := k.options["-"+text[at:at+1]]

@@ -34,12 +34,16 @@ func namesOf(words []Word) names {
 		if !HasAny(words, "-l", "-L") {
 			return names{}
 		}
-		zero = HasAny(words, "-Z")
+		if HasAny(words, "-Z") {
+			return names{} // one may begin like an option
+		}
 	case "git":
 		if !Spells(words, "ls-files") && !Spells(words, "--name-only") {
 			return names{}
 		}
-		zero = Spells(words, "-z")
+		if Spells(words, "-z") {
+			return names{} // one may begin like an option
+		}
 	}
 	if zero {
 		return names{"*", true}

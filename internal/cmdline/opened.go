@@ -24,8 +24,8 @@ func (r *reader) open(c *Command) {
 	switch {
 	case name == "find":
 		c.Rest, inner = findRun(words)
-	case name == "command" && len(words) > 1 && words[1].Text != "-v" && words[1].Text != "-V", name == "exec" && len(words) > 1:
-		if inner = words[1:]; inner[0].Text == "--" {
+	case name == "command" && len(words) > 1 && !words[1].is("-v") && !words[1].is("-V"), name == "exec" && len(words) > 1:
+		if inner = words[1:]; inner[0].is("--") {
 			inner = inner[1:]
 		}
 	default:
@@ -42,12 +42,13 @@ func (r *reader) open(c *Command) {
 			inner = r.fill(words[1:f.Inner], inner)
 		}
 	}
-	if len(inner) == 0 || inner[0].Sure != Literal || inner[0].Text == "" || inner[0].Text[0] == '-' ||
+	if len(inner) == 0 || inner[0].Sure != Literal || inner[0].Text == "" || inner[0].Text[0] == '-' || strings.Contains(inner[0].Text, "=") ||
 		slices.ContainsFunc(assigns, func(w Word) bool { return w.Sure != Literal || !IsAssignment(w.Text) }) {
 		c.Rest = nil
 		return
 	}
-	in := Command{From: c.From, To: c.To, Words: inner, Assigns: assigns, Dirs: c.Dirs, After: c.After, Document: c.Document, Input: c.Input, Piped: c.Piped || name == "xargs", Moved: c.Moved}
+	in := Command{From: c.From, To: c.To, Words: inner, Assigns: assigns, Dirs: c.Dirs, After: c.After, Document: c.Document, Input: c.Input, Piped: c.Piped || name == "xargs", Moved: c.Moved,
+		first: c.first, last: c.last}
 	if r.depth > MaxNest {
 		return
 	}
@@ -90,7 +91,9 @@ func (r *reader) fill(options, command []Word) []Word {
 	read := outputOf(r.fed.lines() || r.fed.zero && HasAny(options, "-0", "--null"), r.fed)
 	for i, o := range options {
 		if mark, ok := strings.CutPrefix(o.Text, "-I"); ok {
-			if mark == "" {
+			if mark == "" && i+1 == len(options) {
+				return nil // the value of another option
+			} else if mark == "" {
 				mark = options[i+1].Text
 			}
 			return placed(command, mark, read)
@@ -100,14 +103,18 @@ func (r *reader) fill(options, command []Word) []Word {
 	return append(slices.Clone(command), read)
 }
 
-// placed puts a word in the place of a mark within the words of a command.
+// placed puts a word in the place of a mark within the words of a command; nil where that may make another command of it.
 func placed(command []Word, mark string, read Word) []Word {
 	command = slices.Clone(command)
 	for i, w := range command {
-		if w.Text == mark {
+		switch {
+		case !strings.Contains(w.Text, mark):
+		case i == 0 || strings.HasPrefix(w.Text, "-"):
+			return nil
+		case w.is(mark):
 			command[i] = read
-		} else if strings.Contains(w.Text, mark) {
-			command[i] = Word{Output: true}
+		default:
+			command[i] = Word{Text: w.Text, Output: true, Joined: true}
 		}
 	}
 	return command
@@ -116,18 +123,21 @@ func placed(command []Word, mark string, read Word) []Word {
 // findRun cuts find into what it selects and the one command that it runs.
 func findRun(words []Word) (rest, command []Word) {
 	for i, w := range words {
+		if w.Split || w.Sure == Unknown && strings.HasPrefix(w.Text, "-") {
+			return nil, nil
+		}
 		if !slices.Contains(findRuns, w.Text) {
 			continue
 		}
-		if w.Text != "-exec" {
+		if !w.is("-exec") {
 			return nil, nil // it asks, or runs in another directory
 		}
 		end := i + 1
-		for end < len(words) && words[end].Text != ";" && words[end].Text != "+" {
+		for end < len(words) && !words[end].is(";") && !words[end].is("+") {
 			end++
 		}
-		if end != len(words)-1 {
-			return nil, nil // more follows
+		if _, ok := LiteralWords(words[i+1 : end]); !ok || end != len(words)-1 {
+			return nil, nil // a word may be several, or more follows
 		}
 		return words[:i], placed(words[i+1:end], "{}", Word{Text: likeOf(words[:i]), Output: true, Below: true})
 	}

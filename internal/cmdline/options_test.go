@@ -207,12 +207,12 @@ func TestSupplies(t *testing.T) {
 		{"X", "X", false, true}, {"X", "", true, true}, {"X", "Y", false, false}, {"X", "", false, false}, {"", "X", true, false},
 		{"TZ", "TZ", false, false}, {"LC_ALL", "LC_ALL", true, false}, {"LC", "LC", false, true},
 	} {
-		x := carried{exports: c.all}
+		x := Carried{exports: c.all, unsure: map[string]bool{}, exported: map[string]bool{}}
 		if c.doubt != "" {
 			x.doubtVariable(c.doubt)
 		}
 		if c.export != "" {
-			x.export(c.export)
+			x.exported[c.export] = true
 		}
 		if got := x.supplies(); got != c.want {
 			t.Errorf("%+v: %v", c, got)

@@ -16,6 +16,10 @@ import (
 type Reading struct {
 	Commands []Command
 	Unclear  []Unclear
+	Unparsed bool
+	Secrets  [][2]int // bytes of the text: from and to of expansions of credentials
+	sets     []Word   // NAME=value of the variables that it sets, unknown where the value is
+	text     string
 }
 
 // Unclear is a part of a text that is not understood.
@@ -23,6 +27,10 @@ type Unclear struct {
 	From, To int    // bytes of the text
 	Why      string // "a function"
 	Listed   bool   // the commands in it are in the list all the same
+	Variable bool   // it sets a variable that programs may read
+	text     string // the part
+	dark     bool   // what it runs does not follow from its words
+	of       int    // the command in whose words it stands, counted from 1; below 1: none
 }
 
 // Command is one simple command of a Reading.
@@ -34,11 +42,15 @@ type Command struct {
 	Writes   []Word
 	Document bool     // its standard input is a document of the text
 	Input    string   // that document, as far as it is known
+	mixed    bool     // what commands print is in it
 	Piped    bool     // its standard input may be what another command prints
 	Dirs     []string // where its relative paths start, last, and may start when a cd fails, seen from where the text starts
 	After    string   // an earlier command after which names of commands may mean something else; "": none
 	Moved    bool     // where its relative paths start is not known, nor what its wildcards match
 	Followed bool     // it only changes the shell, and the reading follows that: cd, read, set -e
+	flow     flow     // where what it prints goes
+	// It runs between the first and the last of the statements read.
+	first, last int
 	// Inner are the commands that this one runs, when it is a wrapper whose command is known: timeout, env,
 	// xargs, sh -c. Rest is what find does besides.
 	Inner *Reading
@@ -63,22 +75,26 @@ func Read(text, cwd string, leads func(dir string) bool) Reading {
 
 // inner is a reader of what a command runs where it stands.
 func (r *reader) inner() *reader {
-	return &reader{cwd: r.cwd, leads: r.leads, dirs: r.dirs, moved: r.moved, text: r.text, depth: r.depth + 1, steps: r.steps, size: r.size}
+	in := &reader{cwd: r.cwd, leads: r.leads, dirs: r.dirs, moved: r.moved, depth: r.depth + 1, steps: r.steps, size: r.size}
+	in.Reading.text = r.Reading.text
+	return in
 }
 
 func (r *reader) read(text string) Reading {
-	r.text, r.values = text, map[string]Word{}
+	r.Reading.text, r.values = text, map[string]Word{}
 	file, err := ParseShell(text)
 	switch {
 	case r.depth > MaxNest:
 		r.unclear(nil, fmt.Sprintf("shells nested more than %d deep", MaxNest))
 	case err != nil:
-		r.Unclear = []Unclear{{To: len(text), Why: "the shell text cannot be parsed: " + err.Error()}}
+		r.Unparsed = true
+		r.Unclear = []Unclear{{To: len(text), Why: "the shell text cannot be parsed: " + err.Error(), dark: true}}
 	case len(file.Stmts) == 0:
 		r.Unclear = []Unclear{{To: len(text), Why: "there is no command"}}
 	default:
 		r.counters = countersOf(file)
 		r.stmts(file.Stmts)
+		r.heard(r.inWords)
 	}
 	return r.Reading
 }
@@ -94,22 +110,58 @@ type reader struct {
 	// counters are the variables that the text sets to numbers only: true once it has.
 	counters map[string]bool
 	depth    int
-	text     string
 	moved    bool // Command.Moved
 	size     *int // bytes and words read, those of loops once for each round
 	steps    *int // statements read, those of loops once for each round
 	full     bool // there were too many
 	piped    bool
-	names    names // what the last command printed
-	fed      names // what the command gets as its standard input
+	names    names    // what the last command printed
+	fed      names    // what the command gets as its standard input
+	lost     bool     // what variables hold is not known any more
+	inWords  [][2]int // commands that stand in the words of the statement, from and to
 }
 
+// unclear notes a part that is not understood: what it sets is not known, and what it runs neither, where it holds
+// commands of its own or there is no part.
 func (r *reader) unclear(n syntax.Node, why string) {
+	r.note(n, why)
+	at := len(r.Unclear) - 1
+	r.Unclear[at].dark = n == nil || r.holdsCommands(n)
+	r.lost = true
+}
+
+// holdsCommands reads the commands in a part that is not understood.
+func (r *reader) holdsCommands(n syntax.Node) (found bool) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			r.shell(n.Stmts)
+			found = true
+			return false
+		case *syntax.ProcSubst:
+			r.shell(n.Stmts)
+			found = true
+			return false
+		}
+		return true
+	})
+	return found
+}
+
+// note notes a part that is not understood, and whose commands are read.
+func (r *reader) note(n syntax.Node, why string) {
 	u := Unclear{Why: why}
 	if n != nil {
 		u.From, u.To = offsets(n)
+		*r.size += u.To - u.From
+		u.text = r.text[min(u.From, len(r.text)):max(u.From, min(u.To, len(r.text)))]
 	}
 	r.Unclear = append(r.Unclear, u)
+}
+
+func (r *reader) dark(n syntax.Node, why string) {
+	r.unclear(n, why)
+	r.Unclear[len(r.Unclear)-1].dark = true
 }
 
 func offsets(n syntax.Node) (from, to int) { return int(n.Pos().Offset()), int(n.End().Offset()) }
@@ -150,16 +202,20 @@ func (r *reader) shell(all []*syntax.Stmt) {
 func (r *reader) stmt(s *syntax.Stmt) {
 	if *r.steps++; *r.steps > maxCommands || *r.size > maxSize {
 		if !r.full {
-			r.unclear(s, "too many commands")
+			r.dark(s, "too many commands")
 		}
 		r.full = true
+		r.plain(s)
 		return
 	}
-	if s.Background || s.Coprocess || s.Disown {
-		r.unclear(s, "a command in the background (&)")
-		r.Unclear[len(r.Unclear)-1].Listed = true
+	begin, doubts, inWords := len(r.Commands), len(r.Unclear), r.inWords
+	r.inWords = nil
+	later := s.Background || s.Coprocess || s.Disown
+	if later {
+		r.note(s, "a command in the background (&)")
+		r.Unclear[doubts].Listed, r.Unclear[doubts].of, r.Unclear[doubts].text = true, -1, ""
 	}
-	c := Command{Dirs: r.dirs, After: r.after, Piped: r.piped, Moved: r.moved}
+	c := Command{Dirs: r.dirs, After: r.after, Piped: r.piped, Moved: r.moved, first: *r.steps, last: *r.steps}
 	c.From, c.To = offsets(s)
 	fed, merged := r.fed, false
 	for _, d := range s.Redirs {
@@ -169,14 +225,50 @@ func (r *reader) stmt(s *syntax.Stmt) {
 	if c.Document || len(c.Reads) > 0 {
 		r.fed = names{}
 	}
-	before := maps.Clone(r.values)
+	given := len(r.inWords)
+	before, dirs := maps.Clone(r.values), r.dirs
 	r.command(s, c)
 	if r.fed = fed; merged {
 		r.names = names{} // what it says of errors is among them
 	}
-	if len(s.Redirs) > 0 {
-		r.forget(before) // a redirection may fail, and then nothing is set
+	if len(s.Redirs) > 0 || later {
+		r.forget(before) // a redirection may fail, and then nothing is set; in the background nothing is
 	}
+	if later {
+		r.dirs = dirs
+	}
+	r.settle(c.From, begin, doubts, given)
+	r.inWords = inWords
+	if len(c.Writes) > 0 {
+		flowsTo(r.Commands[begin:], flow{file: true, code: !onlyData(c.Writes)})
+	}
+	if later {
+		happens(r.Commands[begin:], *r.steps, anyTime)
+	}
+}
+
+// plain lists the commands of a statement as they are written.
+func (r *reader) plain(s *syntax.Stmt) {
+	syntax.Walk(s, func(n syntax.Node) bool {
+		c := Command{Dirs: r.dirs, After: "too many commands", Moved: true, last: anyTime}
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			c.Words = readWords(n.Args)
+		case *syntax.Redirect:
+			if n.Hdoc == nil {
+				c.Writes = []Word{ReadWord(n.Word)}
+			}
+		case *syntax.Assign:
+			if n.Name != nil {
+				r.sets = append(r.sets, Word{Text: n.Name.Value + "=", Sure: Unknown})
+			}
+		}
+		if len(c.Words)+len(c.Writes) > 0 {
+			c.From, c.To = offsets(n)
+			r.Commands = append(r.Commands, c)
+		}
+		return true
+	})
 }
 
 func (r *reader) command(s *syntax.Stmt, c Command) {
@@ -188,9 +280,15 @@ func (r *reader) command(s *syntax.Stmt, c Command) {
 		r.declare(n, c)
 		return
 	}
-	if len(c.Reads)+len(c.Writes) > 0 {
+	around := len(r.Commands)
+	if len(c.Reads)+len(c.Writes) > 0 || c.Document {
 		r.Commands = append(r.Commands, c)
 	}
+	defer func() {
+		if c.Document { // what is inside reads it
+			flowsTo(r.Commands[around:around+1], into(r.Commands[around+1:]))
+		}
+	}()
 	r.names = names{}
 	switch n := s.Cmd.(type) {
 	case nil:
@@ -226,13 +324,16 @@ func (r *reader) command(s *syntax.Stmt, c Command) {
 		if n.Stmt != nil {
 			r.apart(n.Stmt) // to some shells it is a program
 		}
+	case *syntax.CoprocClause:
+		r.dark(s, "a coprocess")
+		r.apart(n.Stmt)
 	case *syntax.TestClause:
 		if n.Pos().Line() != n.End().Line() {
 			r.unclear(n, "a [[ ]] of several lines")
 		}
-		r.test(n.X)
+		r.test(n.X, len(r.Unclear))
 	case *syntax.FuncDecl:
-		r.unclear(n, "a function")
+		r.function(n)
 	default:
 		r.unclear(s, "a part that is not plain commands")
 	}
@@ -253,14 +354,19 @@ func (r *reader) binary(n *syntax.BinaryCmd) {
 		r.apart(n.Y)
 		r.names = names{}
 	case syntax.Pipe, syntax.PipeAll:
+		start, begin := *r.steps, len(r.Commands)
 		r.apart(n.X)
 		if n.Op == syntax.PipeAll {
 			r.names = names{}
 		}
-		piped := r.piped
+		piped, middle, doubts := r.piped, len(r.Commands), len(r.Unclear)
 		r.fed, r.piped = r.names, true
 		r.apart(n.Y)
 		r.fed, r.piped = fed, piped
+		to := into(r.Commands[middle:])
+		to.heard = to.heard || len(r.Unclear) > doubts
+		flowsTo(r.Commands[begin:middle], to)
+		happens(r.Commands[middle:], start, 0) // it may write before the other side runs
 	default:
 		r.unclear(n, "parts joined by "+n.Op.String())
 	}
@@ -269,13 +375,17 @@ func (r *reader) binary(n *syntax.BinaryCmd) {
 // loop reads what runs again and again: a command that stands behind another one runs before it too, and what it sets
 // is not known.
 func (r *reader) loop(n syntax.Command, body func()) {
-	begin, dirs := len(r.Commands), len(r.dirs)
+	begin, dirs, start := len(r.Commands), len(r.dirs), *r.steps
 	set, sure := assigned(n)
 	maps.DeleteFunc(r.values, func(name string, _ Word) bool { return set[name] || !sure })
-	values := maps.Clone(r.values)
+	values, lost := maps.Clone(r.values), r.lost
 	body()
 	r.forget(values)
 	r.names = names{}
+	happens(r.Commands[begin:], start, *r.steps+1)
+	if r.lost && !lost {
+		r.dark(nil, "a loop that sets what is not known")
+	}
 	if len(r.dirs) != dirs {
 		r.changed("cd in a loop")
 	}
@@ -286,24 +396,26 @@ func (r *reader) loop(n syntax.Command, body func()) {
 
 func (r *reader) forEach(n *syntax.ForClause) {
 	items, ok := n.Loop.(*syntax.WordIter)
-	switch {
-	case !ok || n.Select:
-		r.unclear(n, "a loop without a list")
-		return
-	case !neutral(items.Name.Value):
-		r.unclear(items, items.Name.Value+" is set, which programs may read")
-		return
-	case !items.InPos.IsValid():
-		r.unclear(n, "a loop over words that are not in the text")
+	if !ok {
+		r.unclear(n.Loop, "a loop without a list")
+		r.loop(n, func() { r.apart(n.Do...) })
 		return
 	}
 	all := r.words(items.Items)
+	switch {
+	case changesCommands(items.Name.Value):
+		r.dark(items, items.Name.Value+" is set, which programs may read")
+	case !neutral(items.Name.Value):
+		r.unclear(items, items.Name.Value+" is set, which programs may read")
+	case n.Select, !items.InPos.IsValid():
+		r.unclear(items, "a loop over words that are not in the text")
+		all = nil
+	case len(all) > maxItems:
+		r.unclear(items, "a loop over too many words")
+		all = nil
+	}
 	if len(all) == 0 {
 		all = []Word{{}} // what would run is in the list all the same
-	}
-	if len(all) > maxItems {
-		r.unclear(items, "a loop over too many words")
-		return
 	}
 	r.loop(n, func() {
 		values := r.values
@@ -313,7 +425,7 @@ func (r *reader) forEach(n *syntax.ForClause) {
 			}
 			r.values = maps.Clone(values)
 			value.Split = value.Pattern || value.Split
-			r.values[items.Name.Value] = value
+			r.set(items.Name.Value, value)
 			r.apart(n.Do...)
 		}
 		r.values = values
@@ -350,9 +462,14 @@ func assigned(n syntax.Node) (set map[string]bool, sure bool) {
 	return set, sure
 }
 
-// test reads [[ ]]: what it compares is data, but for numbers and names, which shells evaluate. A shell that does not know
+// test reads [[ ]], up to its first doubt: what it compares is data, but for numbers and names, which shells evaluate. A shell that does not know
 // it takes what stands in it for commands and redirections.
-func (r *reader) test(x syntax.TestExpr) {
+func (r *reader) test(x syntax.TestExpr, doubts int) {
+	if len(r.Unclear) > doubts {
+		found := r.holdsCommands(x)
+		r.Unclear[doubts].dark = r.Unclear[doubts].dark || found
+		return
+	}
 	switch n := x.(type) {
 	case *syntax.BinaryTest:
 		switch n.Op {
@@ -369,8 +486,8 @@ func (r *reader) test(x syntax.TestExpr) {
 			if y, unary := n.Y.(*syntax.UnaryTest); !unary || y.Op == syntax.TsNot {
 				r.unclear(n, "a comparison in [[ ]] that shells read differently")
 			}
-			r.test(n.X)
-			r.test(n.Y)
+			r.test(n.X, doubts)
+			r.test(n.Y, doubts)
 		default:
 			r.unclear(n, "a comparison in [[ ]] that shells read differently")
 		}
@@ -378,7 +495,7 @@ func (r *reader) test(x syntax.TestExpr) {
 		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
 			r.unclear(n, "a test that evaluates variables")
 		}
-		r.test(n.X)
+		r.test(n.X, doubts)
 	case *syntax.Word:
 		r.word(n)
 	default:
@@ -389,7 +506,6 @@ func (r *reader) test(x syntax.TestExpr) {
 func (r *reader) redirect(d *syntax.Redirect, c *Command) {
 	if d.N != nil && !StandardStream(d.N.Value) {
 		r.unclear(d, "a redirection of another stream")
-		return
 	}
 	switch {
 	case d.Hdoc != nil:
@@ -399,10 +515,12 @@ func (r *reader) redirect(d *syntax.Redirect, c *Command) {
 		}
 		_, to := offsets(d.Hdoc)
 		body := r.text[min(int(d.Word.End().Offset()), len(r.text)):min(max(to, int(d.Word.End().Offset())), len(r.text))]
+		*r.size += len(body)
 		if d.Word.Lit() != "" && (strings.Contains(body, "\\\n") || r.shellsDiffer(d.Hdoc.Parts)) {
 			r.unclear(d, "a document that shells read differently")
 		}
 		w := readDocument(d.Hdoc, r.expand)
+		c.mixed = c.mixed || w.Output
 		if c.Input += w.Text; !w.Known() {
 			r.unclear(d.Hdoc, "a document with a part that is not known before it runs")
 		}
@@ -410,16 +528,21 @@ func (r *reader) redirect(d *syntax.Redirect, c *Command) {
 	case d.Op == syntax.WordHdoc:
 		c.Document = true
 		w := r.word(d.Word)
+		c.mixed = c.mixed || w.Output
 		if c.Input += w.Text; !w.Known() {
 			r.unclear(d.Word, "a text that is not known before it runs")
 		}
 		return
 	}
 	w := r.word(d.Word)
-	device := w.Sure == Literal && slices.Contains([]string{"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"}, w.Text)
+	device := w.Sure == Literal && slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr"}, w.Text)
 	switch d.Op {
 	case syntax.RdrIn:
-		if w.Text != "/dev/null" || !device {
+		if d.N != nil && d.N.Value != "0" {
+			r.unclear(d, "a file in the place of an output")
+			c.Writes = append(c.Writes, w) // > /dev/stderr writes it
+		}
+		if !w.is("/dev/null") {
 			c.Reads = append(c.Reads, w)
 		}
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.AppClob, syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob:
@@ -429,9 +552,14 @@ func (r *reader) redirect(d *syntax.Redirect, c *Command) {
 	case syntax.DplOut, syntax.DplIn:
 		if w.Sure != Literal || !StandardStream(w.Text) && w.Text != "-" {
 			r.unclear(d, "a redirection to another stream")
+			c.Writes = append(c.Writes, Word{})
+		} else if w.Text == "0" && (d.Op == syntax.DplOut || d.N != nil && d.N.Value != "0") {
+			r.unclear(d, "the input in the place of an output") // > /dev/stderr writes it
+			c.Writes = append(c.Writes, Word{})
 		}
 	default:
 		r.unclear(d, "a redirection "+d.Op.String())
+		c.Reads, c.Writes = append(c.Reads, w), append(c.Writes, w)
 	}
 }
 
@@ -479,9 +607,15 @@ func (r *reader) declare(n *syntax.DeclClause, c Command) {
 		}
 	}
 	c.Words = declWords(n)
-	for _, a := range n.Args {
+	for i, a := range n.Args {
 		if a.Name != nil {
 			delete(r.values, a.Name.Value)
+		}
+		if a.Name != nil && !a.Naked {
+			r.sets = append(r.sets, c.Words[i+1])
+		}
+		if a.Name != nil && changesCommands(a.Name.Value) {
+			r.dark(a, a.Name.Value+" is set, by which commands are found")
 		}
 	}
 	if n.Variant.Value == "export" && DeclareRisk(c.Words[1:]) != RiskHigh && len(c.Reads)+len(c.Writes) == 0 {
@@ -499,13 +633,19 @@ func (r *reader) call(n *syntax.CallExpr, c Command) {
 			w = r.word(a.Value)
 		}
 		if !ok || !w.Known() {
-			r.unclear(a, "a variable whose value is not known before it runs")
-			return
+			r.note(a, "a variable whose value is not known before it runs")
+			if at := len(r.Unclear) - 1; !ok {
+				dark := r.holdsCommands(a) || changesCommands(a.Name.Value)
+				r.Unclear[at].dark, r.lost, w = dark, true, Word{}
+			}
 		}
 		if len(n.Args) == 0 {
 			if set := (Word{Text: a.Name.Value + "=" + w.Text, Sure: w.Sure}); !neutral(a.Name.Value) && !(harmless[a.Name.Value] && AssignmentRisk(set) == RiskLow) {
-				r.unclear(a, a.Name.Value+" is set, which programs may read")
-				r.Unclear[len(r.Unclear)-1].Listed = !changesCommands(a.Name.Value) && a.Name.Value != "GLOBIGNORE"
+				r.note(a, a.Name.Value+" is set, which programs may read")
+				u := &r.Unclear[len(r.Unclear)-1]
+				u.Variable = true
+				u.Listed = !changesCommands(a.Name.Value) && a.Name.Value != "GLOBIGNORE"
+				u.dark = changesCommands(a.Name.Value) || !w.Known() && runsValue().MatchString(a.Name.Value)
 			}
 			if len(w.Text) > maxValue {
 				w = Word{}
@@ -513,7 +653,7 @@ func (r *reader) call(n *syntax.CallExpr, c Command) {
 			if _, counts := r.counters[a.Name.Value]; counts {
 				r.counters[a.Name.Value] = true
 			}
-			r.values[a.Name.Value] = w
+			r.set(a.Name.Value, w)
 		}
 		if args := readWords(n.Args); len(args) > 0 && args[0].Text == "read" && a.Name.Value == "IFS" {
 			continue // it says where read cuts
@@ -528,6 +668,10 @@ func (r *reader) call(n *syntax.CallExpr, c Command) {
 		return
 	}
 	c.Assigns, c.Words = assigns, r.words(n.Args)
+	if len(r.inWords) > 0 { // they run before it
+		*r.steps++
+		c.first, c.last = *r.steps, *r.steps
+	}
 	for _, w := range c.Words {
 		*r.size += len(w.Text) + 1
 	}
@@ -536,6 +680,7 @@ func (r *reader) call(n *syntax.CallExpr, c Command) {
 	}
 	if name := r.word(n.Args[0]); name.Sure != Literal || name.Text == "" {
 		r.unclear(n.Args[0], "a command that is not known before it runs")
+		r.Commands, r.names = append(r.Commands, c), names{}
 		return
 	}
 	if len(assigns) > 0 && specialBuiltins[c.Words[0].Text] {
@@ -552,13 +697,15 @@ func (r *reader) call(n *syntax.CallExpr, c Command) {
 // follow records what a command changes for those behind it: the directory, variables, what names mean. It reports
 // whether the command does only what is followed.
 func (r *reader) follow(words []Word) bool {
-	for len(words) > 1 && (words[0].Text == "command" || words[0].Text == "builtin") {
+	for len(words) > 1 && (words[0].is("command") || words[0].is("builtin")) {
 		words = words[1:]
-		for len(words) > 1 && (words[0].Text == "--" || words[0].Text == "-p") {
+		for len(words) > 1 && words[0].Sure == Literal && strings.HasPrefix(words[0].Text, "-") && !words[0].is("-v") && !words[0].is("-V") {
 			words = words[1:]
 		}
 	}
 	switch name := words[0].Text; {
+	case words[0].Sure != Literal:
+		r.changed("a command that is not known")
 	case name == "cd", name == "pushd":
 		dirs, ok := r.below(words[1:])
 		if !ok {
@@ -569,14 +716,15 @@ func (r *reader) follow(words []Word) bool {
 		return true
 	case name == "read":
 		for _, w := range words[1:] {
-			if w.Text == "-r" {
+			if w.is("-r") {
 				continue
 			}
 			if w.Sure != Literal || !neutral(w.Text) {
 				r.changed(name)
 				return false
 			}
-			r.values[w.Text] = outputOf(r.fed.lines(), r.fed)
+			r.set(w.Text, outputOf(r.fed.lines(), r.fed))
+			r.sets[len(r.sets)-1].Sure = Unknown
 		}
 		return true
 	case name == "set":
@@ -595,6 +743,7 @@ func (r *reader) changed(by string) {
 	r.after = by
 	clear(r.values)
 	name, _, _ := strings.Cut(by, " ")
+	r.lost = r.lost || name != "cd" && name != "pushd" && name != "export"
 	r.moved = r.moved || movers[name]
 }
 
@@ -612,7 +761,7 @@ var changesShell = Names(`export declare typeset local readonly alias unalias ha
 // below returns where a text may be after cd, seen from where it starts, last where it is when every cd worked. It is false
 // where one is not below it, is not known, or is reached through "..": an earlier cd may have failed.
 func (r *reader) below(args []Word) ([]string, bool) {
-	if len(args) > 0 && args[0].Text == "--" {
+	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]
 	}
 	if len(args) != 1 || args[0].Sure != Literal || args[0].Text == "" || strings.ContainsRune("-+~", rune(args[0].Text[0])) || len(r.dirs) >= maxDirs {

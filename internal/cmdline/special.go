@@ -68,7 +68,7 @@ func fitChmod(c []Word) (Fit, bool) {
 }
 
 var tarLine = sync.OnceValue(func() known {
-	lines, _ := readKnown(`write tar -c -x -t -v -z -j -J -p -k -O -a -f= -C= -r -u --exclude= --strip-components= --create --extract --list --gzip --xz --zstd --verbose --file= --directory= --no-same-owner`)
+	lines, _ := readKnown(`write tar -c -x -t -v -z -j -J -p -k -O -a -f> -C> -r -u --exclude= --strip-components= --create --extract --list --gzip --xz --zstd --verbose --file> --directory> --no-same-owner`)
 	return lines["tar"][0]
 })
 
@@ -83,7 +83,7 @@ func fitTar(c []Word) (Fit, bool) {
 	}
 	f, ok := tarLine().fits(words, 1)
 	if ok && strings.Contains(words[1].Text, "t") && strings.Trim(words[1].Text, "-tvzjJaf") == "" {
-		f.Risk, f.Write = RiskLow, false
+		f.Risk, f.Write, f.Outs = RiskLow, false, nil
 	}
 	return f, ok
 }
@@ -133,7 +133,7 @@ var identifier = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // fitRead parses read -r with plain names of variables that change no command.
 func fitRead(c []Word) (Fit, bool) {
 	for _, w := range c[1:] {
-		if w.Sure != Literal || w.Text != "-r" && (!identifier().MatchString(w.Text) || changesCommands(w.Text)) {
+		if w.Sure != Literal || w.Text != "-r" && (!identifier().MatchString(w.Text) || !neutral(w.Text)) {
 			return Fit{}, false
 		}
 	}

@@ -26,6 +26,7 @@ type Word struct {
 	Cut     bool // of such names: where one ends is a guess, and what is behind a blank or a line break in it may be taken for another
 	Split   bool // an expansion without quotes: any number of words
 	Below   bool // of an output: names of files that a search has found below the paths that it names, or a stream of it
+	Joined  bool // an output beside other text: what they say together is not known
 }
 
 // Known reports whether all that a word can be follows from the text that it stands in.
@@ -33,6 +34,9 @@ func (w Word) Known() bool { return w.Sure != Unknown || w.Pattern || w.Output }
 
 // Lit is a word whose text is known.
 func Lit(s string) Word { return Word{Text: s, Sure: Literal} }
+
+// is reports a word whose text is known to be this.
+func (w Word) is(text string) bool { return w.Sure == Literal && w.Text == text }
 
 // Lits are such words.
 func Lits(words []string) []Word {
@@ -88,14 +92,26 @@ func unquote(w *syntax.Word, expand func(part syntax.WordPart, quoted bool) Word
 
 // and is a word with another behind it.
 func (w Word) and(o Word) Word {
-	both := Word{Text: w.Text + o.Text, Sure: min(w.Sure, o.Sure), Split: w.Split || o.Split}
+	both := Word{Text: w.named(o) + o.named(w), Sure: min(w.Sure, o.Sure), Split: w.Split || o.Split}
 	if both.Sure == Unknown {
 		both.Pattern = (w.Sure != Unknown || w.Pattern) && (o.Sure != Unknown || o.Pattern)
 		both.Output = !both.Pattern && w.Known() && o.Known()
 		both.Cut = w.Cut || o.Cut
+		both.Joined = w.Joined || o.Joined || both.Output && w != Lit("") && o != Lit("") && !w.isNumber() && !o.isNumber()
 		both.Below = both.Output && (w.Text == "" && w.Sure == Literal && o.Below || o.Text == "" && o.Sure == Literal && w.Below)
 	}
 	return both
+}
+
+// isNumber reports the output that is one.
+func (w Word) isNumber() bool { return w.Output && w.Text == number.Text }
+
+// named is the text of a word beside another: what stands for an output is none.
+func (w Word) named(beside Word) string {
+	if (w.Below || w.isNumber()) && beside != Lit("") {
+		return ""
+	}
+	return w.Text
 }
 
 // bareText removes the backslashes of an unquoted part. first is true at the start of the word.
@@ -146,6 +162,25 @@ func doubleQuoted(q *syntax.DblQuoted, expand func(part syntax.WordPart, quoted 
 			continue
 		}
 		out = out.and(quotedText(l.Value, l == q.Parts[len(q.Parts)-1]))
+	}
+	return out
+}
+
+// readDocument reads a here-document, in which brackets and braces have no meaning; expand says what is known of an
+// expansion in it.
+func readDocument(w *syntax.Word, expand func(part syntax.WordPart, quoted bool) Word) Word {
+	out := Lit("")
+	for _, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			out = out.and(Lit(p.Value))
+		case *syntax.SglQuoted:
+			out = out.and(Lit(p.Value))
+		case *syntax.DblQuoted:
+			out = out.and(doubleQuoted(p, expand))
+		default:
+			out = out.and(expand(part, true))
+		}
 	}
 	return out
 }
