@@ -124,7 +124,7 @@ var examples = map[string]string{
 	"uninstall":         "uninstall",
 	"up":                "up --plan waggle.yaml\nup waggle.yaml --detach",
 	"version":           "version",
-	"why":               "why ann",
+	"why":               "why ann\nwhy 'npm test && git push' --for ann\nwhy 7KQF",
 
 	"policy sessions add": "policy sessions add 'Bash(npm test)' --until 14d",
 	"policy sessions off": "policy sessions off",

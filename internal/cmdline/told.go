@@ -25,11 +25,11 @@ func (c *Carried) text(text string, file bool) {
 		c.unknown = true
 		return
 	}
-	if key := fmt.Sprint(file, text); c.carried[key] {
+	key := fmt.Sprint(file, c.makes, " ", text)
+	if c.carried[key] {
 		return
-	} else {
-		c.carried[key] = true
 	}
+	c.carried[key] = true
 	c.unknown = c.unknown || expansion().MatchString(text) || strings.HasSuffix(strings.TrimRight(text, "\n"), `\`) || file && goesOn(text) ||
 		c.makes && makeExpansion().MatchString(text) || file && strings.Contains(unescape(text), "\x00")
 	if strings.ContainsAny(text, "|<>(\n") && !c.unknown {

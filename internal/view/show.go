@@ -58,7 +58,9 @@ func QuestionFields(q decide.Request, now time.Time) []Field {
 	f.row("expires", page.Moment(q.Expires, now))
 	f.row("allowed", strings.Join(q.Votes, ", "))
 	f.row("left by", q.Escalated)
-	f.row("rules", strings.Join(q.Suggest, "   "))
+	for i, rule := range q.Suggest {
+		f.row(fmt.Sprintf("rule %d", i+1), rule)
+	}
 	if q.Hash != "" {
 		f.row("revision", fmt.Sprintf("%d, sha256 %s", q.Revision, q.Hash))
 		f.block("plan", q.Plan)

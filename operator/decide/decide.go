@@ -79,7 +79,7 @@ func (o Operator) decideAll(ctx context.Context, s *operator.State, answers []An
 		if a.Lesson == nil {
 			continue
 		}
-		if err := a.Lesson.fits(s.Lead, o.CeilingOf(s.Lead.Policy.Ceiling), a); err != nil {
+		if err := a.Lesson.fits(o, s.Lead, a); err != nil {
 			return nil, err
 		}
 	}

@@ -26,7 +26,8 @@ type Lesson struct {
 const LessonTime = 24 * time.Hour
 
 // fits refuses a lesson that does not follow from the answer, before anything is decided.
-func (l Lesson) fits(lead *control.Leader, top *record.Ceiling, a Answer) error {
+func (l Lesson) fits(o Operator, lead *control.Leader, a Answer) error {
+	top := o.CeilingOf(lead.Policy.Ceiling)
 	if !a.Allow {
 		return &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: "a rule is learned from an allow", Next: operator.NextDenyRule.With()}
 	}
@@ -48,7 +49,7 @@ func (l Lesson) fits(lead *control.Leader, top *record.Ceiling, a Answer) error 
 		return nil
 	}
 	e := &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: fmt.Sprintf("rule %s does not cover what %s asks", l.Rule, req.ID)}
-	for _, r := range policy.Suggest(c) {
+	for _, r := range o.suggest(lead, req, c, o.Minter.Now()) {
 		e.Near = append(e.Near, r.String())
 	}
 	if len(e.Near) > 0 {

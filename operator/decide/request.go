@@ -245,7 +245,7 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 		if !r.Ask.Held && r.Ask.Sum() >= 2 {
 			q.Unheld = "waggle does not run this call: program and paths are checked, not held"
 		}
-		for _, s := range policy.Suggest(c) {
+		for _, s := range o.suggest(l, r, c, now) {
 			q.Suggest = append(q.Suggest, s.String())
 		}
 	}
@@ -266,6 +266,17 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 		q.LeadOut = LeadOut(l, r.Gate())
 	}
 	return q
+}
+
+// suggest proposes rules that would allow a call of a request beside the rules of its member, as far as the ceiling lets
+// them be added.
+func (o Operator) suggest(l *control.Leader, r *control.Request, c policy.Call, now time.Time) []policy.Rule {
+	own := l.Policy.For(r.Instance, now)
+	own.Mode = l.Policy.Ceiling.Meet(l.ModeOf(r.Instance))
+	top := o.CeilingOf(l.Policy.Ceiling)
+	return slices.DeleteFunc(own.Suggest(c), func(s policy.Rule) bool {
+		return len(top.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Allow: []policy.Rule{s}})) > 0
+	})
 }
 
 // LeadOut says who answers the requests of a kind that the lead's agent is to answer, while a person has taken

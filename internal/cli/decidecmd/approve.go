@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -44,10 +45,11 @@ group: answer them by their ids.
 --input runs the given input instead of the requested one. The command shows it again,
 with a digest of its own, and asks on a terminal once more, unless --yes.
 
---rule adds a rule with the answer, as a second act after the decision. It must cover the
-allowed call. It applies to the member that asked, with --for team to every member, with
---for sessions to sessions that waggle does not run (waggle policy sessions), and ends:
---until 8h, 14d, 18:00 or a date (default 24h).
+--rule adds a rule with the answer, as a second act after the decision: a rule that covers
+the allowed call, or the number of one that show prints (--rule 1). It applies to the
+member that asked, with --for team to every member, with --for sessions to sessions that
+waggle does not run (waggle policy sessions), and ends: --until 8h, 14d, 18:00 or a date
+(default 24h).
 
 Exit 0 also when the request had this answer already ("changed":false); 6 when it was
 decided otherwise, has expired or has another digest; 9 when there is no such request.
@@ -62,7 +64,7 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
 	fl.StringVar(&f.input, "input", "", "run this input (a JSON object) instead of the requested one")
 	fl.StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
-	fl.StringVar(&f.rule, "rule", "", "also add this rule; show lists the narrowest ones")
+	fl.StringVar(&f.rule, "rule", "", "also add this rule, or the one of this number in what show prints")
 	fl.StringVar(&f.scope, "for", "member", "whom the rule is for: member, team or sessions")
 	fl.StringVar(&f.expires, "until", "", "when the rule ends (default 24h)")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input")
@@ -98,7 +100,7 @@ func approve(ctx context.Context, a *app.App, ids []string, f answerFlags) error
 		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--for and --until go with --rule"}
 	}
 	if f.rule != "" {
-		l, err := lesson(a, f)
+		l, err := lesson(ctx, a, ids, f)
 		if err != nil {
 			return err
 		}
@@ -113,7 +115,12 @@ func approve(ctx context.Context, a *app.App, ids []string, f answerFlags) error
 }
 
 // lesson reads the rule that an answer creates.
-func lesson(a *app.App, f answerFlags) (*decide.Lesson, error) {
+func lesson(ctx context.Context, a *app.App, ids []string, f answerFlags) (*decide.Lesson, error) {
+	if n, err := strconv.Atoi(f.rule); err == nil {
+		if f.rule, err = numbered(ctx, a, ids, f, n); err != nil {
+			return nil, err
+		}
+	}
 	r, err := policy.ParseRule(f.rule)
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Err: err, Advice: "waggle show ID lists the narrowest rules"}
@@ -126,6 +133,27 @@ func lesson(a *app.App, f answerFlags) (*decide.Lesson, error) {
 		l.End, err = operator.ParseUntil(f.expires, a.Now())
 	}
 	return l, err
+}
+
+// numbered returns the rule that show lists at a place, from 1.
+func numbered(ctx context.Context, a *app.App, ids []string, f answerFlags, n int) (string, error) {
+	if len(ids) != 1 {
+		return "", &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--rule with a number goes with one request: it is the place of a rule in what show prints of it"}
+	}
+	q, err := find(ctx, a, ids[0])
+	if err == nil && f.input != "" {
+		q, err = findChanged(ctx, a, ids[0], f.input)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case len(q.Suggest) == 0:
+		return "", &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "no rule should allow what " + q.Handle + " asks"}
+	case n < 1 || n > len(q.Suggest):
+		return "", &operator.Error{Kind: operator.Usage, Op: "approve", Msg: fmt.Sprintf("%s has no rule %d", q.Handle, n), Near: q.Suggest,
+			Next: operator.Next{Step: operator.NextShow, ID: q.Handle}}
+	}
+	return q.Suggest[n-1], nil
 }
 
 // showChanged shows the input that would run instead, and on a terminal asks about it.

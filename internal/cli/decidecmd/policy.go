@@ -233,17 +233,21 @@ command finds NAME in all teams.
 
 // judge returns the policy's verdict on a call, in the named directory, the member's, or this one.
 func (f judging) judge(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, call string, every bool) error {
-	if f.cwd == "" && f.member == "" {
-		var err error
-		if f.cwd, err = os.Getwd(); err != nil {
-			return err
-		}
-	}
-	j, err := decide.Of(op).TestPolicy(ctx, name, f.member, call, f.cwd)
+	j, err := f.judged(ctx, op, name, call)
 	if err != nil {
 		return err
 	}
 	return a.Give(policyview.Judged(j), policyview.JudgedPage(j, every))
+}
+
+func (f judging) judged(ctx context.Context, op operator.Operator, name waggle.TeamName, call string) (*decide.Judged, error) {
+	if f.cwd == "" && f.member == "" {
+		var err error
+		if f.cwd, err = os.Getwd(); err != nil {
+			return nil, err
+		}
+	}
+	return decide.Of(op).TestPolicy(ctx, name, f.member, call, f.cwd)
 }
 
 func policyExplainCmd(a *app.App) *cobra.Command {

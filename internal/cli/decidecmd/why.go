@@ -1,35 +1,146 @@
 package decidecmd
 
 import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+
 	"github.com/spf13/cobra"
+	"golang.org/x/net/idna"
 
 	"waggle/internal/cli/app"
+	"waggle/internal/cmdline"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
+	"waggle/internal/view/policyview"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/policy"
+	"waggle/team"
 )
 
 func Why(a *app.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "why NAME",
-		Short: "Show a member's state, its age, and the evidence",
-		Long: `Show a member's state, its age, and the evidence: journals, process, mailbox and output.
-The command finds NAME in all teams, also a member that has left, and one of an ended
-team; where several teams have one, --team, WAGGLE_TEAM or the team of this directory says
-which.
---json: {"team","name","state","since","why","trust","evidence":[{"source","at",
-"detail"}]}.`,
+	var f judging
+	cmd := &cobra.Command{
+		Use:   "why NAME | ID | 'COMMAND' | PATH | HOST",
+		Short: "Say why: a member's state, a decision, what would happen to a call",
+		Long: `Say what is, or what would happen, and why. What stands in the argument says which:
+a member's NAME      its state, its age, and the evidence: journals, process, mailbox and
+                     output, also of one that has left and of an ended team
+a request's ID       what decided that call, and what the rules say of it now
+a shell COMMAND      what the rules would decide of it, and which rule or part is why
+a PATH               the same for reading and for editing the file
+a HOST, HOST:PORT    the same for opening it
+A word is looked for in this order. A call may be written as policy test takes it, too.
+The command asks and records nothing. --for NAME judges a call as one of that member,
+with its rules, mode and directory.
+
+--json of a member: {"team","name","state","since","why","trust","evidence":[{"source",
+"at","detail"}]}; of a request as policy explain, of a call as policy test, of a path
+{"read","edit"} with one of these each.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, of, err := a.TeamWith(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			y, err := inspect.Of(op).Why(cmd.Context(), of, args[0])
-			if err != nil {
-				return err
-			}
-			return a.Give(view.Why(y), view.WhyPage(y, a.Clock()))
+			return why(cmd.Context(), a, f, args[0])
 		},
 	}
+	f.add(a, cmd)
+	return cmd
+}
+
+func why(ctx context.Context, a *app.App, f judging, what string) error {
+	var missing error // what nobody is called
+	if f == (judging{}) && !strings.ContainsAny(what, " /({") {
+		if missing = whyMember(ctx, a, what); !isMissing(missing) {
+			return missing
+		}
+		if err := whyDecided(ctx, a, what); !isMissing(err) {
+			return err
+		}
+	}
+	calls := callsOf(what)
+	if calls == nil {
+		return missing
+	}
+	op, name, err := f.team(ctx, a)
+	if err != nil {
+		return err
+	}
+	if len(calls) == 1 {
+		return f.judge(ctx, a, op, name, calls[0], false)
+	}
+	read, err := f.judged(ctx, op, name, calls[0])
+	if err != nil {
+		return err
+	}
+	edit, err := f.judged(ctx, op, name, calls[1])
+	if err != nil {
+		return err
+	}
+	var p page.Page
+	p.Line(page.Plain("read " + what))
+	p = append(p, policyview.JudgedPage(read, false)...)
+	p.Line(page.Plain("edit " + what))
+	p = append(p, policyview.JudgedPage(edit, false)...)
+	return a.Give(struct {
+		Read *policyview.JudgedDocument `json:"read"`
+		Edit *policyview.JudgedDocument `json:"edit"`
+	}{policyview.Judged(read), policyview.Judged(edit)}, p)
+}
+
+func isMissing(err error) bool {
+	var e *team.NotFoundError
+	return errors.As(err, &e)
+}
+
+func whyMember(ctx context.Context, a *app.App, name string) error {
+	op, of, err := a.TeamWith(ctx, name)
+	if err != nil {
+		return err
+	}
+	y, err := inspect.Of(op).Why(ctx, of, name)
+	if err != nil {
+		return err
+	}
+	return a.Give(view.Why(y), view.WhyPage(y, a.Clock()))
+}
+
+func whyDecided(ctx context.Context, a *app.App, id string) error {
+	op, name, err := a.TeamRead(ctx)
+	if err != nil {
+		return &team.NotFoundError{What: "call", Name: id}
+	}
+	e, err := decide.Of(op).Explain(ctx, name, id)
+	if err != nil {
+		return err
+	}
+	return a.Give(policyview.Explained(e), policyview.ExplainedPage(e, a.Clock()))
+}
+
+// callsOf are the calls that a text stands for: itself, a host, reading and editing a file, a command; none for a word
+// that is none of these.
+func callsOf(what string) []string {
+	_, noFile := os.Lstat(what)
+	_, noProgram := exec.LookPath(what)
+	host, _, noHost := policy.ReadHost(what, idna.Lookup.ToASCII)
+	switch plain := !strings.ContainsAny(what, " \t\n;|&<>$`(){}*?"); {
+	case isToolCall(what):
+		return []string{what}
+	case plain && noFile != nil && noHost == nil && (strings.Contains(host, ".") || strings.Contains(what, ":")) && !cmdline.IsFile(host):
+		return []string{"net " + strings.TrimSuffix(what, "/")}
+	case plain && (noFile == nil || strings.Contains(what, "/") && noProgram != nil || cmdline.IsFile(what)):
+		return []string{"Read(" + what + ")", "Edit(" + what + ")"}
+	case !plain, noProgram == nil:
+		return []string{"Bash(" + what + ")"}
+	}
+	return nil
+}
+
+// isToolCall reports a call as policy test takes it: a tool's name before a bracket, an object, "net HOST".
+func isToolCall(s string) bool {
+	tool, _, bracket := strings.Cut(s, "(")
+	named := strings.HasPrefix(tool, "mcp__") || tool != "" && tool[0] >= 'A' && tool[0] <= 'Z' && !strings.ContainsAny(tool, "=/ ")
+	return strings.HasPrefix(s, "{\"") || strings.HasPrefix(s, "net ") || bracket && named && strings.HasSuffix(s, ")")
 }
