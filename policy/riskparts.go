@@ -59,7 +59,7 @@ func (q *question) riskyParts() (parts []RiskPart) {
 			parts = append(parts, g.RiskPart)
 		}
 	}
-	return slices.DeleteFunc(parts, func(p RiskPart) bool {
+	return slices.DeleteFunc(slices.Clone(parts), func(p RiskPart) bool {
 		return slices.ContainsFunc(parts, func(in RiskPart) bool { return in != p && in.From >= p.From && in.To <= p.To })
 	})
 }

@@ -66,7 +66,11 @@ func (q *question) gradeReading(r cmdline.Reading, in *RiskPart) (all []grade) {
 	for _, u := range r.Unclear {
 		within := slices.ContainsFunc(all, func(g grade) bool { return g.risk == RiskHigh && in == nil && g.From <= u.From && u.To <= g.To })
 		if !within && (!u.Listed || u.Variable) {
-			add(u.From, u.To, RiskHigh, u.Why+" is not understood")
+			why := u.Why
+			if strings.HasPrefix(why, "a ") || strings.HasPrefix(why, "an ") {
+				why = "it has " + why
+			}
+			add(u.From, u.To, RiskHigh, why)
 		}
 	}
 	return all

@@ -404,6 +404,7 @@ var shellCorpus = []struct {
 			{"echo $(rm -rf /)", deny},
 			{"echo `rm -rf /`", deny},
 			{`echo "$(rm -rf /)"`, deny},
+			{"echo c | xargs -I c sh -c 'rm -rf /'", deny},
 			{"echo ${X:-$(rm -rf /)}", deny},
 			{"cat <(rm -rf /)", deny},
 			{"cat <<EOF\n$(rm -rf /)\nEOF", deny},

@@ -43,12 +43,26 @@ type Carried struct {
 	exported map[string]bool // variables that programs see
 	unsure   map[string]bool // variables whose value the text does not show
 	exports  bool            // every variable may be exported
-	carried  map[string]bool // texts that were carried
+	carried  map[carriedText]bool
 
 	read   func(text string) Reading
 	budget *int // how many bytes may still be read as texts that a word may be
 	bytes  int  // of the shell texts that commands run
 	makes  bool // make runs, to which more is an expansion
+}
+
+// carriedText is a text that is carried once: a part that is not understood, or a text, for a file or not, before and after
+// make is known to run.
+type carriedText struct {
+	text              string
+	part, file, makes bool
+}
+
+// first reports whether a text is carried for the first time.
+func (c *Carried) first(t carriedText) bool {
+	was := c.carried[t]
+	c.carried[t] = true
+	return !was
 }
 
 // maxTokens bounds the words that are examined; a text with more is unknown.
@@ -64,7 +78,7 @@ func Carry(r Reading, read func(text string) Reading) *Carried {
 }
 
 func carry(r Reading, read func(text string) Reading, budget *int) *Carried {
-	c := &Carried{read: read, budget: budget, wrote: anyTime, exported: map[string]bool{}, unsure: map[string]bool{}, carried: map[string]bool{}}
+	c := &Carried{read: read, budget: budget, wrote: anyTime, exported: map[string]bool{}, unsure: map[string]bool{}, carried: map[carriedText]bool{}}
 	all := c.stepsOf(r)
 	for i := range all {
 		all[i].at = i + 1
@@ -182,10 +196,9 @@ func (c *Carried) parts(r Reading) {
 		}
 		c.Words = append(c.Words, Lits(tokensOf(u.text))...)
 		c.Opaque = c.Opaque || u.dark
-		if c.carried[u.text] {
+		if !c.first(carriedText{text: u.text, part: true}) {
 			continue
 		}
-		c.carried[u.text] = true
 		c.unknown = c.unknown || quotedExpansion().MatchString(u.text)
 		c.readings(u.text)
 	}

@@ -62,14 +62,11 @@ func credentialKey(key string) bool {
 // secretName matches names of variables and keys that hold secrets.
 var secretName = pattern(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$)`)
 
-// Talkers print their words and read no file.
-var Talkers = Names(`echo printf true false : test [ cd sleep basename dirname which type`)
-
 // NamesCredential reports whether a command names a file, a variable or a key
 // that holds credentials.
 func NamesCredential(c []Word) bool {
 	name := BaseName(c[0].Text)
-	if Talkers[name] {
+	if talkers[name] {
 		return false
 	}
 	for i, w := range c[1:] {

@@ -33,6 +33,9 @@ var followLetters = map[string]string{"ls": "L", "du": "LD", "tree": "l"}
 var speakers = Names(`echo printf true false : test [ sleep basename dirname which type seq expr date uname whoami id nproc pwd ps tr hostname
 	uptime free locale groups logname tty cal lscpu lsblk exit return break continue shift dirs times tput clear numfmt factor pgrep jobs`)
 
+// talkers are those that a credential's name is no matter for, and cd.
+var talkers = Names(`echo printf true false : test [ cd sleep basename dirname which type`)
+
 // textOptions are the letters of the options of commands whose value is text.
 var textOptions = map[string]string{
 	"cut": "dfcb", "sort": "tk", "paste": "d", "join": "t", "column": "s", "head": "nc", "tail": "nc", "fold": "w", "uniq": "fsw", "xxd": "lscg",
@@ -46,7 +49,7 @@ func EffectOf(c []Word) Effect {
 	}
 	name := BaseName(c[0].Text)
 	fit, known := LookUp(c)
-	reads := known && fit.Risk == RiskLow && !fit.Carrier && (!Fetchers[name] || len(c) == 2 && slices.Contains([]string{"--version", "-version", "-V", "-v", "version"}, c[1].Text))
+	reads := known && fit.Risk == RiskLow && !fit.Carrier && (!fetchers[name] || len(c) == 2 && slices.Contains([]string{"--version", "-version", "-V", "-v", "version"}, c[1].Text))
 	e := Effect{Listed: true, Only: reads, Writes: slices.Clone(fit.Outs)}
 	switch {
 	case speakers[name], name == "command" && reads:
@@ -80,13 +83,7 @@ func EffectOf(c []Word) Effect {
 		}
 	case name == "sed" || name == "gsed":
 		e.Reads, e.Writes = Named(c), Named(c)
-		plain := slices.Clone(c)
-		for i, w := range plain {
-			if w.Output {
-				plain[i] = Lit("x")
-			}
-		}
-		_, ok := LookUp(plain)
+		_, ok := LookUp(replaced(c, func(w Word) bool { return w.Output }))
 		e.Unsure = !ok // its script is not understood
 	case name == "gofmt" || name == "goimports" || name == "gofumpt":
 		e.Reads, e.Tree, e.Like = fit.Operands, true, "\x00*.go"

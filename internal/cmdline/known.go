@@ -171,6 +171,11 @@ low! xargs -0 -n= -P= -I= -L= -r -t -d= -a= -s= -i -x --null --max-args= --max-p
 low! env -u= -C= --unset= --chdir= -i --ignore-environment @rest
 `
 
+// fetchers are commands of RiskLow that do more than read: they may fetch what is
+// missing, open a pager, ask a daemon or start a project's tool.
+var fetchers = Names(`go npm pnpm yarn bun npx cargo docker gradle mvn dotnet poetry uv pytest make tsc gh kubectl terraform helm
+	less more bat top clear tput deno pip pip3 psql`)
+
 // known is one line of the table for one command.
 type known struct {
 	risk     Risk

@@ -123,9 +123,6 @@ func placed(command []Word, mark string, read Word) []Word {
 // findRun cuts find into what it selects and the one command that it runs.
 func findRun(words []Word) (rest, command []Word) {
 	for i, w := range words {
-		if w.Split || w.Sure == Unknown && strings.HasPrefix(w.Text, "-") {
-			return nil, nil
-		}
 		if !slices.Contains(findRuns, w.Text) {
 			continue
 		}

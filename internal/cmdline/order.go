@@ -18,7 +18,7 @@ func (c *Carried) event(s step) {
 	for _, w := range s.Reads { // the file may be written too
 		c.moves = c.moves || dataFile(w.Text)
 	}
-	if len(words) == 0 && s.flow.code && slices.ContainsFunc(tokensOf(s.Input), func(t string) bool { return dataFile(t) }) {
+	if len(words) == 0 && s.flow.code && slices.ContainsFunc(tokensOf(s.Input), dataFile) {
 		c.moves = true
 	}
 	if len(s.Writes) > 0 {
@@ -56,22 +56,21 @@ func (c *Carried) event(s step) {
 		if slices.ContainsFunc(words, func(w Word) bool { return slices.ContainsFunc(tokensOf(w.Text), isInterpreter) }) {
 			c.interprets = max(c.interprets, s.last)
 		}
-	case s.fit.Risk == RiskMedium && !s.fit.Write || s.name == "git" || Fetchers[s.name]:
+	case s.fit.Risk == RiskMedium && !s.fit.Write || s.name == "git" || fetchers[s.name]:
 		c.built = max(c.built, s.last)
 	}
 }
 
 // mayMove reports a step by which a file of data may become one that a build reads.
 func (c *Carried) mayMove(s step) bool {
-	isData := func(t string) bool { return dataFile(t) }
 	switch {
 	case copies[s.name], s.name == "git" && Spells(s.Words, "mv", "apply", "am"), s.name == "patch":
 		return slices.ContainsFunc(s.Words[1:], func(w Word) bool {
 			return dataFile(w.Text) || w.Sure == Unknown && (!copies[s.name] || strings.ContainsAny(path.Ext(w.Text), "*?["))
 		})
 	case s.flow.code, writesOperands(s.Words) && !onlyData(operandsOf(s.Words)):
-		return EffectOf(s.Words).Tree || s.name == "tar" || slices.ContainsFunc(tokensOf(s.Input), isData) ||
-			slices.ContainsFunc(s.Words[1:], func(w Word) bool { return w.Sure == Unknown || slices.ContainsFunc(tokensOf(w.Text), isData) })
+		return EffectOf(s.Words).Tree || s.name == "tar" || slices.ContainsFunc(tokensOf(s.Input), dataFile) ||
+			slices.ContainsFunc(s.Words[1:], func(w Word) bool { return w.Sure == Unknown || slices.ContainsFunc(tokensOf(w.Text), dataFile) })
 	}
 	return false
 }

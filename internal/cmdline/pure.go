@@ -8,17 +8,9 @@ import (
 
 // isPure reports whether a command runs no program that its words name.
 func isPure(words []Word) bool {
-	if name := BaseName(textOf(words)); name == "sed" || name == "gsed" {
-		words = slices.Clone(words) // the names that find gives it are files
-		for i, w := range words {
-			if w.Below && !w.Cut {
-				words[i] = Lit("x")
-			}
-		}
-	}
 	fit, ok := LookUp(words)
 	if !ok {
-		return false
+		return isSed(words) && slices.ContainsFunc(words, isFound) && isPure(replaced(words, isFound))
 	}
 	if inner, wraps := innerOf(words, fit); wraps && len(words) <= maxWords {
 		for _, w := range words[1:fit.Inner] {
@@ -31,12 +23,22 @@ func isPure(words []Word) bool {
 	return !fit.Carrier && fit.Inner == 0
 }
 
-// textOf is the text of a command's name.
-func textOf(words []Word) string {
-	if len(words) == 0 {
-		return ""
+// isFound reports the whole name of a file that a search has found.
+func isFound(w Word) bool { return w.Below && !w.Cut }
+
+func isSed(words []Word) bool {
+	return len(words) > 0 && (BaseName(words[0].Text) == "sed" || BaseName(words[0].Text) == "gsed")
+}
+
+// replaced are the words with the plain name of a file in the place of some.
+func replaced(words []Word, these func(Word) bool) []Word {
+	words = slices.Clone(words)
+	for i, w := range words {
+		if these(w) {
+			words[i] = Lit("x")
+		}
 	}
-	return words[0].Text
+	return words
 }
 
 // innerOf returns the command behind a known wrapper.
@@ -102,7 +104,7 @@ func addsText(w Word) bool {
 	if name != "--format" && name != "--pretty" || !strings.Contains(format, "%") {
 		return strings.HasPrefix(w.Text, "--relative=") || strings.HasPrefix(w.Text, "--word-diff")
 	}
-	if strings.HasPrefix(format, "format:") || strings.Contains(format, "%f") || adjacent().MatchString(format) {
+	if strings.Contains(format, "%f") || adjacent().MatchString(format) {
 		return true
 	}
 	format = formatField().ReplaceAllString(strings.TrimPrefix(format, "tformat:"), "")
@@ -186,7 +188,7 @@ func readsCode(words []Word) bool {
 		return len(words) < 2 || words[1].Sure != Literal || strings.HasPrefix(words[1].Text, "/dev/") || strings.HasPrefix(words[1].Text, "/proc/")
 	}
 	if !CodeReaders[name] && !CodeReaders[BaseName(words[0].Text)] || Shells[name] {
-		return false // the walk follows a shell
+		return false // its text is read by itself
 	}
 	if _, ok := LookUp(words); ok {
 		return false

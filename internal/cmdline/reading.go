@@ -554,8 +554,7 @@ func (r *reader) redirect(d *syntax.Redirect, c *Command) {
 			r.unclear(d, "a redirection to another stream")
 			c.Writes = append(c.Writes, Word{})
 		} else if w.Text == "0" && (d.Op == syntax.DplOut || d.N != nil && d.N.Value != "0") {
-			r.unclear(d, "the input in the place of an output") // > /dev/stderr writes it
-			c.Writes = append(c.Writes, Word{})
+			c.Writes = append(c.Writes, Word{}) // the input in the place of an output: > /dev/stderr writes it
 		}
 	default:
 		r.unclear(d, "a redirection "+d.Op.String())

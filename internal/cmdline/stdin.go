@@ -16,7 +16,7 @@ func ReadsAsCode(c []Word) bool {
 	switch {
 	case instructed[name], Wrappers[BaseName(c[0].Text)].Stdin:
 		return true
-	case Shells[name]: // the walk follows a shell
+	case Shells[name]: // its text is read by itself
 		return false
 	case !CodeReaders[name]:
 		return false

@@ -1,7 +1,6 @@
 package cmdline
 
 import (
-	"fmt"
 	"path"
 	"strings"
 )
@@ -25,11 +24,9 @@ func (c *Carried) text(text string, file bool) {
 		c.unknown = true
 		return
 	}
-	key := fmt.Sprint(file, c.makes, " ", text)
-	if c.carried[key] {
+	if !c.first(carriedText{text: text, file: file, makes: c.makes}) {
 		return
 	}
-	c.carried[key] = true
 	c.unknown = c.unknown || expansion().MatchString(text) || strings.HasSuffix(strings.TrimRight(text, "\n"), `\`) || file && goesOn(text) ||
 		c.makes && makeExpansion().MatchString(text) || file && strings.Contains(unescape(text), "\x00")
 	if strings.ContainsAny(text, "|<>(\n") && !c.unknown {

@@ -264,14 +264,14 @@ now. With a TOOLCALL, as policy test takes it with --for NAME, show only the lat
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !isCall(args[0]) && f.member != "" {
+			if !isToolCall(args[0]) && f.member != "" {
 				return &operator.Error{Kind: operator.Usage, Op: "policy explain", Msg: "--for is for a TOOLCALL: a past call has its member", Advice: "waggle policy explain " + args[0]}
 			}
 			op, name, err := f.team(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
-			if isCall(args[0]) {
+			if isToolCall(args[0]) {
 				return f.judge(cmd.Context(), a, op, name, args[0], true)
 			}
 			e, err := decide.Of(op).Explain(cmd.Context(), name, args[0])
@@ -283,10 +283,6 @@ now. With a TOOLCALL, as policy test takes it with --for NAME, show only the lat
 	}
 	f.add(a, cmd)
 	return cmd
-}
-
-func isCall(s string) bool {
-	return strings.ContainsAny(s, "({") || strings.HasPrefix(s, "net ")
 }
 
 func policySuggestCmd(a *app.App) *cobra.Command {

@@ -142,5 +142,5 @@ func callsOf(what string) []string {
 func isToolCall(s string) bool {
 	tool, _, bracket := strings.Cut(s, "(")
 	named := strings.HasPrefix(tool, "mcp__") || tool != "" && tool[0] >= 'A' && tool[0] <= 'Z' && !strings.ContainsAny(tool, "=/ ")
-	return strings.HasPrefix(s, "{\"") || strings.HasPrefix(s, "net ") || bracket && named && strings.HasSuffix(s, ")")
+	return strings.HasPrefix(s, "{") && strings.Contains(s, `"tool"`) || strings.HasPrefix(s, "net ") || bracket && named && strings.HasSuffix(s, ")")
 }
