@@ -79,11 +79,29 @@ func (a *execAgent) command(t *Task) (shellCommand, error) {
 		}
 		return shellCommand{text: text}, nil
 	}
-	if len(argv) == 3 && (argv[0] == "sh" || argv[0] == "bash") && argv[1] == "-c" {
-		return shellCommand{text: argv[2], argv: argv, stdin: t.Instructions}, nil
-	}
-	text, err := quoteArgv(argv)
+	text, err := a.spec.text()
 	return shellCommand{text: text, argv: argv, stdin: t.Instructions}, err
+}
+
+// text is the shell text as which the command is judged.
+func (s ExecSpec) text() (string, error) {
+	if argv := s.Command; len(argv) == 3 && (argv[0] == "sh" || argv[0] == "bash") && argv[1] == "-c" {
+		return argv[2], nil
+	}
+	return quoteArgv(s.Command)
+}
+
+// CommandOf is the shell text as which the command of a member's settings is judged; "" when they have none.
+func CommandOf(agent string, spec json.RawMessage) string {
+	var s ExecSpec
+	if agent != "exec" || decodeSpec(spec, &s) != nil || len(s.Command) == 0 {
+		return ""
+	}
+	text, err := s.text()
+	if err != nil {
+		return ""
+	}
+	return text
 }
 
 // quoteArgv quotes argv so that a shell parses the same words.

@@ -275,7 +275,7 @@ func (l *Leader) overreach(req *Request, v Answer, now time.Time) string {
 		if req.Gate() != policy.GateTool || !v.Allow || v.UpdatedInput[0] != '{' || !json.Valid([]byte(v.UpdatedInput)) {
 			return "a changed input must be a JSON object and goes with allowing a tool call"
 		}
-		if j := l.policyOf(req.Instance).Judge(req.Instance, l.Policy.Policy.Mode, req.Kind, run, now); j.Decision == policy.Deny {
+		if j := l.policyOf(req.Instance).During(req.Task).Judge(req.Instance, l.Policy.Policy.Mode, req.Kind, run, now); j.Decision == policy.Deny {
 			return "the changed input is not allowed: " + j.Rule
 		}
 	}
@@ -366,7 +366,7 @@ func (l *Leader) Due(now time.Time) []Answer {
 
 // byRules fills v when the team's rules decide the request.
 func (l *Leader) byRules(r *Request, v *Answer, now time.Time) bool {
-	j := l.policyOf(r.Instance).Judge(r.Instance, l.ModeOf(r.Instance), r.Kind, r.Ask, now)
+	j := l.policyOf(r.Instance).During(r.Task).Judge(r.Instance, l.ModeOf(r.Instance), r.Kind, r.Ask, now)
 	if l.byFile(r) {
 		j = l.judgeFile(r, now)
 	}
@@ -374,7 +374,7 @@ func (l *Leader) byRules(r *Request, v *Answer, now time.Time) bool {
 		return false
 	}
 	v.By, v.Via, v.Rule, v.Reason, v.Allow = policy.RoleRules, ViaRules, j.Rule, j.Why, j.Decision == policy.Allow
-	v.judged = record.Judged{Judge: policy.JudgeVersion, Mode: l.ModeOf(r.Instance)}
+	v.judged = l.policyOf(r.Instance).Judged(l.ModeOf(r.Instance), r.Task)
 	return true
 }
 

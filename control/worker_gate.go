@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"waggle"
@@ -59,7 +60,7 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 		}
 		return k, []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: k, Digest: dig, Decision: decision,
 			By: policy.RoleRules, Rule: v.Rule, Reason: v.Why, Policy: l.Policy.Policy.Version, Ask: &a,
-			Judged: record.Judged{Judge: policy.JudgeVersion, Mode: w.mode(l)}}}}, nil
+			Judged: l.policyOf(w.Instance).Judged(w.mode(l), w.onTask())}}}, nil
 	}
 	mail, err := w.composed(w.color(l), waggle.Lead, message.Request(k, a, w.Name, w.color(l), l.Policy.Call(a), m), m)
 	if err != nil {
@@ -96,6 +97,18 @@ func (w *Worker) again(c *Call, a record.Ask, now time.Time) (ds []journal.Draft
 	return []journal.Draft{{Kind: record.KindStarted, Must: true, Body: record.Started{Key: c.Key, Digest: c.Digest, Task: w.turn.Task}}}, true
 }
 
+// Approved is the newest request by which the operator has allowed a command, as it was asked, that is the
+// member's own in this accepted file; "": there is none.
+func (w *Worker) Approved(file, command string) waggle.RequestID {
+	for _, c := range slices.Backward(w.Calls) {
+		if c.Ask.Own != nil && c.Ask.Own.File == file && c.Ask.Own.Told && c.AskedSeq != 0 && c.allowed() && c.Answer.By == policy.RoleOperator && c.Answer.UpdatedInput == "" &&
+			record.CommandOf(c.Ask.Input) == command {
+			return c.ID
+		}
+	}
+	return ""
+}
+
 // claimable reports whether the leader's allow can still be claimed by the same
 // question (trust §3).
 func (c *Call) claimable(now time.Time) bool {
@@ -128,9 +141,17 @@ func (w *Worker) withdrawPlans() []journal.Draft {
 // member, a mode that it was given, and plan mode until its plan is approved. Only the operator
 // makes a mode wider than the team's.
 func (w *Worker) Effective(l *Leader, now time.Time) policy.Policy {
-	p := l.policyOf(w.Instance).For(w.Instance, now)
+	p := l.policyOf(w.Instance).During(w.onTask()).For(w.Instance, now)
 	p.Mode = w.mode(l)
 	return p
+}
+
+// onTask is the task that it works on, "" when it works on none.
+func (w *Worker) onTask() string {
+	if w.turn == nil {
+		return ""
+	}
+	return w.turn.Task
 }
 
 func (w *Worker) mode(l *Leader) policy.Mode {
@@ -156,7 +177,7 @@ func (l *Leader) ModeOf(i record.Instance) policy.Mode {
 
 // Judge is what the rules say of a question at this moment.
 func (w *Worker) Judge(kind waggle.Kind, a record.Ask, l *Leader, now time.Time) policy.Verdict {
-	return l.policyOf(w.Instance).Judge(w.Instance, w.mode(l), kind, a, now)
+	return l.policyOf(w.Instance).During(w.onTask()).Judge(w.Instance, w.mode(l), kind, a, now)
 }
 
 // revision is the number of the next plan for the work of this turn: one more than

@@ -14,7 +14,7 @@ func ParseUntil(s string, now time.Time) (time.Time, error) {
 	t, err := parseUntil(strings.TrimSpace(s), now)
 	switch {
 	case err != nil:
-		return time.Time{}, &Error{Kind: Usage, Op: "time", Msg: fmt.Sprintf("%q is not an end: give a span (2h, 14d), a time of day (18:00) or a date (2026-12-24)", s)}
+		return time.Time{}, &Error{Kind: Usage, Op: "time", Msg: fmt.Sprintf("%q is not an end: give a span (2h, 14d), today, a time of day (18:00) or a date (2026-12-24)", s)}
 	case !t.After(now):
 		return time.Time{}, &Error{Kind: Usage, Op: "time", Msg: fmt.Sprintf("%q is over", s)}
 	}
@@ -22,6 +22,9 @@ func ParseUntil(s string, now time.Time) (time.Time, error) {
 }
 
 func parseUntil(s string, now time.Time) (time.Time, error) {
+	if s == "today" {
+		return time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location()), nil
+	}
 	if d, err := ParseSpan(s); err == nil {
 		return now.Add(d), nil
 	}

@@ -178,6 +178,7 @@ func MayVote(g Gate, d Decider, by Role) (ok bool, why string) {
 // tool call under DecideLeader or DecideTwo: only what it could do itself without
 // asking, and only below RiskHigh (trust §3). A deny needs no leave.
 func LeaderMayAllow(own Policy, c Call) (ok bool, why string) {
+	c.Own = nil // the file has it for the member
 	if v := own.Judge(c); v.Decision != Allow {
 		return false, "the leader could not do this itself without asking: " + v.Rule
 	}

@@ -12,10 +12,10 @@ import (
 // JudgeVersion is the version of Judge's answers: it rises with every change of an answer for the
 // same call and policy. A record of a verdict holds it, so that an audit knows which verdicts it
 // can compute again.
-const JudgeVersion = 6
+const JudgeVersion = 7
 
-// SameJudge reports whether Judge gives the answers of the judge of a version. Version 5 looked for the
-// commands of deny rules in a reading of its own, which knew no variables.
+// SameJudge reports whether Judge gives the answers of the judge of a version. Version 6 knew no call that
+// is a member's own command (Call.Own).
 func SameJudge(version int) bool { return version == JudgeVersion }
 
 // Call is a tool call to be judged. Input is the raw JSON object; for Bash its "command" is the
@@ -43,11 +43,15 @@ type Call struct {
 	Guarded []string
 	Stdin   string
 	Env     []string
+	// OwnTree: Cwd is in a working tree that no other member and no person works in. It is for RiskOf alone.
+	OwnTree bool
 	// Sandboxed: it runs wholly inside a sandbox of the member that passed its self-test.
 	Sandboxed bool
 	// MustAsk says why a person decides where a rule or a mode would allow, in one sentence; "": the rules
 	// decide. It allows nothing.
 	MustAsk string
+	// Own: it is the member's own command of the accepted team file; nil: it is not.
+	Own *Own
 }
 
 // RuleMustAsk is the Rule of a Verdict that asks because of Call.MustAsk.
@@ -57,7 +61,7 @@ const RuleMustAsk = "must ask"
 type Verdict struct {
 	Decision Decision
 	// Rule is the rule or mode that decided: "allow Bash(go test:*)" (more than one
-	// joined by ", "), "deny Bash(rm:*)", "mode plan", RuleSandboxed, RuleMustAsk, "no rule",
+	// joined by ", "), "deny Bash(rm:*)", "mode plan", RuleSandboxed, Own.Rule, RuleMustAsk, "no rule",
 	// or "input" when the call itself cannot be judged.
 	Rule string
 	Why  string // one sentence for a person
@@ -126,8 +130,8 @@ func (d Decision) rank() int {
 }
 
 // Judge decides a call: deny rules first, then what the mode forbids, then allow rules, then what
-// the mode allows, then the sandbox (Policy.Sandboxed), else ask; a silent mode turns ask into
-// deny. Modes is the table of modes.
+// the mode allows, then the sandbox (Policy.Sandboxed), then the accepted team file (Call.Own), else
+// ask; a silent mode turns ask into deny. Modes is the table of modes.
 //
 // Shell text is judged on its parsed grammar. It is allowed when a rule covers every command, when
 // an exact rule is this very text, or when each of its commands is allowed: by a rule for its first
@@ -176,8 +180,10 @@ func (p Policy) judge(mode ModeInfo, q *question) Verdict {
 		cell = Ask // what only reads is judged as Read is
 	}
 	if !gap.none() && cell == Ask && found == cmdline.No {
-		if v, ok := p.bySandbox(mode, q); ok {
-			return v
+		for _, by := range []func(ModeInfo, *question) (Verdict, bool){p.bySandbox, p.byFile} {
+			if v, ok := by(mode, q); ok {
+				return v
+			}
 		}
 	}
 	switch {

@@ -32,7 +32,8 @@ func worse(a, b Risk) Risk {
 // risk of its worst command.
 //
 // The grade is for people and for batching, never a permission: a call of low risk asks like any
-// other (trust §3 on decide: leader).
+// other (trust §3 on decide: leader). In a working tree of the member's own, removing what lies below the
+// directory and installing packages there is medium.
 func RiskOf(c Call) Risk {
 	q, err := newQuestion(c)
 	if err != nil {

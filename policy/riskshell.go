@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -118,6 +119,28 @@ func (q *question) gradeCommand(c cmdline.Command) (risk Risk, why string) {
 	return risk, why
 }
 
+// installers are programs that install packages into the directory, with the subcommands that do.
+var installers = map[string][]string{
+	"npm": {"install", "ci", "i"}, "pnpm": {"install", "i"}, "yarn": {"install"}, "bun": {"install", "i"},
+	"bundle": {"install"}, "composer": {"install"}, "uv": {"sync"}, "poetry": {"install"},
+}
+
+// remade reports a command that removes what lies below the directory, or installs packages there, and nothing else: in a
+// tree of the member's own that can be made again.
+func (q *question) remade(c []cmdline.Word, dirs []string) bool {
+	name := cmdline.BaseName(c[0].Text)
+	if subs, ok := installers[name]; ok {
+		return len(c) > 1 && slices.Contains(subs, c[1].Text) && !slices.ContainsFunc(c[2:], func(w cmdline.Word) bool {
+			return w.Sure != cmdline.Literal || w.Text == "" || w.Text[0] == '-' && !cmdline.HasAny([]cmdline.Word{w}, "-D", "--save-dev", "--frozen-lockfile", "--prefer-offline", "--no-audit", "--no-fund", "--silent") ||
+				strings.ContainsAny(w.Text, "/:") && w.Text[0] != '@'
+		})
+	}
+	removed := cmdline.EffectOf(c).Writes
+	return (name == "rm" || name == "rmdir" || name == "unlink") && len(removed) > 0 && !slices.ContainsFunc(removed, func(w cmdline.Word) bool {
+		return w.Sure != cmdline.Literal || strings.HasSuffix(path.Join("/", w.Text), "/") || strings.Contains(w.Text, "..") || q.argRisk(w, dirs) == RiskHigh
+	})
+}
+
 // commandRisk grades one simple command: what cmdline.LookUp says of it with these options, and RiskHigh for everything
 // that the table does not list. Files that it writes outside the working directory, credentials that it names, and
 // variables that it sets are high.
@@ -130,6 +153,9 @@ func (q *question) commandRisk(c []cmdline.Word, dirs []string) Risk {
 		return Risk(cmdline.DeclareRisk(c[1:]))
 	}
 	f, ok := cmdline.LookUp(c)
+	if q.call.OwnTree && q.remade(c, dirs) {
+		return RiskMedium
+	}
 	if runs := cmdline.BaseName(c[0].Text); !ok || f.Inner > 0 || f.Carrier && (runs == "find" || runs == "fd" || runs == "fdfind" || runs == "command") {
 		return RiskHigh
 	}

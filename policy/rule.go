@@ -47,7 +47,8 @@ const (
 )
 
 // ParseRule parses a rule and refuses one that could not be judged, so that no rule in force can
-// never match: an empty or overlong rule, unbalanced parentheses, control and invisible characters,
+// never match: an empty or overlong rule, unbalanced parentheses, control and invisible characters (a
+// shell text may have line breaks and tabs),
 // a tool name in the wrong case, a pattern for a tool that has none, a wildcard in a shell pattern
 // other than a final ":*", a shell prefix that is not plain words, a glob that cannot be read, "~",
 // "..", after a wildcard, a host that is not one.
@@ -123,6 +124,14 @@ func (r *Rule) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// breaksIn are the characters that a rule may hold beside visible ones: in a shell text line breaks and tabs.
+func breaksIn(rule string) string {
+	if tool, _, _ := strings.Cut(rule, "("); knownTools[tool] == shellPattern {
+		return "\n\t"
+	}
+	return ""
+}
+
 func splitRule(s string) (Rule, error) {
 	switch {
 	case s == "":
@@ -132,7 +141,7 @@ func splitRule(s string) (Rule, error) {
 	case len(s) > maxToolName+maxPattern+2:
 		return Rule{}, fmt.Errorf("longer than %d bytes", maxToolName+maxPattern+2)
 	}
-	if c, bad := cmdline.Invisible(s, ""); bad {
+	if c, bad := cmdline.Invisible(s, breaksIn(s)); bad {
 		return Rule{}, fmt.Errorf("holds the invisible character %U", c)
 	}
 	tool, rest, has := strings.Cut(s, "(")
@@ -227,7 +236,7 @@ func compile(r Rule) (matcher, error) {
 	if len(r.Pattern) > maxPattern {
 		return matcher{}, fmt.Errorf("the pattern is longer than %d bytes", maxPattern)
 	}
-	if c, bad := cmdline.Invisible(r.Pattern, ""); bad || !utf8.ValidString(r.Pattern) {
+	if c, bad := cmdline.Invisible(r.Pattern, breaksIn(r.Tool+"(")); bad || !utf8.ValidString(r.Pattern) {
 		return matcher{}, fmt.Errorf("the pattern holds the invisible character %U", c)
 	}
 	var err error

@@ -24,37 +24,75 @@ func (p Policy) bySandbox(mode ModeInfo, q *question) (v Verdict, ok bool) {
 	if !p.Sandboxed || !q.call.Sandboxed || !q.hasText || q.doubt != "" || !mode.rulesReach(q.area) {
 		return Verdict{}, false
 	}
-	if why := q.reachesOut(); why != "" && !q.onlyPrints() {
+	if word, why := q.reachesOut(); why != "" && !q.onlyPrints() {
+		if word != "" {
+			why = fmt.Sprintf("%s %q, which takes effect outside the sandbox", why, clip(word))
+		}
 		return Verdict{Ask, "no rule", sentence(why)}, true
 	}
 	return Verdict{Allow, RuleSandboxed, "It runs in the member's sandbox, which passed its self-test when the member started."}, true
 }
 
-// reachesOut says what in the text may take effect outside the sandbox, "" when nothing does.
-func (q *question) reachesOut() string {
+// reachesOut says why the text may take effect outside the member's tree, with the word that it names; why
+// is "" when nothing does.
+func (q *question) reachesOut() (word, why string) {
 	texts := []*cmdline.Carried{q.carries()}
 	if q.stdin != "" && readerOf(q.carries()) == inputIsShell {
 		texts = append(texts, q.carriedBy(q.stdin))
 	}
-	for _, c := range texts {
+	for i, c := range texts {
+		head := i == 0 && headIsNoFile(q.text, c)
 		if c.Unparsed {
-			return "the shell text cannot be parsed"
+			return "", "the shell text cannot be parsed"
 		}
 		if c.Cut {
-			return "there is too much in the shell text"
+			return "", "there is too much in the shell text"
 		}
 		for _, w := range c.Words {
+			if head && strings.EqualFold(w.Text, "head") {
+				continue
+			}
 			if q.guards(w.Text) || w.Pattern && mayMatchGuarded(w.Text) {
-				return fmt.Sprintf("it names %q, which takes effect outside the sandbox", clip(w.Text))
+				return w.Text, "it names"
 			}
 		}
 		for _, token := range c.Told() {
-			if q.guards(token) {
-				return fmt.Sprintf("a text in it names %q, which takes effect outside the sandbox", clip(token))
+			if q.guards(token) && !(head && strings.EqualFold(token, "head")) {
+				return token, "a text in it names"
 			}
 		}
 	}
-	return ""
+	return "", ""
+}
+
+// headIsNoFile reports whether the text says HEAD, of which git makes a repository, only as the program head
+// and in the words of git, where it is a revision.
+func headIsNoFile(text string, c *cmdline.Carried) bool {
+	said, seen := 0, map[string]bool{}
+	for _, cmd := range c.Commands {
+		words := make([]string, len(cmd))
+		for i, w := range cmd {
+			words[i] = w.Text
+		}
+		all := strings.Join(words, "\x00")
+		if len(cmd) == 0 || seen[all] {
+			continue
+		}
+		seen[all] = true
+		switch cmdline.BaseName(words[0]) {
+		case "head":
+			said++
+		case "git":
+			said += strings.Count(strings.ToLower(all), "head")
+		}
+	}
+	words := 0
+	for _, w := range c.Words {
+		if strings.EqualFold(w.Text, "head") {
+			words++
+		}
+	}
+	return words <= said && strings.Count(strings.ToLower(text), "head") <= said
 }
 
 // mayMatchGuarded reports a wildcard that may match a guarded name by more than a star at its beginning.

@@ -57,6 +57,13 @@ func TestSandboxedAllow(t *testing.T) {
 		{"bypassPermissions", with(policy.ModeBypassPermissions), inside("make"), allow, "mode bypassPermissions"},
 		{"an unknown mode", with("delegate"), inside("make"), deny, "mode delegate"},
 
+		{"the program head", flag, inside("make 2>&1 | head -20"), allow, policy.RuleSandboxed},
+		{"a revision", flag, inside("make && git diff HEAD && git log --oneline HEAD~3.. | head -5"), allow, policy.RuleSandboxed},
+		{"what git takes for a repository", flag, inside("cp x HEAD"), ask, "no rule"},
+		{"beside a revision", flag, inside("git diff HEAD; cp x HEAD"), ask, "no rule"},
+		{"beside the program head", flag, inside("make | head -1; cp x head"), ask, "no rule"},
+		{"HEAD in code beside one in git", flag, inside("git diff HEAD; python3 -c \"open('HEAD','w')\""), ask, "no rule"},
+		{"HEAD of pieces", flag, inside("git diff HEAD; cp x HE''AD"), ask, "no rule"},
 		{"a guarded file is written", flag, inside("cp hook .git/hooks/pre-commit"), ask, "no rule"},
 		{"by a redirection", flag, inside("echo x >> .github/workflows/ci.yml"), ask, "no rule"},
 		{"in an option", flag, inside("dd if=x of=.envrc"), ask, "no rule"},

@@ -21,12 +21,12 @@ func compileShell(p string) (cmdline.ShellRule, error) {
 	if err == nil {
 		return cmdline.ShellRule{Words: words, Text: p}, nil
 	}
-	if strings.Contains(p, "*") {
-		return cmdline.ShellRule{}, errors.New(`a wildcard is only understood as a final ":*": Bash(git:*); Bash alone is every command; a star that is meant goes into quotes`)
-	}
 	file, err := cmdline.ParseShell(p)
 	if err != nil {
 		return cmdline.ShellRule{}, fmt.Errorf("not readable as a shell command: %w", err)
+	}
+	if cmdline.HasStar(file) {
+		return cmdline.ShellRule{}, errors.New(`a wildcard is only understood as a final ":*": Bash(git:*); Bash alone is every command; a star that is meant goes into quotes`)
 	}
 	if len(file.Stmts) == 0 {
 		return cmdline.ShellRule{}, errors.New("no command in it")

@@ -67,10 +67,8 @@ func (v *coverage) supplied() gap {
 			return gap{} // allows every command, whatever its input is
 		}
 	}
-	for _, kv := range v.q.call.Env {
-		if name, grade := envRisk(kv); grade != RiskLow {
-			return because("it is run with %s set", clip(name))
-		}
+	if name := v.q.unusualEnv(); name != "" {
+		return because("it is run with %s set", clip(name))
 	}
 	if v.q.stdin == "" {
 		return gap{}
@@ -93,6 +91,16 @@ func (v *coverage) supplied() gap {
 		return because("it reads a text, and the rule that allows it is not for this very command")
 	}
 	return gap{}
+}
+
+// unusualEnv is a variable of the call that only a person or a rule for everything allows, "" when there is none.
+func (q *question) unusualEnv() string {
+	for _, kv := range q.call.Env {
+		if name, grade := envRisk(kv); grade != RiskLow {
+			return name
+		}
+	}
+	return ""
 }
 
 // deniedSupplied looks for the command of a deny rule in a command's standard input.

@@ -61,6 +61,9 @@ type Ask struct {
 	Sandboxed bool `json:"sandboxed,omitempty"`
 	// MustAsk is policy.Call.MustAsk: why no rule and no mode allows it. It is not in the digest.
 	MustAsk string `json:"must_ask,omitempty"`
+	// Own: the member's worker has found in the leader's journal that the call is the member's own command
+	// of the accepted team file. It is not in the digest.
+	Own *policy.Own `json:"own,omitempty"`
 
 	// Bound is what else of a tool call the sum of N = 2 covers.
 	Bound
@@ -122,7 +125,7 @@ func (b Bound) empty() bool {
 // input are dropped, because they do not describe the other one; standard input is taken from the
 // new input only.
 func (a Ask) With(input string) Ask {
-	a.Input = input
+	a.Input, a.Own = input, nil
 	if a.Sum() >= 2 {
 		a.Stdin, a.Program, a.Words, a.Scripts = StdinOf(input), "", nil, nil
 		// The resolved working directory stays: an unresolved path is a doubt.
@@ -132,19 +135,21 @@ func (a Ask) With(input string) Ask {
 }
 
 // StdinOf is the "stdin" of a tool's input, "" when there is none.
-func StdinOf(input string) string {
+func StdinOf(input string) string { return fieldText(input, "stdin") }
+
+// CommandOf is the "command" of a tool's input, "" when there is none.
+func CommandOf(input string) string { return fieldText(input, "command") }
+
+func fieldText(input, key string) string {
 	var fields map[string]json.RawMessage
-	var s string
-	if json.Unmarshal([]byte(input), &fields) != nil || json.Unmarshal(fields["stdin"], &s) != nil {
-		return ""
-	}
-	return s
+	_ = json.Unmarshal([]byte(input), &fields) // no object has no field
+	return textOf(fields, key)
 }
 
 // Call is the tool call as policy judges it: by where its paths led when it was asked,
 // and as text when that is not on record.
 func (a Ask) Call() policy.Call {
-	c := policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd, Stdin: a.Stdin, Env: a.Env, Sandboxed: a.Sandboxed, MustAsk: a.MustAsk}
+	c := policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd, Stdin: a.Stdin, Env: a.Env, Sandboxed: a.Sandboxed, MustAsk: a.MustAsk, Own: a.Own}
 	if a.Paths != nil {
 		c.Links = policy.Recorded(a.Paths)
 	}
@@ -160,13 +165,13 @@ func (a Ask) As(n int) Ask {
 	if head, ok := strings.CutSuffix(a.Input, `,"stdin":`+plain(a.Stdin)+"}"); ok && a.Stdin != "" {
 		a.Input = head + "}"
 	}
-	a.N, a.Sandboxed, a.Bound = 0, false, Bound{}
+	a.N, a.Sandboxed, a.Own, a.Bound = 0, false, nil, Bound{}
 	return a
 }
 
 // Bare is what the agent asks for, without what was found of it.
 func (a Ask) Bare() Ask {
-	a.Sandboxed, a.Bound = false, Bound{Stdin: a.Stdin}
+	a.Sandboxed, a.Own, a.Bound = false, nil, Bound{Stdin: a.Stdin}
 	return a
 }
 
@@ -239,6 +244,9 @@ func (a Ask) Check(kind waggle.Kind) error {
 		return fmt.Errorf("ask: %s is not a question", kind)
 	}
 	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Spelled, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.MustAsk, a.Stdin, a.Program}, a.Env...)
+	if a.Own != nil {
+		texts = append(texts, a.Own.File, a.Own.Approved)
+	}
 	for _, w := range a.Words {
 		texts = append(texts, w.Name, w.Path)
 	}

@@ -90,6 +90,7 @@ func (c *Ceiling) hold(v policy.Verdict, mode policy.Mode, call policy.Call) pol
 		return v
 	}
 	most := c.Policy()
+	call.Own = nil // a team file reaches no further than the ceiling
 	if own := most.Judge(call); own.Decision != policy.Allow {
 		v.Decision, v.Rule, v.Why = own.Decision, "ceiling, "+own.Rule, own.Why
 		for _, m := range policy.Modes() {

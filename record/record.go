@@ -135,13 +135,15 @@ type Joined struct {
 	Name     waggle.MemberName `json:"name"`
 	// Lead makes it the agent behind the lead, whose name and mailbox are the lead's: what
 	// the team file calls it. "": a member.
-	Lead         string          `json:"lead,omitempty"`
-	Color        string          `json:"color,omitempty"`
-	Agent        string          `json:"agent"`          // exec, script, …
-	Spec         json.RawMessage `json:"spec,omitempty"` // the agent's own settings
-	Cwd          string          `json:"cwd"`
-	PlanRequired bool            `json:"plan_required,omitempty"`
-	Backend      string          `json:"backend"`
+	Lead  string          `json:"lead,omitempty"`
+	Color string          `json:"color,omitempty"`
+	Agent string          `json:"agent"`          // exec, script, …
+	Spec  json.RawMessage `json:"spec,omitempty"` // the agent's own settings
+	// File is the SHA-256 of the accepted team file that has Spec; "": no file has it.
+	File         string `json:"file_sha256,omitempty"`
+	Cwd          string `json:"cwd"`
+	PlanRequired bool   `json:"plan_required,omitempty"`
+	Backend      string `json:"backend"`
 	// Model and Mode are what was asked for; "" leaves it to the agent and the policy.
 	Model    string      `json:"model,omitempty"`
 	Mode     policy.Mode `json:"mode,omitempty"`
@@ -353,6 +355,7 @@ type Decided struct {
 type Judged struct {
 	Judge int         `json:"judge,omitempty"`      // policy.JudgeVersion
 	Mode  policy.Mode `json:"judge_mode,omitempty"` // that held for the member
+	Task  string      `json:"judge_task,omitempty"` // that it worked on; left out where no rule holds during a task
 }
 
 // The orders of a Commanded.
@@ -386,12 +389,23 @@ type Task struct {
 	PlanRequired bool   `json:"plan_required,omitempty"`
 	// Check decides whether it is done; nil: the check of the member, or its agent.
 	Check *Check `json:"check,omitempty"`
+	// Words is whose the instructions are; "": it is not known.
+	Words Author `json:"words,omitempty"`
 }
+
+// Author is whose words the instructions of a task are.
+type Author string
+
+// The authors.
+const (
+	WordsOfFile     Author = "file"     // they stand in the accepted team file
+	WordsOfOperator Author = "operator" // the operator typed them with the order
+)
 
 // Equal reports the same order.
 func (t Task) Equal(o Task) bool {
 	same := t.Check == o.Check || t.Check != nil && o.Check != nil && *t.Check == *o.Check
-	t.Check, o.Check = nil, nil
+	t.Check, o.Check, t.Words, o.Words = nil, nil, "", ""
 	return same && t == o
 }
 

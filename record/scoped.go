@@ -18,6 +18,8 @@ type Scoped struct {
 	Instance Instance    `json:"instance,omitempty"`   // whom it is for; "": every member
 	Until    *time.Time  `json:"expires_at,omitempty"` // nil: until it is taken back
 	From     *Key        `json:"from,omitempty"`       // the request whose answer taught it
+	// Task is the task of the board during which it holds, for the member that has it; "": it holds always.
+	Task string `json:"task,omitempty"`
 }
 
 // HostGrant is a standing answer to questions about one host: what an enforcer of
@@ -56,6 +58,35 @@ func Past(until *time.Time, now time.Time) bool { return until != nil && !now.Be
 
 func concerns(of, i Instance) bool { return of == "" || of == i }
 
+// During is the set as it holds while a member works on a task; "": on none. For alone leaves out the rules that
+// hold during a task.
+func (p PolicySet) During(task string) PolicySet {
+	if !p.minds(task) {
+		return p
+	}
+	p.Rules = slices.Clone(p.Rules)
+	for i := range p.Rules {
+		if s := &p.Rules[i]; s.Task != "" && s.Task == task {
+			s.Task = ""
+		}
+	}
+	return p
+}
+
+// minds reports whether a rule holds during a task.
+func (p PolicySet) minds(task string) bool {
+	return task != "" && slices.ContainsFunc(p.Rules, func(s Scoped) bool { return s.Task == task })
+}
+
+// Judged is what a record of a verdict says of the judge, for a member in a mode that works on a task.
+func (p PolicySet) Judged(mode policy.Mode, task string) Judged {
+	j := Judged{Judge: policy.JudgeVersion, Mode: mode}
+	if p.minds(task) {
+		j.Task = task
+	}
+	return j
+}
+
 // For is the policy that the rules make for one member at a time under the ceiling, "" for the
 // rules of every member. Worker.Effective adds a member's own mode.
 func (p PolicySet) For(i Instance, now time.Time) policy.Policy {
@@ -64,7 +95,7 @@ func (p PolicySet) For(i Instance, now time.Time) policy.Policy {
 	out.Allow, out.Deny = slices.Clip(out.Allow), slices.Clip(out.Deny)
 	for _, s := range p.Rules {
 		switch {
-		case !concerns(s.Instance, i) || Past(s.Until, now):
+		case !concerns(s.Instance, i) || Past(s.Until, now) || s.Task != "":
 		case s.Deny:
 			out.Deny = append(out.Deny, s.Rule)
 		default:

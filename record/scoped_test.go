@@ -72,6 +72,37 @@ func TestFor(t *testing.T) {
 	}
 }
 
+// TestDuring: a rule for a task holds for its member while that task is worked on, and at no other time.
+func TestDuring(t *testing.T) {
+	set := scopes()
+	set.Rules = append(set.Rules, record.Scoped{Rule: rule("Bash(make:*)"), Instance: "ada", Task: "3", Until: at(1)},
+		record.Scoped{Rule: rule("Bash(old:*)"), Instance: "ada", Task: "3", Until: at(0)}, record.Scoped{Rule: rule("Bash(tar:*)"), Task: "4", Deny: true})
+	was := slices.Clone(set.Rules)
+	for _, c := range []struct {
+		who         record.Instance
+		task        string
+		allow, deny string
+		minds       bool
+	}{
+		{"ada", "3", "Read Bash(ls:*) Bash(cp:*) Bash(go:*) Bash(make:*)", "Bash(dd:*) Bash(nc:*)", true},
+		{"ada", "4", "Read Bash(ls:*) Bash(cp:*) Bash(go:*)", "Bash(dd:*) Bash(nc:*) Bash(tar:*)", true},
+		{"ada", "", "Read Bash(ls:*) Bash(cp:*) Bash(go:*)", "Bash(dd:*) Bash(nc:*)", false},
+		{"ada", "5", "Read Bash(ls:*) Bash(cp:*) Bash(go:*)", "Bash(dd:*) Bash(nc:*)", false},
+		{"bob", "3", "Read Bash(ls:*) Bash(mv:*)", "Bash(dd:*)", true},
+	} {
+		p := set.During(c.task).For(c.who, start)
+		if allow, deny := strings.Join(texts(p.Allow), " "), strings.Join(texts(p.Deny), " "); allow != c.allow || deny != c.deny {
+			t.Errorf("%s on %q: %s; %s", c.who, c.task, allow, deny)
+		}
+		if j := set.Judged(policy.ModeSafe, c.task); (j.Task == c.task && c.task != "") != c.minds || j.Mode != policy.ModeSafe || j.Judge != policy.JudgeVersion {
+			t.Errorf("%q: %+v", c.task, j)
+		}
+	}
+	if d := cmp.Diff(was, set.Rules); d != "" {
+		t.Errorf("the set has changed: %s", d)
+	}
+}
+
 // TestHostsFor: the same for hosts.
 func TestHostsFor(t *testing.T) {
 	set := scopes()

@@ -20,6 +20,7 @@ type looked struct {
 	paths []record.RealPath // the targets of the paths by which it is judged
 	// confined: it would run in the member's sandbox.
 	confined bool
+	own      *policy.Own // it is the member's own command
 }
 
 // changedError refuses an allowed call whose files differ from those that were shown.
@@ -32,7 +33,7 @@ func (e *changedError) Error() string {
 // look finds the files and programs that the text of a call names. It hashes the contents of
 // scripts only for a request; for calls that the rules answer it records the paths.
 func (h host) look(c agent.Call) looked {
-	l := looked{call: c, paths: h.realPaths(c), confined: h.confined(c)}
+	l := looked{call: c, paths: h.realPaths(c), confined: h.confined(c), own: h.own(c)}
 	if len(c.Argv) == 0 {
 		return l
 	}
@@ -51,6 +52,26 @@ func (h host) look(c agent.Call) looked {
 // confined reports whether a call would run in the member's sandbox now.
 func (h host) confined(c agent.Call) bool { return h.w.p.Confined != nil && h.w.p.Confined(c) }
 
+// own says with which authority a call is the member's own command: what the leader's journal has of the
+// member and of its task.
+func (h host) own(c agent.Call) *policy.Own {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	m, ok := h.w.p.Lead.ByInstance(h.w.p.Fold.Instance)
+	if !ok || m.File == "" {
+		return nil
+	}
+	command := agent.CommandOf(m.Agent, m.Spec)
+	if command == "" || len(c.Argv) == 0 || record.CommandOf(string(c.Input)) != command {
+		return nil
+	}
+	own := &policy.Own{File: m.File, Approved: string(h.w.p.Fold.Approved(m.File, command))}
+	if t := h.t.task; t != nil {
+		own.Told = t.Words != "" && c.Stdin == t.Instructions
+	}
+	return own
+}
+
 // again repeats look for the same call, with contents, for a request.
 func (h host) again(l looked) looked {
 	l.whole, l.paths, l.confined = true, h.realPaths(l.call), h.confined(l.call)
@@ -62,7 +83,7 @@ func (h host) again(l looked) looked {
 // command.
 func (l looked) ask(added []string) record.Ask {
 	c := l.call
-	a := record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason, ToolUseID: c.UseID, MustAsk: c.MustAsk}
+	a := record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason, ToolUseID: c.UseID, MustAsk: c.MustAsk, Own: l.own}
 	a.Stdin, a.Paths, a.Held, a.Sandboxed = c.Stdin, l.paths, len(c.Files) > 0, l.confined
 	if len(c.Argv) == 0 {
 		return a

@@ -17,7 +17,12 @@ func (h host) realPaths(c agent.Call) []record.RealPath {
 		return nil
 	}
 	w.mu.Lock()
-	set, judges := w.p.Lead.Policy, w.p.Lead.Policy.Judges(w.p.Fold.Instance, w.p.Minter.Now())
+	task := ""
+	if turn := w.p.Fold.Turn(); turn != nil {
+		task = turn.Task
+	}
+	set := w.p.Lead.Policy
+	judges := set.During(task).Judges(w.p.Fold.Instance, w.p.Minter.Now())
 	w.mu.Unlock()
 	call := set.Call(record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Bound: record.Bound{Stdin: c.Stdin, Env: c.Env}})
 	call.Links, call.Home = policy.Recorded(c.Files).Or(w.p.Links), homeIn(w.p.Environ)

@@ -104,6 +104,7 @@ from stdin. --json: {"task","changed","ordered"}; task is as for task list.`,
 			if err != nil {
 				return err
 			}
+			n.Typed = n.Description != "-"
 			n.Subject, n.After, n.Before, n.Terms.As = args[0], taskIDs(after), taskIDs(before), a.Flags.As
 			if n.Description == "-" {
 				b, err := io.ReadAll(io.LimitReader(a.In, waggle.MaxText+1))

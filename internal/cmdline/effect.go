@@ -110,6 +110,7 @@ func EffectOf(c []Word) Effect {
 		e.Writes, e.Only = Named(c), known
 	case name == "rm" || name == "rmdir" || name == "unlink" || name == "shred" || name == "truncate" || name == "chmod" || name == "chown" || name == "chgrp":
 		e.Writes, e.Tree = Named(c), HasAny(c, "-r", "-R", "--recursive")
+		e.Only = known && (name == "rm" || name == "rmdir" || name == "unlink") && onlyOptions(c, "-f", "-v", "--")
 	case name == "source" || name == ".":
 		e.Reads = Named(c)
 	case known && fit.Write, !reads && (name == "tar" || name == "gtar"):
@@ -529,11 +530,20 @@ func (e *Effect) copies(name string, c []Word) {
 		e.Writes = append(e.Writes, from...)
 	}
 	_, known := LookUp(c)
-	e.Only = known && name == "cp" && !e.Tree && len(from) > 0 && len(to) > 0 &&
-		!slices.ContainsFunc(c[1:], func(w Word) bool {
-			return strings.HasPrefix(w.Text, "-") && w.Text != "-f" && w.Text != "-n" && w.Text != "-v" && w.Text != "-p"
-		})
+	e.Only = known && len(from) > 0 && len(to) > 0 && (name == "cp" && !e.Tree && onlyOptions(c, "-f", "-n", "-v", "-p", "--") ||
+		name == "mv" && onlyOptions(c, "-f", "-n", "-v", "--") && !slices.ContainsFunc(from, isNoFile) && !slices.ContainsFunc(to, isHidden))
 }
+
+// onlyOptions reports a command that has no options but these.
+func onlyOptions(c []Word, options ...string) bool {
+	return !slices.ContainsFunc(c[1:], func(w Word) bool { return strings.HasPrefix(w.Text, "-") && !slices.Contains(options, w.Text) })
+}
+
+// isNoFile reports a name that may be a directory's, with all that lies below it.
+func isNoFile(w Word) bool { return !IsFile(w.Text) }
+
+// isHidden reports a name that begins with a dot.
+func isHidden(w Word) bool { return strings.HasPrefix(path.Base(w.Text), ".") }
 
 // IsFile reports a name with the extension of a file: nothing lies below it.
 func IsFile(name string) bool {

@@ -32,6 +32,24 @@ func ParseShell(text string) (*syntax.File, error) {
 		Parse(strings.NewReader(text), "")
 }
 
+// HasStar reports a * outside of quotes and documents, which a shell would expand, or a person mean as a wildcard.
+func HasStar(file *syntax.File) (found bool) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.DblQuoted, *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.ParamExp, *syntax.Comment:
+			return false
+		case *syntax.Redirect:
+			if n.Hdoc != nil {
+				return false
+			}
+		case *syntax.Lit:
+			found = found || strings.Contains(strings.ReplaceAll(n.Value, `\*`, ""), "*")
+		}
+		return !found
+	})
+	return found
+}
+
 // opens is how many brackets of a text are open at once at most.
 func opens(text string) (most int) {
 	open := 0

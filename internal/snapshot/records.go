@@ -44,6 +44,7 @@ func Scoped(c *Codec, x *record.Scoped) {
 	Text(c, &x.Instance)
 	Shared(c, &x.Until, (*Codec).Instant)
 	Shared(c, &x.From, Key)
+	Text(c, &x.Task)
 }
 
 func Key(c *Codec, x *record.Key) {
@@ -96,7 +97,14 @@ func Ask(c *Codec, x *record.Ask) {
 	Text(c, &x.ToolUseID)
 	c.Flag(&x.Sandboxed)
 	Text(c, &x.MustAsk)
+	Shared(c, &x.Own, Own)
 	Bound(c, &x.Bound)
+}
+
+func Own(c *Codec, x *policy.Own) {
+	Text(c, &x.File)
+	c.Flag(&x.Told)
+	Text(c, &x.Approved)
 }
 
 func Bound(c *Codec, x *record.Bound) {
@@ -159,6 +167,7 @@ func Reply(c *Codec, x *record.Reply) {
 func Judged(c *Codec, x *record.Judged) {
 	Signed(c, &x.Judge)
 	Text(c, &x.Mode)
+	Text(c, &x.Task)
 }
 
 func Commanded(c *Codec, x *record.Commanded) {
@@ -181,6 +190,7 @@ func Task(c *Codec, x *record.Task) {
 	Signed(c, &x.TimeoutMS)
 	c.Flag(&x.PlanRequired)
 	Shared(c, &x.Check, Check)
+	Text(c, &x.Words)
 }
 
 func Check(c *Codec, x *record.Check) {
@@ -216,6 +226,7 @@ func Joined(c *Codec, x *record.Joined) {
 	Text(c, &x.Color)
 	Text(c, &x.Agent)
 	c.raw(&x.Spec)
+	Text(c, &x.File)
 	Text(c, &x.Cwd)
 	c.Flag(&x.PlanRequired)
 	Text(c, &x.Backend)

@@ -45,7 +45,7 @@ func of[T any](fields func(*snapshot.Codec, *T)) codec {
 var codecs = map[string]codec{
 	"PolicySet": of(snapshot.PolicySet), "Policy": of(snapshot.Policy), "Rule": of(snapshot.Rule), "Scoped": of(snapshot.Scoped),
 	"Key": of(snapshot.Key), "HostGrant": of(snapshot.HostGrant), "Ceiling": of(snapshot.Ceiling), "Ask": of(snapshot.Ask),
-	"Bound": of(snapshot.Bound), "Resolved": of(snapshot.Resolved), "Script": of(snapshot.Script), "RealPath": of(snapshot.RealPath),
+	"Own": of(snapshot.Own), "Bound": of(snapshot.Bound), "Resolved": of(snapshot.Resolved), "Script": of(snapshot.Script), "RealPath": of(snapshot.RealPath),
 	"Decided": of(snapshot.Decided), "Mail": of(snapshot.Mail), "Judged": of(snapshot.Judged), "Commanded": of(snapshot.Commanded),
 	"Task": of(snapshot.Task), "Words": of(snapshot.Words), "Joined": of(snapshot.Joined), "Restart": of(snapshot.Restart),
 	"Worktree": of(snapshot.Worktree), "Preparation": of(snapshot.Preparation), "Process": of(snapshot.Process), "Identity": of(snapshot.Identity), "Died": of(snapshot.Died),

@@ -239,6 +239,9 @@ func (m *model) command(c command, name string) tea.Cmd {
 	case cmdUntil:
 		if m.mode == ruling {
 			m.rules.end = (m.rules.end + 1) % len(ruleEnds)
+			if q := m.open(); ruleEnds[m.rules.end].task && (m.rules.wide || q == nil || q.Task == "") {
+				m.rules.end = (m.rules.end + 1) % len(ruleEnds)
+			}
 		}
 	case cmdEdit:
 		return m.startEdit()
@@ -415,7 +418,11 @@ func (m *model) allow(now time.Time, since time.Duration) {
 	}
 	a := Act{Verb: Allow, Requests: qs}
 	if m.mode == ruling {
-		a.Rule, a.Wide, a.End = m.rules.list[m.rules.at], m.rules.wide, now.Add(ruleEnds[m.rules.end])
+		end := ruleEnds[m.rules.end]
+		a.Rule, a.Wide, a.Task = m.rules.list[m.rules.at], m.rules.wide, end.task && !m.rules.wide
+		if end.after > 0 {
+			a.End = now.Add(end.after)
+		}
 	}
 	q := qs[0]
 	if m.mode == changing {
@@ -624,15 +631,28 @@ type ruleChoice struct {
 	err  error
 }
 
-// ruleEnds are the times after which a rule that is made here may end, the usual one first.
-var ruleEnds = []time.Duration{decide.LessonTime, 7 * 24 * time.Hour, 14 * 24 * time.Hour, time.Hour}
+// ruleEnd says how long a rule holds.
+type ruleEnd struct {
+	after time.Duration // 0: until it is taken back
+	task  bool          // with the task of the request at the latest
+}
 
-// span is such a time in words.
-func span(d time.Duration) string {
-	if days := int(d / (24 * time.Hour)); days > 1 {
-		return page.Count(days, "day")
+// ruleEnds are the ends that a rule which is made here may have, the usual one first.
+var ruleEnds = []ruleEnd{{after: decide.LessonTime}, {after: 7 * 24 * time.Hour}, {after: 14 * 24 * time.Hour}, {after: time.Hour},
+	{after: decide.LessonTime, task: true}, {}}
+
+// says is such an end in words.
+func (e ruleEnd) says(wide bool) string {
+	days := int(e.after / (24 * time.Hour))
+	switch {
+	case e.task && !wide:
+		return "for this task"
+	case e.after == 0:
+		return "always"
+	case days > 1:
+		return "for " + page.Count(days, "day")
 	}
-	return page.Count(int(d.Hours()), "hour")
+	return "for " + page.Count(int(e.after.Hours()), "hour")
 }
 
 func (c *ruleChoice) take(msg matchesMsg) {

@@ -433,7 +433,7 @@ func (l *Live) Do(ctx context.Context, a Act) ([]string, error) {
 }
 
 func (l *Live) assign(ctx context.Context, a Act) (string, error) {
-	res, err := board.Of(l.op).AddTask(ctx, waggle.TeamName(a.Team), board.NewTask{Subject: firstLine(a.Text), Description: a.Text, Owner: waggle.MemberName(a.Member)})
+	res, err := board.Of(l.op).AddTask(ctx, waggle.TeamName(a.Team), board.NewTask{Subject: firstLine(a.Text), Description: a.Text, Owner: waggle.MemberName(a.Member), Typed: true})
 	if err != nil {
 		return "", err
 	}
@@ -535,7 +535,7 @@ func (l *Live) answerTeam(ctx context.Context, team string, a Act) (string, erro
 		if err != nil {
 			return "", err
 		}
-		lesson = &decide.Lesson{Rule: r, Team: a.Wide, End: a.End}
+		lesson = &decide.Lesson{Rule: r, Team: a.Wide, End: a.End, Task: a.Task}
 		answers[0].Lesson = lesson
 	}
 	results, err := decide.Of(l.op).Decide(ctx, waggle.TeamName(team), answers)

@@ -620,11 +620,12 @@ func TestRule(t *testing.T) {
 func TestRuleEnd(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		q := request(1, "alice", "go test ./a", policy.RiskMedium)
+		q.Task = "3"
 		p.Ask(q)
 		p.Keys("u", "A")
-		for _, end := range []string{"24 hours", "7 days", "14 days", "1 hour", "24 hours"} {
+		for _, end := range []string{"for 24 hours", "for 7 days", "for 14 days", "for 1 hour", "for this task", "always", "for 24 hours"} {
 			p.Wait(second)
-			if !strings.Contains(p.Text(), "for alice, for "+end) {
+			if !strings.Contains(p.Text(), "for alice, "+end+" ") && !strings.Contains(p.Text(), "for alice, "+end+"\n") {
 				t.Fatalf("not %s:\n%s", end, p.Text())
 			}
 			p.Keys("u")

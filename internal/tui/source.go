@@ -99,8 +99,9 @@ type Act struct {
 	Requests []decide.Request
 	Reason   string   // of a denial
 	Words    []string // the answers to an agent's questions
-	// Rule is learned from an allow, and ends at End.
+	// Rule is learned from an allow, and ends at End, unless that is zero, and with the task where Task is set.
 	Rule string
+	Task bool
 	Wide bool // the rule applies to the team, else to the member that asked
 	End  time.Time
 

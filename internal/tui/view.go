@@ -650,7 +650,7 @@ func (c *ruleChoice) text(q decide.Request) (t ruleText) {
 	if c.wide {
 		scope = "for every member of " + q.Team
 	}
-	t = append(t, line{style: plain, text: scope + ", for " + span(ruleEnds[c.end])})
+	t = append(t, line{style: plain, text: scope + ", " + ruleEnds[c.end].says(c.wide)})
 	sg, ok := c.of[c.list[c.at]]
 	switch {
 	case c.err != nil:

@@ -17,7 +17,7 @@ func question() decide.Request {
 	return decide.Request{
 		PendingItem: decide.PendingItem{Team: "api", ID: "perm-1", Handle: "k3", Kind: string(waggle.KindPermissionRequest), Member: "ann", Instance: "i1", Tool: "Bash",
 			Input: json.RawMessage(`{"command":"make\ntest"}`), Cwd: "/w", Reason: "because", Digest: "d1", Risk: "low", Asked: at(0), Expires: at(600), File: "file", Status: decide.StatusOpen},
-		Bound: record.Bound{Stdin: "in", Env: []string{"A=b"}, Program: "/bin/bash"}, Unheld: "it is not run here", MustAsk: "Your settings ask.", Host: "example.com", Port: "443",
+		Bound: record.Bound{Stdin: "in", Env: []string{"A=b"}, Program: "/bin/bash"}, Unheld: "it is not run here", MustAsk: "Your settings ask.", Because: "No rule allows it.", Host: "example.com", Port: "443",
 		Plan: "one\ntwo", Revision: 2, Hash: "0123456789abcdef", Task: "7", Command: "make\ntest", Pattern: "Bash(make:*)", Suggest: []string{"Bash(make:*)"},
 		Questions: []decide.Asked{{Text: "which?", Header: "h", Options: []decide.Option{{Label: "a", Description: "first"}, {Label: "b"}}, Multiple: true}},
 		Trust:     "cooperative", Votes: []string{"ann"}, Escalated: "leader: unsure", Asker: "its process 3 is dead", LeadOut: "you answer: the lead's session is taken",

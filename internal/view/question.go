@@ -36,6 +36,7 @@ type QuestionDocument struct {
 	record.Bound
 	Unheld    string          `json:"unheld,omitempty"`
 	MustAsk   string          `json:"must_ask,omitempty"` // why a person decides although a rule would allow it
+	Because   string          `json:"because,omitempty"`  // why no rule and no mode answers it
 	Host      string          `json:"host,omitempty"`
 	Port      string          `json:"port,omitempty"`
 	Plan      string          `json:"plan,omitempty"`
@@ -46,6 +47,8 @@ type QuestionDocument struct {
 	Command   string          `json:"command,omitempty"`
 	Pattern   string          `json:"pattern"`
 	Suggest   []string        `json:"suggest"`
+	Weights   []int           `json:"suggest_matched,omitempty"` // how many of the last calls each of suggest would have matched
+	Weighed   int             `json:"suggest_calls,omitempty"`   // how many calls these are
 	Trust     string          `json:"trust"`
 	Votes     []string        `json:"votes,omitempty"`
 	Escalated string          `json:"escalated,omitempty"`
@@ -136,8 +139,8 @@ func pendingItem(q decide.PendingItem, now time.Time) PendingDocument {
 
 // Question is the document of one request.
 func Question(q decide.Request, now time.Time) QuestionDocument {
-	d := QuestionDocument{PendingDocument: pendingItem(q.PendingItem, now), Bound: q.Bound, Unheld: q.Unheld, MustAsk: q.MustAsk, Host: q.Host, Port: q.Port, Plan: q.Plan,
-		Revision: q.Revision, Hash: q.Hash, Task: q.Task, Command: q.Command, Pattern: q.Pattern, Suggest: q.Suggest, Trust: q.Trust, Votes: q.Votes,
+	d := QuestionDocument{PendingDocument: pendingItem(q.PendingItem, now), Bound: q.Bound, Unheld: q.Unheld, MustAsk: q.MustAsk, Because: q.Because, Host: q.Host, Port: q.Port, Plan: q.Plan,
+		Revision: q.Revision, Hash: q.Hash, Task: q.Task, Command: q.Command, Pattern: q.Pattern, Suggest: q.Suggest, Weights: q.Weights, Weighed: q.Weighed, Trust: q.Trust, Votes: q.Votes,
 		Escalated: q.Escalated, Asker: q.Asker, LeadOut: q.LeadOut}
 	for _, one := range q.Questions {
 		a := AskedDocument{Text: one.Text, Header: one.Header, Options: []OptionDocument{}, Multiple: one.Multiple, Closed: one.Closed}

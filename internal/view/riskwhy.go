@@ -22,7 +22,7 @@ func RiskParts(q decide.Request) []policy.RiskPart {
 	case gate != policy.GateTool || !json.Valid(q.Input):
 		return nil
 	}
-	c := policy.Call{Tool: q.Tool, Input: q.Input, Cwd: q.Cwd, Stdin: q.Stdin, Env: q.Env}
+	c := policy.Call{Tool: q.Tool, Input: q.Input, Cwd: q.Cwd, Stdin: q.Stdin, Env: q.Env, OwnTree: q.OwnTree}
 	if q.Paths != nil {
 		c.Links = policy.Recorded(q.Paths)
 	}

@@ -51,6 +51,7 @@ func QuestionFields(q decide.Request, now time.Time) []Field {
 	f.row("reason", q.Reason)
 	f.row("risk", q.Risk)
 	f.row("why", riskWhy(q))
+	f.row("because", q.Because)
 	f.row("digest", q.Digest)
 	f.row("status", q.Status)
 	f.row("asker", q.Asker)
@@ -60,6 +61,9 @@ func QuestionFields(q decide.Request, now time.Time) []Field {
 	f.row("left by", q.Escalated)
 	for i, rule := range q.Suggest {
 		f.row(fmt.Sprintf("rule %d", i+1), rule)
+		if i < len(q.Weights) {
+			f.row("", fmt.Sprintf("would have matched %d of the last %s", q.Weights[i], page.Count(q.Weighed, "call")))
+		}
 	}
 	if q.Hash != "" {
 		f.row("revision", fmt.Sprintf("%d, sha256 %s", q.Revision, q.Hash))

@@ -14,6 +14,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/policy"
 	"waggle/record"
 	"waggle/task"
 	"waggle/team"
@@ -37,6 +38,7 @@ type NewTask struct {
 	Before      []task.ID // tasks that wait for it
 	Owner       waggle.MemberName
 	Terms       Terms // with an owner
+	Typed       bool  // the operator has typed the description
 }
 
 // Terms are what an order adds to a task.
@@ -46,6 +48,8 @@ type Terms struct {
 	Cwd     string        // relative to the member's directory
 	Check   *record.Check // that decides whether it is done; nil: the member's
 	As      string        // the member that assigns, in a team that waggle does not lead; "": the operator
+
+	typed string // SHA-256 of instructions that the operator has typed
 }
 
 // AddTask puts a task on the board and, when an owner is named, assigns it, which
@@ -81,6 +85,9 @@ func (o Operator) AddTask(ctx context.Context, name waggle.TeamName, n NewTask) 
 	}
 	r := &TaskResult{Changed: true}
 	if n.Owner != "" {
+		if n.Typed && o.Role() == policy.RoleOperator {
+			n.Terms.typed = record.HashText(n.Description)
+		}
 		if r, err = o.assign(ctx, b, t, n.Owner, n.Terms); err != nil {
 			return nil, fmt.Errorf("task %s was made and has no owner: %w", t.ID, err)
 		}
@@ -239,10 +246,16 @@ func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as
 func (o Operator) order(ctx context.Context, b *board, i record.Instance, t task.Task, terms Terms) (news bool, err error) {
 	want := record.Task{ID: string(t.ID), Subject: t.Subject, Instructions: t.Description, SHA256: record.HashText(t.Description),
 		Cwd: terms.Cwd, TimeoutMS: terms.Timeout.Milliseconds(), PlanRequired: terms.Plan, Check: terms.Check}
+	if terms.typed == want.SHA256 {
+		want.Words = record.WordsOfOperator
+	}
 	if had, ok := b.s.Lead.Assignment(want.ID); ok { // an assignment keeps those of the task's terms that it does not set
 		old := had.Commanded.Task
 		want.Cwd, want.TimeoutMS = cmp.Or(want.Cwd, old.Cwd), cmp.Or(want.TimeoutMS, old.TimeoutMS)
 		want.PlanRequired, want.Check = want.PlanRequired || old.PlanRequired, cmp.Or(want.Check, old.Check)
+		if old.SHA256 == want.SHA256 {
+			want.Words = cmp.Or(want.Words, old.Words)
+		}
 	}
 	w, err := b.s.Worker(i)
 	if err != nil {

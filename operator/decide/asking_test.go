@@ -270,7 +270,7 @@ func TestQuestionStatus(t *testing.T) {
 		{decide.Describe(waggle.KindSandboxPermissionRequest, record.Ask{Host: "x.org", Port: "1"}), "network to x.org:1"},
 		{decide.ShownJSON(`{"a":"\u0026\u0007"}`), `{"a":"&\u0007"}`},
 		{decide.ShownJSON("{\x07"), `{\x07`},
-		{string(decide.RiskOf(r)), string(q.Risk)},
+		{string(decide.RiskOf(nil, r)), string(q.Risk)},
 		{string(decide.InputOf(r)), ask.Input},
 	} {
 		if c.what != c.want {

@@ -52,7 +52,7 @@ func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) 
 		e.Now = testHost(s, string(m.Name), m.Instance, mode, target(c.Ask), now)
 		return e, nil
 	}
-	p := s.Lead.Policy.For(m.Instance, now)
+	p := s.Lead.Policy.During(c.Task).For(m.Instance, now)
 	p.Mode = mode
 	e.Now = judged(p, s.Lead.Policy.Call(c.Ask))
 	e.Now.As, e.Now.Version, e.Now.Decider = string(m.Name), s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))

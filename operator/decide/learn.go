@@ -15,11 +15,12 @@ import (
 
 // Lesson is a rule that is made from an allow. It is an act of its own: the decision is valid
 // without it, and it needs the operator's own authority (trust §3). It applies to the members that
-// asked, unless Team is set, and always ends.
+// asked, unless Team is set.
 type Lesson struct {
 	Rule policy.Rule
 	Team bool      // for the team; else for each member that asked
-	End  time.Time // required
+	End  time.Time // zero: until it is taken back
+	Task bool      // only while the member works on the task for which it asked, and until End
 }
 
 // LessonTime is how long such a rule applies when no end is given.
@@ -45,7 +46,10 @@ func (l Lesson) fits(o Operator, lead *control.Leader, a Answer) error {
 	if a.UpdatedInput != "" {
 		c.Input = []byte(a.UpdatedInput)
 	}
-	if l.Rule.Covers(c) {
+	switch {
+	case l.Task && (l.Team || req.Task == ""):
+		return &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: "a rule for a task is for the member that works on it, and this request belongs to none"}
+	case l.Rule.Covers(c):
 		return nil
 	}
 	e := &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: fmt.Sprintf("rule %s does not cover what %s asks", l.Rule, req.ID)}
@@ -66,8 +70,16 @@ func (o Operator) Learn(ctx context.Context, name waggle.TeamName, results []Dec
 			if r.err != nil || r.Decision != record.DecisionAllow {
 				continue
 			}
-			key, end := r.key, l.End.UTC()
-			sc := record.Scoped{Rule: l.Rule, Until: &end, From: &key}
+			key := r.key
+			sc := record.Scoped{Rule: l.Rule, From: &key}
+			if end := l.End.UTC(); !l.End.IsZero() {
+				sc.Until = &end
+			}
+			if l.Task {
+				if req, ok := s.Lead.Request(key); ok {
+					sc.Task = req.Task
+				}
+			}
 			if !l.Team {
 				sc.Instance = key.Instance
 			}

@@ -72,11 +72,14 @@ func addRule(p *record.PolicySet, sc record.Scoped) {
 		return // without end already
 	}
 	for i, have := range p.Rules {
-		if have.Rule != sc.Rule || have.Deny != sc.Deny || have.Instance != sc.Instance {
+		if have.Rule != sc.Rule || have.Deny != sc.Deny || have.Instance != sc.Instance || have.Task != "" && have.Task != sc.Task {
 			continue
 		}
 		if have.Until == nil || sc.Until != nil && !have.Until.Before(*sc.Until) {
 			return
+		}
+		if have.Task != sc.Task {
+			continue // beside the one that ends earlier
 		}
 		p.Rules = slices.Delete(slices.Clone(p.Rules), i, i+1)
 		break

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/jsonobj"
 	"waggle/internal/realpath"
@@ -112,6 +113,9 @@ func judgedAs(s *operator.State, name string) (*control.Member, error) {
 
 func ruleView(s *operator.State, r record.Scoped) RuleView {
 	v := RuleView{Rule: r.Rule.String(), Effect: effectOf(r.Deny), Scope: scopeName(s, r.Instance), Expires: instant(r.Until)}
+	if r.Task != "" {
+		v.Scope += ", task " + r.Task
+	}
 	if r.From != nil {
 		v.From = string(r.From.ID)
 	}
@@ -151,6 +155,8 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 		return nil, err
 	}
 	p, own, now, confined := s.Lead.Policy.For("", o.Minter.Now()), record.Instance(""), o.Minter.Now(), false
+	var file *policy.Own
+	command := ""
 	if as != "" {
 		m, err := judgedAs(s, as)
 		if err != nil {
@@ -159,6 +165,9 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 		w, err := s.Worker(m.Instance)
 		if err != nil {
 			return nil, err
+		}
+		if m.File != "" {
+			file, command = &policy.Own{File: m.File, Told: true}, agent.CommandOf(m.Agent, m.Spec)
 		}
 		own, as, confined = m.Instance, string(m.Name), record.LevelOf(w.Ready).Enforces()
 		p = s.Lead.Policy.For(own, now)
@@ -182,8 +191,11 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 		return nil, err
 	}
 	c.Links, c.Sandboxed = realpath.Disk{}, confined
-	if file := s.Lead.Policy.Path; file != "" {
-		c.Guarded = []string{file}
+	if path := s.Lead.Policy.Path; path != "" {
+		c.Guarded = []string{path}
+	}
+	if command != "" && record.CommandOf(string(c.Input)) == command {
+		c.Own = file
 	}
 	j := judged(p, c)
 	j.As, j.Version, j.Decider = as, s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))

@@ -25,7 +25,9 @@ type Request struct {
 	// Unheld says of a tool call that waggle does not run it, and what that means.
 	Unheld string
 	// MustAsk says why a person decides although a rule or a mode would allow the call; "": none would.
-	MustAsk  string
+	MustAsk string
+	// Because says why no rule and no mode answers the call, as the rules are now; "" where they do.
+	Because  string
 	Host     string
 	Port     string
 	Plan     string
@@ -34,11 +36,15 @@ type Request struct {
 	// Questions are the questions of a request for words.
 	Questions []Asked
 	Task      string
-	Command   string   // the shell text in the input, as it would run
-	Pattern   string   // the key of its group
-	Suggest   []string // rules that would allow it, narrowest first
-	Trust     string
-	Votes     []string // who has allowed it, where two votes must
+	Command   string // the shell text in the input, as it would run
+	Pattern   string // the key of its group
+	// Weights are how many of the last Weighed calls of the team each of Suggest would have matched; nil: not counted
+	// (Weigh).
+	Weights []int
+	Weighed int
+	Suggest []string // rules that would allow it, narrowest first
+	Trust   string
+	Votes   []string // who has allowed it, where two votes must
 	// Escalated says why the lead agent left it to the operator.
 	Escalated string
 	// Asker says that the asking process is dead, and what happens to an answer; "" when it lives,
@@ -47,6 +53,8 @@ type Request struct {
 	// LeadOut says who answers what the lead's agent is to answer, while a person has its session; "" when
 	// nobody has, or when it is not the agent's to answer.
 	LeadOut string
+	// OwnTree: the member works in a worktree of its own, which can be made again.
+	OwnTree bool
 	Answer  *AnswerNow
 }
 
@@ -225,7 +233,7 @@ func (o Operator) Request(s *operator.State, r *control.Request) Request {
 func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) Request {
 	m, _ := l.ByInstance(r.Instance)
 	q := Request{PendingItem: PendingItem{Team: string(l.Team), ID: string(r.ID), Handle: r.Handle, Kind: string(r.Kind), Member: string(m.Name), Instance: string(r.Instance),
-		Tool: r.Ask.Tool, Input: InputOf(r), Cwd: r.Ask.Cwd, Reason: r.Ask.Reason, Digest: string(r.Digest), Risk: string(RiskOf(r)),
+		Tool: r.Ask.Tool, Input: InputOf(r), Cwd: r.Ask.Cwd, Reason: r.Ask.Reason, Digest: string(r.Digest), Risk: string(RiskOf(m, r)),
 		Asked: r.Seen, Status: statusOf(r, m, now)},
 		Host: r.Ask.Host, Port: r.Ask.Port, Task: r.Task, MustAsk: r.Ask.MustAsk, Trust: string(m.Trust), Suggest: []string{}}
 	if r.Expires != nil {
@@ -245,6 +253,9 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 		if !r.Ask.Held && r.Ask.Sum() >= 2 {
 			q.Unheld = "waggle does not run this call: program and paths are checked, not held"
 		}
+		if v := l.Policy.During(r.Task).Judge(r.Instance, l.ModeOf(r.Instance), r.Kind, r.Ask, now); v.Decision == policy.Ask && v.Rule != policy.RuleMustAsk && m.Trust != record.FileTrust {
+			q.Because = v.Why
+		}
 		for _, s := range o.suggest(l, r, c, now) {
 			q.Suggest = append(q.Suggest, s.String())
 		}
@@ -255,6 +266,7 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 	for _, v := range r.Votes {
 		q.Votes = append(q.Votes, string(v.By))
 	}
+	q.OwnTree = hasTree(m)
 	if q.Answer = answerNow(r); m.Trust == record.FileTrust {
 		q.File = q.Trust
 		q.Unheld = "waggle does not run " + string(m.Name) + ": only a file says that it asks this, and what it runs is not held"
@@ -271,7 +283,7 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 // suggest proposes rules that would allow a call of a request beside the rules of its member, as far as the ceiling lets
 // them be added.
 func (o Operator) suggest(l *control.Leader, r *control.Request, c policy.Call, now time.Time) []policy.Rule {
-	own := l.Policy.For(r.Instance, now)
+	own := l.Policy.During(r.Task).For(r.Instance, now)
 	own.Mode = l.Policy.Ceiling.Meet(l.ModeOf(r.Instance))
 	top := o.CeilingOf(l.Policy.Ceiling)
 	return slices.DeleteFunc(own.Suggest(c), func(s policy.Rule) bool {
@@ -382,8 +394,10 @@ func CommandOf(c policy.Call) string {
 	return text
 }
 
-// RiskOf returns the risk that is shown with a request.
-func RiskOf(r *control.Request) policy.Risk {
+func hasTree(m *control.Member) bool { return m != nil && m.Worktree != nil }
+
+// RiskOf returns the risk that is shown with a request of m; nil: the member is not known.
+func RiskOf(m *control.Member, r *control.Request) policy.Risk {
 	switch r.Gate() {
 	case policy.GatePlan:
 		return policy.RiskMedium
@@ -392,5 +406,7 @@ func RiskOf(r *control.Request) policy.Risk {
 	case policy.GateQuestion:
 		return policy.RiskLow
 	}
-	return policy.RiskOf(callOf(r))
+	c := callOf(r)
+	c.OwnTree = hasTree(m)
+	return policy.RiskOf(c)
 }

@@ -101,6 +101,33 @@ func (o Operator) Matches(ctx context.Context, name waggle.TeamName, rule policy
 	return sg, nil
 }
 
+// Weigh says of the rules that a request offers how many of the last calls of its team each would have matched, and
+// how many calls these are. It records nothing.
+func (o Operator) Weigh(ctx context.Context, q *Request) error {
+	if len(q.Suggest) == 0 || q.Team == "-" {
+		return nil
+	}
+	s, err := o.Led(ctx, waggle.TeamName(q.Team))
+	if err != nil {
+		return err
+	}
+	cs, err := calls(s)
+	if err != nil {
+		return err
+	}
+	q.Weights, q.Weighed = make([]int, len(q.Suggest)), len(cs)
+	for i, text := range q.Suggest {
+		rule, err := policy.ParseRule(text)
+		if err != nil {
+			return err
+		}
+		var sg Suggestion
+		sg.match(rule, cs)
+		q.Weights[i] = sg.Total
+	}
+	return nil
+}
+
 // answered returns the approvals that no rule gives by now, and the calls that the operator has
 // denied.
 func answered(s *operator.State, now time.Time) (approved []approval, denied []policy.Call) {

@@ -155,11 +155,16 @@ func (d *drafting) policy() {
 	for _, c := range d.checks {
 		rules = append(rules, fmt.Sprintf("Bash(%s)", c.rule))
 	}
+	if d.hasDev() || d.merges() {
+		for _, r := range d.f.work() {
+			rules = append(rules, fmt.Sprintf("Bash(%s)", r))
+		}
+	}
 	if d.name == Review {
 		rules = append(rules, "Read", "Grep", "Glob", "Bash(git diff:*)", "Bash(git log:*)", "Bash(git show:*)")
 	}
 	if len(rules) > 0 {
-		d.line("  # Whoever may run a build or test command runs whatever code is there.")
+		d.line("  # Whoever may run a build or test command runs whatever code is there. Commits are on a member's own branch.")
 		d.line("  allow:")
 		for _, r := range rules {
 			d.line("    - %q", r)

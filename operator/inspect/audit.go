@@ -63,7 +63,7 @@ func events(r *operator.Record) ([]operator.AuditEvent, error) {
 func eventOf(m *control.Member, c *control.Call, req *control.Request) operator.AuditEvent {
 	shown := control.Request{Key: c.Key, Ask: c.Ask}
 	e := operator.AuditEvent{ID: string(c.ID), Handle: decide.CallCode(c.Key, c.Digest), Kind: string(c.Kind), Member: string(m.Name), Instance: string(c.Instance), Trust: string(m.Trust), Task: c.Task,
-		Tool: c.Ask.Tool, Input: decide.InputOf(&shown), Asks: decide.InOneLine(c.Kind, c.Ask), Cwd: c.Ask.Cwd, Reason: c.Ask.Reason, Digest: string(c.Digest), Risk: string(decide.RiskOf(&shown)),
+		Tool: c.Ask.Tool, Input: decide.InputOf(&shown), Asks: decide.InOneLine(c.Kind, c.Ask), Cwd: c.Ask.Cwd, Reason: c.Ask.Reason, Digest: string(c.Digest), Risk: string(decide.RiskOf(m, &shown)),
 		Asked: c.Asked, Outcome: outcome(c), Key: c.Key}
 	if req != nil && req.Handle != "" {
 		e.Handle = req.Handle

@@ -395,7 +395,8 @@ func runs(c *control.Call) record.Ask {
 // asks takes the fact that a request waits, and for whom. An answered one waits for nobody.
 func (k *probe) asks(c *control.Call, f *MemberFacts) {
 	r, seen := k.s.Lead.Request(c.Key)
-	what := questionOf(c)
+	m, _ := k.s.Lead.ByInstance(c.Instance)
+	what := questionOf(m, c)
 	decider := k.s.Lead.Policy.DeciderOf(record.GateOf(c.Kind))
 	ofLead := k.led && (decider == policy.DecideLeader || decider == policy.DecideTwo) && (!seen || k.s.Lead.ForLead(r)) && !k.ofLead(c)
 	out := ""
@@ -416,8 +417,8 @@ func (k *probe) asks(c *control.Call, f *MemberFacts) {
 }
 
 // questionOf says what a call waits to have answered, and its risk.
-func questionOf(c *control.Call) string {
-	return "asks: " + brief(decide.Question(c.Kind, c.Ask)) + " (" + string(decide.RiskOf(&control.Request{Key: c.Key, Ask: c.Ask})) + ")"
+func questionOf(m *control.Member, c *control.Call) string {
+	return "asks: " + brief(decide.Question(c.Kind, c.Ask)) + " (" + string(decide.RiskOf(m, &control.Request{Key: c.Key, Ask: c.Ask})) + ")"
 }
 
 // todo finds the members whose tasks a member's task waits for.

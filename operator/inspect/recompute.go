@@ -78,7 +78,7 @@ func (c *checked) recompute(v *Verified) (ps []BadRecord) {
 			continue
 		}
 		v.Recomputed++
-		j := set.Judge(r.key.Instance, r.judged.Mode, r.key.Kind, *r.ask, r.time)
+		j := set.During(r.judged.Task).Judge(r.key.Instance, r.judged.Mode, r.key.Kind, *r.ask, r.time)
 		now := map[policy.Decision]string{policy.Allow: record.DecisionAllow, policy.Deny: record.DecisionDeny}[j.Decision]
 		if now != r.decision || j.Rule != r.rule {
 			ps = append(ps, BadRecord{Journal: string(r.journal), Owner: c.r.Owner(r.journal), File: c.r.Dir.JournalOf(string(r.journal)), Seq: uint64(r.seq),

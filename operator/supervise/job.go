@@ -31,6 +31,7 @@ type jobTask struct {
 	instance record.Instance
 	assigned journal.Seq // of its newest order; 0: none yet
 	state    taskState
+	words    record.Author
 	failed   bool      // its turn failed: taskFailed
 	waits    []task.ID // what it waited for when the run gave up on it
 }
@@ -56,7 +57,7 @@ func (o Operator) newJob(ctx context.Context, s *operator.State, f *teamfile.Fil
 	}
 	j := &job{board: board}
 	for _, ft := range f.Tasks {
-		j.tasks = append(j.tasks, &jobTask{FileTask: ft, id: ids[ft.Subject], instance: instances[ft.Owner], state: taskOpen})
+		j.tasks = append(j.tasks, &jobTask{FileTask: ft, id: ids[ft.Subject], instance: instances[ft.Owner], state: taskOpen, words: record.WordsOfFile})
 	}
 	return j, nil
 }
@@ -110,7 +111,7 @@ func (o Operator) AssignAll(ctx context.Context, s *operator.State, f *teamfile.
 
 // give orders a task's owner to do it.
 func (t *jobTask) give(ctx context.Context, l *leader.Leader) error {
-	return l.Assign(ctx, t.Owner, record.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds(), Check: t.Check})
+	return l.Assign(ctx, t.Owner, record.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds(), Check: t.Check, Words: t.words})
 }
 
 // step reads the outcomes of assigned tasks and assigns the ready ones.
@@ -163,7 +164,7 @@ func (j *job) task(ct *record.Task) *jobTask {
 		}
 	}
 	t := &jobTask{FileTask: teamfile.FileTask{Subject: ct.Subject, Instructions: ct.Instructions, Required: true,
-		Cwd: ct.Cwd, Timeout: time.Duration(ct.TimeoutMS) * time.Millisecond}, id: task.ID(ct.ID), state: taskOpen}
+		Cwd: ct.Cwd, Timeout: time.Duration(ct.TimeoutMS) * time.Millisecond}, id: task.ID(ct.ID), state: taskOpen, words: ct.Words}
 	j.tasks = append(j.tasks, t)
 	return t
 }

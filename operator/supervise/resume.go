@@ -400,7 +400,7 @@ func (o Operator) orderFirst(ctx context.Context, s *operator.State, jm *control
 	if m.Prompt == "" {
 		return nil
 	}
-	r, err := board.Of(o.Operator).AddTask(ctx, s.Team, board.NewTask{Subject: cmp.Or(m.Subject, firstLine(m.Prompt)), Description: m.Prompt, Owner: jm.Name})
+	r, err := board.Of(o.Operator).AddTask(ctx, s.Team, board.NewTask{Subject: cmp.Or(m.Subject, firstLine(m.Prompt)), Description: m.Prompt, Owner: jm.Name, Typed: true})
 	if err != nil {
 		return err
 	}

@@ -170,6 +170,7 @@ func (r *run) start(ctx context.Context) error {
 		if r.ro.Headless {
 			m.Backend = process.Alone(m)
 		}
+		m.File = r.f.SHA256
 		if err := r.o.enlist(ctx, r.S, m, !r.ro.Headless); err != nil {
 			return err
 		}

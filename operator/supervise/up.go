@@ -110,6 +110,7 @@ func (o Operator) raise(ctx context.Context, s *operator.State, f *teamfile.File
 		if m.Backend == operator.BackendAuto {
 			m.Backend = auto
 		}
+		m.File = f.SHA256
 		if err := o.enlist(ctx, s, m, attended); err != nil {
 			return err
 		}
@@ -140,6 +141,7 @@ func (o Operator) complete(ctx context.Context, s *operator.State, f *teamfile.F
 		if err := o.unlist(ctx, s, m.Name); err != nil {
 			return err
 		}
+		m.File = f.SHA256
 		if err := o.enlist(ctx, s, m, attended); err != nil {
 			return err
 		}

@@ -82,6 +82,7 @@ type FileMember struct {
 	// Definition is the one that Type names, once it was read (Define).
 	Definition *record.Definition
 	Spec       json.RawMessage
+	File       string // SHA-256 of the accepted team file that it stands in; "": of none
 	// Type, Prompt and Metadata are copied into the registry; waggle does not act on them.
 	Type     string // what kind of agent it is; "": general-purpose. Of agent claude: its definition
 	Prompt   string // its instructions

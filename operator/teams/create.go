@@ -217,7 +217,7 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 			return nil, err
 		}
 		j := record.Joined{Instance: i, Name: added.Name, Color: added.Color,
-			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
+			Agent: m.Agent, Spec: m.Spec, File: m.File, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
 			Trust: m.Sandbox.Trust(), Channel: by.channel, Worktree: at, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, by.channel), Definition: m.Definition, Check: check}
 		if by.as != nil {
 			j.Continues, j.Conversation = by.as.Instance, by.as.conversation

@@ -39,7 +39,7 @@ func (o Operator) Return(ctx context.Context, s *operator.State, m *control.Memb
 	as := &former{Member: m, conversation: cmp.Or(w.Conversation, m.Joined.Conversation)}
 	again := teamfile.FileMember{Name: m.Name, Agent: m.Agent, Backend: m.Backend, Color: m.Color, Cwd: m.Cwd, PlanRequired: m.PlanRequired,
 		Worktree: m.Worktree != nil, Prepare: m.Prepare, Included: []string{}, Model: m.Model, Mode: modeAgain(m), Restart: m.Restart,
-		Sandbox: m.Sandbox, Check: m.Check, Definition: m.Definition, Spec: m.Spec}
+		Sandbox: m.Sandbox, Check: m.Check, Definition: m.Definition, Spec: m.Spec, File: m.File}
 	if m.Definition != nil {
 		again.Type = m.Definition.Name
 	}

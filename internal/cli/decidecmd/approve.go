@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,8 +49,9 @@ with a digest of its own, and asks on a terminal once more, unless --yes.
 --rule adds a rule with the answer, as a second act after the decision: a rule that covers
 the allowed call, or the number of one that show prints (--rule 1). It applies to the
 member that asked, with --for team to every member, with --for sessions to sessions that
-waggle does not run (waggle policy sessions), and ends: --until 8h, 14d, 18:00 or a date
-(default 24h).
+waggle does not run (waggle policy sessions), and ends: --until task (with the task that
+the member works on, after a day at the latest), today, 8h, 14d, 18:00 or a date, or
+always (never); default 24h.
 
 Exit 0 also when the request had this answer already ("changed":false); 6 when it was
 decided otherwise, has expired or has another digest; 9 when there is no such request.
@@ -66,7 +68,7 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 	fl.StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
 	fl.StringVar(&f.rule, "rule", "", "also add this rule, or the one of this number in what show prints")
 	fl.StringVar(&f.scope, "for", "member", "whom the rule is for: member, team or sessions")
-	fl.StringVar(&f.expires, "until", "", "when the rule ends (default 24h)")
+	fl.StringVar(&f.expires, "until", "", "when the rule ends: task, today, always, 8h, a date (default 24h)")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input")
 	app.OldFlags(cmd, map[string]string{"scope": "for", "expires": "until"})
 	app.Must(cmd.RegisterFlagCompletionFunc("group", cobra.NoFileCompletions)) // an id is printed with its group only
@@ -129,7 +131,13 @@ func lesson(ctx context.Context, a *app.App, ids []string, f answerFlags) (*deci
 	if f.scope != "team" && f.scope != "member" && f.scope != scopeSessions {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--for is member, team or sessions, not " + f.scope}
 	}
-	if f.expires != "" {
+	switch f.expires {
+	case "":
+	case "task":
+		l.Task = true
+	case "always":
+		l.End = time.Time{} // none
+	default:
 		l.End, err = operator.ParseUntil(f.expires, a.Now())
 	}
 	return l, err

@@ -2,6 +2,7 @@ package decidecmd
 
 import (
 	"context"
+	"time"
 
 	"waggle"
 	"waggle/control"
@@ -49,8 +50,11 @@ func decideSessions(ctx context.Context, a *app.App, ids *[]string, f answerFlag
 	}
 	doc := policyview.Results(results)
 	if lesson != nil {
-		end := lesson.End.UTC()
-		learned, err := decide.Of(op).AddSessionRule(ctx, lesson.Rule, false, &end)
+		var end *time.Time
+		if at := lesson.End.UTC(); !lesson.End.IsZero() {
+			end = &at
+		}
+		learned, err := decide.Of(op).AddSessionRule(ctx, lesson.Rule, false, end)
 		if err != nil {
 			return true, err
 		}
@@ -112,8 +116,11 @@ func answerSessions(ctx context.Context, a *app.App, op operator.Operator, ids *
 
 // forSessions refuses a rule for a team or one of its members.
 func forSessions(l *decide.Lesson, f answerFlags) error {
-	if l == nil || f.scope == scopeSessions {
+	switch {
+	case l == nil, f.scope == scopeSessions && !l.Task:
 		return nil
+	case l.Task:
+		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a session has no task of waggle", Advice: "--until today, 8h, always"}
 	}
 	return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a session is in no team of waggle, so the rule has no member to be for", Advice: "--for sessions makes it a rule for sessions"}
 }

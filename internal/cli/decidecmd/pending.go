@@ -81,7 +81,7 @@ with --group by one of its requests. The command prints all of it, and last the 
 approve --group takes.
 
 --json has the fields of pending and host, port, plan, revision, hash, task, command,
-pattern, suggest, trust, votes, asker, answer; of a tool call also what its digest covers
+because, pattern, suggest, suggest_matched, suggest_calls, trust, votes, asker, answer; of a tool call also what its digest covers
 beside the input: stdin, env, held (waggle runs the call itself), program, words, scripts,
 paths; else unheld. Of a group {"group","requests"}.`,
 		Args:              cobra.ExactArgs(1),
@@ -91,6 +91,9 @@ paths; else unheld. Of a group {"group","requests"}.`,
 				return showGroup(cmd.Context(), a, args[0])
 			}
 			q, err := look(cmd.Context(), a, args[0])
+			if err == nil && q.Status == decide.StatusOpen {
+				err = weigh(cmd.Context(), a, q)
+			}
 			if err != nil {
 				return err
 			}

@@ -209,6 +209,15 @@ func inEnded(ctx context.Context, op operator.Operator, id string) *decide.Reque
 	return nil
 }
 
+// weigh counts what the rules that a request offers would have matched, where its team has records.
+func weigh(ctx context.Context, a *app.App, q *decide.Request) error {
+	op, err := a.Op()
+	if err != nil {
+		return err
+	}
+	return decide.Of(op).Weigh(ctx, q)
+}
+
 // find returns a request by its handle or id, of a session or of the chosen team. A name that both
 // have is refused.
 func find(ctx context.Context, a *app.App, id string) (*decide.Request, error) {
