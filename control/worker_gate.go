@@ -53,7 +53,8 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 	if kind == record.KindQuestion { // no rule answers it, and no message has it
 		return k, []journal.Draft{{Kind: record.KindAsked, Must: true, Body: record.Asked{Key: k, Digest: dig, Ask: a, Task: w.turn.Task}}}, nil
 	}
-	if v := w.Judge(kind, a, l, m.Now); v.Decision != policy.Ask {
+	v := w.Judge(kind, a, l, m.Now)
+	if v.Decision != policy.Ask {
 		decision := record.DecisionDeny
 		if v.Decision == policy.Allow {
 			decision = record.DecisionAllow
@@ -61,6 +62,10 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 		return k, []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: k, Digest: dig, Decision: decision,
 			By: policy.RoleRules, Rule: v.Rule, Reason: v.Why, Policy: l.Policy.Policy.Version, Ask: &a,
 			Judged: l.policyOf(w.Instance).Judged(w.mode(l), w.onTask())}}}, nil
+	}
+	if v.Rule == policy.RuleOrders {
+		own := *a.Own
+		own.Standing, a.Own = true, &own
 	}
 	mail, err := w.composed(w.color(l), waggle.Lead, message.Request(k, a, w.Name, w.color(l), l.Policy.Call(a), m), m)
 	if err != nil {
@@ -101,7 +106,7 @@ func (w *Worker) again(c *Call, a record.Ask, now time.Time) (ds []journal.Draft
 // member's own in this accepted file; "": there is none.
 func (w *Worker) Approved(file, command string) waggle.RequestID {
 	for _, c := range slices.Backward(w.Calls) {
-		if c.Ask.Own != nil && c.Ask.Own.File == file && c.Ask.Own.Told && c.AskedSeq != 0 && c.allowed() && c.Answer.By == policy.RoleOperator && c.Answer.UpdatedInput == "" &&
+		if c.Ask.Own != nil && c.Ask.Own.File == file && c.Ask.Own.Standing && c.AskedSeq != 0 && c.allowed() && c.Answer.By == policy.RoleOperator && c.Answer.UpdatedInput == "" &&
 			record.CommandOf(c.Ask.Input) == command {
 			return c.ID
 		}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,6 +18,8 @@ type coverage struct {
 	paths  []Rule    // allow rules, those for files among them
 	used   []string  // the rules that allowed a part
 	deny   []Rule    // deny rules
+	placed []string  // absolute names at which the text moves something, or makes a link
+	placer bool      // the command that is judged does that
 	widely bool      // one of them is not for that very command, which does more than read and print
 	gap
 }
@@ -49,10 +52,30 @@ func (q *question) cover(mode ModeInfo, rules, deny []Rule) coverage {
 			return v
 		}
 	}
+	v.places(q.reading())
 	if v.gap = v.reading(q.reading()); v.none() {
 		v.gap = v.supplied()
 	}
 	return v
+}
+
+// places finds where commands of a reading put files and links that are elsewhere when the text is judged.
+func (v *coverage) places(r cmdline.Reading) {
+	for _, c := range r.Commands {
+		words := c.Words
+		if c.Inner != nil {
+			v.places(*c.Inner)
+			words = c.Rest
+		}
+		e := cmdline.EffectOf(words)
+		for _, w := range e.Writes {
+			for _, dir := range c.Dirs {
+				if e.Moves && w.Sure == cmdline.Literal {
+					v.placed = append(v.placed, v.q.resolve(inDir(dir, w.Text)).abs)
+				}
+			}
+		}
+	}
 }
 
 func (v *coverage) use(r Rule) {
@@ -115,6 +138,9 @@ func (v *coverage) words(c cmdline.Command) gap {
 	}
 	switch {
 	case matches:
+		if name := v.guardedBy(rule, c.Words); name != "" {
+			return because("%s allows the command, but not that it writes %q, which is guarded", rule, clip(name))
+		}
 		v.use(rule)
 		if v.q.stdin != "" && strings.HasSuffix(rule.Pattern, ":*") && !v.effect(c, c.Words).none() {
 			v.widely = true
@@ -132,6 +158,20 @@ func (v *coverage) words(c cmdline.Command) gap {
 		}
 	}
 	return v.reading(*c.Inner)
+}
+
+// guardedBy is a guarded name, or the beginning of one, that a command writes and a rule for its first words alone does not
+// allow, as a wildcard of a rule for edits does not.
+func (v *coverage) guardedBy(r Rule, words []cmdline.Word) string {
+	if !strings.HasSuffix(r.Pattern, ":*") || len(guardedIn(r.Pattern)) > 0 {
+		return ""
+	}
+	for _, w := range cmdline.EffectOf(words).Writes {
+		if w.Sure == cmdline.Literal && (v.q.guards(w.Text) || beginsGuarded(w.Text)) {
+			return w.Text
+		}
+	}
+	return ""
 }
 
 // ruleFor is the rule that allows a command as it stands.
@@ -190,6 +230,8 @@ func evaluatesSubscript(words []cmdline.Word) string {
 // effect allows a command that only prints, reads what Read may read and writes what Write may write.
 func (v *coverage) effect(c cmdline.Command, words []cmdline.Word) gap {
 	e := cmdline.EffectOf(words)
+	v.placer = e.Moves
+	defer func() { v.placer = false }()
 	switch {
 	case !e.Only:
 		return because("no rule allows %q", clip(spelled(words)))
@@ -302,6 +344,9 @@ func (v *coverage) file(tool string, w cmdline.Word, dirs []string) gap {
 		if t.doubt != "" {
 			may.why = t.doubt
 			return may
+		}
+		if !v.placer && slices.ContainsFunc(v.placed, func(p string) bool { return under(p, t.abs) || w.Pattern && under(path.Dir(t.abs), p) }) {
+			return because("%s %q, where the text moves something, which may be a link", verb, clip(w.Text))
 		}
 		if slices.ContainsFunc(slices.Concat(t.spelled, t.real), mayBeCredential) {
 			return because("%s credentials: %q", verb, clip(w.Text))

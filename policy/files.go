@@ -108,7 +108,7 @@ func (f *fileDeny) listen(r cmdline.Reading) {
 
 func (f *fileDeny) command(c cmdline.Command) cmdline.Match {
 	found := cmdline.No
-	at := where{c.Dirs, f.linked || c.Moved}
+	at := where{dirs: c.Dirs, moved: f.linked || c.Moved}
 	redirected := c.Reads
 	if f.edits {
 		redirected = c.Writes
@@ -135,7 +135,7 @@ func (f *fileDeny) command(c cmdline.Command) cmdline.Match {
 	if e := cmdline.EffectOf(words); !e.Listed || e.Unsure {
 		found = max(found, f.unlisted(c, words, at))
 	}
-	f.linked = f.linked || cmdline.BaseName(words[0].Text) == "ln"
+	f.linked = f.linked || cmdline.BaseName(words[0].Text) == "ln" || cmdline.EffectOf(words).Moves
 	return found
 }
 
@@ -143,6 +143,7 @@ func (f *fileDeny) command(c cmdline.Command) cmdline.Match {
 type where struct {
 	dirs  []string
 	moved bool
+	whole bool // what lies below a name is meant with it, whatever the name looks like
 }
 
 // effect matches what a listed command reads or writes.
@@ -157,6 +158,7 @@ func (f *fileDeny) effect(words []cmdline.Word, at where) cmdline.Match {
 			at.dirs = append(slices.Clip(at.dirs), inDir(d, in.Text))
 		}
 	}
+	at.whole = e.Moves
 	files := e.Reads
 	if f.edits {
 		files = e.Writes
@@ -308,7 +310,7 @@ func (f *fileDeny) word(w cmdline.Word, at where, tree bool) cmdline.Match {
 		found = cmdline.Maybe
 	}
 	for i, dir := range at.dirs {
-		one := f.path(inDir(dir, w.Text), w.Pattern, tree && !cmdline.IsFile(w.Text))
+		one := f.path(inDir(dir, w.Text), w.Pattern, tree && (at.whole || !cmdline.IsFile(w.Text)))
 		if one == cmdline.Yes && i+1 < len(at.dirs) {
 			one = cmdline.Maybe
 		}

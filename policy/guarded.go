@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -92,6 +93,12 @@ func guardedIn(p string) []string {
 		}
 	}
 	return found
+}
+
+// beginsGuarded reports a path whose last part is the first of a guarded name of two: .github.
+func beginsGuarded(p string) bool {
+	last := strings.ToLower(path.Base(path.Join("/", p)))
+	return slices.ContainsFunc(guardedNames(), func(n guardedName) bool { return len(n.parts) > 1 && n.parts[0] == last })
 }
 
 func (n guardedName) in(segs []string) bool {

@@ -17,7 +17,13 @@ type Own struct {
 	// Approved is the earlier request of this member by which the operator has allowed this command,
 	// where it takes its standard input as orders; "": there is none.
 	Approved string `json:"approved,omitempty"`
+	// Standing: the question about the call says that a yes is for the command (RuleOrders).
+	Standing bool `json:"standing,omitempty"`
 }
+
+// RuleOrders is the Rule of a verdict that asks whether a member's own command may take its standard input as orders: a
+// yes is for the command as long as the member is there.
+const RuleOrders = "orders"
 
 // Rule is the Rule of a verdict that allows the command.
 func (o Own) Rule() string { return "file:" + o.File }
@@ -29,8 +35,11 @@ func (p Policy) byFile(mode ModeInfo, q *question) (v Verdict, ok bool) {
 	if own == nil || !q.hasText || q.doubt != "" || !mode.rulesReach(q.area) {
 		return Verdict{}, false
 	}
-	if why := q.disowned(); why != "" {
+	switch why := q.disowned(); {
+	case why != "":
 		return Verdict{Ask, "no rule", sentence(why)}, true
+	case q.stdin != "" && own.Approved == "" && q.takesOrders():
+		return Verdict{Ask, RuleOrders, "The accepted team file has the command, and the command does what its standard input says; a yes is for this command as long as the member is there."}, true
 	}
 	v = Verdict{Allow, own.Rule(), "It is the member's command in the team file that you accepted."}
 	if own.Approved != "" {
@@ -57,8 +66,6 @@ func (q *question) disowned() string {
 		return "the accepted team file has the command, and what it reads on its standard input is neither of that file nor typed by you"
 	case invisible:
 		return "what it reads on its standard input holds invisible characters"
-	case own.Approved == "" && q.takesOrders():
-		return "the accepted team file has the command, and the command does what its standard input says; a yes is for this command as long as the member is there"
 	}
 	return ""
 }
@@ -84,38 +91,47 @@ func (q *question) takesOrders() bool {
 
 // orderTakers are programs that do what their input says, beside those of cmdline.ReadsAsCode.
 var orderTakers = cmdline.Names(`patch mariadb mycli pgcli litecli usql duckdb mongo mongosh redis-cli sqlcmd sqlplus
-	clickhouse clickhouse-client cqlsh influx snowsql bq`)
+	clickhouse clickhouse-client cqlsh influx snowsql bq cockroach spark-sql spark-shell beeline trino hive
+	tsx ts-node ipython bpython ptpython pry iex ocaml utop sbcl clj clojure m4 dotnet rails runghc ghci deno bun
+	su nix-shell chroot unshare nsenter script tmux sftp ftp lftp telnet socat`)
 
 // agentPrograms are coding agents. Those that waggle gates are members of their own kind, not commands.
 var agentPrograms = cmdline.Names(`claude claude-code codex opencode opencode-ai gemini gemini-cli aider aider-chat goose amp
 	crush copilot copilot-cli qwen qwen-code cursor-agent cline kilocode droid auggie openhands kimi kimi-cli grok plandex cn
-	interpreter open-interpreter mods llm sgpt agent forge q kiro-cli rovodev vibe warp`)
+	interpreter open-interpreter mods llm sgpt agent forge q kiro-cli rovodev vibe warp ollama aichat gptme ccr jules iflow
+	codebuff swe-agent cody junie devin pi`)
 
-// packageRunners start a program of a package that one of their words names.
-var packageRunners = cmdline.Names(`npx bunx uvx pipx pnpm yarn npm bun deno uv pnpx dlx mise`)
+// runnersOf start a program, or a module, that one of their words names.
+var runnersOf = cmdline.Names(`npx bunx uvx pipx pnpm yarn npm uv pnpx mise poetry pipenv conda bundle hatch pdm rye gh python python3 heroku`)
+
+// consoles are modules and commands of frameworks that read what they are to do.
+var consoles = cmdline.Names(`code IPython bpython ptpython pdb shell dbshell shell_plus console dbconsole c runner pg:psql -`)
 
 // ordered reports a command that takes its standard input as orders.
 func ordered(c []cmdline.Word) bool {
-	name := cmdline.ProgramName(c[0].Text)
+	name, base := cmdline.ProgramName(c[0].Text), cmdline.BaseName(c[0].Text)
 	switch {
-	case name == "make" || name == "gmake": // its recipes hand the input on; it reads it itself as -f -
+	case name == "make" || name == "gmake" || name == "curl": // its recipes hand the input on; it reads it itself as -f -
 		return slices.ContainsFunc(c[1:], func(w cmdline.Word) bool {
-			return w.Sure == cmdline.Unknown || w.Text == "-" || strings.HasPrefix(w.Text, "-f-") || w.Text == "--file=-" || w.Text == "--makefile=-" || strings.HasPrefix(strings.TrimLeft(w.Text, "-f="), "/dev/")
+			return w.Sure == cmdline.Unknown || strings.HasSuffix(w.Text, "-") || strings.Contains(w.Text, "/dev/") || strings.Contains(w.Text, "/proc/")
 		})
 	case name == "git":
 		return slices.ContainsFunc(c[1:], func(w cmdline.Word) bool {
-			return w.Sure == cmdline.Unknown || slices.Contains([]string{"apply", "am", "fast-import", "update-ref", "update-index", "hash-object", "unpack-objects", "mktree"}, w.Text)
+			return w.Sure == cmdline.Unknown || slices.Contains([]string{"apply", "am", "fast-import", "update-ref", "update-index", "hash-object", "unpack-objects", "mktree", "rebase"}, w.Text)
 		})
-	case orderTakers[name] || agentPrograms[name]:
+	case orderTakers[name] || orderTakers[base] || agentPrograms[name] || agentPrograms[base]:
 		return true
-	case packageRunners[name]:
-		return slices.ContainsFunc(c[1:], func(w cmdline.Word) bool {
-			pkg := cmdline.BaseName(w.Text)
-			if at := strings.LastIndexByte(pkg, '@'); at > 0 {
-				pkg = pkg[:at]
-			}
-			return w.Sure == cmdline.Unknown || agentPrograms[pkg]
-		})
+	case runnersOf[base] && slices.ContainsFunc(c[1:], startsTaker), cmdline.CodeReaders[name] && len(c) > 2 && consoles[c[2].Text]:
+		return true
 	}
 	return cmdline.ReadsAsCode(c)
+}
+
+// startsTaker reports a word of a runner that may name a program which takes orders.
+func startsTaker(w cmdline.Word) bool {
+	pkg := cmdline.BaseName(w.Text)
+	if at := strings.LastIndexByte(pkg, '@'); at > 0 {
+		pkg = pkg[:at]
+	}
+	return w.Sure == cmdline.Unknown || agentPrograms[pkg] || orderTakers[pkg] || consoles[pkg] || cmdline.Shells[pkg] || cmdline.CodeReaders[pkg]
 }

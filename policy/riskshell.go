@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -125,19 +126,22 @@ var installers = map[string][]string{
 	"bundle": {"install"}, "composer": {"install"}, "uv": {"sync"}, "poetry": {"install"},
 }
 
+// packageName matches a package of a registry, with or without a version.
+var packageName = regexp.MustCompile(`^(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9_-]*(\.(js|io))?(@[~^]?[a-z0-9][a-z0-9.-]*)?$`)
+
 // remade reports a command that removes what lies below the directory, or installs packages there, and nothing else: in a
 // tree of the member's own that can be made again.
 func (q *question) remade(c []cmdline.Word, dirs []string) bool {
-	name := cmdline.BaseName(c[0].Text)
+	name := c[0].Text
 	if subs, ok := installers[name]; ok {
 		return len(c) > 1 && slices.Contains(subs, c[1].Text) && !slices.ContainsFunc(c[2:], func(w cmdline.Word) bool {
-			return w.Sure != cmdline.Literal || w.Text == "" || w.Text[0] == '-' && !cmdline.HasAny([]cmdline.Word{w}, "-D", "--save-dev", "--frozen-lockfile", "--prefer-offline", "--no-audit", "--no-fund", "--silent") ||
-				strings.ContainsAny(w.Text, "/:") && w.Text[0] != '@'
+			return w.Sure != cmdline.Literal || !packageName.MatchString(w.Text) && !cmdline.HasAny([]cmdline.Word{w}, "-D", "--save-dev", "--frozen-lockfile", "--prefer-offline", "--no-audit", "--no-fund", "--silent")
 		})
 	}
 	removed := cmdline.EffectOf(c).Writes
 	return (name == "rm" || name == "rmdir" || name == "unlink") && len(removed) > 0 && !slices.ContainsFunc(removed, func(w cmdline.Word) bool {
-		return w.Sure != cmdline.Literal || strings.HasSuffix(path.Join("/", w.Text), "/") || strings.Contains(w.Text, "..") || q.argRisk(w, dirs) == RiskHigh
+		t := q.resolve(w.Text)
+		return w.Sure != cmdline.Literal || t.abs == path.Clean(q.call.Cwd) || len(dirs) > 1 || strings.Contains(w.Text, "..") || beginsGuarded(w.Text) || q.argRisk(w, dirs) == RiskHigh
 	})
 }
 

@@ -26,7 +26,8 @@ var (
 		"exec cat a", "exec evil", "sh -c 'cat a'", "sh -c 'evil'", "sh -c \"cat $f\"", "sh -c $f", "bash -c '$0' evil", "find . -exec cat {} +", "find . -exec evil {} \\;", "find . -name a -exec sh -c '{}' \\;",
 		"find . -delete", "diff a b", "x=evil", "f=../secret", "f=evil", "f=a", "f='a b'", "f=*", "f='$(evil)'", "g=../", "IFS=x", "PATH=.", "set -e", "set -- evil", "export CI=1", "export f=evil", "alias cat=evil",
 		"cat() { evil; }", "trap evil EXIT", "source a", ". ./a", "wait", "stat a", "file a", "jq . a", "od -c a", "tail -n +1 a", "nl a", "gofmt -l .", "gofmt -w .", "which evil", "type cat", "basename a", "seq 3",
-		"echo evil", "echo ../secret", "printf ../secret", "cat e", "cat < a", "cat < ../secret", "cat <> n", "cat > n", "echo x >> n", "echo x > ../n", "echo x > $f", "cat 2>&1", "cat &> n", "cat >| n", "cat <<< evil"}
+		"echo evil", "echo ../secret", "printf ../secret", "cat e", "cat < a", "cat < ../secret", "cat <> n", "cat > n", "echo x >> n", "echo x > ../n", "echo x > $f", "cat 2>&1", "cat &> n", "cat >| n", "cat <<< evil",
+		"rm x.go", "rm -f a", "rm ../secret", "rm $f", "rm \"$f\"", "rm *", "rm -- ../e", "rmdir d", "unlink b", "xargs rm", "mv x.go y.go", "mv x.go ..", "mv x.go ../x.go", "mv ../secret x.go", "mv x.go $f", "mv *.go d", "rm -r ../work"}
 	structures = []string{"A; B", "A\nB", "A && B", "A || B", "A | B", "A | B | xargs cat", "A | xargs B", "(A)", "{ A; }", "! A", "A &", "if A; then B; fi", "if A; then B; else A; fi; B", "while read -r f; do A; done",
 		"A | while read -r f; do B; done", "A | while IFS= read -r f; do cat \"$f\"; done", "for f in a b; do A; done", "for f in *; do A; done", "for f in $(A); do B; done", "for f in a evil ../secret; do A; B; done",
 		"for f in a; do A; f=../secret; done; B", "until A; do B; break; done", "echo $(A)", "echo \"$(A)\"", "echo `A`", "cat $(A)", "cat \"$(A)\"", "$(A)", "x=$(A); B", "f=$(A); cat $f", "cat <(A)", "cat <<EOF\n$(A)\nEOF",
@@ -66,7 +67,7 @@ func TestWhatIsAllowedRuns(t *testing.T) {
 		for name, text := range tree {
 			writeFile(t, filepath.Join(dir, name), text, 0o644)
 		}
-		for _, name := range []string{"evil", "rm", "make", "curl", "python3", "node", "ssh", "n"} {
+		for _, name := range []string{"evil", "make", "curl", "python3", "node", "ssh", "n"} {
 			writeFile(t, filepath.Join(dir, "bin", name), "#!/bin/sh\necho \"$0 $*\" >>'"+mark+"'\n", 0o755)
 		}
 	}
@@ -129,7 +130,13 @@ func changes(t *testing.T, dir string, tree map[string]string, edits bool) (chan
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changed == "" && !edits && seen != len(tree) {
+	outside := 0
+	for name := range tree {
+		if !strings.HasPrefix(name, "work/") {
+			outside++
+		}
+	}
+	if changed == "" && (seen != len(tree) && !edits || edits && seen != outside) {
 		return "the tree: a file is gone"
 	}
 	return changed

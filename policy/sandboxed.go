@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ func (q *question) reachesOut() (word, why string) {
 			return "", "there is too much in the shell text"
 		}
 		for _, w := range c.Words {
-			if head && strings.EqualFold(w.Text, "head") {
+			if head && (strings.EqualFold(w.Text, "head") || revision.MatchString(w.Text)) {
 				continue
 			}
 			if q.guards(w.Text) || w.Pattern && mayMatchGuarded(w.Text) {
@@ -57,7 +58,7 @@ func (q *question) reachesOut() (word, why string) {
 			}
 		}
 		for _, token := range c.Told() {
-			if q.guards(token) && !(head && strings.EqualFold(token, "head")) {
+			if q.guards(token) && !(head && (strings.EqualFold(token, "head") || revision.MatchString(token))) {
 				return token, "a text in it names"
 			}
 		}
@@ -66,9 +67,9 @@ func (q *question) reachesOut() (word, why string) {
 }
 
 // headIsNoFile reports whether the text says HEAD, of which git makes a repository, only as the program head
-// and in the words of git, where it is a revision.
+// and as a revision in the words of commands of git that take some.
 func headIsNoFile(text string, c *cmdline.Carried) bool {
-	said, seen := 0, map[string]bool{}
+	alone, within, seen := 0, 0, map[string]bool{}
 	for _, cmd := range c.Commands {
 		words := make([]string, len(cmd))
 		for i, w := range cmd {
@@ -79,20 +80,37 @@ func headIsNoFile(text string, c *cmdline.Carried) bool {
 			continue
 		}
 		seen[all] = true
-		switch cmdline.BaseName(words[0]) {
-		case "head":
-			said++
-		case "git":
-			said += strings.Count(strings.ToLower(all), "head")
+		if words[0] == "head" {
+			alone, within = alone+1, within+1
+		}
+		if words[0] != "git" || !readsGit(words[1:]) {
+			continue
+		}
+		for _, w := range words[2:] {
+			if strings.EqualFold(w, "head") {
+				alone++
+			}
+			if revision.MatchString(w) {
+				within += strings.Count(strings.ToLower(w), "head")
+			}
 		}
 	}
-	words := 0
+	said := 0
 	for _, w := range c.Words {
 		if strings.EqualFold(w.Text, "head") {
-			words++
+			said++
 		}
 	}
-	return words <= said && strings.Count(strings.ToLower(text), "head") <= said
+	return said <= alone && strings.Count(strings.ToLower(text), "head") <= within
+}
+
+// revision matches HEAD in the words of git, alone and with what follows it or stands around it.
+var revision = regexp.MustCompile(`^([A-Za-z0-9/._~^@-]*\.\.\.?)?HEAD([~^][0-9~^]*)?(\.\.\.?([A-Za-z0-9/_~^@-][A-Za-z0-9/._~^@-]*)?)?(:[A-Za-z0-9/._-]+)?$`)
+
+// readsGit reports words of git whose command takes revisions, and makes no file of such a name.
+func readsGit(words []string) bool {
+	return len(words) > 0 && slices.Contains([]string{"diff", "log", "show", "status", "rev-parse", "rev-list", "blame", "describe", "merge-base", "shortlog", "cherry", "range-diff", "ls-tree", "cat-file", "name-rev", "reset", "rebase", "revert", "cherry-pick", "merge", "tag", "branch", "push"}, words[0]) &&
+		!slices.ContainsFunc(words, func(w string) bool { return w == "--" || w == "-o" || strings.HasPrefix(w, "--ou") })
 }
 
 // mayMatchGuarded reports a wildcard that may match a guarded name by more than a star at its beginning.

@@ -109,7 +109,7 @@ func TestAgent(t *testing.T) {
 func TestAdapter(t *testing.T) {
 	table := out(t, "adapter")
 	// An agent in this program has no hooks and no worker of its own: these lines say unsupported.
-	if strings.Count(table, "\n") != 22 || strings.Count(table, " yes ") != 16 || strings.Count(table, " unsupported ") != 6 {
+	if strings.Count(table, "\n") != 24 || strings.Count(table, " yes ") != 16 || strings.Count(table, " unsupported ") != 8 {
 		t.Error(table)
 	}
 }

@@ -283,7 +283,8 @@ func TestLongInputOnTerminal(t *testing.T) {
 			}
 			found = found || whole == long
 		}
-		if !found || strings.Contains(x.text(), "…") {
+		why := strings.Count(x.text(), "because ") // names the part of the text that it is about, and cuts it
+		if !found || strings.Count(x.text(), "…") > why {
 			t.Errorf("%v does not show the whole command:\n%s", args, x.text())
 		}
 	}

@@ -12,6 +12,7 @@ type Effect struct {
 	Reads  []Word
 	Writes []Word // made, changed, replaced or removed
 	Tree   bool   // also to what lies below them
+	Moves  bool   // they are moved with all that lies below, and links among them as they are
 	Like   string // of what lies below only what this wildcard matches, as Word.Text of Word.Below; "": all
 	In     []Word // directories in which its relative paths start, when one is named: git -C
 	// Speaks: its words are text.
@@ -63,6 +64,12 @@ func EffectOf(c []Word) Effect {
 		e.Like = onlyValue(c, "--include")
 	case name == "rg" || name == "ag" || name == "git" && Spells(c, "grep"):
 		e.searches(c, fit, known)
+	case name == "git" && len(c) > 2 && c[1].Text == "mv":
+		e.copies("git mv", pathspecs(c[1:]))
+		e.Only = e.Only && c[0].Text == name
+	case name == "git" && len(c) > 2 && c[1].Text == "rm":
+		e.Writes, e.Tree = Named(pathspecs(c[1:])), HasAny(c, "-r")
+		e.Only = c[0].Text == name && onlyOptions(c[1:], "-f", "-q", "--quiet", "--cached", "--ignore-unmatch", "--")
 	case name == "git":
 		e.git(c, known && reads)
 	case name == "find" || name == "fd" || name == "fdfind":
@@ -526,12 +533,24 @@ func (e *Effect) copies(name string, c []Word) {
 			}
 		}
 	}
-	if name == "mv" {
+	moves := name == "mv" || name == "git mv"
+	if e.Moves = e.Tree; moves {
 		e.Writes = append(e.Writes, from...)
 	}
 	_, known := LookUp(c)
 	e.Only = known && len(from) > 0 && len(to) > 0 && (name == "cp" && !e.Tree && onlyOptions(c, "-f", "-n", "-v", "-p", "--") ||
-		name == "mv" && onlyOptions(c, "-f", "-n", "-v", "--") && !slices.ContainsFunc(from, isNoFile) && !slices.ContainsFunc(to, isHidden))
+		moves && onlyOptions(c, "-f", "-n", "-v", "--") && !slices.ContainsFunc(from, isNoFile) && !slices.ContainsFunc(to, isHidden))
+}
+
+// pathspecs are the words of git's own command, those that may match other files unknown.
+func pathspecs(c []Word) []Word {
+	c = slices.Clone(c)
+	for i, w := range c {
+		if strings.ContainsAny(w.Text, ":*?[") {
+			c[i] = Word{}
+		}
+	}
+	return c
 }
 
 // onlyOptions reports a command that has no options but these.
@@ -543,7 +562,7 @@ func onlyOptions(c []Word, options ...string) bool {
 func isNoFile(w Word) bool { return !IsFile(w.Text) }
 
 // isHidden reports a name that begins with a dot.
-func isHidden(w Word) bool { return strings.HasPrefix(path.Base(w.Text), ".") }
+func isHidden(w Word) bool { return strings.HasPrefix(path.Base(path.Join("/", w.Text)), ".") }
 
 // IsFile reports a name with the extension of a file: nothing lies below it.
 func IsFile(name string) bool {

@@ -105,6 +105,7 @@ func Own(c *Codec, x *policy.Own) {
 	Text(c, &x.File)
 	c.Flag(&x.Told)
 	Text(c, &x.Approved)
+	c.Flag(&x.Standing)
 }
 
 func Bound(c *Codec, x *record.Bound) {

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,8 +47,10 @@ type Decided struct {
 	Digest string
 	// Voted: the allow is one of two that it takes.
 	Voted bool
-	err   error
-	key   record.Key
+	// taught: its rule is in the policy already (Learn).
+	taught bool
+	err    error
+	key    record.Key
 }
 
 // Refused is the result of an answer that is refused before its request is found.
@@ -89,6 +92,9 @@ func (o Operator) decideAll(ctx context.Context, s *operator.State, answers []An
 		if results[i], err = o.decide(ctx, s, a); err != nil {
 			return results[:i], err
 		}
+	}
+	if i := slices.IndexFunc(answers, func(a Answer) bool { return a.Lesson != nil }); i >= 0 {
+		_, _ = o.teach(ctx, s, results, *answers[i].Lesson) // the decision stands without it, and Learn says why it failed
 	}
 	if err := o.deliver(ctx, s, results); err != nil {
 		return results, err

@@ -229,9 +229,18 @@ func (o Operator) changePolicy(ctx context.Context, name waggle.TeamName, what s
 
 // changeOpen is changePolicy for a team that is open. The caller has asked guard.
 func (o Operator) changeOpen(ctx context.Context, s *operator.State, change func(*operator.State, *record.PolicySet) error) (*PolicyChange, error) {
-	mint, err := o.Minter.Mint()
+	changed, err := o.appendPolicy(ctx, s, change)
 	if err != nil {
 		return nil, err
+	}
+	return o.heard(ctx, s, changed)
+}
+
+// appendPolicy appends a new version of the policy, unless it is as before. It waits for nobody.
+func (o Operator) appendPolicy(ctx context.Context, s *operator.State, change func(*operator.State, *record.PolicySet) error) (changed bool, err error) {
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return false, err
 	}
 	recs, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		set := s.Lead.Policy
@@ -244,10 +253,7 @@ func (o Operator) changeOpen(ctx context.Context, s *operator.State, change func
 		}
 		return s.Lead.SetPolicy(set, o.Writer(), mint)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return o.heard(ctx, s, len(recs) > 0)
+	return len(recs) > 0, err
 }
 
 func samePolicy(a, b record.PolicySet) bool {

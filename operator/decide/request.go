@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"waggle"
@@ -266,7 +267,7 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 	for _, v := range r.Votes {
 		q.Votes = append(q.Votes, string(v.By))
 	}
-	q.OwnTree = hasTree(m)
+	q.OwnTree = inTree(m, r.Ask.Cwd)
 	if q.Answer = answerNow(r); m.Trust == record.FileTrust {
 		q.File = q.Trust
 		q.Unheld = "waggle does not run " + string(m.Name) + ": only a file says that it asks this, and what it runs is not held"
@@ -394,7 +395,10 @@ func CommandOf(c policy.Call) string {
 	return text
 }
 
-func hasTree(m *control.Member) bool { return m != nil && m.Worktree != nil }
+// inTree reports a call in the worktree of the member's own.
+func inTree(m *control.Member, cwd string) bool {
+	return m != nil && m.Worktree != nil && (cwd == m.Worktree.Path || strings.HasPrefix(cwd, strings.TrimSuffix(m.Worktree.Path, "/")+"/"))
+}
 
 // RiskOf returns the risk that is shown with a request of m; nil: the member is not known.
 func RiskOf(m *control.Member, r *control.Request) policy.Risk {
@@ -407,6 +411,6 @@ func RiskOf(m *control.Member, r *control.Request) policy.Risk {
 		return policy.RiskLow
 	}
 	c := callOf(r)
-	c.OwnTree = hasTree(m)
+	c.OwnTree = inTree(m, c.Cwd)
 	return policy.RiskOf(c)
 }

@@ -2,8 +2,6 @@ package draft
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,7 +30,7 @@ func (f Facts) checks() (cs []check) {
 			check{"test", "go test:*", "go test ./...", "Run the tests"})
 	}
 	if f.has("package.json") {
-		cs = append(cs, check{"npm", "npm test:*", "npm test", "Run the npm tests"})
+		cs = append(cs, check{"npm", "npm test", "npm test", "Run the npm tests"})
 	}
 	if f.has(python...) {
 		cs = append(cs, check{"python", "python3 -m pytest:*", "python3 -m pytest", "Run the Python tests"})
@@ -48,8 +46,7 @@ func (f Facts) checks() (cs []check) {
 
 // target reports a target of the Makefile.
 func (f Facts) target(name string) bool {
-	data, err := os.ReadFile(filepath.Join(f.Dir, "Makefile"))
-	return err == nil && slices.ContainsFunc(strings.Split(string(data), "\n"), func(l string) bool { return strings.HasPrefix(l, name+":") })
+	return slices.ContainsFunc(strings.Split(string(f.read("Makefile")), "\n"), func(l string) bool { return strings.HasPrefix(l, name+":") })
 }
 
 // hello is the check of a directory in which nothing is known.

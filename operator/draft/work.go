@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"waggle/internal/realpath"
 )
 
 // mostWork bounds the rules for what one project's agents do.
@@ -17,12 +19,9 @@ const mostWork = 30
 // by the commands that the project names, and commit on its branch.
 func (f Facts) work() (rules []string) {
 	if f.has("go.mod") {
-		rules = append(rules, "go build:*", "go mod tidy", "go mod tidy -v")
-		mains, _ := filepath.Glob(filepath.Join(f.Dir, "cmd", "*", "main.go")) // the pattern is right
-		for _, m := range mains[:min(len(mains), 5)] {
-			if name := filepath.Base(filepath.Dir(m)); plainName(name) {
-				rules = append(rules, "go run ./cmd/"+name+":*")
-			}
+		rules = append(rules, "go build ./...", "go build -v ./...", "go build .", "go mod tidy")
+		for _, name := range f.mains() {
+			rules = append(rules, "go build ./cmd/"+name, "go run ./cmd/"+name+":*")
 		}
 	}
 	if f.has("package.json") {
@@ -47,8 +46,44 @@ func (f Facts) work() (rules []string) {
 	if len(rules) > mostWork {
 		rules = rules[:mostWork]
 	}
-	return append(rules, "git add:*", "git commit:*", "git mv:*", "git rm:*")
+	return append(rules, "git add:*", "git commit:*")
 }
+
+// mostMains bounds the main packages that have rules.
+const mostMains = 5
+
+// mains are the directories of main packages below cmd, without those that seem to do more than a build.
+func (f Facts) mains() (names []string) {
+	entries, err := os.ReadDir(filepath.Join(f.Dir, "cmd"))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if plainName(e.Name()) && !reachesOut(e.Name()) && len(f.read("cmd/"+e.Name()+"/main.go")) > 0 && len(names) < mostMains {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// mostRead bounds what is read of a file of the project.
+const mostRead = 1 << 20
+
+// read returns a file of the directory, nothing where it is none, is too large, or leads through a link.
+func (f Facts) read(name string) []byte {
+	dir, err := filepath.EvalSymlinks(f.Dir)
+	if err != nil {
+		return nil
+	}
+	data, err := realpath.ReadFile(filepath.Join(dir, name), mostRead)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// reachesOut matches names and texts of what does more than look at the project.
+var reachesOut = regexp.MustCompile(`(?i)(deploy|publish|release|push|upload|curl|wget|ssh|scp|rsync|sudo|docker|kubectl|helm|terraform|pulumi|heroku|vercel|netlify|fly|aws|gcloud|\baz\b|\bgh\b|install)`).MatchString
 
 // plainName reports a name that is one plain word of a shell.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$`).MatchString
@@ -57,39 +92,41 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$`).MatchStr
 var buildScript = regexp.MustCompile(`^(build|test|lint|check|typecheck|type-check|format|fmt|compile)([:_-][A-Za-z0-9:_-]{1,40})?$`).MatchString
 
 // nodeTools are the programs of packages that build, test or look at a project.
-var nodeTools = map[string]string{"typescript": "tsc", "vitest": "vitest", "jest": "jest", "mocha": "mocha", "ava": "ava",
-	"eslint": "eslint", "prettier": "prettier", "@biomejs/biome": "biome", "oxlint": "oxlint"}
+// Where one is not installed yet, npx fetches the package of this name, so that the program has the name of its package.
+var nodeTools = []string{"ava", "eslint", "jest", "mocha", "oxlint", "prettier", "vitest"}
 
 // node are the rules for the scripts and the tools that package.json names. A file that cannot be read names none.
-func (f Facts) node() (rules []string) {
+func (f Facts) node() []string {
 	var p struct {
 		Scripts map[string]string `json:"scripts"`
 		Tools   map[string]string `json:"devDependencies"`
 		Uses    map[string]string `json:"dependencies"`
 	}
-	data, err := os.ReadFile(filepath.Join(f.Dir, "package.json"))
-	if err != nil || json.Unmarshal(data, &p) != nil {
+	if json.Unmarshal(f.read("package.json"), &p) != nil {
 		return nil
 	}
-	manager := "npm"
+	manager, rules := "npm", []string{}
 	for _, lock := range []struct{ file, manager string }{{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"bun.lock", "bun"}, {"bun.lockb", "bun"}} {
 		if _, err := os.Stat(filepath.Join(f.Dir, lock.file)); err == nil {
 			manager = lock.manager
 		}
 	}
 	if manager != "npm" {
-		rules = append(rules, manager+" test:*")
-	} else if _, err := os.Stat(filepath.Join(f.Dir, "package-lock.json")); err == nil {
-		rules = append(rules, "npm ci") // what the lock file names, and a new worktree lacks
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Scripts)) {
-		if buildScript(name) && name != "test" {
-			rules = append(rules, manager+" run "+name+":*")
+		rules = append(rules, manager+" test", manager+" test --:*")
+	} else {
+		rules = append(rules, "npm test --:*")
+		if _, err := os.Stat(filepath.Join(f.Dir, "package-lock.json")); err == nil {
+			rules = append(rules, "npm ci") // what the lock file names, and a new worktree lacks
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(nodeTools)) {
+	for _, name := range slices.Sorted(maps.Keys(p.Scripts)) {
+		if buildScript(name) && name != "test" && !reachesOut(name) && !reachesOut(p.Scripts[name]) {
+			rules = append(rules, manager+" run "+name, manager+" run "+name+" --:*") // options before -- are the manager's
+		}
+	}
+	for _, name := range nodeTools {
 		if p.Tools[name] != "" || p.Uses[name] != "" {
-			rules = append(rules, "npx "+nodeTools[name]+":*")
+			rules = append(rules, "npx "+name+":*")
 		}
 	}
 	return rules
@@ -97,10 +134,13 @@ func (f Facts) node() (rules []string) {
 
 // pythonTools are the formatters and checkers that the project has settings for.
 func (f Facts) pythonTools() (tools []string) {
-	data, _ := os.ReadFile(filepath.Join(f.Dir, "pyproject.toml")) // without one there are the tools' own files
+	lines := strings.Split(string(f.read("pyproject.toml")), "\n")
 	for _, t := range []struct{ name, file string }{{"ruff", "ruff.toml"}, {"mypy", "mypy.ini"}, {"black", ""}, {"isort", ""}, {"pyright", "pyrightconfig.json"}} {
 		_, err := os.Stat(filepath.Join(f.Dir, t.file))
-		if strings.Contains(string(data), "[tool."+t.name) || t.file != "" && err == nil {
+		set := slices.ContainsFunc(lines, func(l string) bool {
+			return strings.HasPrefix(l, "[tool."+t.name+"]") || strings.HasPrefix(l, "[tool."+t.name+".")
+		})
+		if set || t.file != "" && err == nil {
 			tools = append(tools, t.name)
 		}
 	}

@@ -81,9 +81,10 @@ with --group by one of its requests. The command prints all of it, and last the 
 approve --group takes.
 
 --json has the fields of pending and host, port, plan, revision, hash, task, command,
-because, pattern, suggest, suggest_matched, suggest_calls, trust, votes, asker, answer; of a tool call also what its digest covers
-beside the input: stdin, env, held (waggle runs the call itself), program, words, scripts,
-paths; else unheld. Of a group {"group","requests"}.`,
+because, pattern, suggest, suggest_matched, suggest_calls, trust, votes, asker, answer; of
+a tool call also what its digest covers beside the input: stdin, env, held (waggle runs
+the call itself), program, words, scripts, paths; else unheld. Of a group
+{"group","requests"}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
