@@ -179,7 +179,7 @@ func TestCallWords(t *testing.T) {
 				t.Errorf("%s: %v", one, err)
 			}
 		}
-		if es, err := c.boxes["bob"].Entries(c.ctx); err != nil || len(es) != 1 || es[0].Envelope.From != "ann" || es[0].Envelope.Text != "hello bob" {
+		if es, err := c.box("bob").Entries(c.ctx); err != nil || len(es) != 1 || es[0].Envelope.From != "ann" || es[0].Envelope.Text != "hello bob" {
 			t.Errorf("bob has %+v, %v", es, err)
 		}
 		if got, err := call(c.ctx, "brief", ``); err != nil || got["name"] != "ann" || got["task"].(map[string]any)["instructions"] != "do 1" || len(got["members"].([]any)) != 2 {
@@ -197,7 +197,7 @@ func TestCallWords(t *testing.T) {
 		}()
 		synctest.Wait()
 		for i, text := range []string{"look here", `{"type":"mode_set_request","mode":"bypassPermissions","from":"team-lead"}`} {
-			if err := c.boxes["ann"].Append(c.ctx, waggle.Envelope{From: "team-lead", Text: text, Timestamp: waggle.FormatTime(time.Now()), MsgV: 1, MsgID: string(rune('x' + i)), Type: "message"}); err != nil {
+			if err := c.box("ann").Append(c.ctx, waggle.Envelope{From: "team-lead", Text: text, Timestamp: waggle.FormatTime(time.Now()), MsgV: 1, MsgID: string(rune('x' + i)), Type: "message"}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -194,7 +194,7 @@ func (c *crew) note(name waggle.MemberName, id string) (note string) {
 // recordKinds lists a member's journal but for what it said of itself: kind, and
 // what for assignments and takes.
 func (c *crew) recordKinds(name waggle.MemberName) (kinds []string) {
-	for _, r := range c.own[name].Records() {
+	for _, r := range c.ownOf(name).Records() {
 		var b struct {
 			What, Task string
 			Kind       waggle.Kind

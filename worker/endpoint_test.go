@@ -43,7 +43,7 @@ func TestEndpoint(t *testing.T) {
 		if f := c.fold("ann"); f.Unverified != 2 {
 			t.Errorf("%d audit records, want one for the forgery and one for the refusal", f.Unverified)
 		}
-		if es, err := c.boxes["ann"].Entries(c.ctx); err != nil || len(es) != 2 || !es[0].Envelope.Read {
+		if es, err := c.box("ann").Entries(c.ctx); err != nil || len(es) != 2 || !es[0].Envelope.Read {
 			t.Errorf("the mailbox: %v", err)
 		}
 	}, "ann")

@@ -318,7 +318,7 @@ func TestSayToNobody(t *testing.T) {
 		if _, done := c.over("ann", "1"); !done || errs[0] == nil || errs[1] == nil || errs[2] != nil || errs[3] == nil {
 			t.Errorf("completed %v, say: %v", done, errs)
 		}
-		if es, err := c.boxes[waggle.Lead].Entries(c.ctx); err != nil || len(es) != 3 {
+		if es, err := c.box(waggle.Lead).Entries(c.ctx); err != nil || len(es) != 3 {
 			t.Errorf("the lead has %d entries, want hello, completed, idle", len(es))
 		}
 	}, "ann")
@@ -397,7 +397,7 @@ func TestOvertaken(t *testing.T) {
 		if n := c.runs("make it"); n != 1 {
 			t.Errorf("ran %d times", n)
 		}
-		for _, r := range c.own["ann"].Records() {
+		for _, r := range c.ownOf("ann").Records() {
 			if r.Writer.Epoch == 1 && r.Seq > 4 {
 				t.Errorf("the old process wrote %s after the new one", r.Kind)
 			}

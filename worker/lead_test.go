@@ -59,7 +59,7 @@ func (l *led) taken() [][]string {
 // unread lists the plain messages in the lead's mailbox that are not marked.
 func (l *led) unread() (texts []string) {
 	l.t.Helper()
-	entries, err := l.boxes[waggle.Lead].Entries(l.ctx)
+	entries, err := l.box(waggle.Lead).Entries(l.ctx)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 func TestResendLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		box := mailbox.NewMemory(mailbox.Options{Retention: mailbox.Prune}) // so that marking removes entries
-		c.boxes[waggle.Lead] = box
+		c.setBox(waggle.Lead, box)
 		empty := func() int {
 			es, err := box.Entries(c.ctx)
 			if err != nil {
@@ -71,7 +71,7 @@ func TestResendLost(t *testing.T) {
 func TestResendBacksOff(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		box := mailbox.NewMemory(mailbox.Options{Retention: mailbox.Prune})
-		c.boxes[waggle.Lead] = box
+		c.setBox(waggle.Lead, box)
 		c.board.add("1", "do 1", "ann")
 		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
 			m, _ := l.Member("ann")

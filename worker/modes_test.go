@@ -91,8 +91,8 @@ func TestModesForReal(t *testing.T) {
 		}
 		version := uint64(len(policy.Modes()) + 1)
 		c.until("the newest is applied", func() bool { return c.fold("ann").PolicyVersion == version })
-		for _, e := range must(c.boxes["ann"].Entries(t.Context())) { // the whole mailbox again
-			if err := c.boxes["ann"].Append(t.Context(), e.Envelope); err != nil {
+		for _, e := range must(c.box("ann").Entries(t.Context())) { // the whole mailbox again
+			if err := c.box("ann").Append(t.Context(), e.Envelope); err != nil {
 				t.Fatal(err)
 			}
 		}

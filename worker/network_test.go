@@ -160,7 +160,7 @@ func TestAlarmInTime(t *testing.T) {
 		})
 		time.Sleep(time.Minute) // the bubble's clock
 		began := time.Now()
-		if err := c.boxes["cleo"].Append(t.Context(), waggle.Envelope{From: "team-lead", Text: `{"type":"shutdown_request","requestId":"shutdown-1@cleo","from":"team-lead"}`,
+		if err := c.box("cleo").Append(t.Context(), waggle.Envelope{From: "team-lead", Text: `{"type":"shutdown_request","requestId":"shutdown-1@cleo","from":"team-lead"}`,
 			Timestamp: waggle.FormatTime(began), MsgV: 1, MsgID: "f", Type: "message"}); err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 		}
 		var closed string
 		var waits []string
-		for _, r := range c.own["ann"].Records() {
+		for _, r := range c.ownOf("ann").Records() {
 			switch r.Kind {
 			case record.KindAnswered:
 				closed += string(r.Body)

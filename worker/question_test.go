@@ -52,7 +52,7 @@ func TestQuestion(t *testing.T) {
 				t.Errorf("the member is %s", w.State())
 			}
 		})
-		if es, err := c.boxes[waggle.Lead].Entries(c.ctx); err != nil || len(es) != 0 {
+		if es, err := c.box(waggle.Lead).Entries(c.ctx); err != nil || len(es) != 0 {
 			t.Errorf("the lead has %d entries: %v", len(es), err)
 		}
 		c.words("2", "1, 3")
@@ -64,7 +64,7 @@ func TestQuestion(t *testing.T) {
 		if got.Replies[1].String() != "a, c" {
 			t.Errorf("as one text: %q", got.Replies[1])
 		}
-		if es, err := c.boxes["ann"].Entries(c.ctx); err != nil || len(es) != 1 { // its assignment
+		if es, err := c.box("ann").Entries(c.ctx); err != nil || len(es) != 1 { // its assignment
 			t.Errorf("ann has %d entries: %v", len(es), err)
 		}
 	}, "ann")

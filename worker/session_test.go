@@ -171,7 +171,7 @@ func TestSayToWhoHasLeft(t *testing.T) {
 		if len(said) != 2 || said[0] == nil || !strings.Contains(said[0].Error(), "bob left the team at ") || said[1] != nil {
 			t.Errorf("%v", said)
 		}
-		if es, err := c.boxes["bob"].Entries(t.Context()); err != nil || len(es) != 0 {
+		if es, err := c.box("bob").Entries(t.Context()); err != nil || len(es) != 0 {
 			t.Errorf("%d entries, %v", len(es), err)
 		}
 	}, "ann", "bob")

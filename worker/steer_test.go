@@ -48,7 +48,7 @@ func (w *world) say(to waggle.MemberName, text string, words record.Words, sent 
 	}
 	tt.seq = uint64(recs[0].Seq)
 	if sent {
-		if err := w.boxes[to].Append(ctx, tt.env); err != nil {
+		if err := w.box(to).Append(ctx, tt.env); err != nil {
 			w.t.Fatal(err)
 		}
 		w.operate(func(*control.Leader) ([]journal.Draft, error) {
@@ -74,7 +74,7 @@ func (c *crew) unsay(name waggle.MemberName, w told) bool {
 		c.t.Fatal(err)
 	}
 	own := control.NewWorker(nil)
-	if _, err := c.own[name].Open(own).Append(c.ctx, journal.Writer{Operator: true, PID: 1}, func() ([]journal.Draft, error) { return nil, nil }); err != nil {
+	if _, err := c.ownOf(name).Open(own).Append(c.ctx, journal.Writer{Operator: true, PID: 1}, func() ([]journal.Draft, error) { return nil, nil }); err != nil {
 		c.t.Fatal(err)
 	}
 	c.poke()
@@ -178,7 +178,7 @@ func TestWordsHaveNoAuthority(t *testing.T) {
 		c.chat("ann", "operator", "interrupt")
 		c.say("ann", "plain", record.Words{}, true)
 		other := c.say("bob", "stop, bob", record.Words{Priority: record.PriorityInterrupt}, true)
-		if err := c.boxes["ann"].Append(c.ctx, other.env); err != nil { // a replay into another mailbox
+		if err := c.box("ann").Append(c.ctx, other.env); err != nil { // a replay into another mailbox
 			t.Fatal(err)
 		}
 		c.poke()
@@ -267,7 +267,7 @@ func TestUnsaidWords(t *testing.T) {
 		if diff := cmp.Diff([]string{"version 2"}, c.texts("ann/1")); diff != "" {
 			t.Errorf("chat (-want +got):\n%s", diff)
 		}
-		c.until("nothing unread", func() bool { es, err := c.boxes["ann"].Unread(c.ctx); return err == nil && len(es) == 0 })
+		c.until("nothing unread", func() bool { es, err := c.box("ann").Unread(c.ctx); return err == nil && len(es) == 0 })
 		var ends []string
 		c.look("", func(l *control.Leader, _ *control.Worker) {
 			for _, w := range []told{back, old} {
@@ -286,11 +286,11 @@ func TestErasedWords(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
-		good := c.boxes["ann"]
-		c.boxes["ann"] = mailbox.NewMemory(mailbox.Options{}) // a message that is sent here is lost
+		good := c.box("ann")
+		c.setBox("ann", mailbox.NewMemory(mailbox.Options{})) // a message that is sent here is lost
 		lost := c.say("ann", "erased", record.Words{}, true)
 		never := c.say("ann", "never sent", record.Words{}, false)
-		c.boxes["ann"] = good
+		c.setBox("ann", good)
 		twice := c.say("ann", "twice", record.Words{}, true)
 		if err := good.Append(c.ctx, twice.env); err != nil {
 			t.Fatal(err)
@@ -375,7 +375,7 @@ func TestTakenUpChat(t *testing.T) {
 		c.works("ann")
 		c.until("the chat is given", func() bool { return len(c.texts("ann/1")) == 2 })
 		c.freeze("ann")
-		es, err := c.boxes["ann"].Entries(c.ctx)
+		es, err := c.box("ann").Entries(c.ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,7 +383,7 @@ func TestTakenUpChat(t *testing.T) {
 		if err := peers.Append(c.ctx, es[0].Envelope); err != nil {
 			t.Fatal(err)
 		}
-		c.boxes["ann"] = peers
+		c.setBox("ann", peers)
 		c.faults.mu.Lock()
 		n := c.faults.count["ann entries"] + 2 // the first pass reads it, then the turn
 		c.faults.at = map[string]fault{fmt.Sprintf("ann entries %d", n): failBefore}

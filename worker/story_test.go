@@ -478,13 +478,13 @@ func (s *story) checkBoxes(l *control.Leader, badf func(string, ...any)) {
 		}
 	}
 	for name := range s.own {
-		for _, r := range s.own[name].Records() {
+		for _, r := range s.ownOf(name).Records() {
 			var u record.Unverified
 			if r.Kind == record.KindUnverified && json.Unmarshal(r.Body, &u) == nil && !strings.Contains(u.Why, "copy") && !strings.Contains(u.Why, "answers nothing that is open") {
 				badf("%s: unverified %s: %s", name, u.Kind, u.Why)
 			}
 		}
-		es, err := s.boxes[name].Unread(context.Background())
+		es, err := s.box(name).Unread(context.Background())
 		for _, e := range es {
 			if waggle.Decode(e.Envelope).Kind == waggle.KindShutdownRequest {
 				continue // the last mark may fail, and no process is left to retry it

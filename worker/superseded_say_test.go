@@ -30,18 +30,18 @@ func TestSupersededAppendsNothing(t *testing.T) {
 			t.Fatal("no process on record")
 		}
 		newer := journal.Writer{Instance: string(m.Instance), Epoch: m.Process.Epoch + 1, PID: 2}
-		if _, err := c.own["ann"].Open(nil).Append(c.ctx, newer, func() ([]journal.Draft, error) {
+		if _, err := c.ownOf("ann").Open(nil).Append(c.ctx, newer, func() ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: newer.Epoch}}}, nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		before := len(c.own["ann"].Records())
+		before := len(c.ownOf("ann").Records())
 		close(gate) // it has not looked at its journal since
 		if err := <-said; !errors.Is(err, control.ErrSuperseded) {
 			t.Errorf("it said something with %v, want %v", err, control.ErrSuperseded)
 		}
 		synctest.Wait()
-		if n := len(c.own["ann"].Records()); n != before {
+		if n := len(c.ownOf("ann").Records()); n != before {
 			t.Errorf("%d records were appended by an older process", n-before)
 		}
 	}, "ann")

@@ -19,7 +19,7 @@ func TestSupersededByOneJournal(t *testing.T) {
 			c.record(c.lead, journal.Writer{Instance: string(m.Instance), PID: 2}, record.KindProcess, record.Process{Instance: m.Instance, Epoch: m.Process.Epoch + 1})
 		},
 		"its own": func(c *crew, m *control.Member) {
-			c.record(c.own[m.Name], journal.Writer{Instance: string(m.Instance), Epoch: m.Process.Epoch + 1, PID: 2}, record.KindOpened,
+			c.record(c.ownOf(m.Name), journal.Writer{Instance: string(m.Instance), Epoch: m.Process.Epoch + 1, PID: 2}, record.KindOpened,
 				record.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: m.Process.Epoch + 1})
 		},
 	} {

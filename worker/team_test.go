@@ -51,7 +51,7 @@ func TestChatWaitsForIdle(t *testing.T) {
 			c.chat("ann", "team-lead", s)
 		}
 		synctest.Wait()
-		es, err := c.boxes["ann"].Unread(c.ctx)
+		es, err := c.box("ann").Unread(c.ctx)
 		if err != nil || len(es) != 3 || len(c.texts("ann/1")) > 0 {
 			t.Errorf("while busy: %d unread (%v), want the 3; %d were delivered", len(es), err, len(c.texts("ann/1")))
 		}
@@ -64,7 +64,7 @@ func TestChatWaitsForIdle(t *testing.T) {
 		if diff := cmp.Diff([][]string{{"team-lead: one", "team-lead: two", "team-lead: three"}}, batches); diff != "" {
 			t.Errorf("chat (-want +got):\n%s", diff)
 		}
-		if es, err := c.boxes["ann"].Unread(c.ctx); err != nil || len(es) != 0 {
+		if es, err := c.box("ann").Unread(c.ctx); err != nil || len(es) != 0 {
 			t.Errorf("%d unread at the end, %v", len(es), err)
 		}
 		kinds := c.recordKinds("ann")
@@ -112,10 +112,10 @@ func TestReadFlagIsOutput(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		e := waggle.Envelope{From: "team-lead", Text: "seen by a stranger", Timestamp: waggle.FormatTime(time.Now()), Read: true}
-		if err := c.boxes["ann"].Append(c.ctx, e); err != nil {
+		if err := c.box("ann").Append(c.ctx, e); err != nil {
 			t.Fatal(err)
 		}
-		c.boxes["ann"] = unmarkable{c.boxes["ann"]}
+		c.setBox("ann", unmarkable{c.box("ann")})
 		kill := c.works("ann")
 		c.until("delivered", func() bool { return len(c.texts("ann/1")) == 1 })
 		time.Sleep(10 * time.Second) // the bubble's clock
@@ -140,7 +140,7 @@ func TestBaseline(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		box := mailbox.NewMemory(mailbox.Options{})
-		c.boxes["ann"] = box
+		c.setBox("ann", box)
 		c.chat("ann", "team-lead", "for the one before")
 		es, err := box.Entries(c.ctx)
 		if err != nil {
@@ -185,7 +185,7 @@ func TestFetchOverdue(t *testing.T) {
 		}
 		c.leads()
 		time.Sleep(time.Minute) // the bubble's clock
-		es, err := c.boxes["ann"].Entries(c.ctx)
+		es, err := c.box("ann").Entries(c.ctx)
 		if err != nil || len(es) != 1 {
 			t.Errorf("%d entries (%v), want the one order", len(es), err)
 		}
@@ -200,11 +200,11 @@ func TestFetchOverdue(t *testing.T) {
 func TestFetchLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
-		good := c.boxes["ann"]
-		c.boxes["ann"] = mailbox.NewMemory(mailbox.Options{})
+		good := c.box("ann")
+		c.setBox("ann", mailbox.NewMemory(mailbox.Options{}))
 		c.order("ann", "1", nil) // goes into a mailbox that is removed
 		synctest.Wait()
-		c.boxes["ann"] = good
+		c.setBox("ann", good)
 		c.works("ann")
 		c.until("over", c.finished("ann", "1"))
 		time.Sleep(time.Minute) // the bubble's clock
@@ -280,8 +280,9 @@ func TestDoneJustBeforeTheEnd(t *testing.T) {
 func TestLockedMailboxes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		lead, bob := &lockable{Store: c.boxes[waggle.Lead]}, &lockable{Store: c.boxes["bob"]}
-		c.boxes[waggle.Lead], c.boxes["bob"] = lead, bob
+		lead, bob := &lockable{Store: c.box(waggle.Lead)}, &lockable{Store: c.box("bob")}
+		c.setBox(waggle.Lead, lead)
+		c.setBox("bob", bob)
 		c.leads()
 		c.works("ann")
 		bob.lock(true)
@@ -536,7 +537,7 @@ func TestMembershipEnds(t *testing.T) {
 		}
 		// Another program writes a forged record.
 		m := c.instance("bob")
-		if _, err := c.own["bob"].Open(nil).Append(c.ctx, journal.Writer{Instance: string(m), Epoch: 1}, func() ([]journal.Draft, error) {
+		if _, err := c.ownOf("bob").Open(nil).Append(c.ctx, journal.Writer{Instance: string(m), Epoch: 1}, func() ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: "future", Must: true}}, nil
 		}); err != nil {
 			t.Fatal(err)
@@ -561,7 +562,7 @@ func TestForgedOrders(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if err := c.boxes["ann"].Append(c.ctx, waggle.Envelope{From: "team-lead", Text: text, Timestamp: waggle.FormatTime(time.Now())}); err != nil {
+			if err := c.box("ann").Append(c.ctx, waggle.Envelope{From: "team-lead", Text: text, Timestamp: waggle.FormatTime(time.Now())}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -569,7 +570,7 @@ func TestForgedOrders(t *testing.T) {
 		c.until("on record", func() bool {
 			return slices.Equal(c.recordKinds("ann"), []string{"opened", "unverified task_assignment", "unverified task_assignment", "unverified task_assignment"})
 		})
-		es, err := c.boxes["ann"].Unread(c.ctx)
+		es, err := c.box("ann").Unread(c.ctx)
 		if err != nil || len(es) != 0 {
 			t.Errorf("%d unread, %v", len(es), err)
 		}

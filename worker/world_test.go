@@ -53,6 +53,7 @@ type world struct {
 	logger   *slog.Logger
 
 	mu        sync.Mutex
+	places    sync.Mutex // own and boxes
 	nudges    []chan struct{}
 	epochs    map[waggle.MemberName]int
 	plays     map[string]play                // the agent's actions for a task
@@ -107,15 +108,40 @@ func newWorld(t testing.TB, set record.PolicySet, members ...record.Joined) *wor
 	return w
 }
 
+// box and ownOf are a member's mailbox and journal: members join while the leader and others run.
+func (w *world) box(n waggle.MemberName) mailbox.Store {
+	w.places.Lock()
+	defer w.places.Unlock()
+	return w.boxes[n]
+}
+
+func (w *world) setBox(n waggle.MemberName, s mailbox.Store) {
+	w.places.Lock()
+	defer w.places.Unlock()
+	w.boxes[n] = s
+}
+
+func (w *world) ownOf(n waggle.MemberName) *journal.Memory {
+	w.places.Lock()
+	defer w.places.Unlock()
+	return w.own[n]
+}
+
+func (w *world) setOwn(n waggle.MemberName, j *journal.Memory) {
+	w.places.Lock()
+	defer w.places.Unlock()
+	w.own[n] = j
+}
+
 func (w *world) join(m record.Joined) {
 	if m.Instance == "" {
 		m.Instance = record.Instance("1" + strings.Repeat("0", 8-len(m.Name)) + string(m.Name))
 	}
 	m.Agent, m.Cwd, m.Backend, m.Trust = "fake", "/work", "in-process", record.Cooperative
-	if w.boxes[m.Name] == nil {
-		w.boxes[m.Name] = mailbox.NewMemory(mailbox.Options{})
+	if w.box(m.Name) == nil {
+		w.setBox(m.Name, mailbox.NewMemory(mailbox.Options{}))
 	}
-	w.own[m.Name] = journal.NewMemory("uid", journal.Name(m.Instance), nil)
+	w.setOwn(m.Name, journal.NewMemory("uid", journal.Name(m.Instance), nil))
 	w.operate(func(*control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: m}}, nil
 	})
@@ -147,7 +173,7 @@ func (w *world) leaderFold() *control.Leader {
 func (w *world) fold(name waggle.MemberName) *control.Worker {
 	w.t.Helper()
 	fold := control.NewWorker(nil)
-	if err := w.own[name].Open(fold).Refresh(context.Background()); err != nil {
+	if err := w.ownOf(name).Open(fold).Refresh(context.Background()); err != nil {
 		w.t.Fatalf("journal of %s: %v", name, err)
 	}
 	return fold
@@ -212,7 +238,7 @@ func (w *world) chat(to waggle.MemberName, from, text string) {
 	w.t.Helper()
 	id, err := w.minter.Mint()
 	if err == nil {
-		err = w.boxes[to].Append(context.Background(), waggle.Envelope{From: from, Text: text, Timestamp: waggle.FormatTime(time.Now()), MsgV: 1, MsgID: id.MsgID, Type: "message"})
+		err = w.box(to).Append(context.Background(), waggle.Envelope{From: from, Text: text, Timestamp: waggle.FormatTime(time.Now()), MsgV: 1, MsgID: id.MsgID, Type: "message"})
 	}
 	if err != nil {
 		w.t.Fatalf("chat: %v", err)
@@ -249,10 +275,10 @@ func (w *world) look(name waggle.MemberName, fn func(*control.Leader, *control.W
 		a.leadJ, a.own, a.ownJ = w.lead.Open(a.lead), map[waggle.MemberName]*control.Worker{}, map[waggle.MemberName]*journal.Handle{}
 	}
 	err := a.leadJ.Refresh(context.Background())
-	if w.own[name] != nil {
+	if w.ownOf(name) != nil {
 		if a.own[name] == nil {
 			a.own[name] = control.NewWorker(nil)
-			a.ownJ[name] = w.own[name].Open(a.own[name])
+			a.ownJ[name] = w.ownOf(name).Open(a.own[name])
 		}
 		err = errors.Join(err, a.ownJ[name].Refresh(context.Background()))
 	}
@@ -506,7 +532,7 @@ func (w *world) runWorker(ctx context.Context, name waggle.MemberName) (restart 
 // openWorker takes the next epoch of a member and makes the parts of a worker.
 func (w *world) openWorker(p *process) (worker.Parts, error) {
 	lead, fold := control.NewLeader(nil), control.NewWorker(nil)
-	lj, oj := mortalJournal{p, w.lead.Open(lead), "leader"}, mortalJournal{p, w.own[p.name].Open(fold), "own"}
+	lj, oj := mortalJournal{p, w.lead.Open(lead), "leader"}, mortalJournal{p, w.ownOf(p.name).Open(fold), "own"}
 	if err := errors.Join(lj.Refresh(p.ctx), oj.Refresh(p.ctx)); err != nil {
 		return worker.Parts{}, err
 	}
@@ -531,7 +557,7 @@ func (w *world) openWorker(p *process) (worker.Parts, error) {
 	}); err != nil {
 		return worker.Parts{}, err
 	}
-	box := func(n waggle.MemberName) mailbox.Store { return mortalBox{p, w.boxes[n], n} }
+	box := func(n waggle.MemberName) mailbox.Store { return mortalBox{p, w.box(n), n} }
 	parts := worker.Parts{Journal: oj, Fold: fold, Leader: lj, Lead: lead, Box: box(p.name), LeadBox: box(waggle.Lead),
 		Peer: func(n waggle.MemberName) (mailbox.Store, error) {
 			if _, ok := lead.Member(n); !ok {
@@ -594,15 +620,15 @@ func (w *world) openLeader(p *process) (*leader.Leader, error) {
 		return nil, err
 	}
 	return leader.New(leader.Parts{Journal: j, Fold: fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1, PID: 1},
-		Box: mortalBox{p, w.boxes[waggle.Lead], waggle.Lead}, Mark: true, Minter: w.minter, Log: w.logger,
-		Member: func(n waggle.MemberName) (mailbox.Store, error) { return mortalBox{p, w.boxes[n], n}, nil },
+		Box: mortalBox{p, w.box(waggle.Lead), waggle.Lead}, Mark: true, Minter: w.minter, Log: w.logger,
+		Member: func(n waggle.MemberName) (mailbox.Store, error) { return mortalBox{p, w.box(n), n}, nil },
 		Peers: func(i record.Instance) (journal.Journal, *control.Worker, error) {
 			m, ok := fold.ByInstance(i)
 			if !ok {
 				return nil, nil, fmt.Errorf("no instance %s", i)
 			}
 			wf := control.NewWorker(nil)
-			return mortalJournal{p, w.own[m.Name].Open(wf), "peer"}, wf, nil
+			return mortalJournal{p, w.ownOf(m.Name).Open(wf), "peer"}, wf, nil
 		},
 		Alive: func(id spawn.Identity) bool {
 			w.mu.Lock()
@@ -664,7 +690,7 @@ func (w *world) dump() string {
 	}
 	line("leader", w.lead.Records())
 	for _, n := range slices.Sorted(maps.Keys(w.own)) {
-		line(string(n), w.own[n].Records())
+		line(string(n), w.ownOf(n).Records())
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
