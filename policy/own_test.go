@@ -35,6 +35,8 @@ func TestOwn(t *testing.T) {
 		{"make release", "", peer, sure, "", false},
 		{"make release", "do it well", nil, asks, "No rule", false},
 		{"make release", "a\u202eb", told, asks, "invisible", false},
+		{"make \u202erelease", "", told, asks, "invisible", false},
+		{"$RUNNER", "x", told, asks, "does what", false},
 		// deny rules, the mode, guarded names, doubts
 		{"make all clean", "", told, sure, "", true},
 		{"rm -rf build", "", told, denied, "", true},
@@ -94,11 +96,14 @@ func TestOwn(t *testing.T) {
 		if c.want == sure && v.Rule != "file:"+file {
 			t.Errorf("%s: allowed by %q", c.text, v.Rule)
 		}
-		for mode, most := range map[policy.Mode]policy.Decision{policy.ModePlan: denied, policy.ModeLockedDown: denied} {
+		for mode, most := range map[policy.Mode]policy.Decision{policy.ModePlan: denied, policy.ModeLockedDown: denied, policy.ModeSafe: asks} {
 			p.Mode = mode
 			if v := p.Judge(call); v.Rule == "file:"+file || !v.Decision.NotFreerThan(most) {
 				t.Errorf("mode %s, %s: %s by %q", mode, c.text, v.Decision, v.Rule)
 			}
+		}
+		if ok, why := policy.LeaderMayAllow(policy.Policy{}, call); ok {
+			t.Errorf("a lead may allow %s: %s", c.text, why)
 		}
 		call.Env = append(call.Env, "LD_PRELOAD=x")
 		p.Mode = policy.ModeDefault

@@ -141,7 +141,7 @@ func (q *question) remade(c []cmdline.Word, dirs []string) bool {
 	removed := cmdline.EffectOf(c).Writes
 	return (name == "rm" || name == "rmdir" || name == "unlink") && len(removed) > 0 && !slices.ContainsFunc(removed, func(w cmdline.Word) bool {
 		t := q.resolve(w.Text)
-		return w.Sure != cmdline.Literal || t.abs == path.Clean(q.call.Cwd) || len(dirs) > 1 || strings.Contains(w.Text, "..") || beginsGuarded(w.Text) || q.argRisk(w, dirs) == RiskHigh
+		return w.Sure != cmdline.Literal || t.abs == path.Clean(q.call.Cwd) || len(dirs) > 1 || beginsGuarded(w.Text) || q.argRisk(w, dirs) == RiskHigh
 	})
 }
 

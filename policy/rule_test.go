@@ -24,6 +24,7 @@ func TestParseRule(t *testing.T) {
 		{"Bash(git commit -m \"a\n\n\tb\")", "Bash", "git commit -m \"a\n\n\tb\""},
 		{"Bash(make a\nmake b)", "Bash", "make a\nmake b"},
 		{"Bash(grep '*' a | wc -l)", "Bash", "grep '*' a | wc -l"},
+		{"Bash(grep \"*\" a | wc -l)", "Bash", "grep \"*\" a | wc -l"},
 		{"Bash(cat <<'E'\na * b\nE)", "Bash", "cat <<'E'\na * b\nE"},
 		{"Bash(echo ')')", "Bash", "echo ')'"},
 		{"Bash(git add '*.go')", "Bash", "git add '*.go'"},

@@ -63,6 +63,7 @@ func TestSandboxedAllow(t *testing.T) {
 		{"beside a revision", flag, inside("git diff HEAD; cp x HEAD"), ask, "no rule"},
 		{"beside the program head", flag, inside("make | head -1; cp x head"), ask, "no rule"},
 		{"HEAD in code beside one in git", flag, inside("git diff HEAD; python3 -c \"open('HEAD','w')\""), ask, "no rule"},
+		{"behind xargs", flag, inside("make; ls | xargs head; cp x head"), ask, "no rule"},
 		{"git makes it", flag, inside("git mv a.go HEAD"), ask, "no rule"},
 		{"git writes to it", flag, inside("git diff --output HEAD a b"), ask, "no rule"},
 		{"a file of a revision", flag, inside("make; git checkout x -- HEAD"), ask, "no rule"},

@@ -96,3 +96,30 @@ func ruleIn(r policy.Rule, rs []policy.Rule) bool {
 	}
 	return false
 }
+
+// TestOwnUnderCeiling: a team file allows its member's own command within the ceiling only, and a changed input is not that
+// command.
+func TestOwnUnderCeiling(t *testing.T) {
+	a := record.Ask{N: record.SumN, Tool: "Bash", Input: `{"command":"make release"}`, Cwd: "/work", Own: &policy.Own{File: "ab"}}
+	judge := func(c *record.Ceiling, a record.Ask) policy.Verdict {
+		return record.PolicySet{Ceiling: c}.Judge("ada", "", waggle.KindPermissionRequest, a, start)
+	}
+	for name, c := range map[string]struct {
+		ceiling *record.Ceiling
+		want    policy.Decision
+	}{
+		"none":            {nil, policy.Allow},
+		"rules for make":  {&record.Ceiling{Allow: policy.MustRules("Bash(make:*)")}, policy.Allow},
+		"rules for less":  {&record.Ceiling{Allow: policy.MustRules("Bash(ls:*)")}, policy.Ask},
+		"no rules":        {&record.Ceiling{Allow: []policy.Rule{}}, policy.Ask},
+		"a denied make":   {&record.Ceiling{Deny: policy.MustRules("Bash(make:*)")}, policy.Deny},
+		"the widest plan": {&record.Ceiling{Mode: policy.ModePlan}, policy.Deny},
+	} {
+		if v := judge(c.ceiling, a); v.Decision != c.want {
+			t.Errorf("%s: %s by %s", name, v.Decision, v.Rule)
+		}
+	}
+	if v := judge(nil, a.With(`{"command":"make other"}`)); v.Decision != policy.Ask {
+		t.Errorf("a changed input: %s by %s", v.Decision, v.Rule)
+	}
+}

@@ -350,6 +350,9 @@ func TestLearn(t *testing.T) {
 	if err != nil || ds[0].Err() != nil || ds[2].Err() == nil {
 		t.Fatalf("%+v, %v", ds, err)
 	}
+	if v, err := o.Policy(t.Context(), "api", "ann"); err != nil || len(v.Rules) != 1 {
+		t.Errorf("the rule is not there with the decision: %+v, %v", v, err)
+	}
 	c, err := o.Learn(t.Context(), "api", ds, *lesson)
 	if err != nil || !c.Changed {
 		t.Fatalf("%+v, %v", c, err)

@@ -15,7 +15,7 @@ import (
 
 // projects are the repositories of testdata/job.txt.
 var projects = map[string]map[string]string{
-	"go": {"go.mod": "module example.org/lisp\n", "cmd/lisp/main.go": "package main\n", "internal/parse/parse.go": "package parse\n"},
+	"go": {"go.mod": "module example.org/lisp\n", "cmd/lisp/main.go": "package main\n", "cmd/deploy/main.go": "package main\n", "cmd/a b/main.go": "package main\n", "cmd/-x/main.go": "package main\n", "internal/parse/parse.go": "package parse\n"},
 	"node": {"package.json": `{"scripts":{"build":"tsc","test":"vitest run","lint":"eslint .","typecheck":"tsc --noEmit","deploy":"sh deploy.sh","build:site":"build && npm publish","test:push":"x"},
 		"devDependencies":{"typescript":"5","vitest":"3","eslint":"9","prettier":"3"}}`, "package-lock.json": "{}", "tsconfig.json": "{}", "src/client.ts": ""},
 	"python": {"pyproject.toml": "[project]\nname = \"app\"\n[tool.pytest.ini_options]\n[tool.ruff]\nline-length = 100\n[tool.mypy]\nstrict = true\n", "src/app/dates.py": "", "tests/test_dates.py": ""},
@@ -72,6 +72,9 @@ func TestJob(t *testing.T) {
 		file, err := teamfile.ParseFile(filepath.Join(f.Dir, "waggle.yaml"), []byte(text))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if strings.Contains(text, "deploy") || strings.Contains(text, "cmd/a b") || strings.Contains(text, "cmd/-x") {
+			t.Errorf("%s: rules for what is more than a build:\n%s", project, text)
 		}
 		p := file.Policy
 		for _, m := range file.Members {
