@@ -387,12 +387,7 @@ func CommandOf(c policy.Call) string {
 	if c.Tool != "Bash" {
 		return ""
 	}
-	var fields map[string]json.RawMessage
-	var text string
-	if json.Unmarshal(c.Input, &fields) != nil || json.Unmarshal(fields["command"], &text) != nil {
-		return ""
-	}
-	return text
+	return record.CommandOf(string(c.Input))
 }
 
 // inTree reports a call in the worktree of the member's own.
