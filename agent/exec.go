@@ -186,7 +186,7 @@ func TaskEnv(id, subject string) []string {
 
 func shellResult(out Outcome) Result {
 	if !out.Allowed {
-		return Result{Failed: true, Denied: true, Reason: "denied: " + out.Reason}
+		return Result{Failed: true, Denied: true, Reason: strings.TrimSuffix("denied: "+out.Reason, ": ")}
 	}
 	r := Result{ExitCode: out.Ran.ExitCode, Failed: out.Ran.Failed, Summary: "done"}
 	switch {

@@ -334,9 +334,6 @@ func TestFinish(t *testing.T) {
 	if ds := w.l.Finish("3"); ds != nil {
 		t.Errorf("no task: %+v", ds)
 	}
-	if ds := w.l.Finish("2"); ds != nil {
-		t.Errorf("a task of ada: %+v", ds)
-	}
 	ds := w.l.Finish("1")
 	if len(ds) != 1 || ds[0].Body.(record.Done).Task != "1" {
 		t.Fatalf("%+v", ds)
@@ -347,7 +344,7 @@ func TestFinish(t *testing.T) {
 	w.append(w.lead(), record.KindDone, record.Done{Ref: ref, Task: "1"})
 	w.append(operator, record.KindDone, record.Done{Ref: ref + 100, Task: "1"})
 	w.append(operator, record.KindDone, record.Done{Ref: ref, Task: "9"})
-	w.append(operator, record.KindDone, record.Done{Ref: uint64(other.Seq), Task: "2"})
+	w.append(operator, record.KindDone, record.Done{Ref: uint64(other.Seq), Task: "1"})
 	if got := len(w.l.Ignored) - ignored; got != 4 || bob.Done["1"] != nil {
 		t.Errorf("%d are ignored: %+v", got, w.l.Ignored[ignored:])
 	}
@@ -357,6 +354,10 @@ func TestFinish(t *testing.T) {
 	}
 	if ds := w.l.Finish("1"); ds != nil {
 		t.Errorf("once more: %+v", ds)
+	}
+	w.do(operator, func() ([]journal.Draft, error) { return w.l.Finish("2"), nil })
+	if d := ada.Done["2"]; d == nil || d.Assignment != uint64(other.Seq) {
+		t.Errorf("a task of one that waggle runs: %+v", d)
 	}
 	w.do(w.lead(), func() ([]journal.Draft, error) {
 		return w.l.Assign(bob, record.Task{ID: "4", Subject: "s", Instructions: "do it"}, policy.RoleLeader, w.mint())

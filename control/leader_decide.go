@@ -29,6 +29,8 @@ type Answer struct {
 	UpdatedInput string
 	// Answers are those to a question, one for each, with Allow.
 	Answers []record.Reply
+	// First is the first request that the same command answers; nil: this one.
+	First *record.Key
 
 	judged record.Judged // of the rules
 }
@@ -318,7 +320,7 @@ func expiredReason(r *Request) string {
 func (l *Leader) decision(req *Request, v Answer, mint record.Mint) (record.Decided, error) {
 	m := l.byInst[req.Instance]
 	d := record.Decided{Key: req.Key, Digest: req.Digest, Decision: record.DecisionDeny, By: v.By, Channel: v.Channel, Via: v.Via,
-		Policy: l.Policy.Policy.Version, Rule: v.Rule, Reason: v.Reason, Trust: m.Trust, Judged: v.judged}
+		Policy: l.Policy.Policy.Version, Rule: v.Rule, Reason: v.Reason, Trust: m.Trust, First: v.First, Judged: v.judged}
 	if v.Allow {
 		d.Decision, d.Answers = record.Positive(req.Kind), v.Answers
 		t := mint.Now.Add(grant).UTC()

@@ -126,6 +126,7 @@ const (
 	NextAddTask           Step = "add-task"
 	NextAssignTask        Step = "assign-task"
 	NextOrderTask         Step = "order-task"
+	NextRepeatTask        Step = "repeat-task"
 	NextConfirmTask       Step = "confirm-task"
 	NextClaimTask         Step = "claim-task"
 	NextFinishTask        Step = "finish-task"

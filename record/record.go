@@ -347,6 +347,8 @@ type Decided struct {
 	UseBy   *time.Time `json:"use_by,omitempty"`
 	Trust   Level      `json:"trust"`
 	Mail    *Mail      `json:"mail,omitempty"`
+	// First is the first request that the same command answered; nil: this one, or the only one.
+	First *Key `json:"first,omitempty"`
 	Judged
 }
 
@@ -391,6 +393,8 @@ type Task struct {
 	Check *Check `json:"check,omitempty"`
 	// Words is whose the instructions are; "": it is not known.
 	Words Author `json:"words,omitempty"`
+	// Optional: the team has done its work also without it.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // Author is whose words the instructions of a task are.

@@ -149,6 +149,7 @@ func Decided(c *Codec, x *record.Decided) {
 	Shared(c, &x.UseBy, (*Codec).Instant)
 	Text(c, &x.Trust)
 	Shared(c, &x.Mail, Mail)
+	Shared(c, &x.First, Key)
 	Judged(c, &x.Judged)
 }
 
@@ -192,6 +193,7 @@ func Task(c *Codec, x *record.Task) {
 	c.Flag(&x.PlanRequired)
 	Shared(c, &x.Check, Check)
 	Text(c, &x.Words)
+	c.Flag(&x.Optional)
 }
 
 func Check(c *Codec, x *record.Check) {

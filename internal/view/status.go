@@ -26,7 +26,9 @@ type StatusDocument struct {
 	Interrupted *InterruptedDocument        `json:"interrupted"` // null: no member waits for a leader
 	Overlaps    []OverlapDocument           `json:"overlaps"`
 	Pending     int                         `json:"pending"`
-	Unread      int                         `json:"unread"` // chat for the operator
+	Failed      int                         `json:"failed"`  // tasks whose last turn failed
+	Blocked     int                         `json:"blocked"` // tasks that wait for one that failed
+	Unread      int                         `json:"unread"`  // chat for the operator
 	Alarms      int                         `json:"unverified"`
 	Ceiling     *policyview.CeilingDocument `json:"ceiling"` // null: there is none
 	Budgets     []BudgetDocument            `json:"budgets,omitempty"`
@@ -148,7 +150,7 @@ type OverlapDocument struct {
 func Status(st *inspect.Status) StatusDocument {
 	d := StatusDocument{Team: st.Team, Notice: notice(st), Broken: st.Broken != nil, Full: st.Room != nil, Leader: leader(st.Leader),
 		Members: make([]MemberDocument, 0, len(st.Members)), Overlaps: Overlaps(st.Overlaps),
-		Pending: st.Pending, Unread: st.Unread, Alarms: st.Alarms, Ceiling: policyview.Ceiling(st.Ceiling)}
+		Pending: st.Pending, Failed: st.Failed, Blocked: st.Blocked, Unread: st.Unread, Alarms: st.Alarms, Ceiling: policyview.Ceiling(st.Ceiling)}
 	for _, m := range st.Members {
 		d.Members = append(d.Members, member(m))
 	}
@@ -303,6 +305,8 @@ func addCounts(p *page.Page, st *inspect.Status, several bool, pending int) {
 		next      operator.Step
 	}{
 		{pending, "waits for your decision", "wait for your decision", operator.NextPendingList},
+		{st.Failed, "task failed", "tasks failed", operator.NextListTasks},
+		{st.Blocked, "task waits for one that failed", "tasks wait for one that failed", operator.NextListTasks},
 		{st.Unread, "message for you", "messages for you", operator.NextInboxUnread},
 		{st.Alarms, "message claimed an authority that it does not have", "messages claimed an authority they do not have", operator.NextLogClaims},
 	} {

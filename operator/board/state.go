@@ -21,20 +21,34 @@ const (
 )
 
 // Failed returns why the last turn on a task failed, by the journal of its owner. ok is false for a
-// task that did not fail, that its owner says by file to be done, and that has another owner now.
+// task that did not fail, that its owner says by file to be done, and that has another owner now. In a team that
+// has ended the last owner counts: the end gives all tasks back.
 func Failed(l *control.Leader, t task.Task) (why string, ok bool) {
 	order, ok := l.Assignment(string(t.ID))
 	if !ok || t.Status != task.Pending {
 		return "", false
 	}
 	m, ok := l.ByInstance(order.Instance)
-	if !ok || !waggle.SameName(m.Name, waggle.MemberName(t.Owner)) {
+	if !ok || !waggle.SameName(m.Name, waggle.MemberName(LastOwner(l, t))) {
 		return "", false
 	}
 	if turn := m.Turns[string(t.ID)]; turn != nil && turn.Failed && (m.Claimed[string(t.ID)] == nil || m.Left != nil) {
 		return turn.Note, true
 	}
 	return "", false
+}
+
+// LastOwner returns the owner of a task; in a team that has ended, of a task that was given back, its last one.
+func LastOwner(l *control.Leader, t task.Task) string {
+	if t.Owner != "" || l == nil || l.Ended == nil {
+		return t.Owner
+	}
+	if order, ok := l.Assignment(string(t.ID)); ok {
+		if m, ok := l.ByInstance(order.Instance); ok {
+			return string(m.Name)
+		}
+	}
+	return ""
 }
 
 // Unchecked reports a completed task of which its agent alone says that it is done: no check has passed,

@@ -193,6 +193,7 @@ func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*
 func ids(in []task.ID) []task.ID { return append([]task.ID{}, in...) }
 
 func (b *board) view(t task.Task, waits []task.ID) TaskView {
+	t.Owner = LastOwner(b.lead(), t)
 	note, do := b.note(t)
 	state := States(b.lead(), []task.Task{t})[t.ID]
 	return TaskView{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: t.Status, State: state, BlockedBy: ids(t.BlockedBy),
@@ -270,9 +271,11 @@ func (b *board) note(t task.Task) (string, operator.Next) {
 		switch turn, claim := m.Turns[string(t.ID)], m.Claimed[string(t.ID)]; {
 		case claim != nil && m.Left == nil:
 			return fmt.Sprintf("%s says by file that it is done%s", m.Name, operator.Suffix(claim.Note)), operator.Next{Step: operator.NextConfirmTask, ID: string(t.ID)}
+		case turn != nil && turn.Failed && m.Left == nil:
+			return "failed: " + turn.Note, operator.Next{Step: operator.NextRepeatTask, ID: string(t.ID), Member: m.Name}
 		case turn != nil && turn.Failed:
 			return "failed: " + turn.Note, none
-		case m.Left != nil:
+		case m.Left != nil && b.s.Lead.Ended == nil:
 			return "its owner has ended", none
 		case record.HashText(t.Description) != order.Commanded.Task.SHA256:
 			return "its text is not the one that was assigned: it will not run", none

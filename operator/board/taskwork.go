@@ -252,7 +252,7 @@ func (o Operator) order(ctx context.Context, b *board, i record.Instance, t task
 	if had, ok := b.s.Lead.Assignment(want.ID); ok { // an assignment keeps those of the task's terms that it does not set
 		old := had.Commanded.Task
 		want.Cwd, want.TimeoutMS = cmp.Or(want.Cwd, old.Cwd), cmp.Or(want.TimeoutMS, old.TimeoutMS)
-		want.PlanRequired, want.Check = want.PlanRequired || old.PlanRequired, cmp.Or(want.Check, old.Check)
+		want.PlanRequired, want.Check, want.Optional = want.PlanRequired || old.PlanRequired, cmp.Or(want.Check, old.Check), old.Optional
 		if old.SHA256 == want.SHA256 {
 			want.Words = cmp.Or(want.Words, old.Words)
 		}
@@ -407,6 +407,7 @@ func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.
 	if err := o.unchecked(b, seen, as); err != nil {
 		return nil, err
 	}
+	said := as
 	switch {
 	case as == "" && seen.Owner == "":
 		as = waggle.Lead
@@ -417,10 +418,29 @@ func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.
 		as = waggle.MemberName(seen.Owner)
 	}
 	t, err := b.list.Complete(ctx, id, as)
-	if err == nil && b.s != nil { // for a member without a journal this is the only way to complete a task
-		err = mail.Of(o.Operator).Append(ctx, b.s, func() ([]journal.Draft, error) { return b.s.Lead.Finish(string(id)), nil })
+	if err == nil && b.s != nil {
+		err = o.finish(ctx, b, id, said)
 	}
 	return b.result(ctx, seen, t, err)
+}
+
+// finish appends to the leader's journal that the operator has set a task done. What a member that waggle runs says of
+// its own task is in that member's journal, and is not the operator's word: as is whose word it is, "" is that of
+// whoever has typed the command.
+func (o Operator) finish(ctx context.Context, b *board, id task.ID, as waggle.MemberName) error {
+	_, m, ok := b.order(id)
+	if !ok {
+		return nil
+	}
+	if m.Trust != record.FileTrust {
+		if as != "" {
+			return nil
+		}
+		if callers, err := o.Callers(b.s); err != nil || len(callers) > 0 {
+			return err
+		}
+	}
+	return mail.Of(o.Operator).Append(ctx, b.s, func() ([]journal.Draft, error) { return b.s.Lead.Finish(string(id)), nil })
 }
 
 // unchecked refuses a member's word for a task whose check has not passed.

@@ -103,7 +103,7 @@ func (a *Asking) Take(ctx context.Context, rep Reply) (refused string, err error
 	if rep.err != nil {
 		return "", nil
 	}
-	d, err := a.Operator.decide(ctx, a.State, rep.Answer)
+	d, err := a.Operator.decide(ctx, a.State, rep.Answer, nil)
 	if d.err != nil {
 		refused = d.err.Error()
 	}

@@ -202,9 +202,14 @@ func TestDecideGroup(t *testing.T) {
 	if err != nil || len(ds) != 3 {
 		t.Fatalf("%+v, %v", ds, err)
 	}
-	for _, d := range ds {
+	lead := rig.State().Lead
+	for i, d := range ds {
 		if d.Err() != nil || d.Decision != record.DecisionAllow {
 			t.Errorf("%+v", d)
+		}
+		first := lead.RequestsByID(waggle.RequestID(d.ID))[0].Decided.First
+		if i == 0 && first != nil || i > 0 && (first == nil || string(first.ID) != ds[0].ID) {
+			t.Errorf("%d was answered with %v", i, first)
 		}
 	}
 	if a, b := answer(t, answers), answer(t, more); !a.Allowed || !b.Allowed {

@@ -87,10 +87,14 @@ func (o Operator) decideAll(ctx context.Context, s *operator.State, answers []An
 		}
 	}
 	results := make([]Decided, len(answers))
-	var err error
+	var first *record.Key
 	for i, a := range answers {
-		if results[i], err = o.decide(ctx, s, a); err != nil {
+		var err error
+		if results[i], err = o.decide(ctx, s, a, first); err != nil {
 			return results[:i], err
+		}
+		if first == nil && results[i].Changed {
+			first = &results[i].key
 		}
 	}
 	if i := slices.IndexFunc(answers, func(a Answer) bool { return a.Lesson != nil }); i >= 0 {
@@ -105,16 +109,17 @@ func (o Operator) decideAll(ctx context.Context, s *operator.State, answers []An
 // DecideOpen is Decide for one answer on a team that is open already, by the
 // process that leads it: delivery is its next pass.
 func (o Operator) DecideOpen(ctx context.Context, s *operator.State, a Answer) (Decided, error) {
-	return o.decide(ctx, s, a)
+	return o.decide(ctx, s, a, nil)
 }
 
-func (o Operator) decide(ctx context.Context, s *operator.State, a Answer) (Decided, error) {
+// decide answers one request. first is the request that the same command answered first; nil: none before this one.
+func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first *record.Key) (Decided, error) {
 	req, err := findRequest(s.Lead, a.ID, a.Digest)
 	if err != nil {
 		return Refused(a.ID, err), nil
 	}
 	v := control.Answer{Key: req.Key, Digest: record.Digest(a.Digest), Allow: a.Allow, By: policy.RoleOperator,
-		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
+		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput, First: first}
 	if v.Digest == "" {
 		v.Digest = req.Digest
 	}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -142,28 +143,39 @@ func newDigest(name waggle.TeamName) *Digest {
 		Messages: []DigestMessage{}, Sent: []DigestSent{}, Waiting: []DigestWaiting{}, Trouble: []DigestMember{}}
 }
 
-// lastLooked returns when the operator last detached or decided something.
+// lastLooked returns when the operator last detached or decided something. Of requests that one command answered the
+// first decision counts: what happened between the first and the last was not looked at.
 func lastLooked(l *control.Leader, recs []operator.LogRecord) (at time.Time, why string) {
+	var first record.Key
 	for _, r := range slices.Backward(recs) {
 		if r.Name != "leader" {
 			continue
 		}
 		switch r.Kind {
 		case record.KindDetached:
-			return r.Time, "you detached"
+			return r.Time, cmp.Or(why, "you detached")
 		case record.KindLeading:
 			var b record.LeadingProcess
 			if json.Unmarshal(r.Body, &b) == nil && b.Detached {
-				return r.Time, "you left it in the background"
+				return r.Time, cmp.Or(why, "you left it in the background")
 			}
 		case record.KindDecided:
 			var b record.Decided
-			if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleOperator {
+			if json.Unmarshal(r.Body, &b) != nil || b.By != policy.RoleOperator {
+				continue
+			}
+			if why == "" {
 				id := string(b.ID)
 				if req, ok := l.Request(b.Key); ok && req.Handle != "" {
 					id = req.Handle
 				}
-				return r.Time, "you decided " + id
+				why = "you decided " + id
+			}
+			if first == (record.Key{}) && b.First != nil {
+				first = *b.First
+			}
+			if first == (record.Key{}) || b.Key == first {
+				return r.Time, why
 			}
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"waggle/operator/board"
 	"waggle/operator/process"
 	"waggle/record"
-	"waggle/task"
 )
 
 // EndedStatus is how a team ended, and what is kept of it.
@@ -64,32 +63,11 @@ func (o Operator) EndedStatus(ctx context.Context, name waggle.TeamName) (*Ended
 	list, err := board.Of(o.Operator).Tasks(ctx, name, false)
 	if err == nil { // the rest is shown when the archive has no task list
 		for _, t := range list.Tasks {
-			st.Tasks = append(st.Tasks, endedTask(s.Lead, t))
+			st.Tasks = append(st.Tasks, EndedTask{ID: string(t.ID), Subject: t.Subject, Owner: t.Owner, State: t.State, Note: t.Note})
 		}
 	}
 	st.Kept, err = process.Of(o.Operator).KeptWorktrees(ctx, s)
 	return st, err
-}
-
-// endedTask is a task with what the journals say of its last turn: a member that leaves gives its task back, and
-// the board has neither owner nor result then.
-func endedTask(l *control.Leader, t board.TaskView) EndedTask {
-	e := EndedTask{ID: string(t.ID), Subject: t.Subject, Owner: t.Owner, State: t.State, Note: t.Note}
-	order, ok := l.Assignment(e.ID)
-	if !ok || t.Status == task.Completed {
-		return e
-	}
-	m, ok := l.ByInstance(order.Instance)
-	if !ok {
-		return e
-	}
-	if e.Owner == "" {
-		e.Owner = string(m.Name)
-	}
-	if turn := m.Turns[e.ID]; turn != nil && turn.Failed {
-		e.State, e.Note = board.StateFailed, turn.Note
-	}
-	return e
 }
 
 func endedMember(m *control.Member) EndedMember {

@@ -10,6 +10,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/operator/process"
@@ -39,6 +40,8 @@ type Status struct {
 	// Overlaps are files that more than one member edited.
 	Overlaps []Overlap
 	Pending  int
+	Failed   int // tasks of the board whose last turn failed
+	Blocked  int // tasks that wait for one that failed
 	Unread   int // chat for the operator
 	Alarms   int
 	// Ceiling is the user's ceiling over the team's policy; null: there is none.
@@ -191,6 +194,14 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		}
 	}
 	k := o.probe(ctx, s, led)
+	for _, state := range board.States(s.Lead, k.tasks) {
+		switch state {
+		case board.StateFailed:
+			st.Failed++
+		case board.StateBlocked:
+			st.Blocked++
+		}
+	}
 	if err := k.members(ctx, st); err != nil {
 		return nil, err
 	}

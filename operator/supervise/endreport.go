@@ -15,13 +15,15 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/record"
-	"waggle/task"
 )
 
 // EndReport is the report of a team that has ended. The operator must be one of operator.EndedTeam. A task
-// that was not completed is failed, blocked or open; none is required.
+// that was not completed is failed, blocked or open; required is one that was ordered and not optional. An ordered task
+// is completed by the journals, not by the board (trust §1). The end has the kind that a run would have had that it
+// ended (commands §6); how the members left does not count.
 func (o Operator) EndReport(ctx context.Context, name waggle.TeamName) (*Report, error) {
 	st, err := inspect.Of(o.Operator).EndedStatus(ctx, name)
 	if err != nil {
@@ -42,22 +44,91 @@ func (o Operator) EndReport(ctx context.Context, name waggle.TeamName) (*Report,
 		}
 	}
 	done := 0
+	var left []ended
 	for _, t := range st.Tasks {
 		tr := TaskReport{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: "open", Why: t.Note}
-		switch t.State {
-		case board.TaskState(task.Completed):
+		order, ordered := s.Lead.Assignment(t.ID)
+		completed := t.State == board.StateCompleted
+		if ordered {
+			m, _ := s.Lead.ByInstance(order.Instance)
+			completed, tr.Required = m.Done[t.ID] != nil, !order.Commanded.Task.Optional
+			tr.tell(told[order.Instance])
+			if turn := m.Turns[t.ID]; turn != nil {
+				tr.Why = turn.Note
+			}
+			if tr.Required && !completed {
+				left = append(left, endedTask(t, m, told[order.Instance].Worker))
+			}
+		}
+		switch {
+		case completed:
 			tr.Status, tr.Why = string(taskCompleted), ""
 			done++
-		case board.StateFailed, board.StateBlocked:
+		case t.State == board.StateFailed || t.State == board.StateBlocked:
 			tr.Status = string(t.State)
-		}
-		if order, ok := s.Lead.Assignment(t.ID); ok {
-			tr.tell(told[order.Instance])
+		case t.State == board.StateCompleted:
+			tr.Why = "completed on the board alone"
 		}
 		rep.Tasks = append(rep.Tasks, tr)
 	}
 	rep.Reason = endReason(st.How, done, len(rep.Tasks))
+	if len(left) > 0 {
+		var why string
+		rep.Kind, why = endedOutcome(left)
+		rep.Reason += "; " + why
+	}
 	return rep, nil
+}
+
+// ended is a required task that the end of its team has left undone.
+type ended struct {
+	undone
+	died bool          // its owner's process died, and nobody has brought it back
+	call *control.Call // the request that nobody answered and that it needed; nil: there is none
+}
+
+// endedTask is what the journals say of a required task that is not completed. w is nil when its owner's journal cannot
+// be read.
+func endedTask(t inspect.EndedTask, m *control.Member, w *control.Worker) ended {
+	e := ended{undone: undone{subject: t.Subject, owner: t.Owner, failed: t.State == board.StateFailed},
+		died: m.Left != nil && m.Left.How == record.LeftDied}
+	if w == nil {
+		return e
+	}
+	calls := callsOf(w, t.ID)
+	e.denied = denial(calls)
+	budget := w.BudgetCall()
+	switch {
+	case budget != nil && (budget.Answer == nil || budget.Answer.Decision == record.DecisionDeny):
+		e.call = budget
+	case e.denied != nil && unanswered(e.denied):
+		e.call = e.denied
+	case len(calls) > 0 && calls[len(calls)-1].Answer == nil:
+		e.call = calls[len(calls)-1]
+	}
+	return e
+}
+
+// endedOutcome returns the first kind that applies to the end of a team (commands §6), and its reason.
+func endedOutcome(left []ended) (operator.Kind, string) {
+	at := func(is func(ended) bool) (ended, bool) {
+		i := slices.IndexFunc(left, is)
+		return left[max(i, 0)], i >= 0
+	}
+	if t, ok := at(func(t ended) bool { return t.died }); ok {
+		return operator.Died, "worker died: " + t.owner
+	}
+	if t, ok := at(func(t ended) bool { return t.call != nil && record.IsBudget(t.call.Kind, t.call.Ask) }); ok {
+		return operator.UsedUp, fmt.Sprintf("a budget was not raised: of %s, %s", t.owner, t.call.Ask.Reason)
+	}
+	if t, ok := at(func(t ended) bool { return t.call != nil }); ok {
+		return operator.Question, fmt.Sprintf("a request was not answered: %s asked for %s", t.owner, decide.Describe(t.call.Kind, t.call.Ask))
+	}
+	var all []undone
+	for _, t := range left {
+		all = append(all, t.undone)
+	}
+	return outcomeOf(all)
 }
 
 // endReason says how a team ended, and what became of its tasks.
@@ -70,6 +141,19 @@ func endReason(how string, done, all int) string {
 		return text + ", without tasks"
 	}
 	return text + ", " + fmt.Sprintf("%d of %d tasks completed", done, all)
+}
+
+// ends are the kinds of a bad end, the first that applies first (commands §6).
+var ends = []operator.Kind{operator.Died, operator.Timeout, operator.UsedUp, operator.Question, operator.Refused, operator.Failed, operator.Incomplete}
+
+// First returns the kind of an end to which both apply (commands §6).
+func First(a, b operator.Kind) operator.Kind {
+	for _, k := range ends {
+		if a == k || b == k {
+			return k
+		}
+	}
+	return max(a, b)
 }
 
 // told is what the journal of a member says of its work.

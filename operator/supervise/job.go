@@ -111,7 +111,7 @@ func (o Operator) AssignAll(ctx context.Context, s *operator.State, f *teamfile.
 
 // give orders a task's owner to do it.
 func (t *jobTask) give(ctx context.Context, l *leader.Leader) error {
-	return l.Assign(ctx, t.Owner, record.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds(), Check: t.Check, Words: t.words})
+	return l.Assign(ctx, t.Owner, record.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds(), Check: t.Check, Words: t.words, Optional: !t.Required})
 }
 
 // step reads the outcomes of assigned tasks and assigns the ready ones.
@@ -163,7 +163,7 @@ func (j *job) task(ct *record.Task) *jobTask {
 			return t
 		}
 	}
-	t := &jobTask{FileTask: teamfile.FileTask{Subject: ct.Subject, Instructions: ct.Instructions, Required: true,
+	t := &jobTask{FileTask: teamfile.FileTask{Subject: ct.Subject, Instructions: ct.Instructions, Required: !ct.Optional,
 		Cwd: ct.Cwd, Timeout: time.Duration(ct.TimeoutMS) * time.Millisecond}, id: task.ID(ct.ID), state: taskOpen, words: ct.Words}
 	j.tasks = append(j.tasks, t)
 	return t
@@ -268,11 +268,11 @@ func (j *job) over() bool {
 	return true
 }
 
-// calls returns the calls of a task in its owner's journal.
-func (t *jobTask) calls(w *control.Worker) []*control.Call {
+// callsOf returns the calls of a task in its owner's journal.
+func callsOf(w *control.Worker, task string) []*control.Call {
 	var cs []*control.Call
 	for _, c := range w.Calls {
-		if c.Task == string(t.id) {
+		if c.Task == task {
 			cs = append(cs, c)
 		}
 	}

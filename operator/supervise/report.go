@@ -17,7 +17,7 @@ import (
 	"waggle/record"
 )
 
-// Report is the result of a run (commands §4), or of a team that was up.
+// Report is the result of a run, or of a team that was up (commands §4, §6).
 type Report struct {
 	Team     string
 	Began    time.Time     // the team was opened
@@ -38,7 +38,7 @@ type TaskReport struct {
 	Subject    string
 	Owner      string
 	Required   bool
-	Status     string        // completed; failed: a call was denied; open: anything else
+	Status     string        // completed; failed; blocked: it waits for a task that failed; open
 	Began      time.Time     // its owner began it; zero: nobody did
 	Took       time.Duration // from then to the last report of its owner about it
 	ExitCode   *int
@@ -135,7 +135,7 @@ func (t *jobTask) report(lead *control.Leader, by told) TaskReport {
 	if m, ok := lead.ByInstance(t.instance); ok && t.state == taskCompleted && board.Unchecked(m, t.id) {
 		tr.Why = board.SaysItIsDone
 	}
-	if by.Worker != nil && t.state == taskFailed && denial(t.calls(by.Worker)) != nil {
+	if by.Worker != nil && t.state == taskFailed && denial(callsOf(by.Worker, string(t.id))) != nil {
 		tr.Status = string(taskFailed)
 	}
 	return tr
@@ -170,17 +170,35 @@ func (r *run) outcome(workers map[record.Instance]told) (operator.Kind, string) 
 	if question != "" {
 		return operator.Question, question
 	}
-	var failed, open []string
+	var left []undone
 	for _, t := range r.job.tasks {
 		if !t.Required || t.state == taskCompleted {
 			continue
 		}
+		u := undone{subject: t.Subject, owner: string(t.Owner), failed: t.failed}
 		if w := workers[t.instance].Worker; w != nil {
-			if c := denial(t.calls(w)); c != nil {
-				return operator.Refused, fmt.Sprintf("%s was denied %s: %s", t.Owner, decide.Describe(c.Kind, c.Ask), why(c.Answer))
-			}
+			u.denied = denial(callsOf(w, string(t.id)))
 		}
-		if who := fmt.Sprintf("%q (%s)", t.Subject, t.Owner); t.failed {
+		left = append(left, u)
+	}
+	return outcomeOf(left)
+}
+
+// undone is a required task that is not completed.
+type undone struct {
+	subject, owner string
+	failed         bool          // its last turn failed
+	denied         *control.Call // the denied call that made it fail; nil: none did
+}
+
+// outcomeOf returns the kind and the reason of an end that left required tasks undone.
+func outcomeOf(left []undone) (operator.Kind, string) {
+	var failed, open []string
+	for _, t := range left {
+		if c := t.denied; c != nil {
+			return operator.Refused, fmt.Sprintf("%s was denied %s: %s", t.owner, decide.Describe(c.Kind, c.Ask), why(c.Answer))
+		}
+		if who := fmt.Sprintf("%q (%s)", t.subject, t.owner); t.failed {
 			failed = append(failed, who)
 		} else {
 			open = append(open, who)

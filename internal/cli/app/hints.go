@@ -132,6 +132,7 @@ var Steps = map[operator.Step]string{
 	operator.NextAddTask:           "waggle task add makes a new one",
 	operator.NextAssignTask:        "waggle task assign {id} {member}",
 	operator.NextOrderTask:         ": waggle task assign {id} {member}",
+	operator.NextRepeatTask:        "waggle task assign {id} {member} orders it again",
 	operator.NextConfirmTask:       "you say so with waggle task done {id}",
 	operator.NextClaimTask:         "waggle task claim {id} --as NAME",
 	operator.NextFinishTask:        "waggle task done {id}",

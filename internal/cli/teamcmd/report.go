@@ -72,15 +72,29 @@ func endReport(ctx context.Context, a *app.App, op operator.Operator, team waggl
 	return nil
 }
 
-// sayEnd shows the report of a team that has just ended, and writes its files. With --json only the files are written:
-// the command has a document of its own.
-func sayEnd(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName, exit int, dir string) error {
+// sayEnd shows the report of a team that has just ended, writes its files, and returns the exit code as an error: that
+// of how its members ended and that of the work that is left undone, the first that applies (commands §6). With --json
+// only the files are written: the command has a document of its own.
+func sayEnd(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName, how operator.Kind, dir string) error {
 	rep := endReport(context.WithoutCancel(ctx), a, op, team)
 	if rep == nil {
-		return nil
+		return exitOf(how)
 	}
+	kind := supervise.First(how, rep.Kind)
+	exit := app.ExitCode(kind)
 	if !a.Flags.JSON {
 		a.Say("\n%s", reportview.Text(rep, exit))
 	}
-	return reported(a, rep, exit, dir)
+	if err := reported(a, rep, exit, dir); err != nil {
+		return err
+	}
+	return exitOf(kind)
+}
+
+// exitOf is the exit code of a kind as an error that says nothing, nil for none.
+func exitOf(kind operator.Kind) error {
+	if kind == operator.None {
+		return nil
+	}
+	return app.ExitError(app.ExitCode(kind))
 }

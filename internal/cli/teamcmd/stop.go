@@ -2,7 +2,6 @@ package teamcmd
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,10 +43,10 @@ verifies their end. That takes at most ten seconds more. With --force it does no
 			if err != nil {
 				return err
 			}
-			if err = a.Give(view.MemberEnd(*end), view.MemberEndPage(*end)); err == nil && end.Kind() != operator.None {
-				err = app.ExitError(app.ExitCode(end.Kind()))
+			if err := a.Give(view.MemberEnd(*end), view.MemberEndPage(*end)); err != nil {
+				return err
 			}
-			return err
+			return exitOf(end.Kind())
 		},
 	}
 	cmd.Flags().DurationVar(&so.Grace, "grace", 10*time.Second, "time for it to end by itself")
@@ -67,8 +66,10 @@ SIGTERM, then SIGKILL. A process that leads the team does this when there is one
 team's files are archived, and the command shows a report.
 ` + reportHelp + `
 
-Exit code: 0 every member agreed; 6 one refused and was ended; 4 one did not answer in
-time and was ended.
+Exit code: 0 every member agreed, and no required task is left; 6 one refused and was
+ended; 4 one did not answer in time and was ended; else as of a run that left the same
+tasks undone: 5 the owner of one died, 10 its budget was used up, 3 nobody answered its
+question, 6 it was denied a call, 1 it failed, 7 it is open.
 
 --json: {"team","state","members":[{"member","how","step","rejected","forced","answered",
 "worktree"}],"archive","worktrees"}; with --plan {"team","led","running":[{"name",
@@ -91,14 +92,13 @@ time and was ended.
 			if err != nil {
 				return err
 			}
-			err = a.Give(view.Ended(d), view.EndedPage(d))
-			if d.Archive != "" {
-				err = errors.Join(err, sayEnd(cmd.Context(), a, op, name, app.ExitCode(d.Kind()), report))
+			switch err := a.Give(view.Ended(d), view.EndedPage(d)); {
+			case err != nil:
+				return err
+			case d.Archive == "":
+				return exitOf(d.Kind())
 			}
-			if err == nil && d.Kind() != operator.None {
-				err = app.ExitError(app.ExitCode(d.Kind()))
-			}
-			return err
+			return sayEnd(cmd.Context(), a, op, name, d.Kind(), report)
 		},
 	}
 	cmd.Flags().DurationVar(&so.Grace, "grace", 10*time.Second, "time for members to end by themselves")

@@ -56,7 +56,7 @@ The command leads until the team ends: by Ctrl-C here, or by waggle down. With -
 or after waggle detach, or when its terminal closes, it leads in the background. When a
 leader dies, the members run on, and waggle resume leads them again.
 
-The command shows a report when the team ends.
+The command shows a report when the team ends, and exits as waggle down does.
 ` + reportHelp + `
 
 --json with --detach is as for status; without it {"team","state"} at the end; with --plan
@@ -170,7 +170,7 @@ func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.Sta
 		} else {
 			a.Say("team %s has ended; its history is in %s", s.Team, s.Dir.Path)
 		}
-		return sayEnd(ctx, a, op, s.Team, 0, report)
+		return sayEnd(ctx, a, op, s.Team, operator.None, report)
 	}
 	return nil
 }
