@@ -502,8 +502,11 @@ func (l *Leader) Close() error {
 
 // Decide records the decision of a request in a leader's journal, from the leader itself and from
 // any process of the operator. The process that leads sends the answer.
-func Decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Answer) (control.Outcome, error) {
-	out, refused, err := decide(ctx, j, fold, w, mint, v)
+//
+// with drafts what is appended in one write with an answer that counts, so that nobody reads the answer without it. The
+// answer stands alone when with fails.
+func Decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Answer, with ...func() ([]journal.Draft, error)) (control.Outcome, error) {
+	out, refused, err := decide(ctx, j, fold, w, mint, v, with...)
 	if err = errors.Join(refused, err); err != nil {
 		return control.Outcome{}, err
 	}
@@ -512,14 +515,20 @@ func Decide(ctx context.Context, j journal.Journal, fold *control.Leader, w jour
 
 // decide is Decide, which distinguishes an answer that the machine refused from a journal that
 // failed.
-func decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Answer) (out control.Outcome, refused, err error) {
+func decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Answer, with ...func() ([]journal.Draft, error)) (out control.Outcome, refused, err error) {
 	m, err := mint.Mint()
 	if err != nil {
 		return out, nil, err
 	}
 	_, err = j.Append(ctx, w, func() ([]journal.Draft, error) {
 		out, refused = fold.Decide(v, w, m)
-		return out.Drafts, refused
+		all := slices.Clone(out.Drafts)
+		for _, more := range with {
+			if ds, err := more(); err == nil && refused == nil && out.Changed {
+				all = append(all, ds...)
+			}
+		}
+		return all, refused
 	})
 	if refused != nil && errors.Is(err, refused) {
 		err = nil

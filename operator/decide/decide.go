@@ -2,7 +2,6 @@ package decide
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +46,7 @@ type Decided struct {
 	Digest string
 	// Voted: the allow is one of two that it takes.
 	Voted bool
-	// taught: its rule is in the policy already (Learn).
+	// taught: its rule was made with it (Learn).
 	taught bool
 	err    error
 	key    record.Key
@@ -97,9 +96,6 @@ func (o Operator) decideAll(ctx context.Context, s *operator.State, answers []An
 			first = &results[i].key
 		}
 	}
-	if i := slices.IndexFunc(answers, func(a Answer) bool { return a.Lesson != nil }); i >= 0 {
-		_, _ = o.teach(ctx, s, results, *answers[i].Lesson) // the decision stands without it, and Learn says why it failed
-	}
 	if err := o.deliver(ctx, s, results); err != nil {
 		return results, err
 	}
@@ -126,11 +122,27 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 	if v.Answers, err = answersTo(req, a); err != nil {
 		return Refused(a.ID, err), nil
 	}
-	out, err := leader.Decide(ctx, s.Journal, s.Lead, o.Writer(), o.Minter, v)
+	var with []func() ([]journal.Draft, error)
+	taught := false
+	if l := a.Lesson; l != nil && a.Allow {
+		mint, err := o.Minter.Mint()
+		if err != nil {
+			return Decided{}, err
+		}
+		with = append(with, func() ([]journal.Draft, error) {
+			ds, err := o.policyDrafts(s, mint, func(_ *operator.State, p *record.PolicySet) error {
+				addRule(p, l.of(req))
+				return nil
+			})
+			taught = err == nil && len(ds) > 0
+			return ds, err
+		})
+	}
+	out, err := leader.Decide(ctx, s.Journal, s.Lead, o.Writer(), o.Minter, v, with...)
 	if err != nil {
 		return Decided{}, err
 	}
-	d := Decided{ID: string(req.ID), Handle: req.Handle, Changed: out.Changed, Voted: out.Voted, key: req.Key}
+	d := Decided{taught: taught && out.Changed, ID: string(req.ID), Handle: req.Handle, Changed: out.Changed, Voted: out.Voted, key: req.Key}
 	if now, ok := s.Lead.Request(req.Key); ok && now.Decided != nil {
 		d.Decision, d.By, d.At, d.Digest = now.Decided.Decision, string(now.Decided.By), now.At, string(now.Decided.UpdatedDigest)
 	}

@@ -63,47 +63,40 @@ func (l Lesson) fits(o Operator, lead *control.Leader, a Answer) error {
 	return e
 }
 
-// Learn makes a new version of the policy with the rule of the allowed requests, unless Decide has made it with the
-// decision, and waits for the members. Refusals and denials make no rule.
+// Learn makes a new version of the policy with the rule of the allowed requests, unless Decide has made it together with
+// the decision, and waits for the members. Refusals and denials make no rule.
 func (o Operator) Learn(ctx context.Context, name waggle.TeamName, results []Decided, l Lesson) (*PolicyChange, error) {
 	s, err := o.OpenToAct(ctx, name, "a change of policy")
 	if err != nil {
 		return nil, err
 	}
-	changed, err := o.teach(ctx, s, results, l)
+	changed, err := o.appendPolicy(ctx, s, func(s *operator.State, p *record.PolicySet) error {
+		for _, r := range results {
+			req, ok := s.Lead.Request(r.key)
+			if ok && r.err == nil && r.Decision == record.DecisionAllow {
+				addRule(p, l.of(req))
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	return o.heard(ctx, s, changed || slices.ContainsFunc(results, func(r Decided) bool { return r.taught }))
 }
 
-// teach appends the version of the policy that Learn describes. The decision and the rule are two records, and a member that
-// is told of the one finds the other: what it asks next does not ask about the same again.
-func (o Operator) teach(ctx context.Context, s *operator.State, results []Decided, l Lesson) (changed bool, err error) {
-	changed, err = o.appendPolicy(ctx, s, func(s *operator.State, p *record.PolicySet) error {
-		for _, r := range results {
-			if r.err != nil || r.Decision != record.DecisionAllow {
-				continue
-			}
-			key := r.key
-			sc := record.Scoped{Rule: l.Rule, From: &key}
-			if end := l.End.UTC(); !l.End.IsZero() {
-				sc.Until = &end
-			}
-			if l.Task {
-				if req, ok := s.Lead.Request(key); ok {
-					sc.Task = req.Task
-				}
-			}
-			if !l.Team {
-				sc.Instance = key.Instance
-			}
-			addRule(p, sc)
-		}
-		return nil
-	})
-	for i := range results {
-		results[i].taught = results[i].taught || changed && results[i].err == nil && results[i].Decision == record.DecisionAllow
+// of is the rule that a request makes.
+func (l Lesson) of(req *control.Request) record.Scoped {
+	key := req.Key
+	sc := record.Scoped{Rule: l.Rule, From: &key}
+	if end := l.End.UTC(); !l.End.IsZero() {
+		sc.Until = &end
 	}
-	return changed, err
+	if l.Task {
+		sc.Task = req.Task
+	}
+	if !l.Team {
+		sc.Instance = key.Instance
+	}
+	return sc
 }

@@ -242,18 +242,21 @@ func (o Operator) appendPolicy(ctx context.Context, s *operator.State, change fu
 	if err != nil {
 		return false, err
 	}
-	recs, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		set := s.Lead.Policy
-		set.Ceiling = o.CeilingOf(set.Ceiling)
-		if err := change(s, &set); err != nil {
-			return nil, err
-		}
-		if samePolicy(set, s.Lead.Policy) {
-			return nil, nil
-		}
-		return s.Lead.SetPolicy(set, o.Writer(), mint)
-	})
+	recs, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) { return o.policyDrafts(s, mint, change) })
 	return len(recs) > 0, err
+}
+
+// policyDrafts drafts a new version of the policy, nothing when it is as before.
+func (o Operator) policyDrafts(s *operator.State, mint record.Mint, change func(*operator.State, *record.PolicySet) error) ([]journal.Draft, error) {
+	set := s.Lead.Policy
+	set.Ceiling = o.CeilingOf(set.Ceiling)
+	if err := change(s, &set); err != nil {
+		return nil, err
+	}
+	if samePolicy(set, s.Lead.Policy) {
+		return nil, nil
+	}
+	return s.Lead.SetPolicy(set, o.Writer(), mint)
 }
 
 func samePolicy(a, b record.PolicySet) bool {
