@@ -18,6 +18,7 @@ type Reporter struct {
 	To       func(operator.Note) // nil: events are dropped
 	reported map[string]bool     // the keys of the reported events
 	Died     func(name string)   // gets the name of a member that has died; may be nil
+	Said     time.Time           // when the last event was reported
 }
 
 // Reporter returns a Reporter that has reported nothing yet.
@@ -27,6 +28,7 @@ func (o Operator) Reporter(s *operator.State, to func(operator.Note)) *Reporter 
 
 // Note reports one event.
 func (t *Reporter) Note(n operator.Note) {
+	t.Said = t.now()
 	if t.To != nil {
 		t.To(n)
 	}

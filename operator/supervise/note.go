@@ -2,7 +2,11 @@ package supervise
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
+	"waggle"
 	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -15,6 +19,7 @@ func (r *run) noteNew() {
 	if r.job == nil {
 		return
 	}
+	defer r.noteBusy()
 	for _, t := range r.job.tasks {
 		if t.assigned != 0 {
 			r.Once(fmt.Sprint("assigned ", t.assigned), operator.Note{What: "assigned", Member: string(t.Owner), Text: fmt.Sprintf("task %s %q", t.id, t.Subject)})
@@ -23,6 +28,51 @@ func (r *run) noteNew() {
 			r.Once(fmt.Sprint("over ", t.id, t.assigned), operator.Note{What: string(t.state), Member: string(t.Owner), Text: fmt.Sprintf("task %s %q%s", t.id, t.Subject, operator.Suffix(t.why(lead)))})
 		}
 	}
+}
+
+// silence is how long nothing was reported.
+type silence struct {
+	since time.Time     // the last event of another kind
+	next  time.Duration // how long after it the next word about who works is due
+}
+
+// quiet is how long a run says nothing before it says who works; then twice as long, and so on.
+const quiet = 15 * time.Second
+
+// noteBusy notes who works, when nothing else was reported for a while.
+func (r *run) noteBusy() {
+	s := &r.silence
+	if r.Said.After(s.since) {
+		*s = silence{since: r.Said, next: quiet}
+	}
+	now := r.o.Minter.Now()
+	if now.Sub(s.since) < s.next {
+		return
+	}
+	var busy []string
+	over := 0
+	for _, t := range r.job.tasks {
+		if t.over() {
+			over++
+		} else if begun(r.l, t) && !slices.Contains(busy, string(t.Owner)) {
+			busy = append(busy, string(t.Owner))
+		}
+	}
+	if len(busy) == 0 {
+		return
+	}
+	s.next *= 2
+	r.Note(operator.Note{What: "working", Member: names(busy), Next: operator.Next{Step: operator.NextPeek, Member: waggle.MemberName(busy[0])},
+		Text: fmt.Sprintf("no news for %s, %d of %d tasks ended", now.Sub(s.since).Round(time.Second), over, len(r.job.tasks))})
+	r.Said = s.since // its own word is no news
+}
+
+// names lists at most three names.
+func names(all []string) string {
+	if len(all) > 3 {
+		return strings.Join(all[:2], ", ") + fmt.Sprintf(" and %d more", len(all)-2)
+	}
+	return strings.Join(all, ", ")
 }
 
 // noteEnd notes that members are asked to end, when that may take a while.

@@ -106,7 +106,8 @@ type run struct {
 	asking decide.Asking   // the requests at the terminal
 	end    runEnd
 
-	ill      error     // the error of the leader's journal; nil: it is whole
+	ill      error // the error of the leader's journal; nil: it is whole
+	silence  silence
 	briefed  time.Time // when the snapshot of status --line was looked at last
 	gone     time.Time // when the team's directory disappeared; zero: it exists
 	restless time.Time // since when the job is over and no turn of the lead's agent runs; zero: the job is not over
