@@ -92,12 +92,26 @@ func static() bool {
 // wire tree, its own state, and the real binary.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	files, confined := scripts(t)
+	runScripts(t, files...)
+	if len(confined) == 0 {
+		return
+	}
+	if err := os.Setenv(scriptsVar, testenv.Usual()); err != nil { // until Run has made its directory
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Unsetenv(scriptsVar) }() // it was not set
+	runScripts(t, confined...)
+}
+
+// runScripts runs script files.
+func runScripts(t *testing.T, files ...string) {
+	t.Helper()
 	install, err := filepath.Abs("../../install.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, confined := scripts(t)
-	params := testscript.Params{
+	testscript.Run(t, testscript.Params{
 		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -145,17 +159,7 @@ func TestScripts(t *testing.T) {
 			"status":    cmdStatus,
 			"until":     cmdUntil,
 		},
-	}
-	testscript.Run(t, params)
-	if len(confined) == 0 {
-		return
-	}
-	if err := os.Setenv(scriptsVar, testenv.Usual()); err != nil { // until Run has made its directory
-		t.Fatal(err)
-	}
-	defer func() { _ = os.Unsetenv(scriptsVar) }() // it was not set
-	params.Files = confined
-	testscript.Run(t, params)
+	})
 }
 
 // scriptLimit is how long a script may take. A step that waits for something which never comes ends then.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,9 @@ func TestTemplate(t *testing.T) {
 			if err != nil || got.Team != "my-project" {
 				t.Errorf("%s, %q: %+v, %v\n%s", kind, name, got, err, text)
 				continue
+			}
+			if f.Dir != "" && name == draft.Checks && !slices.ContainsFunc(got.Members, func(m teamfile.FileMember) bool { return m.Name == "test" }) {
+				t.Errorf("%s: no member test\n%s", kind, text)
 			}
 			if !strings.Contains(text, c.want) || !strings.Contains(text, "Found on this machine: claude, codex.") {
 				t.Errorf("%s, %q: no %q\n%s", kind, name, c.want, text)

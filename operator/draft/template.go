@@ -41,6 +41,9 @@ func (f Facts) checks() (cs []check) {
 	if f.has("Makefile") && f.target("test") {
 		cs = append(cs, check{"make", "make test:*", "make test", "Run make test"})
 	}
+	if len(cs) == 1 { // else each is named after its program
+		cs[0].member = "test"
+	}
 	return cs
 }
 
