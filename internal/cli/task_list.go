@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
+	"waggle/operator"
 	"waggle/operator/board"
 )
 
@@ -19,9 +22,10 @@ func taskListCmd(a *app.App) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List the tasks: as a tree on a terminal, one a line elsewhere",
-		Long: `List the tasks, on a terminal as a tree of what blocks what. --json: {"tasks":[{"id",
-"subject","owner","status","blocked_by","blocked","waits_for","note"}]}; waits_for has the
-open tasks of blocked_by.`,
+		Long: `List the tasks, on a terminal as a tree of what blocks what; of several teams, of which
+none is chosen, those of each. --json: {"tasks":[{"team","id","subject","owner","status",
+"state","blocked_by","blocked","waits_for","note"}]}; waits_for has the open tasks of
+blocked_by.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return taskList(cmd.Context(), a, f) },
 	}
@@ -32,24 +36,43 @@ open tasks of blocked_by.`,
 
 func taskList(ctx context.Context, a *app.App, f taskListFlags) error {
 	op, name, err := a.TaskTeamRead(ctx)
+	of := []waggle.TeamName{name}
+	if operator.KindOf(err) == operator.Usage && a.Flags.Team == "" { // several teams, and none of them is chosen
+		of, err = op.Names()
+	}
 	if err != nil {
 		return err
 	}
-	l, err := board.Of(op).Tasks(ctx, name, f.all)
-	if err != nil {
-		return err
-	}
-	a.Notes(l.Problems)
-	if l.Hidden > 0 {
-		a.Notes([]string{fmt.Sprintf("%d tasks that Claude Code keeps for itself are hidden: --all shows them", l.Hidden)})
+	var ls []*board.TaskList
+	for _, name := range of {
+		l, err := board.Of(op).Tasks(ctx, name, f.all)
+		if err != nil {
+			return err
+		}
+		a.Notes(l.Problems)
+		if l.Hidden > 0 {
+			a.Notes([]string{fmt.Sprintf("%d tasks that Claude Code keeps for itself are hidden: --all shows them", l.Hidden)})
+		}
+		ls = append(ls, l)
 	}
 	if a.Flags.JSON {
-		return a.Document(view.Tasks(l, app.StepText))
+		return a.Document(view.Tasks(app.StepText, ls...))
 	}
+	for i, l := range ls {
+		if len(ls) > 1 {
+			a.Say("%s%s", strings.Repeat("\n", min(i, 1)), app.Bold(string(l.Team)))
+		}
+		sayTasks(a, l.Team, l, f)
+	}
+	return nil
+}
+
+// sayTasks prints the list of one team.
+func sayTasks(a *app.App, name waggle.TeamName, l *board.TaskList, f taskListFlags) {
 	if len(l.Tasks) == 0 {
 		a.Talk("team %s has no tasks", name)
 		a.Talk("%s waggle task add SUBJECT%s", app.Faint("next:"), a.Scope(name))
-		return nil
+		return
 	}
 	page := view.TasksPage
 	if f.tree || app.Tty(a.Out) {
@@ -57,7 +80,6 @@ func taskList(ctx context.Context, a *app.App, f taskListFlags) error {
 	}
 	a.ShowPage(page(l, app.StepText), name, nil)
 	a.Talk("%s", view.TaskCount(l))
-	return nil
 }
 
 func taskShowCmd(a *app.App) *cobra.Command {

@@ -19,12 +19,13 @@ type TaskDocument struct {
 	ID        task.ID     `json:"id"`
 	Subject   string      `json:"subject"`
 	Owner     string      `json:"owner"`
-	Status    task.Status `json:"status"`     // as the file has it: of a failed or blocked task pending
-	State     string      `json:"state"`      // status, failed or blocked
-	BlockedBy []task.ID   `json:"blocked_by"` // as the file has it: also those that are done
-	Blocked   bool        `json:"blocked"`    // one of blocked_by is neither completed nor removed
-	WaitsFor  []task.ID   `json:"waits_for"`  // the tasks of blocked_by that are open
-	Note      string      `json:"note"`       // what the board does not show, and what to do about it
+	Status    task.Status `json:"status"`         // as the file has it: of a failed or blocked task pending
+	State     string      `json:"state"`          // status, failed or blocked
+	BlockedBy []task.ID   `json:"blocked_by"`     // as the file has it: also those that are done
+	Blocked   bool        `json:"blocked"`        // one of blocked_by is neither completed nor removed
+	WaitsFor  []task.ID   `json:"waits_for"`      // the tasks of blocked_by that are open
+	Note      string      `json:"note"`           // what the board does not show, and what to do about it
+	Team      string      `json:"team,omitempty"` // in lists
 }
 
 // TaskDetailDocument is one task whole.
@@ -66,7 +67,7 @@ func OneTask(d *board.TaskDetail, spell page.Spell) OneTaskDocument {
 }
 
 func taskDocument(t board.TaskView, spell page.Spell) TaskDocument {
-	return TaskDocument{t.ID, t.Subject, t.Owner, t.Status, stateText(t), list(t.BlockedBy), t.Blocked, list(t.WaitsFor), spell.Sentence(t.Note, t.Do)}
+	return TaskDocument{t.ID, t.Subject, t.Owner, t.Status, stateText(t), list(t.BlockedBy), t.Blocked, list(t.WaitsFor), spell.Sentence(t.Note, t.Do), ""}
 }
 
 // list is a list that is never null.

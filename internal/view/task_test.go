@@ -27,8 +27,8 @@ func tasks() *board.TaskList {
 }
 
 func TestTasks(t *testing.T) {
-	golden(t, "tasks", view.Tasks(tasks(), spell))
-	golden(t, "tasks_empty", view.Tasks(&board.TaskList{}, spell))
+	golden(t, "tasks", view.Tasks(spell, tasks()))
+	golden(t, "tasks_empty", view.Tasks(spell, &board.TaskList{}))
 	samePage(t, "tasks", view.TasksPage(tasks(), spell))
 	samePage(t, "task_tree", view.TaskTreePage(tasks(), spell))
 	plain := &board.TaskList{Tasks: tasks().Tasks[2:3], Forest: []task.Branch{{Task: task.Task{ID: "3"}}}}

@@ -11,16 +11,20 @@ import (
 	"waggle/task"
 )
 
-// TasksDocument is a team's list.
+// TasksDocument is the lists of one team or several.
 type TasksDocument struct {
 	Tasks []TaskDocument `json:"tasks"`
 }
 
-// Tasks is the document of a list.
-func Tasks(l *board.TaskList, spell page.Spell) TasksDocument {
-	d := TasksDocument{make([]TaskDocument, 0, len(l.Tasks))}
-	for _, t := range l.Tasks {
-		d.Tasks = append(d.Tasks, taskDocument(t, spell))
+// Tasks is the document of lists.
+func Tasks(spell page.Spell, ls ...*board.TaskList) TasksDocument {
+	d := TasksDocument{[]TaskDocument{}}
+	for _, l := range ls {
+		for _, t := range l.Tasks {
+			doc := taskDocument(t, spell)
+			doc.Team = string(l.Team)
+			d.Tasks = append(d.Tasks, doc)
+		}
 	}
 	return d
 }

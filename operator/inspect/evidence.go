@@ -396,7 +396,7 @@ func runs(c *control.Call) record.Ask {
 func (k *probe) asks(c *control.Call, f *MemberFacts) {
 	r, seen := k.s.Lead.Request(c.Key)
 	m, _ := k.s.Lead.ByInstance(c.Instance)
-	what := questionOf(m, c)
+	what := k.questionOf(m, c)
 	decider := k.s.Lead.Policy.DeciderOf(record.GateOf(c.Kind))
 	ofLead := k.led && (decider == policy.DecideLeader || decider == policy.DecideTwo) && (!seen || k.s.Lead.ForLead(r)) && !k.ofLead(c)
 	out := ""
@@ -416,9 +416,14 @@ func (k *probe) asks(c *control.Call, f *MemberFacts) {
 	f.Asks = &Waits{What: what, Since: c.Asked}
 }
 
-// questionOf says what a call waits to have answered, and its risk.
-func questionOf(m *control.Member, c *control.Call) string {
-	return "asks: " + brief(decide.Question(c.Kind, c.Ask)) + " (" + string(decide.RiskOf(m, &control.Request{Key: c.Key, Ask: c.Ask})) + ")"
+// questionOf says what a call waits to have answered, and its risk, with what people type for it once a leader has
+// recorded it.
+func (k *probe) questionOf(m *control.Member, c *control.Call) string {
+	asks := "asks: "
+	if r, ok := k.s.Lead.Request(c.Key); ok && r.Handle != "" {
+		asks = "asks " + r.Handle + ": "
+	}
+	return asks + brief(decide.Question(c.Kind, c.Ask)) + " (" + string(decide.RiskOf(m, &control.Request{Key: c.Key, Ask: c.Ask})) + ")"
 }
 
 // todo finds the members whose tasks a member's task waits for.

@@ -115,7 +115,7 @@ func TestStatus(t *testing.T) {
 		why   string
 	}{
 		"ann": {inspect.StateIdle, ""},
-		"bob": {inspect.StateHuman, "asks: "},
+		"bob": {inspect.StateHuman, "asks "},
 		"kim": {inspect.StateIdle, ""},
 		"zoe": {inspect.StateDead, "exit status 3; it was started again too often"},
 	} {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/control"
 	"waggle/internal/cli/app"
 	"waggle/internal/view/policyview"
 	"waggle/operator"
@@ -30,17 +33,17 @@ type answerFlags struct {
 func Approve(a *app.App) *cobra.Command {
 	var f answerFlags
 	cmd := &cobra.Command{
-		Use:   "approve ID… | NAME | --group GROUP",
+		Use:   "approve ID… | NAME | GROUP",
 		Short: "Allow requests, each exactly as it was shown",
 		Long: `Allow requests, each exactly as it was shown. ID is a request's handle, as pending shows
 it, or its id; of an open request it may be shortened while it names one only. The name of
 a member stands for its one open request: on a terminal the command shows it whole and
 asks, without one it is exit 2 with the handle.
 
---group takes the id of a group, which pending and show print with all that it covers:
-exactly those requests with exactly those inputs. It takes no pattern, which would also
-answer requests that you were not shown: waggle show 'Bash(go test:*)' prints the requests
-of a pattern and the id. Requests of high risk, plans and hosts cannot be answered as a
+GROUP is the id of a group, which pending and show print with all that it covers: exactly
+those requests with exactly those inputs. It is no pattern, which would also answer
+requests that you were not shown: waggle show 'Bash(go test:*)' prints the requests of a
+pattern and the id. Requests of high risk, plans and hosts cannot be answered as a
 group: answer them by their ids.
 
 --input runs the given input instead of the requested one. The command shows it again,
@@ -71,7 +74,7 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 	fl.StringVar(&f.expires, "until", "", "when the rule ends: task, today, always, 8h, a date (default 24h)")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input")
 	app.OldFlags(cmd, map[string]string{"scope": "for", "expires": "until"})
-	app.Must(cmd.RegisterFlagCompletionFunc("group", cobra.NoFileCompletions)) // an id is printed with its group only
+	app.Must(fl.MarkHidden("group")) // it is an argument
 	app.Must(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"member", "team", scopeSessions}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
@@ -79,20 +82,21 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 func Deny(a *app.App) *cobra.Command {
 	var f answerFlags
 	cmd := &cobra.Command{
-		Use:   "deny ID… | NAME | --group GROUP",
+		Use:   "deny ID… | NAME | GROUP",
 		Short: "Deny requests, with a reason for the worker",
 		Long: `Deny requests, with a reason for the worker. With NAME the command shows the one open
-request of that member whole and asks whether to deny it. Ids, --group, exit codes and
+request of that member whole and asks whether to deny it. Ids, groups, exit codes and
 --json are as for approve.`,
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return answerOne(cmd.Context(), a, ids, f, decide.Answer{Reason: f.reason, Digest: f.digest, Via: "deny"}, nil)
 		},
 	}
-	cmd.Flags().StringVarP(&f.reason, "message", "m", "", "why")
-	cmd.Flags().StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
-	cmd.Flags().StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
-	app.Must(cmd.RegisterFlagCompletionFunc("group", cobra.NoFileCompletions)) // an id is printed with its group only
+	fl := cmd.Flags()
+	fl.StringVarP(&f.reason, "message", "m", "", "why")
+	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	fl.StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
+	app.Must(fl.MarkHidden("group")) // it is an argument
 	return cmd
 }
 
@@ -188,16 +192,17 @@ func confirm(ctx context.Context, a *app.App, text, question string) error {
 }
 
 func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, with decide.Answer, lesson *decide.Lesson) error {
+	if len(ids) == 1 && f.group == "" && decide.IsGroup(ids[0]) {
+		f.group, ids = ids[0], nil
+	}
 	bad := func(msg string) error {
-		return &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: msg, Advice: "usage: waggle " + with.Via + " ID… | NAME | --group GROUP"}
+		return &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: msg, Advice: "usage: waggle " + with.Via + " ID… | NAME | GROUP"}
 	}
 	switch {
 	case f.group == "" && len(ids) == 0:
-		return bad("name a request, a member, or a group with --group")
-	case len(ids) > 0 && decide.IsGroup(ids[0]):
-		return bad(ids[0] + " is a group: say --group " + ids[0])
-	case f.group != "" && len(ids) > 0:
-		return bad("name requests or a group, not both")
+		return bad("name a request, a member or a group")
+	case f.group != "" && len(ids) > 0 || len(ids) > 1 && slices.ContainsFunc(ids, decide.IsGroup):
+		return bad("name requests or one group, not both")
 	case (len(ids) > 1 || f.group != "") && (f.digest != "" || f.input != ""):
 		return bad("--digest and --input go with one request")
 	}
@@ -209,18 +214,17 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 	if done, err := decideSessions(ctx, a, &ids, f, with); done || err != nil {
 		return err
 	}
-	op, name, err := a.Team()
+	named := a.Flags.Team != ""
+	op, name, err := teamOf(ctx, a, with.Via, ids, f.group)
 	if err != nil {
-		return inOther(ctx, a, op, ids, with.Via, err)
+		return err
 	}
 	results, err := answers(ctx, a, op, name, ids, f, with)
 	if err != nil {
 		return err
 	}
-	if len(results) == 1 {
-		if err := inOther(ctx, a, op, ids, with.Via, results[0].Err()); err != nil && err != results[0].Err() {
-			return err
-		}
+	if named && len(results) == 1 && isUnknown(results[0].Err()) {
+		return elsewhere(ctx, op, name, ids[0], results[0].Err())
 	}
 	doc := policyview.Results(results)
 	var learned *decide.PolicyChange
@@ -240,6 +244,36 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 		a.ShowPage(policyview.PolicyChangePage(learned, "rule "+lesson.Rule.String()), name, nil)
 	}
 	return err
+}
+
+// teamOf is the team of the requests, of the group or of the member that a command answers.
+func teamOf(ctx context.Context, a *app.App, via string, ids []string, group string) (op operator.Operator, name waggle.TeamName, err error) {
+	if group != "" && a.Flags.Team == "" {
+		if g, err := findGroup(ctx, a, group); err == nil {
+			a.Flags.Team = g.Team
+		}
+	} else if err := toTeam(ctx, a, via, ids...); err != nil {
+		return op, "", err
+	}
+	if op, name, err = a.Team(); operator.KindOf(err) != operator.Usage || len(ids) != 1 {
+		return op, name, err
+	}
+	e := &operator.Error{Kind: operator.Usage, Op: via}
+	names, nerr := op.Names()
+	if nerr != nil {
+		return op, "", nerr
+	}
+	for _, n := range names {
+		if _, ok := memberNamed(ctx, op, n, ids[0]); ok {
+			e.Near = append(e.Near, string(n))
+		}
+	}
+	if len(e.Near) == 0 {
+		return op, "", &control.UnknownRequestError{ID: waggle.RequestID(ids[0])}
+	}
+	e.Msg = fmt.Sprintf("%s is a member of %s: name the team", ids[0], strings.Join(e.Near, ", "))
+	e.Advice = fmt.Sprintf("waggle %s %s --team %s", via, ids[0], e.Near[0])
+	return op, "", e
 }
 
 func answers(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, ids []string, f answerFlags, with decide.Answer) ([]decide.Decided, error) {

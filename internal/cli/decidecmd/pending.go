@@ -31,7 +31,7 @@ With --json: {"pending":[…],"groups":[…]}. An item of pending has team, id, 
 instance, tool, input, cwd, reason, digest, risk, age_s, expires_at, status (open,
 expired, unanswerable; with --all also decided, closed), and handle, the few
 characters that every command takes for the id. A group has id, team, kind,
-tool, pattern, risk, count, members, ids, age_s, batch (whether --group may answer it),
+tool, pattern, risk, count, members, ids, age_s, batch (whether its id may answer it),
 text (the lines that its id covers).
 
 The command records nothing. Without a leader it also lists requests that no leader has
@@ -58,7 +58,7 @@ answer the request, and the answer waits for the next start of the process.`,
 			} else {
 				a.ShowPage(view.GroupPage(decide.Groups(qs), several, a.Now()), "", nil)
 			}
-			a.Talk("%s waggle show ID | approve ID | deny ID -m REASON | approve --group ID", app.Faint("next:"))
+			a.Talk("%s waggle show ID | approve ID | deny ID -m REASON | approve GROUP", app.Faint("next:"))
 			return nil
 		},
 	}
@@ -70,15 +70,15 @@ answer the request, and the answer waits for the next start of the process.`,
 func Show(a *app.App) *cobra.Command {
 	var group bool
 	cmd := &cobra.Command{
-		Use:   "show ID | GROUP | PATTERN",
+		Use:   "show ID | NAME | GROUP | PATTERN",
 		Short: "Show a request whole, or all of a group with its id",
 		Long: `Show a request whole: without cuts, with invisible characters as codes, and a + before the
 continuation of a wrapped line. ID is a request's handle or id, which may be shortened
-while it names one request only.
+while it names one request only; or the name of a member with one open request.
 
 A group is named by its id, by a pattern that pending shows ('Bash(go test:*)'), or
 with --group by one of its requests. The command prints all of it, and last the id that
-approve --group takes.
+approve takes.
 
 --json has the fields of pending and host, port, plan, revision, hash, task, command,
 because, pattern, suggest, suggest_matched, suggest_calls, trust, votes, asker, answer; of

@@ -74,6 +74,9 @@ func planShowCmd(a *app.App) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := toTeam(cmd.Context(), a, "plan show", args[0]); err != nil {
+				return err
+			}
 			op, name, err := a.TeamRead(cmd.Context())
 			if err != nil {
 				return err
@@ -147,6 +150,9 @@ withdrawn, or needs two approvals anyway. --json: {"id","member","revision","dig
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := toTeam(cmd.Context(), a, "plan escalate", args[0]); err != nil {
+				return err
+			}
 			op, name, err := a.Team()
 			if err != nil {
 				return err
@@ -169,6 +175,9 @@ withdrawn, or needs two approvals anyway. --json: {"id","member","revision","dig
 }
 
 func planDecide(ctx context.Context, a *app.App, plan string, rev int, with decide.Answer) error {
+	if err := toTeam(ctx, a, with.Via, plan); err != nil {
+		return err
+	}
 	op, name, err := a.Team()
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 // waiting returns the requests that a command is about: those of the team that --team names, else
@@ -130,64 +131,52 @@ func whose(names []waggle.TeamName, sessions int) string {
 	return s + "in " + page.Count(sessions, "session")
 }
 
-// inOther returns the error of a command that acts on requests and did not find them in the chosen
-// team, or found several teams: with the team that has the first of them, when only one has it.
-func inOther(ctx context.Context, a *app.App, op operator.Operator, ids []string, via string, err error) error {
-	var unknown *control.UnknownRequestError
-	if kind := operator.KindOf(err); err == nil || a.Flags.Team != "" || len(ids) == 0 || kind != operator.Usage && !errors.As(err, &unknown) {
-		return err
-	}
-	in, _ := having(ctx, op, ids[0])
-	if len(in) != 1 {
-		return err
-	}
-	return &operator.Error{Kind: operator.Usage, Op: via, Msg: fmt.Sprintf("%s is a request of team %s", ids[0], in[0]),
-		Advice: fmt.Sprintf("waggle %s %s --team %s", via, ids[0], in[0]), Near: []string{string(in[0])}}
-}
-
-// having returns the teams here that have a request of this handle or id, and the last one's request.
-func having(ctx context.Context, op operator.Operator, id string) (in []waggle.TeamName, q *decide.Request) {
-	names, err := op.Names()
-	if err != nil {
-		return nil, nil
-	}
-	for _, name := range names {
-		if one, err := decide.Of(op).Show(ctx, name, id); err == nil {
-			in, q = append(in, name), one
-		}
-	}
-	return in, q
-}
-
-// look returns a request by its handle or id, for a command that only shows it: of a session, of the
-// chosen team, or else of the only team that has it.
-func look(ctx context.Context, a *app.App, id string) (*decide.Request, error) {
-	q, err := find(ctx, a, id)
-	if err == nil || a.Flags.Team != "" {
+// look is find for a command that only shows a request: it also finds it in a team that has ended, and takes the name of
+// a member for its one open request.
+func look(ctx context.Context, a *app.App, word string) (*decide.Request, error) {
+	q, err := find(ctx, a, word)
+	if !isUnknown(err) || a.Flags.Team != "" {
 		return q, err
 	}
 	op, operr := a.Op()
 	if operr != nil {
 		return nil, operr
 	}
-	switch in, q := having(ctx, op, id); len(in) {
-	case 0:
-		if q := inEnded(ctx, op, id); q != nil {
-			return q, nil
-		}
-		if operator.KindOf(err) == operator.Usage { // several teams: none of them has it
-			return nil, &control.UnknownRequestError{ID: waggle.RequestID(id)}
-		}
-		return nil, err
-	case 1:
+	if q := inEnded(ctx, op, word); q != nil {
 		return q, nil
-	default:
-		e := &operator.Error{Kind: operator.Usage, Op: "find", Msg: "several teams have a request " + id + ": name one with --team"}
-		for _, n := range in {
-			e.Near = append(e.Near, string(n))
-		}
-		return nil, e
 	}
+	names, operr := op.Names()
+	if operr != nil {
+		return nil, operr
+	}
+	var open []decide.Request
+	for _, name := range names {
+		member, ok := memberNamed(ctx, op, name, word)
+		if !ok {
+			continue
+		}
+		err = nil
+		qs, perr := decide.Of(op).Pending(ctx, name, false)
+		if perr != nil {
+			return nil, perr
+		}
+		for _, q := range qs {
+			if waggle.SameName(waggle.MemberName(q.Member), member) {
+				open = append(open, q)
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	one, err := onlyOne(open, waggle.MemberName(word), "show")
+	return &one, err
+}
+
+// isUnknown reports an error that says that there is no such request.
+func isUnknown(err error) bool {
+	var u *control.UnknownRequestError
+	return errors.As(err, &u)
 }
 
 // inEnded returns the request of this handle or id of the last team that has one, among those that have ended;
@@ -218,53 +207,145 @@ func weigh(ctx context.Context, a *app.App, q *decide.Request) error {
 	return decide.Of(op).Weigh(ctx, q)
 }
 
-// find returns a request by its handle or id, of a session or of the chosen team. A name that both
-// have is refused.
+// find returns a request by its handle or id: of the team that --team names, else of the session or the team that has
+// it. Of several that have it those in which it is open count; a person who has not said which one is asked to.
 func find(ctx context.Context, a *app.App, id string) (*decide.Request, error) {
 	op, err := a.Op()
 	if err != nil {
 		return nil, err
 	}
-	var here *decide.Request
-	if a.Flags.Team == "" {
-		if here, err = decide.Of(op).ShowSession(id); err != nil {
+	if a.Flags.Team != "" {
+		reads, name, err := a.TeamRead(ctx)
+		if err != nil {
 			return nil, err
 		}
-	}
-	op, name, err := a.TeamRead(ctx)
-	if err != nil {
-		if here != nil {
-			return here, nil
+		q, err := decide.Of(reads).Show(ctx, name, id)
+		if isUnknown(err) {
+			err = elsewhere(ctx, op, name, id, err)
 		}
-		return nil, unknown(a, op, id, err)
+		return q, err
 	}
-	there, err := decide.Of(op).Show(ctx, name, id)
-	switch {
-	case here == nil:
-		return there, err
-	case err != nil:
-		return here, nil
+	found, err := having(ctx, op, id)
+	for _, is := range []func(*decide.Request) bool{
+		func(q *decide.Request) bool { return q.Handle == record.CleanHandle(id) }, // an asker chooses its id, and could choose another's handle
+		func(q *decide.Request) bool { return q.Status == decide.StatusOpen },
+	} {
+		if some := slices.DeleteFunc(slices.Clone(found), func(q *decide.Request) bool { return !is(q) }); len(some) > 0 {
+			found = some
+		}
 	}
-	return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " names a request of a session and one of team " + string(name),
-		Advice: "use the id of the one that you mean", Near: []string{here.ID, there.ID}}
+	switch len(found) {
+	case 0:
+		return nil, err
+	case 1:
+		return found[0], nil
+	}
+	e := &operator.Error{Kind: operator.Usage, Op: "find", Msg: "several teams have a request " + id + ": name one with --team"}
+	for _, q := range found {
+		e.Near = append(e.Near, q.Team)
+	}
+	if found[0].Team == "-" {
+		e.Msg, e.Advice = fmt.Sprintf("%s names a request of a session and one of team %s", id, found[1].Team), "use the id of the one that you mean"
+		e.Near = []string{found[0].ID, found[1].ID}
+	}
+	return nil, e
 }
 
-// unknown returns the error for a request that no session has, when no team is chosen.
-func unknown(a *app.App, op operator.Operator, id string, err error) error {
-	if names, nerr := op.Root.Names(); nerr == nil && len(names) == 0 && a.Flags.Team == "" {
-		var near []string
-		if _, qs, serr := decide.Of(op).Sessions(); serr == nil {
+// having returns the requests of this handle or id, of sessions and of teams here. Without any, err says why.
+func having(ctx context.Context, op operator.Operator, id string) (found []*decide.Request, err error) {
+	q, err := decide.Of(op).ShowSession(id)
+	if err != nil {
+		return nil, err
+	}
+	if q != nil {
+		found = append(found, q)
+	}
+	names, err := op.Names()
+	if err != nil {
+		return nil, err
+	}
+	unknown := &control.UnknownRequestError{ID: waggle.RequestID(id)}
+	var other error
+	for _, name := range names {
+		var u *control.UnknownRequestError
+		switch q, err := decide.Of(op).Show(ctx, name, id); {
+		case err == nil:
+			found = append(found, q)
+		case errors.As(err, &u):
+			unknown.Near = append(unknown.Near, u.Near...)
+		case operator.KindOf(err) != operator.NotFound && other == nil: // NotFound: another program leads it
+			other = err
+		}
+	}
+	if len(found) == 0 && len(names) == 0 {
+		if _, qs, err := decide.Of(op).Sessions(); err == nil {
 			for _, q := range qs {
-				near = append(near, q.Handle)
+				unknown.Near = append(unknown.Near, q.Handle)
 			}
 		}
-		return &control.UnknownRequestError{ID: waggle.RequestID(id), Near: near}
 	}
-	return err
+	if other != nil {
+		return found, other
+	}
+	return found, unknown
 }
 
-// ofSession reports whether a request is a session's. A name that the chosen team has too is
-// refused.
+// elsewhere is the error for a request that the team of --team has not, and that others here may have.
+func elsewhere(ctx context.Context, op operator.Operator, team waggle.TeamName, id string, err error) error {
+	found, _ := having(ctx, op, id)
+	e := &operator.Error{Kind: operator.NotFound, Op: "find", Msg: fmt.Sprintf("team %s has no request %s", team, id)}
+	for _, q := range found {
+		if q.Status == decide.StatusOpen && q.Team != "-" {
+			e.Near = append(e.Near, q.Team)
+		}
+	}
+	if len(e.Near) == 0 {
+		return err
+	}
+	e.Msg += "; team " + e.Near[0] + " has it"
+	e.Advice = "--team " + e.Near[0]
+	return e
+}
+
+// toTeam chooses the team of the requests that a command names, where --team names none: the one that has them. Requests
+// that nobody has leave the choice as it is, and so do names of members; those of several teams are refused before
+// anything is decided.
+func toTeam(ctx context.Context, a *app.App, via string, ids ...string) error {
+	if a.Flags.Team != "" {
+		return nil
+	}
+	team, first := "", ""
+	for _, id := range ids {
+		q, err := find(ctx, a, id)
+		switch {
+		case isUnknown(err):
+		case err != nil:
+			return err
+		case q.Team == "-", q.ID != id && q.Handle != record.CleanHandle(id) && isMember(ctx, a, id):
+		case team != "" && q.Team != team:
+			return &operator.Error{Kind: operator.Usage, Op: via, Msg: fmt.Sprintf("%s is a request of team %s, and %s one of team %s: answer them in two commands", first, team, id, q.Team)}
+		default:
+			team, first = q.Team, id
+		}
+	}
+	a.Flags.Team = team
+	return nil
+}
+
+// isMember reports the name of a member of any team here.
+func isMember(ctx context.Context, a *app.App, word string) bool {
+	op, err := a.Op()
+	if err != nil {
+		return false
+	}
+	names, _ := op.Names()
+	return slices.ContainsFunc(names, func(n waggle.TeamName) bool {
+		_, ok := memberNamed(ctx, op, n, word)
+		return ok
+	})
+}
+
+// ofSession reports whether a request is a session's. A name that a team has too is refused.
 func ofSession(ctx context.Context, a *app.App, op operator.Operator, id string) (bool, error) {
 	if a.Flags.Team != "" {
 		return false, nil
@@ -273,8 +354,8 @@ func ofSession(ctx context.Context, a *app.App, op operator.Operator, id string)
 	if here == nil || err != nil {
 		return false, err
 	}
-	_, err = find(ctx, a, id)
-	return err == nil, err
+	q, err := find(ctx, a, id)
+	return err == nil && q.Team == "-", err
 }
 
 // findGroup returns a group of sessions' requests, of the chosen team, or of the only team that has
@@ -331,9 +412,12 @@ func findChanged(ctx context.Context, a *app.App, id, input string) (*decide.Req
 		}
 		return q, err
 	}
+	if err := toTeam(ctx, a, "approve", id); err != nil {
+		return nil, err
+	}
 	_, name, err := a.Team()
 	if err != nil {
-		return nil, unknown(a, op, id, err)
+		return nil, err
 	}
 	return decide.Of(op).Changed(ctx, name, id, input)
 }
