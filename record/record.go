@@ -171,7 +171,7 @@ type Joined struct {
 // without symbolic links.
 type Worktree struct {
 	Path   string `json:"path"`           // its top level
-	Branch string `json:"branch"`         // short: waggle/<team>/<member>
+	Branch string `json:"branch"`         // short: waggle/<team>/<member>, or another where that cannot be
 	Base   string `json:"base"`           // the commit that it began at
 	From   string `json:"from,omitempty"` // the branch that the checkout was on; "" when it was on none
 	Repo   string `json:"repo"`           // top level of the checkout that it was made from

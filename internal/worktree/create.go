@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +32,9 @@ type Want struct {
 const most = 1000
 
 // Create makes a worktree on a branch of its own, waggle/<team>/<member>, and returns the directory
-// in it that corresponds to Cwd. Names that are taken get a number: an existing branch is never
-// used, nor changed.
+// in it that corresponds to Cwd. Names that are taken, in the repository or by a branch that it has of a
+// remote, get a number; where a branch waggle or waggle/<team> is in the way, the branch is waggle-<team>/<member>
+// or waggle-<team>-<member>. An existing branch is never used, nor changed. InTheWay says what was.
 //
 // Create finishes or removes the worktree of an interrupted Create. An existing worktree of the
 // owner is returned as it is; when its directory was removed, it is made again from its branch.
@@ -224,19 +226,23 @@ func (s Store) create(ctx context.Context, w Want, from checkout, place string) 
 // vacant is the first worktree of a member whose record, branch and directory do not exist, and the name of
 // its record.
 func (s Store) vacant(ctx context.Context, w Want, from checkout, place string) (Tree, string, error) {
+	bs, err := s.Git.branches(ctx, from.Common)
+	if err != nil {
+		return Tree{}, "", err
+	}
+	possible := prefixes(w.Team)
+	possible = possible[slices.IndexFunc(possible, func(p string) bool { return bs.above(p) == "" }):]
 	for n := 1; n <= most; n++ {
 		name := numbered(component(w.Member), n)
 		t := from.Tree
-		t.Path, t.Branch = filepath.Join(place, name), branchName(w.Team, name)
+		t.Path, t.Branch = filepath.Join(place, name), possible[0]+name
 		if w.Own {
 			t.Mirror = filepath.Join(s.Records, name+".git")
 		}
 		if _, err := os.Lstat(s.file(name)); err == nil {
 			continue
 		}
-		if taken, err := s.Git.commit(ctx, from.Repo, refOf(t.Branch)); err != nil {
-			return Tree{}, "", err
-		} else if taken != "" {
+		if bs.taken(t.Branch) != "" {
 			continue
 		}
 		if _, err := os.Lstat(t.Path); !errors.Is(err, fs.ErrNotExist) {
@@ -248,6 +254,17 @@ func (s Store) vacant(ctx context.Context, w Want, from checkout, place string) 
 		return t, name, nil
 	}
 	return Tree{}, "", fmt.Errorf("worktree: there are %d worktrees or branches for %s", most, w.Member)
+}
+
+// InTheWay is the branch because of which a member's worktree is not on waggle/<team>/<member>, as the repository has
+// it now: one of that name, above it or below it. It is "" where the worktree is on that branch, or the cause is gone.
+func (g Git) InTheWay(ctx context.Context, t Tree, team, member string) (string, error) {
+	usual := usualBranch(team, member)
+	if t.Branch == usual {
+		return "", nil
+	}
+	bs, err := g.branches(ctx, t.Common)
+	return cmp.Or(bs.above(usual), bs.taken(usual)), err
 }
 
 // Planned returns the worktree that Create would make for a new owner, and makes nothing.

@@ -3,8 +3,8 @@ package worktree
 // Stop has a Store call fn between its steps.
 func (s Store) Stop(fn func(step string)) Store { s.step = fn; return s }
 
-// Component and BranchName are how names are spelled.
+// Component and UsualBranch are how names are spelled.
 var (
-	Component  = component
-	BranchName = branchName
+	Component   = component
+	UsualBranch = usualBranch
 )

@@ -34,7 +34,7 @@ import (
 // Tree is a worktree as it was made. Paths are absolute and without symbolic links.
 type Tree struct {
 	Path   string `json:"path"`           // its top level
-	Branch string `json:"branch"`         // short: waggle/<team>/<member>
+	Branch string `json:"branch"`         // short: waggle/<team>/<member>, or another where that cannot be
 	Base   string `json:"base"`           // the commit that it began at
 	From   string `json:"from,omitempty"` // the branch that the checkout was on; "" when it was on none
 	Repo   string `json:"repo"`           // top level of the checkout that it was made from

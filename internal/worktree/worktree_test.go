@@ -94,12 +94,56 @@ func TestNamesTaken(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(late, "precious")); err != nil {
 		t.Error(err)
 	}
-	w.git(w.repo, "branch", "waggle/web")
-	_, _, err = w.store.Create(t.Context(), worktree.Want{Team: "web", Member: "eve", Owner: "1", Cwd: w.repo})
-	if err == nil || !strings.Contains(err.Error(), "waggle/web") {
-		t.Errorf("%v", err)
+}
+
+// TestBranchInTheWay makes worktrees where a branch is above or below the usual name of theirs, in the repository
+// or in what it has of a remote: git keeps a branch as a file, and cannot have another one in it.
+func TestBranchInTheWay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ ref, branch, way string }{
+		{"refs/heads/main-2", "waggle/api/bob", ""},
+		{"refs/heads/waggle", "waggle-api/bob", "waggle"},
+		{"refs/heads/Waggle", "waggle-api/bob", "Waggle"},
+		{"refs/heads/waggle/api", "waggle-api/bob", "waggle/api"},
+		{"refs/heads/waggle/api/bob", "waggle/api/bob-2", "waggle/api/bob"},
+		{"refs/heads/waggle/API/Bob", "waggle/api/bob-2", "waggle/API/Bob"},
+		{"refs/heads/waggle/api/bob/old", "waggle/api/bob-2", "waggle/api/bob/old"},
+		{"refs/heads/waggle/api-2/bob", "waggle/api/bob", ""},
+		{"refs/heads/waggle refs/heads/waggle-api", "waggle-api-bob", "waggle"},
+		{"refs/heads/waggle refs/heads/waggle-api refs/heads/waggle-api-bob/x", "waggle-api-bob-2", "waggle"},
+		{"refs/remotes/origin/waggle", "waggle-api/bob", "origin/waggle"},
+		{"refs/remotes/origin/waggle/api/bob", "waggle/api/bob-2", "origin/waggle/api/bob"},
+		{"refs/remotes/origin/waggle/api/bob/old/er", "waggle/api/bob-2", "origin/waggle/api/bob/old/er"},
+	} {
+		for _, own := range []bool{false, true} {
+			w := newWorld(t, "repo")
+			for ref := range strings.FieldsSeq(c.ref) {
+				w.git(w.repo, "update-ref", ref, "HEAD")
+			}
+			want := worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo, Own: own}
+			planned, err := w.store.Planned(t.Context(), want)
+			tree, _, cerr := w.store.Create(t.Context(), want)
+			if err != nil || cerr != nil || planned.Branch != c.branch || tree.Branch != c.branch {
+				t.Errorf("%s: planned %s, made %s, %v, %v", c.ref, planned.Branch, tree.Branch, err, cerr)
+				continue
+			}
+			if _, err := worktree.Verify(t.Context(), w.env, tree.Path, tree, true); err != nil {
+				t.Errorf("%s: %v", c.ref, err)
+			}
+			if way, err := w.store.Git.InTheWay(t.Context(), tree, "api", "bob"); err != nil || way != c.way {
+				t.Errorf("%s: in the way is %q, not %q, %v", c.ref, way, c.way, err)
+			}
+			if err := w.store.Remove(t.Context(), tree); err != nil {
+				t.Errorf("%s: %v", c.ref, err)
+			}
+			if _, err := w.try(w.repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+c.branch); err == nil {
+				t.Errorf("%s: branch %s is there after its worktree", c.ref, c.branch)
+			}
+			for ref := range strings.FieldsSeq(c.ref) {
+				w.git(w.repo, "rev-parse", "--verify", "--quiet", ref)
+			}
+		}
 	}
-	w.gone(filepath.Join(w.store.Dir, "eve"))
 }
 
 func TestCreateRefuses(t *testing.T) {
@@ -321,7 +365,7 @@ func TestNames(t *testing.T) {
 		}
 	})
 	for n := range map[string]bool{"..": true, "a.lock": true, "@{": true, "-x": true, "a/b c": true, "~^:?*[\\": true, "\n": true, strings.Repeat("ä", 100): true} {
-		branch := worktree.BranchName(n, worktree.Component(n))
+		branch := worktree.UsualBranch(n, n)
 		if _, err := w.try(w.repo, "check-ref-format", "--branch", branch); err != nil {
 			t.Errorf("%q: branch %q: %v", n, branch, err)
 		}

@@ -55,6 +55,11 @@ func (o Operator) Prepare(ctx context.Context, s *operator.State, m *control.Mem
 	if err := store.Restore(ctx, t); err != nil {
 		return worktreeError(m.Name, err)
 	}
+	if before == nil && note != nil {
+		if way, err := store.Git.InTheWay(ctx, t, string(s.Team), string(m.Name)); err == nil && way != "" {
+			note(operator.Note{What: "branch", Member: string(m.Name), Text: fmt.Sprintf("works on %s, because branch %s is in the way", t.Branch, way)})
+		}
+	}
 	p := &preparing{o: o, s: s, m: m, tree: t, git: store.Git, note: note, dir: o.Root.MemberDir(s.Team, m.Name)}
 	if t.Mirror != "" && workedIn(s, m) {
 		want.Setup = nil // a confined member has worked on these files: they do not run as the operator
