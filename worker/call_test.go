@@ -219,8 +219,8 @@ func TestCallWords(t *testing.T) {
 
 // TestNobodyCallsTheWorkerAbove: a worker's commands do not get what a process above it calls with.
 func TestNobodyCallsTheWorkerAbove(t *testing.T) {
-	env := []string{"A=1", agent.EnvSpawn + "=x", "B=2", agent.EnvSocket + "=/x.sock"}
-	if got := worker.Uncalled(env); !slices.Equal(got, []string{"A=1", "B=2"}) || len(env) != 4 {
+	env := []string{"A=1", agent.EnvSpawn + "=x", "TMUX_PANE=%1", agent.EnvSocket + "=/x.sock", "CLAUDE_CODE_MESSAGING_TOKEN=x", "GIT_DIR=/x"}
+	if got := worker.Inherited(env); !slices.Equal(got, []string{"A=1", "TMUX_PANE=%1"}) || len(env) != 6 {
 		t.Errorf("%q", got)
 	}
 }

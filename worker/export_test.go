@@ -9,8 +9,8 @@ import (
 // ReadHost is readHost.
 var ReadHost = readHost
 
-// Uncalled is uncalled.
-var Uncalled = uncalled
+// Inherited is inherited.
+var Inherited = inherited
 
 // Endpoint is the host of a worker's socket.
 func Endpoint(w *Worker) transport.Host { return endpoint{w} }

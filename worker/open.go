@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"waggle"
@@ -152,7 +151,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: worktree.Explicit(uncalled(o.Environ)), Links: realpath.Disk{}, Cwd: m.Cwd, Worktree: m.Worktree,
+	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: worktree.Explicit(inherited(o.Environ)), Links: realpath.Disk{}, Cwd: m.Cwd, Worktree: m.Worktree,
 		Held: box.held, Network: box.network, Writable: box.files, Backend: o.Backend, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
 	run := commands.New(o.State, o.Instance, o.Log, box.exec)
 	p.Exec = commands.Within(run, m.Joined.Sandbox, o.Root.MemberDir(o.Team, m.Name))
@@ -178,12 +177,10 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	return w, nil
 }
 
-// uncalled removes the variables by which a process calls a worker: they belong to a worker above
-// this process.
-func uncalled(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		return strings.HasPrefix(kv, agent.EnvSocket+"=") || strings.HasPrefix(kv, agent.EnvSpawn+"=")
-	})
+// inherited is what commands of a member inherit of the environment of its process: nothing of a worker, of an
+// agent's session or of a git above it. The terminal is that of its process.
+func inherited(env []string) []string {
+	return spawn.Without(env, spawn.ScopeRepository, spawn.ScopeSession, spawn.ScopeMember)
 }
 
 // takeEpoch numbers this start by compare-and-set in the leader's journal, above

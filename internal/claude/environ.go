@@ -14,36 +14,14 @@ import (
 	"waggle/spawn"
 )
 
-// stripped are the variables of a surrounding session that the client must not inherit, with the
-// reason.
-var stripped = []struct{ name, why string }{
-	// Variables that clients set for their commands and hooks (observed).
-	{"CLAUDECODE", "says that the client runs inside of a client: it behaves as its child"},
-	{"CLAUDE_CODE_ENTRYPOINT", "says who started the parent"},
-	{"CLAUDE_CODE_EXECPATH", "is the parent's program"},
-	{"CLAUDE_CODE_SESSION_ID", "is the parent's session"},
-	{"CLAUDE_CODE_CHILD_SESSION", "says that it is a child of that session"},
-	{"CLAUDE_CODE_CHILD_NOTES_DIR", "is where children of that session write"},
-	{"CLAUDE_CODE_SESSION_ATTENDED", "says whether a person sits at the parent"},
-	{"CLAUDE_CODE_MESSAGING_SOCKET", "is the parent's socket for mail"},
-	{"CLAUDE_CODE_MESSAGING_TOKEN", "is the token of that socket"},
-	{"CLAUDE_EFFORT", "is the parent's effort"},
-	{"CLAUDE_PID", "is the parent's process"},
-	{"AI_AGENT", "names the agent that runs the parent's commands"},
-	{"CLAUDE_PROJECT_DIR", "is the parent's project; a hook of the child is told its own"},
-	{"CLAUDE_ENV_FILE", "is where the parent's hooks write its environment"},
-	// Variables that make a client a member of a Claude Code team, or make it ignore settings.
+// notInherited are variables of the member's process, besides those of a session above (spawn.ScopeSession), that its
+// client must not have, with the reason.
+var notInherited = []struct{ name, why string }{
 	{"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "switches the client's own teams on: their members ask its lead, and not waggle"},
-	{"CLAUDE_CODE_PARENT_SESSION_ID", "makes it a member of the parent's team"},
-	{"CLAUDE_CODE_TEAM_NAME", "makes it a member of the parent's team"},
-	{"CLAUDE_CODE_AGENT_ID", "makes it a member of the parent's team"},
-	{"CLAUDE_CODE_AGENT_NAME", "makes it a member of the parent's team"},
-	{"CLAUDE_CODE_TASK_LIST_ID", "shares the parent's task list"},
-	{"CLAUDE_CODE_SSE_PORT", "connects it to the parent's editor"},
 	{"CLAUDE_CODE_SIMPLE", "leaves hooks out: the host would not be asked"},
-	// Variables that waggle sets for processes that ask in a member's name.
 	{agent.EnvSocket, "is for hooks and tool servers that ask by themselves, not for the model's commands"},
 	{agent.EnvSpawn, "is for hooks and tool servers that ask by themselves, not for the model's commands"},
+	{SecondVar, "is another client's"},
 }
 
 // SecondVar is the environment variable with the socket of Second, for the hooks of a member in a pane.
@@ -51,9 +29,9 @@ const SecondVar = "WAGGLE_CLAUDE_SECOND"
 
 // unparented is an environment without the variables of a session in which waggle itself may run.
 func unparented(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+	return slices.DeleteFunc(spawn.Without(env, spawn.ScopeSession), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return name == SecondVar || slices.ContainsFunc(stripped, func(s struct{ name, why string }) bool { return s.name == name })
+		return slices.ContainsFunc(notInherited, func(s struct{ name, why string }) bool { return s.name == name })
 	})
 }
 

@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"waggle/internal/sandbox/relay"
+	"waggle/spawn"
 )
 
 // secretVariable matches the names of variables that hold secrets.
 var secretVariable = regexp.MustCompile(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$|cookie)`)
 
-// leads are variables that name sockets and displays that the sandbox does not have: agents, buses,
-// terminals, daemons.
+// leads are variables that name sockets and displays that the sandbox does not have: agents, buses, daemons.
+// Terminals are spawn.ScopeTerminal.
 var leads = strings.Fields(`SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO DBUS_SESSION_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS XDG_RUNTIME_DIR
-	DOCKER_HOST CONTAINER_HOST TMUX TMUX_PANE STY ZELLIJ KITTY_LISTEN_ON WEZTERM_UNIX_SOCKET ITERM_SESSION_ID TERM_SESSION_ID
+	DOCKER_HOST CONTAINER_HOST
 	DISPLAY WAYLAND_DISPLAY XAUTHORITY SYSTEMD_EXEC_PID NOTIFY_SOCKET LISTEN_FDS LISTEN_PID INVOCATION_ID JOURNAL_STREAM
 	VSCODE_IPC_HOOK_CLI VSCODE_GIT_IPC_HANDLE VSCODE_GIT_ASKPASS_NODE VSCODE_GIT_ASKPASS_MAIN GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS
 	KRB5CCNAME GOOGLE_APPLICATION_CREDENTIALS AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE KUBECONFIG
@@ -29,7 +30,7 @@ func environ(base []string, p Profile, relayPath string, port int) []string {
 	var env []string
 	for _, e := range base {
 		name, value, _ := strings.Cut(e, "=")
-		if slices.Contains(p.KeepEnv, name) || !slices.Contains(leads, name) && !secretVariable.MatchString(name) && !credentialURL.MatchString(value) {
+		if slices.Contains(p.KeepEnv, name) || !slices.Contains(leads, name) && !spawn.InScope(name, spawn.ScopeTerminal) && !secretVariable.MatchString(name) && !credentialURL.MatchString(value) {
 			env = setEnv(env, name, value)
 		}
 	}

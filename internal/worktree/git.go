@@ -47,18 +47,11 @@ func Find(environ []string) (Git, error) {
 	return Git{Program: program, Environ: environ}, nil
 }
 
-// redirecting are the variables by which an environment points git at another
-// repository, index or set of files than those of its directory.
-var redirecting = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE",
-	"GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_QUARANTINE_PATH",
-	"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_ATTR_SOURCE", "GIT_REFLOG_ACTION"}
-
 // Environ is an environment without the variables that point git elsewhere, as a
 // process has them that was started by a git hook: the environment for a process
 // that works in a worktree.
 func Environ(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return redirects(v) != "" })
+	return spawn.Without(environ, spawn.ScopeRepository)
 }
 
 // Explicit is an environment in which git takes a directory for a bare repository only when it is told so. A
@@ -85,15 +78,6 @@ func Explicit(environ []string) []string {
 	}
 	at := strconv.Itoa(n)
 	return append(env, count+strconv.Itoa(n+1), "GIT_CONFIG_KEY_"+at+"=safe.bareRepository", "GIT_CONFIG_VALUE_"+at+"=explicit")
-}
-
-// redirects is the name of the variable when it is one of redirecting, else "".
-func redirects(v string) string {
-	name, _, _ := strings.Cut(v, "=")
-	if slices.Contains(redirecting, name) {
-		return name
-	}
-	return ""
 }
 
 // GitError is a call of git that failed.

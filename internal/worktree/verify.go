@@ -3,6 +3,9 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"strings"
+
+	"waggle/spawn"
 )
 
 // Effective is where a process really works, as git sees it.
@@ -25,7 +28,7 @@ type Effective struct {
 func Verify(ctx context.Context, environ []string, dir string, want Tree, branch bool) (Effective, error) {
 	var e Effective
 	for _, v := range environ {
-		if name := redirects(v); name != "" {
+		if name, _, _ := strings.Cut(v, "="); spawn.InScope(v, spawn.ScopeRepository) {
 			return e, &MismatchError{What: "environment", Got: name + " is set and sends git elsewhere"}
 		}
 	}

@@ -184,7 +184,7 @@ func (o Operator) Worker(s *operator.State, i record.Instance) worker.Options {
 // it joined with. l watches the process; with nil this program does not lead, and the process that
 // leads finds it by its record.
 func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator.State, i record.Instance, name waggle.MemberName, cwd, log string) (p *spawn.Process, err error) {
-	word, color, env := operator.BackendProcess, "", o.Environ
+	word, color := operator.BackendProcess, ""
 	var tree *record.Worktree
 	if m, ok := s.Lead.ByInstance(i); ok {
 		word, color = m.Backend, m.Color
@@ -196,7 +196,6 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator
 		if err := o.worktrees(s).Restore(ctx, worktree.Tree(*tree)); err != nil {
 			return nil, worktreeError(name, err)
 		}
-		env = worktree.Environ(env)
 	}
 	b, own := o.own(word)
 	switch {
@@ -212,7 +211,7 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator
 	if m, ok := s.Lead.ByInstance(i); ok && m.Agent == claude.Kind && teamfile.InPane(word) {
 		run.Pane = filepath.Join(o.Root.MemberDir(s.Team, name), "worker.log")
 	}
-	spec := spawn.Spec{Argv: run.Argv(o.Self), Dir: cwd, Env: append(slices.Clone(env), portBase(s, i), spawn.MemberMark(owner(s, i))), Log: log, Title: string(name), Color: tmuxColor(color)}
+	spec := spawn.Spec{Argv: run.Argv(o.Self), Dir: cwd, Env: o.memberEnviron(s, i), Log: log, Title: string(name), Color: tmuxColor(color)}
 	if l == nil {
 		p, err = b.Start(ctx, spec)
 	} else {
@@ -222,6 +221,13 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator
 		err = o.placed(ctx, s, name, *p.Place().Pane)
 	}
 	return p, err
+}
+
+// memberEnviron is the environment of a member's process: this program's, without what is true of this program only, and
+// with the member's ports and mark. A backend adds the terminal.
+func (o Operator) memberEnviron(s *operator.State, i record.Instance) []string {
+	env := spawn.Without(o.Environ, spawn.ScopeRepository, spawn.ScopeSession, spawn.ScopeTerminal, spawn.ScopeMember)
+	return append(env, portBase(s, i), spawn.MemberMark(owner(s, i)))
 }
 
 // owner returns the mark of an instance, <team>-<id8>/<instance>, for the environment of its

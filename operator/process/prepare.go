@@ -16,7 +16,6 @@ import (
 	"waggle/internal/worktree"
 	"waggle/operator"
 	"waggle/record"
-	"waggle/spawn"
 	"waggle/task"
 )
 
@@ -149,7 +148,7 @@ func (p *preparing) setup(ctx context.Context, text string) error {
 	p.say("runs", text)
 	c := exec.CommandContext(ctx, "sh", "-c", text)
 	c.Dir, c.Stdout, c.Stderr, c.WaitDelay = p.m.Cwd, p.log, p.log, setupOpen
-	c.Env = append(worktree.Environ(p.o.Environ), portBase(p.s, p.m.Instance), spawn.MemberMark(owner(p.s, p.m.Instance)))
+	c.Env = p.o.memberEnviron(p.s, p.m.Instance)
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("%s: %w", text, err)
 	}

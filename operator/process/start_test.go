@@ -49,6 +49,8 @@ func TestStartWorker(t *testing.T) {
 	}
 	m := r.Enlist(s, "ann", func(m *teamfile.FileMember) { m.Backend, m.Color = "own", "purple" }, inTree(repo))
 	must(t, os.RemoveAll(m.Worktree.Path)) // it is put back
+	r.Op.Environ = append(r.Op.Environ, "TMUX=/s,1,0", "TMUX_PANE=%0", "CLAUDE_CODE_MESSAGING_TOKEN=x", "GIT_DIR="+repo, "WAGGLE_SOCKET=/s", "ANTHROPIC_API_KEY=k")
+	o = process.Of(r.Op)
 	p, err := o.StartWorker(t.Context(), nil, s, m.Instance, "ann", "/elsewhere", filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +60,10 @@ func TestStartWorker(t *testing.T) {
 	}
 	if own.spec.Dir != m.Worktree.Path || !there(filepath.Join(own.spec.Dir, ".git")) || own.spec.Title != "ann" || own.spec.Color != "magenta" || !slices.Contains(own.spec.Env, mark(s, m)) {
 		t.Errorf("%+v", own.spec)
+	}
+	if all := []spawn.Scope{spawn.ScopeRepository, spawn.ScopeSession, spawn.ScopeTerminal, spawn.ScopeMember}; slices.ContainsFunc(own.spec.Env, func(v string) bool { return spawn.InScope(v, all...) }) ||
+		!slices.Contains(own.spec.Env, "ANTHROPIC_API_KEY=k") {
+		t.Errorf("its environment is %q", own.spec.Env)
 	}
 	wo, ok, err := worker.Invoked(own.spec.Argv)
 	if want := o.Worker(s, m.Instance); err != nil || !ok || own.spec.Argv[0] != "/own/program" || wo.Instance != want.Instance || wo.Team != want.Team || wo.Root.Path != want.Root.Path || wo.State != want.State {

@@ -29,11 +29,12 @@ import (
 // Hold runs a holder: it reads the hand-over at path, starts the process in a new pseudo-terminal,
 // copies its output to the log and to every attached viewer, and returns when the process has
 // ended, with the status that its own program should exit with. screen is the holder's own
-// terminal, for a pane; nil when it has none.
+// terminal, for a pane; nil when it has none. environ is the holder's own environment: of it a
+// process in a pane gets what names that pane, in place of what its Spec has (spawn.ScopeTerminal).
 //
 // It ends with its process and never before, except when it is killed: then the process's terminal
 // hangs up.
-func Hold(ctx context.Context, path string, screen *os.File) (code int, err error) {
+func Hold(ctx context.Context, path string, screen *os.File, environ []string) (code int, err error) {
 	base, ok := strings.CutSuffix(path, startSuffix)
 	if !ok {
 		return 1, fmt.Errorf("hold: %s is not a hand-over", path)
@@ -47,7 +48,7 @@ func Hold(ctx context.Context, path string, screen *os.File) (code int, err erro
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, unix.SIGHUP, unix.SIGTERM, unix.SIGINT, unix.SIGWINCH)
 	defer signal.Stop(signals)
-	held, err := start(h)
+	held, err := start(h, environ)
 	if err != nil {
 		return 1, errors.Join(fmt.Errorf("hold: %w", err), writeJSON(p.hold(), hold{Error: err.Error()}))
 	}
@@ -86,7 +87,7 @@ type holder struct {
 	carriage bool // the log ends in a \r that may be the first half of a line end
 }
 
-func start(h handover) (*holder, error) {
+func start(h handover, environ []string) (*holder, error) {
 	log, err := logfile.Open(h.Spec.Log, logfile.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
@@ -96,7 +97,7 @@ func start(h handover) (*holder, error) {
 		log.Close()
 		return nil, err
 	}
-	cmd := &exec.Cmd{Path: h.Spec.Argv[0], Args: h.Spec.Argv, Dir: h.Spec.Dir, Env: append([]string{}, h.Spec.Env...)}
+	cmd := &exec.Cmd{Path: h.Spec.Argv[0], Args: h.Spec.Argv, Dir: h.Spec.Dir, Env: inPane(h, environ)}
 	tty, err := pty.StartWithAttrs(cmd, &pty.Winsize{Cols: defaultSize.Cols, Rows: defaultSize.Rows},
 		&syscall.SysProcAttr{Setsid: true, Setctty: true})
 	if err != nil {
@@ -113,6 +114,27 @@ func start(h handover) (*holder, error) {
 		return nil, errors.Join(err, log.Close(), tty.Close())
 	}
 	return &holder{hold: hold{Process: id, Place: spawn.Place{Holder: &self, Socket: h.Socket, Pane: h.Pane}}, cmd: cmd, tty: tty, log: log, viewers: map[*viewer]bool{}}, nil
+}
+
+// paneVars are the variables by which a program knows its pane. A server of tmux has others too, of the terminal that
+// it was started in.
+var paneVars = map[spawn.Mux][]string{
+	spawn.MuxTmux:   {"TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"},
+	spawn.MuxITerm2: {"ITERM_SESSION_ID", "TERM_SESSION_ID", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"},
+}
+
+// inPane is the environment of the process: its Spec's, and in a pane what names the pane.
+func inPane(h handover, environ []string) []string {
+	if h.Pane == nil {
+		return append([]string{}, h.Spec.Env...)
+	}
+	env := spawn.Without(h.Spec.Env, spawn.ScopeTerminal)
+	for _, name := range paneVars[h.Pane.Mux] {
+		if v := envOf(environ, name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
 }
 
 // run copies output until the process has ended and all of its output is copied, then waits for

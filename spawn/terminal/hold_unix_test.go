@@ -41,7 +41,7 @@ func TestStarterDies(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := terminal.Hold(context.Background(), path, nil)
+		_, err := terminal.Hold(context.Background(), path, nil, nil)
 		ended <- err
 	}()
 	select {

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "hold" {
-		code, err := terminal.Hold(context.Background(), os.Args[2], os.Stdin)
+		code, err := terminal.Hold(context.Background(), os.Args[2], os.Stdin, os.Environ())
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}

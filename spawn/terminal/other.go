@@ -29,7 +29,7 @@ func Tmux(TmuxOptions) spawn.Backend { return unsupported("tmux") }
 func ITerm2(ITerm2Options) spawn.Backend { return unsupported("iterm2") }
 
 // Hold needs Unix.
-func Hold(context.Context, string, *os.File) (int, error) {
+func Hold(context.Context, string, *os.File, []string) (int, error) {
 	return 1, fmt.Errorf("hold: %w", errors.ErrUnsupported)
 }
 

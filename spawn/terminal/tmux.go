@@ -10,7 +10,7 @@ type TmuxOptions struct {
 	Options
 	// Program is tmux, an absolute path.
 	Program string
-	// Env is what tmux itself is run with; a member gets only what its Spec says.
+	// Env is what tmux itself is run with; a member gets what its Spec says, and its pane.
 	Env []string
 	// Socket is the server's socket, an absolute path. Without Home the server is
 	// ours and made when it is not there.

@@ -236,12 +236,11 @@ func (l led) Leads(name waggle.TeamName) bool {
 	return err != nil || len(dirs) > 0
 }
 
-// MemberEnviron returns the environment of members' processes, without the operator's tokens and
-// default team.
+// MemberEnviron returns the environment for what works for a team: without the operator's tokens and default team,
+// and without what is of the session, the repository or the member in which waggle itself was started. It names the
+// terminal still, beside which members get panes.
 func (a *App) MemberEnviron() []string {
-	return slices.DeleteFunc(slices.Clone(a.Environ), func(v string) bool {
-		return strings.HasPrefix(v, "WAGGLE_TEAM=") || strings.HasPrefix(v, "WAGGLE_TOKEN=") || strings.HasPrefix(v, "WAGGLE_JOIN=")
-	})
+	return spawn.Without(a.Environ, spawn.ScopeRepository, spawn.ScopeSession, spawn.ScopeMember)
 }
 
 func (a *App) Minter() poll.Minter { return poll.Minter{Now: a.Now, Rand: a.Rand} }

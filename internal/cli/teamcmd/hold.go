@@ -20,7 +20,7 @@ func Hold(a *app.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			screen, _ := a.In.(*os.File)
 			// Signals go to the held process; this command ends after it.
-			code, err := terminal.Hold(context.WithoutCancel(cmd.Context()), args[0], screen)
+			code, err := terminal.Hold(context.WithoutCancel(cmd.Context()), args[0], screen, a.Environ)
 			if err == nil && code != 0 {
 				err = app.ExitError(code)
 			}
