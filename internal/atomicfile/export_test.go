@@ -1,6 +1,9 @@
 package atomicfile
 
-import "io/fs"
+import (
+	"io/fs"
+	"time"
+)
 
 // Names for tests of unexported code.
 var (
@@ -31,4 +34,15 @@ func MakeCoarse(dir string) {
 func SameDir(a, b [3]int64) bool {
 	of := func(d [3]int64) dirStat { return dirStat{ino: uint64(d[0]), btime: d[1], mtime: d[2]} }
 	return of(a).same(of(b))
+}
+
+// EncodeSight encodes inode, birth, time of change and the moment of a sight; DecodeSight decodes it.
+func EncodeSight(n [4]int64) []byte {
+	s := sight{boot: "boot", dir: dirStat{ino: uint64(n[0]), btime: n[1], mtime: n[2]}, since: time.Duration(n[3])}
+	return s.encode()
+}
+
+func DecodeSight(b []byte) ([4]int64, bool) {
+	s, ok := decodeSight(b)
+	return [4]int64{int64(s.dir.ino), s.dir.btime, s.dir.mtime, int64(s.since)}, ok && s.boot == "boot"
 }

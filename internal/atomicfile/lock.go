@@ -41,6 +41,7 @@ type lock struct {
 	file   *os.File     // the flock file again, for the record
 	prev   record       // what the holder before us left
 	rec    record       // ours
+	seen   *sight       // the lock of another program, while its time lies in the future
 	scan   bool         // a dead writer may have left temporary files
 
 	patience time.Time // when a foreign writer was first found to have the file open

@@ -10,7 +10,8 @@ import (
 )
 
 // The proper-lockfile directory (protocol §2.4): made by mkdir, always empty, removed
-// by rmdir, abandoned when its modification time is older than the stale time.
+// by rmdir, abandoned when its modification time is older than the stale time, or lies in
+// the future and has not changed for the stale time (sight).
 
 // ownPerm is the mode of our lock directories, which no other program gives one
 // (they use 0777 less the umask): one of the marks by which an orphan of ours is
@@ -153,7 +154,7 @@ func (l *lock) foreign() (holder string, age time.Duration, again bool) {
 	case d.mode.Perm() == ownPerm:
 		holder = "another waggle process"
 	}
-	if l.age(d) <= l.o.stale() {
+	if old := l.age(d); old <= l.o.stale() && (old >= 0 || l.unchanged(d) <= l.o.stale()) {
 		return holder, age, false
 	}
 	l.scan = true

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -76,6 +77,13 @@ func fineTimes(dir string) bool {
 		return false
 	}
 	return unix.ByteSliceToString(st.Fstypename[:]) == "apfs"
+}
+
+// monotonic is the time since boot without sleep. shared says that it is one clock for all processes.
+func monotonic() (now time.Duration, shared bool) {
+	var ts unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_UPTIME_RAW, &ts)
+	return time.Duration(ts.Nano()), err == nil
 }
 
 // bootID names this run of the kernel.

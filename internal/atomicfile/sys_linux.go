@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -125,6 +126,13 @@ var multigrain = sync.OnceValue(func() bool {
 	}
 	return major > 6 || major == 6 && minor >= 13
 })
+
+// monotonic is the time since boot without sleep. shared says that it is one clock for all processes.
+func monotonic() (now time.Duration, shared bool) {
+	var ts unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return time.Duration(ts.Nano()), err == nil
+}
 
 // bootID names this run of the kernel.
 var bootID = sync.OnceValue(func() string {

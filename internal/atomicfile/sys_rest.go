@@ -5,6 +5,7 @@ package atomicfile
 import (
 	"io/fs"
 	"os"
+	"time"
 )
 
 func busy(error) bool { return false }
@@ -18,5 +19,10 @@ func statDir(path string) (dirStat, error) {
 	}
 	return dirStat{ino: 1, mtime: fi.ModTime().UnixNano(), mode: fi.Mode() & (fs.ModeDir | fs.ModePerm)}, nil
 }
+
+var began = time.Now()
+
+// monotonic is the time since this process began. shared says that it is one clock for all processes.
+func monotonic() (now time.Duration, shared bool) { return time.Since(began), false }
 
 func procStart(int) (uint64, bool) { return 0, false }

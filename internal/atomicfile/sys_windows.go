@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -39,6 +40,9 @@ func statDir(path string) (dirStat, error) {
 	d.btime = info.CreationTime.Nanoseconds()
 	return d, nil
 }
+
+// monotonic is the time since boot. shared says that it is one clock for all processes.
+func monotonic() (now time.Duration, shared bool) { return windows.DurationSinceBoot(), true }
 
 // procStart returns when a process started, in nanoseconds since 1970.
 func procStart(pid int) (uint64, bool) {

@@ -190,6 +190,8 @@ func TestLock(t *testing.T) {
 	}
 	b.op.Minter.Now = func() time.Time { return st.ModTime().Add(90 * time.Second) }
 	b.has("team api", doctor.Note, fmt.Sprintf("%s is locked since 1m30s", box))
+	b.op.Minter.Now = func() time.Time { return st.ModTime().Add(-24 * time.Hour) }
+	b.has("team api", doctor.Note, fmt.Sprintf("%s is locked since a time in the future", box))
 }
 
 // TestReach: Examine lists what the commands of members without an enforced sandbox reach: waggle's

@@ -98,8 +98,11 @@ func (d *doctor) mailbox(ctx context.Context, n waggle.TeamName, cfg *team.Confi
 		return append(out, found(what, Problem, err.Error()))
 	}
 	if st, err := os.Stat(in.Path + ".lock"); err == nil {
-		held := d.op.Minter.Now().Sub(st.ModTime()).Truncate(time.Second)
-		out = append(out, advised(what, Note, fmt.Sprintf("%s is locked since %s", in.Path, operator.Age(held)), "it frees itself when its holder is gone"))
+		since := "since a time in the future"
+		if held := d.op.Minter.Now().Sub(st.ModTime()).Truncate(time.Second); held >= 0 {
+			since = "since " + operator.Age(held)
+		}
+		out = append(out, advised(what, Note, in.Path+" is locked "+since, "it frees itself when its holder is gone"))
 	}
 	for _, r := range in.Reports {
 		out = append(out, found(what, Problem, r))
