@@ -414,14 +414,10 @@ func (s Store) restore(ctx context.Context, r Record) error {
 	if t.own() {
 		return s.restoreOwn(ctx, t)
 	}
-	all, err := s.Git.worktrees(ctx, t.Common)
-	if err != nil {
+	if dir, err := admin(t); err != nil {
 		return err
-	}
-	if slices.ContainsFunc(all, func(w listed) bool { return w.path == t.Path }) {
-		if _, err := s.Git.of(t.Common).run(ctx, t.Common, "worktree", "remove", "--", t.Path); err != nil {
-			return err
-		}
+	} else if dir != "" {
+		return s.refill(ctx, t, dir)
 	}
 	if tip, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch)); err != nil {
 		return err
@@ -431,9 +427,30 @@ func (s Store) restore(ctx context.Context, r Record) error {
 	if err := os.Mkdir(t.Path, 0o700); err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
-	_, _, err = s.Git.of(t.Common).bounded(ctx, t.Common, slow, outLimit, "worktree", "add", "--quiet", "--", t.Path, t.Branch)
-	if err != nil {
+	if _, _, err := s.Git.of(t.Common).bounded(ctx, t.Common, slow, outLimit, "worktree", "add", "--quiet", "--", t.Path, t.Branch); err != nil {
 		return errors.Join(err, os.Remove(t.Path)) // only if it is empty
+	}
+	return nil
+}
+
+// refill makes the files of a worktree again that git still has in its list: from its index, at the commit where it
+// was. Its git directory has more than the branch: commits on no branch, an operation in progress, submodules.
+func (s Store) refill(ctx context.Context, t Tree, dir string) error {
+	files := filepath.Join(filepath.Dir(t.Path), ".restoring-"+filepath.Base(t.Path))
+	if err := errors.Join(os.RemoveAll(files), os.MkdirAll(files, 0o700)); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	g := s.Git.of(dir)
+	g.workTree = files
+	_, _, err := g.bounded(ctx, files, slow, outLimit, "checkout-index", "--all", "--force", "--index")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(files, ".git"), []byte("gitdir: "+dir+"\n"), 0o666)
+	}
+	if err == nil {
+		err = os.Rename(files, t.Path)
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(files))
 	}
 	return nil
 }

@@ -109,7 +109,13 @@ func (g Git) base(ctx context.Context, t Tree) (from string, err error) {
 // the status of its branch in the repository.
 func (g Git) statusOwn(ctx context.Context, t Tree, s *Status) (err error) {
 	if s.Missing {
-		return g.commits(ctx, t, s)
+		if err := g.commits(ctx, t, "", s); err != nil || len(s.Commits) > 0 {
+			return err
+		}
+		if _, err := os.Lstat(t.Mirror); err != nil {
+			return nil
+		}
+		return g.ownCommits(ctx, t, taken{}, s) // of its other branches
 	}
 	release, err := hold(ctx, t)
 	if err != nil {
@@ -125,6 +131,9 @@ func (g Git) statusOwn(ctx context.Context, t Tree, s *Status) (err error) {
 		return err
 	}
 	if err := p.changes(ctx, t, s, "--ignore-submodules=all"); err != nil {
+		return err
+	}
+	if err := p.submodulesOwn(ctx, t, s); err != nil {
 		return err
 	}
 	for _, o := range operations {

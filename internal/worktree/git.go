@@ -230,9 +230,21 @@ func refOf(branch string) string { return "refs/heads/" + branch }
 // listed is one worktree as git lists it.
 type listed struct {
 	path, branch string
+	head         string // the commit that it is at; "" for none
 	locked       bool
 	reason       string
 	prunable     bool
+}
+
+// listed is a worktree as git lists it, whose directory may not exist; the zero value when git does not list it.
+func (g Git) listed(ctx context.Context, t Tree) (listed, error) {
+	all, err := g.worktrees(ctx, t.Common)
+	for _, w := range all {
+		if w.path == t.Path {
+			return w, err
+		}
+	}
+	return listed{}, err
 }
 
 // worktrees lists the worktrees of a repository, the main checkout first.
@@ -257,6 +269,10 @@ func (g Git) worktrees(ctx context.Context, common string) ([]listed, error) {
 		}
 		w := &all[len(all)-1]
 		switch key {
+		case "HEAD":
+			if strings.Trim(value, "0") != "" {
+				w.head = value
+			}
 		case "branch":
 			w.branch = strings.TrimPrefix(value, "refs/heads/")
 		case "locked":

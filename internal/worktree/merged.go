@@ -34,7 +34,7 @@ func (s Store) RemoveMerged(ctx context.Context, t Tree, tip Tip) (err error) {
 
 func (s Store) removeMerged(ctx context.Context, r Record, tip Tip) error {
 	t := r.Tree
-	if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) && t.own() {
 		return s.forget(r)
 	}
 	st, err := s.Git.Status(ctx, t)
@@ -64,12 +64,19 @@ func (s Store) removeMerged(ctx context.Context, r Record, tip Tip) error {
 
 // unchanged takes out of a status what was merged.
 func (s Store) unchanged(ctx context.Context, t Tree, tip Tip, st *Status) error {
-	if err := s.Git.hidden(ctx, t, st); err != nil {
+	at := st.Head
+	if st.Missing {
+		is, err := s.Git.listed(ctx, t)
+		if err != nil {
+			return err
+		}
+		at = is.head
+	} else if err := s.Git.hidden(ctx, t, st); err != nil {
 		return err
 	}
 	st.Commits = nil
-	if st.Head != tip.Commit {
-		return s.Git.of(t.Common).log(ctx, t.Common, []string{st.Head, "--not", tip.Commit}, st)
+	if at != "" && at != tip.Commit {
+		return s.Git.of(t.Common).log(ctx, t.Common, []string{at, "--not", tip.Commit}, st)
 	}
 	return nil
 }

@@ -147,6 +147,33 @@ func TestOwnIsRemoved(t *testing.T) {
 	w.quiet()
 }
 
+// TestOwnSubmodules: what a confined member has in a submodule is not looked at, and so not removed.
+func TestOwnSubmodules(t *testing.T) {
+	testenv.Long(t)
+	lib, w := newWorld(t, "lib"), newWorld(t, "repo")
+	add := []string{"-c", "protocol.file.allow=always", "submodule", "--quiet"}
+	w.git(w.repo, append(add, "add", lib.repo, "lib")...)
+	w.commit(w.repo, "lib")
+	if err := w.store.Remove(t.Context(), w.own("ann")); err != nil { // it was never fetched
+		t.Error(err)
+	}
+	bob := w.own("bob")
+	w.git(bob.Path, append(add, "update", "--init")...)
+	var kept *worktree.KeptError
+	for _, says := range []string{"2 uncommitted files", "1 uncommitted file"} {
+		if err := w.store.Remove(t.Context(), bob); !errors.As(err, &kept) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %s", err, says)
+		}
+		w.git(bob.Path, "submodule", "--quiet", "deinit", "--force", "lib")
+	}
+	if err := os.RemoveAll(filepath.Join(bob.Path, ".git", "modules")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.Remove(t.Context(), bob); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestOwnKilled: the next call finishes or removes the remains of an interrupted Create or Remove.
 func TestOwnKilled(t *testing.T) {
 	testenv.Long(t)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -70,9 +69,9 @@ func (s Store) remove(ctx context.Context, r Record) error {
 	if err != nil {
 		return err
 	}
-	force := r.State == removing && !st.Missing && s.halfGone(t, &st)
+	force := r.State == removing && !st.Missing && s.halfGone(ctx, t.Path, &st)
 	switch {
-	case st.Missing && len(st.Commits)+len(st.Stashes) == 0 && !st.Locked, st.Clean(), force:
+	case st.Clean(), force:
 	default:
 		return &KeptError{Tree: t, Status: st}
 	}
@@ -99,6 +98,9 @@ func (s Store) left(ctx context.Context, r Record) (st Status, err error) {
 	if r.State != removing || r.Tree.own() {
 		return s.Git.Status(ctx, r.Tree)
 	}
+	if _, err := os.Lstat(r.Tree.Path); errors.Is(err, fs.ErrNotExist) {
+		return Status{Missing: true}, nil // it was clean, and half of its git directory may be gone too
+	}
 	for range 10 { // a git that is still removing it takes .git while git status runs
 		if err = link(r.Tree); err != nil {
 			return st, fmt.Errorf("worktree: %w", err)
@@ -123,43 +125,47 @@ func link(t Tree) error {
 	if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	admins, err := os.ReadDir(filepath.Join(t.Common, "worktrees"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	dir, err := admin(t)
+	if err != nil || dir == "" {
 		return err
 	}
-	for _, e := range admins {
-		admin := filepath.Join(t.Common, "worktrees", e.Name())
-		if of, err := os.ReadFile(filepath.Join(admin, "gitdir")); err != nil || strings.TrimSuffix(string(of), "\n") != at {
-			continue
-		}
-		f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
-			return nil // it is gone by now
-		}
-		if err != nil {
-			return err
-		}
-		_, err = f.WriteString("gitdir: " + admin + "\n")
-		return errors.Join(err, f.Close())
+	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return nil // it is gone by now
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("gitdir: " + dir + "\n")
+	return errors.Join(err, f.Close())
 }
 
 // halfGone reports a worktree whose removal was cut short: it was clean then, and all
 // that differs now is that files are missing.
-func (s Store) halfGone(t Tree, st *Status) bool {
-	if len(st.Untracked)+len(st.Hidden)+len(st.Commits)+len(st.Stashes) > 0 || st.Operation != "" || st.Locked || len(st.Changed) == 0 {
+func (s Store) halfGone(ctx context.Context, dir string, st *Status) bool {
+	if len(st.Untracked)+len(st.Hidden)+len(st.Commits)+len(st.Submodules)+len(st.Stashes) > 0 || st.Operation != "" || st.Locked || len(st.Changed) == 0 {
 		return false
 	}
 	for _, f := range st.Changed {
-		if _, err := os.Lstat(t.Path + string(os.PathSeparator) + f); !errors.Is(err, fs.ErrNotExist) {
+		at := dir + string(os.PathSeparator) + f
+		if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err != nil {
+			return false
+		}
+		var inside Status // of a submodule
+		g := s.Git
+		g.options = hardened
+		if err := g.changes(ctx, Tree{Path: at}, &inside, "--ignore-submodules=none"); err != nil || inside.More || !s.halfGone(ctx, at, &inside) {
 			return false
 		}
 	}
 	return true
 }
 
-// drop runs git to remove a worktree. Git itself checks once more, unless forced.
+// drop runs git to remove a worktree. Git itself checks once more, unless forced or where it would refuse any
+// submodule: their state was looked at before.
 func (s Store) drop(ctx context.Context, t Tree, force bool) error {
 	if t.own() {
 		return s.dropOwn(t)
@@ -175,6 +181,11 @@ func (s Store) drop(ctx context.Context, t Tree, force bool) error {
 		return &KeptError{Tree: t, Why: "git does not list it as a worktree any more"}
 	}
 	args := []string{"worktree", "remove"}
+	if _, err := os.Lstat(t.Path); err == nil && !force {
+		if force, err = s.Git.hasSubmodules(ctx, t); err != nil {
+			return err
+		}
+	}
 	if force {
 		args = append(args, "--force")
 	}

@@ -203,6 +203,38 @@ func TestDirectoryGone(t *testing.T) {
 	}
 }
 
+// TestDirectoryGoneElsewhere: a person has removed the directory of a worktree that was not at its branch's end: commits
+// on no branch are work too, and the next session of the member finds them.
+func TestDirectoryGoneElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "repo")
+	for name, work := range map[string]func(tree worktree.Tree){
+		"ann": func(tree worktree.Tree) { w.git(tree.Path, "checkout", "--quiet", "--detach") },
+		"bob": func(tree worktree.Tree) {
+			w.git(tree.Path, "checkout", "--quiet", "--detach")
+			w.git(w.repo, "worktree", "lock", "--reason", "mine", tree.Path)
+		},
+	} {
+		tree := w.create(name)
+		work(tree)
+		w.write(tree.Path, "a.txt", "mine")
+		head := w.commit(tree.Path, "my work")
+		if err := os.RemoveAll(tree.Path); err != nil {
+			t.Fatal(err)
+		}
+		var kept *worktree.KeptError
+		if err := w.store.Remove(t.Context(), tree); !errors.As(err, &kept) || !strings.Contains(err.Error(), "1 unpushed commit") || !strings.Contains(err.Error(), "its directory is gone") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if again := w.create(name); again != tree {
+			t.Errorf("%s: %+v", name, again)
+		}
+		if s := w.status(tree); s.Head != head || s.Branch != "" || len(s.Changed)+len(s.Untracked) > 0 {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
 func TestRepositoryGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "repo")
@@ -225,12 +257,16 @@ func TestRepositoryGone(t *testing.T) {
 	}
 }
 
-// TestSubmodules: work in a submodule of a worktree is not lost, committed or not.
+// TestSubmodules: a worktree whose submodules hold no work is removed; work in one is not lost, committed or not,
+// on whichever branch it is.
 func TestSubmodules(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
-	lib, w := newWorld(t, "lib"), newWorld(t, "repo")
+	deep, lib, w := newWorld(t, "deep"), newWorld(t, "lib"), newWorld(t, "repo")
 	add := []string{"-c", "protocol.file.allow=always", "submodule", "--quiet"}
+	lib.git(lib.repo, append(add, "add", deep.repo, "deep")...)
+	lib.commit(lib.repo, "deep")
+	lib.git(lib.repo, "branch", "other", "HEAD~1")
 	w.git(w.repo, append(add, "add", lib.repo, "lib")...)
 	w.commit(w.repo, "lib")
 
@@ -238,25 +274,87 @@ func TestSubmodules(t *testing.T) {
 	if err := w.store.Remove(t.Context(), plain); err != nil {
 		t.Error(err)
 	}
-	for name, work := range map[string]func(dir string){
-		"nothing":   func(string) {},
-		"edited":    func(dir string) { w.write(dir, "a.txt", "mine") },
-		"untracked": func(dir string) { w.write(dir, "new.txt", "mine") },
-		"committed": func(dir string) {
+	mine := func(dir string) {
+		w.write(dir, "a.txt", "mine")
+		w.commit(dir, "mine")
+	}
+	left := func(dir string) { // its commits, on a branch that is checked out nowhere
+		w.git(dir, "checkout", "--quiet", "-b", "side")
+		mine(dir)
+		w.git(dir, "checkout", "--quiet", "--detach", "HEAD~1")
+	}
+	top := func(dir string) string { return filepath.Dir(dir) }
+	for name, c := range map[string]struct {
+		work func(dir string)
+		says string // "": it is removed
+	}{
+		"nothing":                           {func(string) {}, ""},
+		"ignored":                           {func(dir string) { w.write(dir, "a.o", "x") }, ""},
+		"edited":                            {func(dir string) { w.write(dir, "a.txt", "mine") }, "1 uncommitted file"},
+		"untracked":                         {func(dir string) { w.write(dir, "new.txt", "mine") }, "1 uncommitted file"},
+		"committed":                         {mine, "1 uncommitted file, 1 unpushed commit in a submodule"},
+		"on a branch":                       {left, "1 unpushed commit in a submodule"},
+		"in the submodule of the submodule": {func(dir string) { left(filepath.Join(dir, "deep")) }, "1 unpushed commit in a submodule"},
+		"stashed": {func(dir string) {
 			w.write(dir, "a.txt", "mine")
-			w.commit(dir, "mine")
-		},
+			w.git(dir, "stash", "push", "--quiet")
+		}, "unpushed commits in submodules"},
+		"hidden": {func(dir string) {
+			w.git(dir, "update-index", "--assume-unchanged", "a.txt")
+			w.write(dir, "a.txt", "mine")
+		}, "1 uncommitted file"},
+		"not checked out any more": {func(dir string) {
+			left(dir)
+			w.git(top(dir), "submodule", "--quiet", "deinit", "--force", "lib")
+		}, "1 unpushed commit in a submodule"},
+		"its directory is gone, and nothing was in it": {func(dir string) {
+			if err := os.RemoveAll(top(dir)); err != nil {
+				t.Error(err)
+			}
+		}, ""},
+		"its directory is gone": {func(dir string) {
+			left(dir)
+			if err := os.RemoveAll(top(dir)); err != nil {
+				t.Error(err)
+			}
+		}, "1 unpushed commit in a submodule, its directory is gone"},
+		"pushed": {func(dir string) {
+			mine(dir)
+			w.git(dir, "push", "--quiet", "origin", "HEAD:refs/heads/pushed")
+			w.git(top(dir), "checkout", "--quiet", "--", ".")
+			w.git(top(dir), append(add, "update", "--force")...)
+		}, ""},
 	} {
 		tree := w.create(name)
-		w.git(tree.Path, append(add, "update", "--init")...)
-		work(filepath.Join(tree.Path, "lib"))
+		w.git(tree.Path, append(add, "update", "--init", "--recursive")...)
+		c.work(filepath.Join(tree.Path, "lib"))
+		err := w.store.Remove(t.Context(), tree)
 		var kept *worktree.KeptError
-		if err := w.store.Remove(t.Context(), tree); !errors.As(err, &kept) {
+		switch {
+		case c.says == "":
+			if w.gone(tree.Path); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case !errors.As(err, &kept) || !strings.Contains(err.Error(), c.says):
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := os.Stat(filepath.Join(tree.Path, "lib", "a.txt")); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if name == "its directory is gone" { // a session that goes on there has what is left
+			if again := w.create(name); again != tree {
+				t.Errorf("%+v, want %+v", again, tree)
+			}
+			w.git(tree.Path, append(add, "update")...)
+			w.git(filepath.Join(tree.Path, "lib"), "rev-parse", "--verify", "side")
 		}
+	}
+	// The branch is merged, the submodule's commit that it names is nowhere else.
+	merged := w.create("merged")
+	w.git(merged.Path, append(add, "update", "--init")...)
+	mine(filepath.Join(merged.Path, "lib"))
+	w.commit(merged.Path, "take it")
+	w.git(w.repo, "merge", "--quiet", merged.Branch)
+	var kept *worktree.KeptError
+	if err := w.store.RemoveMerged(t.Context(), merged, worktree.Tip{Commit: w.git(merged.Path, "rev-parse", "HEAD")}); !errors.As(err, &kept) || !strings.Contains(err.Error(), "1 unpushed commit in a submodule") {
+		t.Errorf("merged: %v", err)
 	}
 	// A member that works in the submodule has a worktree of that.
 	tree, _, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "sub", Owner: "s", Cwd: filepath.Join(w.repo, "lib")})

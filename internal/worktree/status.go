@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +22,12 @@ type Status struct {
 	Untracked []string // files and directories that are neither tracked nor ignored
 	Hidden    []string // files that exist and that git was told to ignore changes of
 	Commits   []Commit // on it or on its branch and nowhere else, newest first
-	Stashes   []string // of its branch; they are the repository's and stay when it goes
-	Operation string   // the operation in progress: merge, rebase, …; "" for none
-	Locked    bool     // by git worktree lock
-	Reason    string   // why
+	// Submodules are commits in submodules that are nowhere else.
+	Submodules []Commit
+	Stashes    []string // of its branch; they are the repository's and stay when it goes
+	Operation  string   // the operation in progress: merge, rebase, …; "" for none
+	Locked     bool     // by git worktree lock
+	Reason     string   // why
 	// More says that a list was cut: there is more than it shows.
 	More bool
 }
@@ -37,7 +40,7 @@ const shown = 100
 
 // Clean reports that removing the worktree loses nothing.
 func (s Status) Clean() bool {
-	return len(s.Changed)+len(s.Untracked)+len(s.Hidden)+len(s.Commits)+len(s.Stashes) == 0 && s.Operation == "" && !s.Locked && !s.More
+	return len(s.Changed)+len(s.Untracked)+len(s.Hidden)+len(s.Commits)+len(s.Submodules)+len(s.Stashes) == 0 && s.Operation == "" && !s.Locked && !s.More
 }
 
 // Uncommitted is how many files have changes that are in no commit.
@@ -58,6 +61,7 @@ func (s Status) String() string {
 	}
 	count(s.Uncommitted(), "uncommitted file", "uncommitted files")
 	count(len(s.Commits), "unpushed commit", "unpushed commits")
+	count(len(s.Submodules), "unpushed commit in a submodule", "unpushed commits in submodules")
 	count(len(s.Stashes), "stash entry", "stash entries")
 	if s.Operation != "" {
 		parts = append(parts, s.Operation+" in progress")
@@ -78,7 +82,8 @@ func (s Status) String() string {
 func (s Status) Lines(n int) []string {
 	lines := slices.Concat(s.Changed, s.Untracked, s.Hidden)
 	lines = lines[:min(n, len(lines))]
-	for _, c := range s.Commits[:min(n, len(s.Commits))] {
+	commits := slices.Concat(s.Commits, s.Submodules)
+	for _, c := range commits[:min(n, len(commits))] {
 		lines = append(lines, c.Hash+" "+c.Subject)
 	}
 	return lines
@@ -96,7 +101,15 @@ func (g Git) Status(ctx context.Context, t Tree) (Status, error) {
 	if t.own() {
 		return s, g.statusOwn(ctx, t, &s)
 	}
-	for _, look := range []func(context.Context, Tree, *Status) error{g.files, g.commits, g.stashes, g.locked} {
+	is, err := g.listed(ctx, t)
+	if err != nil {
+		return s, err
+	}
+	s.Locked, s.Reason = is.locked, is.reason
+	commits := func(ctx context.Context, t Tree, s *Status) error {
+		return g.commits(ctx, t, cmp.Or(s.Head, is.head), s)
+	}
+	for _, look := range []func(context.Context, Tree, *Status) error{g.files, commits, g.stashes, g.submodules} {
 		if err := look(ctx, t, &s); err != nil {
 			return s, err
 		}
@@ -190,12 +203,12 @@ func (g Git) operation(ctx context.Context, dir string) (string, error) {
 	return "", nil
 }
 
-// commits fills in the commits that the worktree's HEAD or its branch has and that
+// commits fills in the commits that the worktree's HEAD, which is at a commit or "", or its branch has and that
 // neither its base, nor the branch that it came from, nor any branch of a remote has.
-func (g Git) commits(ctx context.Context, t Tree, s *Status) error {
+func (g Git) commits(ctx context.Context, t Tree, at string, s *Status) error {
 	var tips []string
-	if s.Head != "" {
-		tips = append(tips, s.Head)
+	if at != "" {
+		tips = append(tips, at)
 	}
 	tip, err := g.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
 	if err != nil {
@@ -259,35 +272,40 @@ func (g Git) stashes(ctx context.Context, t Tree, s *Status) error {
 	return nil
 }
 
-// locked fills in whether the worktree is locked.
-func (g Git) locked(ctx context.Context, t Tree, s *Status) error {
-	all, err := g.worktrees(ctx, t.Common)
-	if err != nil {
-		return err
-	}
-	for _, w := range all {
-		if w.path == t.Path {
-			s.Locked, s.Reason = w.locked, w.reason
-		}
-	}
-	return nil
-}
+// hidden fills in files that git was told to treat as unchanged or absent, and which exist, in a checkout and in its
+// submodules: git would delete them with the worktree without a check. So it would a submodule's git directory that is
+// among the files.
+func (g Git) hidden(ctx context.Context, t Tree, s *Status) error { return g.hiddenIn(ctx, t, ".", s) }
 
-// hidden fills in files that git was told to treat as unchanged or absent, and which exist: git
-// would delete them with the worktree without a check.
-func (g Git) hidden(ctx context.Context, t Tree, s *Status) error {
-	out, more, err := g.bounded(ctx, t.Path, slow, 8*outLimit, "ls-files", "-v", "-z", "--cached")
+func (g Git) hiddenIn(ctx context.Context, t Tree, sub string, s *Status) error {
+	if sub != "." {
+		g.options = hardened
+	}
+	dir := filepath.Join(t.Path, sub)
+	out, more, err := g.bounded(ctx, dir, slow, 8*outLimit, "ls-files", "-v", "--stage", "-z", "--cached")
 	if err != nil {
 		return err
 	}
 	s.More = s.More || more
 	for _, f := range fields(out) {
-		tag, path, _ := strings.Cut(f, " ")
+		what, path, _ := strings.Cut(f, "\t")
+		tag, what, _ := strings.Cut(what, " ")
+		at := filepath.Join(dir, filepath.FromSlash(path))
+		if strings.HasPrefix(what, gitlink) {
+			if err := g.embedded(ctx, t, filepath.Join(sub, path), s); err != nil {
+				return err
+			}
+			if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+				if err := g.hiddenIn(ctx, t, filepath.Join(sub, path), s); err != nil {
+					return err
+				}
+			}
+		}
 		if tag == "H" || tag == "M" {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(t.Path, filepath.FromSlash(path))); err == nil && (tag == "S" || strings.ToLower(tag) == tag) {
-			s.add(&s.Hidden, path)
+		if _, err := os.Lstat(at); err == nil && (tag == "S" || strings.ToLower(tag) == tag) {
+			s.add(&s.Hidden, filepath.ToSlash(filepath.Join(sub, path)))
 		}
 	}
 	return nil

@@ -506,7 +506,7 @@ func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
 		switch {
 		case err != nil:
 			k.Why = err.Error()
-		case !st.Clean() && !st.Missing:
+		case !st.Clean():
 			k.Why = st.String()
 		default:
 			k.Why = taken(m)

@@ -364,4 +364,13 @@ func TestWorktrees(t *testing.T) {
 	if said.Of(operator.NoteKept, bob.Worktree.Path) != 2 {
 		t.Errorf("told %+v", said.All())
 	}
+	commit := exec.Command("git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "work")
+	commit.Dir, commit.Env = bob.Worktree.Path, []string{"HOME=" + repo, "PATH=" + os.Getenv("PATH")}
+	if out, err := commit.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	must(t, os.RemoveAll(bob.Worktree.Path)) // by hand; the commit is there still
+	if c, err := o.GC(t.Context(), "api", true); err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "worktree bob: 1 unpushed commit, its directory is gone") {
+		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)
+	}
 }
