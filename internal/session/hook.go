@@ -185,8 +185,8 @@ func (h Hook) ask(ctx context.Context, e Event, out io.Writer) error {
 	return h.wait(ctx, s, r, watch, out)
 }
 
-// record appends the request. An open request of the same agent was answered in the client's
-// dialog: an agent asks one thing at a time (client §2).
+// record appends the request. It closes what the same agent asked before only where the hook that asked
+// has ended: some clients ask for several calls side by side, and name no agent.
 func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) {
 	nonce, err := h.Nonce()
 	if err != nil {
@@ -206,7 +206,9 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 	err = s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
 		var ds []journal.Draft
 		if why == "" {
-			ds = closeAll(f, func(r *Request) bool { return r.Agent == e.Agent && r.Why == "" }, "the session asked the next thing: it was answered in its own dialog")
+			ds = closeAll(f, func(r *Request) bool {
+				return r.Agent == e.Agent && r.Why == "" && (r.State == StateAnswered || h.Live.dead(r.Hook))
+			}, "its hook has ended, and the session asked the next thing: it was answered in its own dialog")
 		}
 		ds = append(ds, journal.Draft{Kind: recAsked, Must: true, Body: b})
 		if d := judge(rules, b); d != nil {

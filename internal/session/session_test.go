@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -369,9 +370,42 @@ func TestOtherCallsCloseNothing(t *testing.T) {
 	if rs := w.requests(); rs[0].State != session.StateOpen || rs[1].State != session.StateOpen {
 		t.Errorf("%s, %s", rs[0].State, rs[1].State)
 	}
-	w.ask(w.hook(), bash("next"))
-	if rs := w.requests(); rs[0].State != session.StateClosed || rs[1].State != session.StateOpen {
-		t.Errorf("after the session's next question: %s, %s", rs[0].State, rs[1].State)
+}
+
+// TestAsksSideBySide: what an agent asks closes nothing that it asked before and whose hook waits, with
+// the agent's id, with an empty one and without; what a hook asked that has ended is closed.
+func TestAsksSideBySide(t *testing.T) {
+	t.Parallel()
+	for name, agent := range map[string]string{"no id": "", "empty id": `,"agent_id":""`, "one id": `,"agent_id":"bob@1","agent_type":"bob"`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			var asked []*asking
+			var hooks []session.Hook
+			for i := range 3 {
+				hooks = append(hooks, w.hook())
+				asked = append(asked, w.ask(hooks[i], bash(fmt.Sprint("make ", i))+agent))
+			}
+			if open := w.open().Live(w.live()); len(open) != 3 {
+				t.Fatalf("%d of 3 are open", len(open))
+			}
+			if _, err := w.decide(verdict(w.requests()[1], true)); err != nil {
+				t.Fatal(err)
+			}
+			if out := asked[1].end(t); !strings.Contains(out, `"allow"`) {
+				t.Errorf("printed %q", out)
+			}
+			w.kill(hooks[0].Self.PID) // as a client kills it
+			w.ask(w.hook(), bash("make 3")+agent)
+			var states []session.State
+			for _, r := range w.requests() {
+				states = append(states, r.State)
+			}
+			want := []session.State{session.StateClosed, session.StateClosed, session.StateOpen, session.StateOpen}
+			if !slices.Equal(states, want) {
+				t.Errorf("%v, want %v", states, want)
+			}
+		})
 	}
 }
 
