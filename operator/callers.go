@@ -11,11 +11,14 @@ import (
 // Callers returns the members whose process is the nearest ancestor of this process: none, one, or,
 // when a leader's process runs several members, all of them (trust §8). A client that a person has opened
 // with a member's conversation counts as the member: the same model calls from there.
-func (o Operator) Callers(s *State) ([]*control.Member, error) {
+func (o Operator) Callers(s *State) ([]*control.Member, error) { return o.MembersAbove(s, o.PID) }
+
+// MembersAbove is Callers for any process.
+func (o Operator) MembersAbove(s *State, pid int) ([]*control.Member, error) {
 	if o.Ancestors == nil {
 		return nil, nil
 	}
-	ids, err := o.Ancestors(o.PID)
+	ids, err := o.Ancestors(pid)
 	if err != nil {
 		return nil, fmt.Errorf("cannot identify the calling process: %w", err)
 	}

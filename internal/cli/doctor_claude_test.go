@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"waggle/internal/claudesettings"
 	"waggle/internal/cli"
 	"waggle/internal/cli/app"
+	"waggle/internal/session"
 	"waggle/spawn"
 )
 
@@ -26,7 +28,7 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 	}
 	dir := t.TempDir()
 	config, state, repo := filepath.Join(dir, "claude"), filepath.Join(dir, "state"), filepath.Join(dir, "repo")
-	for _, d := range []string{filepath.Join(config, "sessions"), filepath.Join(repo, ".git"), filepath.Join(repo, ".claude"), filepath.Join(repo, "sub")} {
+	for _, d := range []string{state, filepath.Join(config, "sessions"), filepath.Join(repo, ".git"), filepath.Join(repo, ".claude"), filepath.Join(repo, "sub")} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -79,10 +81,26 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 		}
 	}
 	check("not installed", "note: "+name+" runs without the hooks: they are not installed > waggle hooks install")
+	hook := func(event, more string) {
+		t.Helper()
+		h := session.Hook{Store: session.At(state, time.Now), Client: session.Claude, Self: id, Nonce: func() (string, error) { return "n", nil },
+			Live:     session.Liveness{Check: spawn.Identity.Check, Ancestors: func(int) ([]spawn.Identity, error) { return []spawn.Identity{id}, nil }},
+			Sessions: func() []session.Registered { return []session.Registered{{Session: "s-1", Process: id}} }}
+		in := `{"session_id":"s-1","cwd":"/w","hook_event_name":"` + event + `"` + more + `}`
+		if err := h.Run(t.Context(), event, strings.NewReader(in), io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hook("SessionStart", `,"source":"startup"`)
+	check("uninstalled since", "note: "+name+" had the hooks when it started, and they were uninstalled since: until it ends it records its requests and takes answers from waggle > end it and start it again: claude --resume s-1")
 	at(user, time.Now().Add(time.Hour))
 	check("installed later", "note: "+name+" runs without the hooks: it was started 1h")
 	at(local, time.Now().Add(-time.Hour))
-	check("in the repository earlier", "ok: "+name+" has the hooks")
+	check("in the repository earlier", "ok: "+name+" has the hooks >")
+	hook("UserPromptSubmit", `,"permission_mode":"auto"`)
+	check("auto mode", "note: "+name+" has the hooks; it is in auto mode: ")
+	hook("UserPromptSubmit", `,"permission_mode":"default"`)
+	check("another mode", "ok: "+name+" has the hooks >")
 	writeFile(t, filepath.Join(repo, ".claude", "settings.json"), `{"disableAllHooks": true}`)
 	check("switched off", "note: "+name+" runs without the hooks: disableAllHooks in ")
 }

@@ -29,6 +29,7 @@ type Seen struct {
 	Tool    string    `json:"tool,omitempty"`
 	Note    string    `json:"note,omitempty"` // type of a notification
 	Message string    `json:"message,omitempty"`
+	Mode    string    `json:"permission_mode,omitempty"` // of the last event that had one
 }
 
 // remember keeps the tool_use_id of a call that is about to be asked or run.
@@ -135,10 +136,6 @@ func (h Hook) note(e Event, event string) error {
 	if e.Teammate != "" {
 		name = e.Teammate
 	}
-	b, err := jsonobj.Marshal(Seen{Event: event, At: h.Store.Now(), Agent: e.Agent, Name: name, Tool: e.Tool, Note: e.Note, Message: oneLine(e.Message)})
-	if err != nil {
-		return err
-	}
 	of := "self"
 	switch {
 	case e.Agent != "":
@@ -146,7 +143,36 @@ func (h Hook) note(e Event, event string) error {
 	case e.Teammate != "":
 		of = fileName(e.Teammate)
 	}
-	return quick(filepath.Join(h.Store.dir(e.Session), agentsDir), of, b)
+	dir := filepath.Join(h.Store.dir(e.Session), agentsDir)
+	if e.Mode == "" {
+		e.Mode = readSeen(filepath.Join(dir, of)).Mode
+	}
+	b, err := jsonobj.Marshal(Seen{Event: event, At: h.Store.Now(), Agent: e.Agent, Name: name, Tool: e.Tool, Note: e.Note, Message: oneLine(e.Message), Mode: e.Mode})
+	if err != nil {
+		return err
+	}
+	return quick(dir, of, b)
+}
+
+// readSeen reads one last event; it is zero when there is none, or it cannot be read.
+func readSeen(path string) (one Seen) {
+	if b, err := os.ReadFile(path); err != nil || json.Unmarshal(b, &one) != nil {
+		return Seen{}
+	}
+	return one
+}
+
+// Mode is the permission mode of the session itself at its last event or request that named one, "" when
+// none did.
+func (s *Session) Mode() string {
+	last := readSeen(filepath.Join(s.Dir, agentsDir, "self"))
+	mode, at := last.Mode, last.At
+	for _, r := range s.Requests() {
+		if r.Agent == "" && r.Mode != "" && (mode == "" || r.At.After(at)) {
+			mode, at = r.Mode, r.At
+		}
+	}
+	return mode
 }
 
 // LastSeen reads the last events of a session and of its teammates. A file that cannot be read is
@@ -161,9 +187,7 @@ func (s *Session) LastSeen() []Seen {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		var one Seen
-		b, err := os.ReadFile(filepath.Join(s.Dir, agentsDir, e.Name()))
-		if err == nil && json.Unmarshal(b, &one) == nil {
+		if one := readSeen(filepath.Join(s.Dir, agentsDir, e.Name())); one.Event != "" {
 			out = append(out, one)
 		}
 	}

@@ -33,7 +33,7 @@ type Row struct {
 	PID     int    // of the session; 0 when no process is known
 	State   string
 	Why     string
-	Since   time.Time // of a question, or of the last event that a hook saw; zero: not known
+	Since   time.Time // of a question, of the registered state, or of the last event that a hook saw; zero: not known
 	Pane    string
 	Cwd     string
 	Version string
@@ -43,6 +43,8 @@ type Row struct {
 	Open    []Request
 	// AtLead is what a teammate in another pane asks: it is answered in the lead's dialog.
 	AtLead string
+	// AtDialog: it waits for its person at a dialog of its own, for which no hook has a request.
+	AtDialog bool
 
 	registered bool      // the client's own registry says what it does
 	key        string    // the file with the token of Socket; "": there is none
@@ -83,7 +85,7 @@ func (s Store) List(configDir string, live Liveness) View {
 		}
 		seen[id] = true
 		r := Row{ID: id, Client: Claude, Name: nameOf(e.Name, e.Cwd, e.PID), PID: e.PID, State: stateOf(e.Status), Cwd: e.Cwd, Version: e.Version,
-			Kind: e.Kind, Socket: e.MessagingSocketPath, registered: true, key: e.KeyPath, statusAt: e.StatusAt}
+			Kind: e.Kind, Socket: e.MessagingSocketPath, registered: true, key: e.KeyPath, statusAt: e.StatusAt, Since: e.StatusAt}
 		v.add(r, byID[id], live)
 	}
 	for _, one := range stored {
@@ -100,7 +102,7 @@ func (s Store) List(configDir string, live Liveness) View {
 // add adds a session's row and those of its teammates.
 func (v *View) add(r Row, s *Session, live Liveness) {
 	if s == nil {
-		v.Rows = append(v.Rows, r)
+		v.Rows = append(v.Rows, r.atDialog())
 		return
 	}
 	seen := s.LastSeen()
@@ -143,14 +145,32 @@ func (v *View) add(r Row, s *Session, live Liveness) {
 			mate(e.Agent, e.Name).event(e)
 		}
 	}
-	v.Rows = append(v.Rows, r)
+	v.Rows = append(v.Rows, r.atDialog())
 	slices.Sort(order)
 	for _, a := range order {
-		v.Rows = append(v.Rows, *mates[a])
+		v.Rows = append(v.Rows, mates[a].atDialog())
 	}
 }
 
-// event applies the last event that a hook saw to a row without an open request.
+// atDialog is the row with AtDialog, and with where to answer as its reason. A session that is not
+// interactive has a host that answers, and a dialog for a teammate in another pane is that teammate's.
+func (r Row) atDialog() Row {
+	if r.State != RowWaitingHuman || len(r.Open) > 0 || r.AtLead != "" || r.registered && r.Kind != "interactive" {
+		return r
+	}
+	r.AtDialog = true
+	if r.Why == "" {
+		r.Why = "it waits at a dialog that no hook reports"
+	}
+	r.Why += "; answer in its own terminal"
+	if r.Pane != "" {
+		r.Why += " (" + r.Pane + ")"
+	}
+	return r
+}
+
+// event applies the last event that a hook saw to a row without an open request. The newer of a
+// notification and the registered state counts: a dialog that is answered in its terminal runs no hook.
 func (r *Row) event(e Seen) {
 	if len(r.Open) > 0 {
 		return
@@ -158,11 +178,16 @@ func (r *Row) event(e Seen) {
 	if r.Since.IsZero() {
 		r.Since = e.At
 	}
+	stands := r.registered && r.State != RowUnknown && !r.statusAt.IsZero()
 	switch {
+	case e.Event == "Notification" && stands && r.State != RowWaitingHuman && r.statusAt.After(e.At):
 	case e.Event == "Notification" && e.Note == "worker_permission_prompt":
 		r.AtLead = e.Message
-	case e.Event == "Notification" && e.Note == "permission_prompt" && r.State != RowIdle, e.Event == "Notification" && e.Note == "ToolPermission":
-		r.State, r.Why = RowWaitingHuman, e.Message+"; answer in its own dialog"
+	case e.Event == "Notification" && e.Note == "permission_prompt" && (stands || r.State != RowIdle), e.Event == "Notification" && e.Note == "ToolPermission":
+		if r.State != RowWaitingHuman {
+			r.State, r.Since = RowWaitingHuman, e.At
+		}
+		r.Why = e.Message
 	case e.Event == "Notification":
 		r.Why = e.Message
 	case !r.registered && (e.Event == "Stop" || e.Event == "SubagentStop" || e.Event == "TeammateIdle"):

@@ -546,7 +546,7 @@ func TestGemini(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	run("Notification", `,"notification_type":"ToolPermission","message":"run ls?"`)
-	if r := state(); r.State != session.RowWaitingHuman || !strings.Contains(r.Why, "own dialog") {
+	if r := state(); r.State != session.RowWaitingHuman || !r.AtDialog || r.Why != "run ls?; answer in its own terminal" {
 		t.Errorf("%+v", r)
 	}
 	run("PermissionRequest", bash("ls"))

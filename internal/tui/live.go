@@ -136,6 +136,14 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 			c.Tasks = append(c.Tasks, Task{Team: st.Team, TaskView: t})
 		}
 	}
+	if l.team == "" {
+		_, qs, _ := decide.Of(l.op).Sessions() // Requests returns the error
+		for _, q := range qs {
+			if q.Kind == decide.KindDialog {
+				c.Members = append(c.Members, Member{Team: q.Team, MemberStatus: inspect.MemberStatus{Name: q.Member, State: inspect.StateHuman, Since: q.Asked, Why: q.Reason}})
+			}
+		}
+	}
 	return c, nil
 }
 

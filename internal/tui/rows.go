@@ -135,7 +135,7 @@ func (r row) place() section {
 func (r row) next() operator.Next {
 	n := operator.Next{Team: waggle.TeamName(r.member.Team), Member: waggle.MemberName(r.member.Name)}
 	switch {
-	case r.ask != nil || r.section != needsYou || r.gone != "":
+	case r.ask != nil || r.section != needsYou || r.gone != "" || r.team() == decide.SessionTeam: // a session's row has its next step
 		return operator.Next{}
 	case r.note != "":
 		n.Step = operator.NextMergeAgain

@@ -1,9 +1,13 @@
 package tui_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"waggle/internal/operatortest"
 	"waggle/internal/tui"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -192,4 +196,31 @@ func TestNextOf(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", state, got, want)
 		}
 	}
+}
+
+// A session that waits at a dialog of its own needs the person, who answers it in its terminal: there is no
+// next step here.
+func TestSessionAtADialog(t *testing.T) {
+	op := operatortest.New(t)
+	op.ClaudeDir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(op.ClaudeDir, "sessions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"s-1","name":"mine","kind":"interactive","status":"waiting","statusUpdatedAt":1}`, os.Getpid())
+	if err := os.WriteFile(filepath.Join(op.ClaudeDir, "sessions", fmt.Sprint(os.Getpid(), ".json")), []byte(entry), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	crew, err := tui.NewLive(op, "").Crew(t.Context())
+	if err != nil || len(crew.Members) != 1 {
+		t.Fatalf("%+v, %v", crew, err)
+	}
+	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
+		p.Resize(200, 24)
+		p.Ask()
+		p.Man(crew)
+		if text := p.Text(); !strings.Contains(text, "1 need you") || !strings.Contains(rowOf(p, "mine"), "waiting") ||
+			!strings.Contains(text, "answer in its own terminal") || strings.Contains(text, "next:") {
+			t.Errorf("%s", text)
+		}
+	})
 }

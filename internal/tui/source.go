@@ -53,7 +53,7 @@ type Crew struct {
 	Problems []string
 }
 
-// Member is a member of a team.
+// Member is a member of a team, or a session that waits at a dialog of its own.
 type Member struct {
 	Team string
 	inspect.MemberStatus

@@ -100,10 +100,14 @@ func fold(lines []string) (part []string, folded bool) {
 	return lines, false
 }
 
-// RequestID is what a person types for a request: its handle, which no asker chooses.
+// RequestID is what a person types for a request: its handle, which no asker chooses. For a dialog it is
+// "-": nothing is typed here.
 func RequestID(q decide.Request) string {
-	if q.Handle != "" {
+	switch {
+	case q.Handle != "":
 		return q.Handle
+	case q.Kind == decide.KindDialog:
+		return "-"
 	}
 	return q.ID
 }
@@ -125,6 +129,8 @@ func statusWord(q decide.Request) string {
 // Asks describes a request in one line.
 func Asks(q decide.Request) string {
 	switch {
+	case q.Kind == decide.KindDialog:
+		return q.Reason
 	case len(q.Questions) > 0:
 		text, _, _ := strings.Cut(q.Questions[0].Text, "\n")
 		if n := len(q.Questions); n > 1 {

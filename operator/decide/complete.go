@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"slices"
 
 	"waggle"
 	"waggle/operator"
@@ -19,7 +20,7 @@ func (o Operator) Open(ctx context.Context, name waggle.TeamName, sessions bool)
 	}
 	if sessions {
 		_, open, _ := o.Sessions() // completion leaves out what cannot be read
-		qs = append(qs, open...)
+		qs = append(qs, slices.DeleteFunc(open, func(q Request) bool { return q.Kind == KindDialog })...)
 	}
 	return qs
 }

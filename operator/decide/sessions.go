@@ -55,8 +55,8 @@ type SessionRow struct {
 	Trust   string
 }
 
-// Sessions lists the running sessions of this user, in a team or not, and their open requests. It
-// appends nothing. The error names the sessions that could not be read; the others are returned
+// Sessions lists the running sessions of this user, in a team or not, and their open requests; of a
+// session that waits at a dialog without a request, KindDialog stands for it. It appends nothing. The error names the sessions that could not be read; the others are returned
 // with it.
 func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 	v := o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors))
@@ -73,9 +73,13 @@ func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 			}
 		}
 		rows = append(rows, row)
+		if r.AtDialog && !o.ofMember(r.PID) {
+			qs = append(qs, dialog(row))
+		}
 		if r.AtLead != "" {
-			rows = append(rows, SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: teammateIn(r.AtLead), Under: r.Name, PID: r.PID,
-				State: session.RowWaitingHuman, Why: r.AtLead + "; answer at the lead", Handles: []string{}, Pane: r.Pane, Cwd: r.Cwd, Trust: LevelAnswers, Since: row.Since, Hook: true})
+			row = SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: teammateIn(r.AtLead), Under: r.Name, PID: r.PID,
+				State: session.RowWaitingHuman, Why: r.AtLead + "; answer at the lead", Handles: []string{}, Pane: r.Pane, Cwd: r.Cwd, Trust: LevelAnswers, Since: row.Since, Hook: true}
+			rows, qs = append(rows, row), append(qs, dialog(row))
 		}
 	}
 	SortRequests(qs)
@@ -114,6 +118,35 @@ func SortRequests(qs []Request) {
 
 // KindQuestion is how a request for words is listed: no message on the wire has it.
 const KindQuestion = string(record.KindQuestion)
+
+// KindDialog is how a dialog is listed that only its session's own terminal answers: no message has it, and it has
+// no handle.
+const KindDialog = "dialog"
+
+// dialog lists a session that waits at a dialog.
+func dialog(r SessionRow) Request {
+	member, id := r.Name, KindDialog+"-"+r.Session
+	if r.Under != "" {
+		member, id = r.Under+"/"+r.Name, id+"-"+r.Name
+	}
+	return Request{PendingItem: PendingItem{Team: SessionTeam, ID: id, Kind: KindDialog, Member: member, Instance: r.Session, Input: json.RawMessage("{}"),
+		Cwd: r.Cwd, Reason: r.Why, Risk: string(policy.RiskMedium), Asked: r.Since, Status: StatusUnanswerable}, Pattern: id, Trust: LevelAnswers, Suggest: []string{}}
+}
+
+// ofMember reports whether a process runs below one of a member, whose team lists what it asks.
+func (o Operator) ofMember(pid int) bool {
+	names, _ := o.Root.Names() // without teams there are no members
+	for _, name := range names {
+		s, _ := o.StateBrief(name) // of a team that cannot be read the member is not known
+		if s == nil {
+			continue
+		}
+		if ms, err := o.MembersAbove(s, pid); err == nil && len(ms) > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // sessionRequest is a session's request as it is shown.
 func (o Operator) sessionRequest(name, under string, r session.Request) Request {
@@ -181,6 +214,8 @@ func (o Operator) findSession(what string) (*session.Found, error) {
 			near = append(near, string(f.Request.ID))
 		}
 		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names several requests", Near: near}
+	case strings.HasPrefix(what, KindDialog+"-"):
+		return nil, &operator.Error{Kind: operator.Refused, Op: "find", Msg: what + " is a dialog of a session, which only its own terminal answers"}
 	}
 	return nil, err
 }

@@ -369,3 +369,43 @@ func TestSessionRules(t *testing.T) {
 	_, err := s.o.RemoveSessionRule(t.Context(), ls, false)
 	operatortest.Is(t, "a rule that is not there", err, operator.NotFound, "no rule Bash(ls:*)")
 }
+
+// TestDialogListed: a session that waits at a dialog without a request is listed, counted, and answered in its
+// own terminal only.
+func TestDialogListed(t *testing.T) {
+	t.Parallel()
+	s := newSessions(t)
+	s.o.ClaudeDir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(s.o.ClaudeDir, "sessions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"s-1","name":"mine","kind":"interactive","status":"waiting","statusUpdatedAt":1}`, s.self.PID)
+	if err := os.WriteFile(filepath.Join(s.o.ClaudeDir, "sessions", fmt.Sprint(s.self.PID, ".json")), []byte(entry), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	qs := s.open()
+	if len(qs) != 1 || qs[0].Kind != decide.KindDialog || qs[0].Status != decide.StatusUnanswerable || qs[0].Handle != "" || qs[0].Member != "mine" ||
+		!strings.Contains(strings.Join(qs[0].Asks(), " "), "answer in its own terminal") {
+		t.Fatalf("%+v", qs)
+	}
+	if open := s.o.Open(t.Context(), "", true); len(open) != 0 {
+		t.Errorf("completion offers %+v", open)
+	}
+	if gs := decide.Groups(qs); len(gs) != 1 || gs[0].Batch {
+		t.Errorf("%+v", gs)
+	}
+	if _, err := s.o.DecideSession(t.Context(), decide.Answer{ID: qs[0].ID, Allow: true, Via: "approve"}, nil); operator.KindOf(err) != operator.Refused {
+		t.Errorf("an answer: %v", err)
+	}
+	r := operatortest.Team(t, s.o.Operator, "api", record.PolicySet{})
+	_, id := r.Sleeper(r.State(), "ann")
+	s.o.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{id}, nil }
+	if qs := s.open(); len(qs) != 0 {
+		t.Errorf("of a member, whose team lists what it asks: %+v", qs)
+	}
+	s.o.Ancestors = nil
+	s.ask("s-1", "Bash", `{"command":"ls"}`)
+	if qs := s.open(); len(qs) != 1 || qs[0].Kind == decide.KindDialog {
+		t.Errorf("with a request: %+v", qs)
+	}
+}

@@ -33,6 +33,8 @@ func spelled(raw []byte) string {
 // the command.
 func (q Request) Asks() []string {
 	switch {
+	case q.Kind == KindDialog:
+		return []string{operator.Visible(q.Reason)}
 	case q.Plan != "":
 		return append([]string{fmt.Sprintf("plan, revision %d:", q.Revision)}, strings.Split(operator.VisibleLines(q.Plan), "\n")...)
 	case q.Host != "":

@@ -100,7 +100,11 @@ func (d *doctor) session(store claudesettings.Store, s claudesessions.Entry) Fin
 	}
 	since, installed := store.InstalledSince(sources)
 	started := s.Started()
+	hooked, mode := d.reports(s)
 	switch {
+	case !installed && hooked:
+		f.Status, f.Next = Note, "end it and start it again: claude --resume "+s.SessionID
+		f.Detail += " had the hooks when it started, and they were uninstalled since: until it ends it records its requests and takes answers from waggle"
 	case !installed:
 		f.Status, f.Do = Note, operator.NextInstallHooks.With()
 		f.Detail += " runs without the hooks: they are not installed"
@@ -113,5 +117,27 @@ func (d *doctor) session(store claudesettings.Store, s claudesessions.Entry) Fin
 	default:
 		f.Detail += " has the hooks"
 	}
+	if mode == "auto" {
+		f.Status = Note
+		f.Detail += "; it is in auto mode: it decides calls itself, and a dialog that it falls back to may run no hook: its own terminal answers"
+	}
 	return f
+}
+
+// reports is what the hooks of a running session have said: whether one recorded this very process, and the
+// permission mode, "" when none named it.
+func (d *doctor) reports(s claudesessions.Entry) (hooked bool, mode string) {
+	id, err := session.ParseID(s.SessionID)
+	if err != nil {
+		return false, ""
+	}
+	one, err := session.At(d.op.Home.Path, d.op.Minter.Now).Open(id)
+	if err != nil {
+		return false, ""
+	}
+	if p := one.Process(); p != nil && p.Process.PID == s.PID {
+		hooked, err = p.Process.Check()
+		hooked = hooked && err == nil
+	}
+	return hooked, one.Mode()
 }

@@ -2,6 +2,7 @@ package decidecmd
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,6 +39,9 @@ The command records nothing. Without a leader it also lists requests that no lea
 recorded yet, leaves out those that the rules answer, and shows one whose deadline has
 passed as expired.
 
+A session that waits at a dialog for which no hook ran is a row without an ID: kind
+dialog, status unanswerable, and its reason says where to answer it.
+
 When the process that asks has died, the list says so, and show has the details: you can
 answer the request, and the answer waits for the next start of the process.`,
 		Args: cobra.NoArgs,
@@ -58,7 +62,9 @@ answer the request, and the answer waits for the next start of the process.`,
 			} else {
 				a.ShowPage(view.GroupPage(decide.Groups(qs), several, a.Now()), "", nil)
 			}
-			a.Talk("%s waggle show ID | approve ID | deny ID -m REASON | approve GROUP", app.Faint("next:"))
+			if slices.ContainsFunc(qs, func(q decide.Request) bool { return q.Kind != decide.KindDialog }) {
+				a.Talk("%s waggle show ID | approve ID | deny ID -m REASON | approve GROUP", app.Faint("next:"))
+			}
 			return nil
 		},
 	}

@@ -280,7 +280,9 @@ func having(ctx context.Context, op operator.Operator, id string) (found []*deci
 	if len(found) == 0 && len(names) == 0 {
 		if _, qs, err := decide.Of(op).Sessions(); err == nil {
 			for _, q := range qs {
-				unknown.Near = append(unknown.Near, q.Handle)
+				if q.Handle != "" {
+					unknown.Near = append(unknown.Near, q.Handle)
+				}
 			}
 		}
 	}
