@@ -217,7 +217,7 @@ members:
   - {name: gone, agent: exec}
 tasks:
   - {subject: first, owner: gone}
-  - {subject: second, owner: ann, after: [first], instructions: "one\ntwo\n"}
+  - {subject: 0755, owner: ann, after: [first], instructions: "one\ntwo\n"}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ tasks:
 		got.Members[1].Cwd != filepath.Join(dir, "sub") || !got.Members[1].PlanRequired || got.Members[1].Model != "big" || got.Members[0].Check != nil || got.Members[1].Check == nil || got.Members[1].Check.Command != "make check" || got.Members[1].Check.Returns != 1 {
 		t.Errorf("%+v\n%s", got.Members, text)
 	}
-	if len(got.Tasks) != 3 || got.Tasks[0].Subject != "second" || len(got.Tasks[0].After) != 0 || got.Tasks[1].Subject != "third" || got.Tasks[2].Subject != "third (ann)" {
+	if len(got.Tasks) != 3 || got.Tasks[0].Subject != "0755" || len(got.Tasks[0].After) != 0 || got.Tasks[1].Subject != "third" || got.Tasks[2].Subject != "third (ann)" {
 		t.Errorf("%+v\n%s", got.Tasks, text)
 	}
 	if text, err = draft.Team(rig.State(), nil, dir); err != nil || strings.Count(text, "check:") != 1 || !strings.Contains(text, "run: make check") {

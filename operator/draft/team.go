@@ -29,7 +29,8 @@ import (
 func Team(s *operator.State, accepted *teamfile.File, dir string) (string, error) {
 	old := yaml.MapSlice{}
 	if accepted != nil {
-		if err := yaml.UnmarshalWithOptions(accepted.Data, &old, yaml.UseOrderedMap()); err != nil {
+		var err error
+		if old, err = accepted.Mapping(); err != nil {
 			return "", err
 		}
 	}

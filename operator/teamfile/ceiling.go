@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -46,7 +47,7 @@ type yamlCeiling struct {
 func ParseConfig(path string, data []byte) (*Config, error) {
 	sum := sha256.Sum256(data)
 	c := &Config{Brake: UsualBrake, Ceiling: record.Ceiling{File: path, SHA256: hex.EncodeToString(sum[:])}}
-	tree, err := parseYAML("config", path, data)
+	tree, err := parseYAML("config", path, data, reflect.TypeFor[yamlConfig]())
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func (f *File) Under(c *record.Ceiling) error {
 	if !c.Bounds() {
 		return nil
 	}
-	tree, err := parseYAML("team file", f.Path, f.Data)
+	tree, err := parseYAML("team file", f.Path, f.Data, reflect.TypeFor[yamlFile]())
 	if err != nil {
 		return err
 	}

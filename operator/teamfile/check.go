@@ -17,11 +17,8 @@ type yamlCheck struct {
 
 // UnmarshalYAML reads {run, returns, timeout} or a shell text alone.
 func (k *yamlCheck) UnmarshalYAML(unmarshal func(any) error) error {
-	if unmarshal(&k.Run) == nil {
-		return nil
-	}
 	type whole yamlCheck // without this method
-	return unmarshal((*whole)(k))
+	return short(unmarshal, &k.Run, (*whole)(k))
 }
 
 // check reads a check that runs in dir; nil when there is none.

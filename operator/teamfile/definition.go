@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -200,6 +201,12 @@ func find(name string, dirs []string) (*Definition, error) {
 	return nil, &operator.Error{Kind: operator.NotFound, Op: "type", Msg: msg}
 }
 
+// yamlDefinition has the keys of a definition that are texts.
+type yamlDefinition struct {
+	Name  *string `yaml:"name"`
+	Model *string `yaml:"model"`
+}
+
 // readDefinition reads a file: YAML between two lines ---, then the prompt. What the client reads
 // there and waggle does not is left out.
 func readDefinition(name, path string, data []byte) (*Definition, error) {
@@ -213,7 +220,7 @@ func readDefinition(name, path string, data []byte) (*Definition, error) {
 	if !strings.HasPrefix(text, "---\n") || !ok || body != "" && body[0] != '\n' {
 		return bad("an agent definition begins with YAML between two lines ---")
 	}
-	tree, err := parseYAML("type", path, []byte(head+"\n"))
+	tree, err := parseYAML("type", path, []byte(head+"\n"), reflect.TypeFor[yamlDefinition]())
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func TestDefine(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{
 		"repo/.git/HEAD":                  "",
-		"repo/.claude/agents/reviewer.md": "---\nname: reviewer\ndescription: Reads code\ntools: Read, Grep, mcp__github\nmodel: opus\ncolor: red\n---\n\nYou review.\n",
+		"repo/.claude/agents/reviewer.md": "---\nname: reviewer\ndescription: Reads code\ntools: Read, Grep, mcp__github\nmodel: 4.10\ncolor: red\n---\n\nYou review.\n",
 		"repo/.claude/agents/writer.md":   "---\ntools:\n  - Read\n  - Write\ndisallowedTools: [Bash]\nmodel: inherit\n---\nYou write.",
 		"user/agents/reviewer.md":         "---\nname: reviewer\n---\nthe user's",
 		"repo/waggle.yaml":                typed,
@@ -60,10 +60,10 @@ func TestDefine(t *testing.T) {
 	}
 	ann, bob := f.Members[0], f.Members[1]
 	s, err := claude.Read(ann.Spec)
-	if err != nil || s.Prompt != "You review.\n\nBe brief." || s.Model != "opus" || !slices.Equal(s.Tools, []string{"Read", "Grep", "mcp__github"}) {
+	if err != nil || s.Prompt != "You review.\n\nBe brief." || s.Model != "4.10" || !slices.Equal(s.Tools, []string{"Read", "Grep", "mcp__github"}) {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if d := ann.Definition; d.Name != "reviewer" || d.Path != filepath.Join(dir, "repo/.claude/agents/reviewer.md") || len(d.SHA256) != 64 || ann.Model != "opus" {
+	if d := ann.Definition; d.Name != "reviewer" || d.Path != filepath.Join(dir, "repo/.claude/agents/reviewer.md") || len(d.SHA256) != 64 || ann.Model != "4.10" {
 		t.Errorf("%+v", ann)
 	}
 	if s, err = claude.Read(bob.Spec); err != nil || s.Model != "own" || !slices.Equal(s.Tools, []string{"Read", "Write"}) || !slices.Equal(s.NoTools, []string{"Bash"}) {

@@ -27,7 +27,7 @@ type yamlRestart struct {
 // UnmarshalYAML reads {policy, most, within, backoff, longest} or the policy alone.
 func (r *yamlRestart) UnmarshalYAML(unmarshal func(any) error) error {
 	type whole yamlRestart
-	return shortForm(unmarshal, &r.Policy, (*whole)(r))
+	return short(unmarshal, &r.Policy, (*whole)(r))
 }
 
 // usualRestart is the default of a member: five restarts in ten minutes, after one second at first

@@ -3,7 +3,6 @@ package teamfile
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"waggle/agent"
 	"waggle/internal/jsonobj"
@@ -21,13 +20,26 @@ type yamlRule struct {
 type yamlStep struct {
 	Say      *yamlSay      `yaml:"say"`
 	Tool     *yamlTool     `yaml:"tool"`
-	Plan     any           `yaml:"plan"` // a text, a list of revisions, or {revisions, withdraw}
+	Plan     *yamlPlan     `yaml:"plan"`
 	Network  *yamlNetwork  `yaml:"network"`
 	Ask      *yamlAsk      `yaml:"ask_question"`
 	Progress *yamlProgress `yaml:"progress"`
 	Use      *yamlUse      `yaml:"use"`
 	Fail     string        `yaml:"fail"`
-	Wait     any           `yaml:"wait"` // a duration, or {until: path}
+	Wait     *yamlWait     `yaml:"wait"`
+}
+
+type yamlPlan struct {
+	Revisions yamlTexts `yaml:"revisions"`
+	Withdraw  *yamlWait `yaml:"withdraw"`
+}
+
+// yamlTexts is a list of texts, or one text alone.
+type yamlTexts []string
+
+type yamlWait struct {
+	Until string `yaml:"until"`
+	time  yamlDuration
 }
 
 type yamlUse struct {
@@ -88,8 +100,8 @@ func steps(key string, ys []yamlStep) (list []agent.Step, err error) {
 	return list, nil
 }
 
-// shortForm reads a text when the value is only a text, else the whole mapping.
-func shortForm(unmarshal func(any) error, text *string, whole any) error {
+// short reads a text when the value is only a text, else the whole mapping.
+func short(unmarshal func(any) error, text *string, whole any) error {
 	if unmarshal(text) == nil {
 		return nil
 	}
@@ -99,13 +111,13 @@ func shortForm(unmarshal func(any) error, text *string, whole any) error {
 // UnmarshalYAML reads {to, text, summary} or the text alone.
 func (s *yamlSay) UnmarshalYAML(unmarshal func(any) error) error {
 	type whole yamlSay
-	return shortForm(unmarshal, &s.Text, (*whole)(s))
+	return short(unmarshal, &s.Text, (*whole)(s))
 }
 
 // UnmarshalYAML reads {host, reason, expect} or the host alone.
 func (n *yamlNetwork) UnmarshalYAML(unmarshal func(any) error) error {
 	type whole yamlNetwork
-	return shortForm(unmarshal, &n.Host, (*whole)(n))
+	return short(unmarshal, &n.Host, (*whole)(n))
 }
 
 // UnmarshalYAML reads {questions, expect} or the text of one question alone.
@@ -122,19 +134,48 @@ func (a *yamlAsk) UnmarshalYAML(unmarshal func(any) error) error {
 // UnmarshalYAML reads {question, header, options, multiple, closed} or the text alone.
 func (a *yamlAsked) UnmarshalYAML(unmarshal func(any) error) error {
 	type whole yamlAsked
-	return shortForm(unmarshal, &a.Question, (*whole)(a))
+	return short(unmarshal, &a.Question, (*whole)(a))
 }
 
 // UnmarshalYAML reads {label, description} or the label alone.
 func (o *yamlOption) UnmarshalYAML(unmarshal func(any) error) error {
 	type whole yamlOption
-	return shortForm(unmarshal, &o.Label, (*whole)(o))
+	return short(unmarshal, &o.Label, (*whole)(o))
 }
 
 // UnmarshalYAML reads {phase, message} or the message alone.
 func (p *yamlProgress) UnmarshalYAML(unmarshal func(any) error) error {
 	type whole yamlProgress
-	return shortForm(unmarshal, &p.Message, (*whole)(p))
+	return short(unmarshal, &p.Message, (*whole)(p))
+}
+
+// UnmarshalYAML reads {revisions, withdraw} or the revisions alone.
+func (p *yamlPlan) UnmarshalYAML(unmarshal func(any) error) error {
+	if unmarshal(&p.Revisions) == nil {
+		return nil
+	}
+	type whole yamlPlan
+	return unmarshal((*whole)(p))
+}
+
+// UnmarshalYAML reads a list of texts or one text alone.
+func (l *yamlTexts) UnmarshalYAML(unmarshal func(any) error) error {
+	var text string
+	if unmarshal(&text) == nil {
+		*l = yamlTexts{text}
+		return nil
+	}
+	return unmarshal((*[]string)(l))
+}
+
+// UnmarshalYAML reads {until} or a time alone.
+func (w *yamlWait) UnmarshalYAML(unmarshal func(any) error) error {
+	var text string
+	if unmarshal(&text) == nil {
+		return unmarshal(&w.time)
+	}
+	type whole yamlWait
+	return unmarshal((*whole)(w))
 }
 
 func (y yamlStep) step() (agent.Step, error) {
@@ -171,67 +212,20 @@ func (y yamlStep) step() (agent.Step, error) {
 	if y.Fail != "" {
 		s.Fail = &agent.FailStep{Reason: y.Fail}
 	}
-	if err := y.plan(&s); err != nil {
-		return s, err
+	if y.Plan != nil {
+		if y.Plan.Revisions == nil {
+			return s, errors.New("plan wants revisions")
+		}
+		s.Plan = &agent.PlanStep{Revisions: y.Plan.Revisions, Withdraw: y.Plan.Withdraw.step()}
 	}
-	return s, y.wait(&s)
+	s.Wait = y.Wait.step()
+	return s, nil
 }
 
-// plan reads a text, a list of revisions, or {revisions, withdraw}.
-func (y yamlStep) plan(s *agent.Step) error {
-	p := y.Plan
-	var withdraw any
-	if whole, ok := p.(map[string]any); ok {
-		for k := range whole {
-			if k != "revisions" && k != "withdraw" {
-				return fmt.Errorf("plan has no %q: it wants revisions and withdraw", k)
-			}
-		}
-		p, withdraw = whole["revisions"], whole["withdraw"]
-		if p == nil {
-			return errors.New("plan wants revisions")
-		}
-	}
-	switch p := p.(type) {
-	case nil:
+// step is nil without a wait.
+func (w *yamlWait) step() *agent.WaitStep {
+	if w == nil {
 		return nil
-	case string:
-		s.Plan = &agent.PlanStep{Revisions: []string{p}}
-	case []any:
-		s.Plan = &agent.PlanStep{}
-		for _, r := range p {
-			s.Plan.Revisions = append(s.Plan.Revisions, fmt.Sprint(r))
-		}
-	default:
-		return errors.New("plan wants a text or a list of revisions")
 	}
-	var err error
-	if s.Plan.Withdraw, err = waitOf(withdraw); err != nil {
-		return fmt.Errorf("plan: withdraw: %w", err)
-	}
-	return nil
-}
-
-func (y yamlStep) wait(s *agent.Step) (err error) {
-	if s.Wait, err = waitOf(y.Wait); err != nil {
-		return fmt.Errorf("wait: %w", err)
-	}
-	return nil
-}
-
-// waitOf reads a duration or {until: path}; nil is nil.
-func waitOf(v any) (*agent.WaitStep, error) {
-	switch w := v.(type) {
-	case nil:
-		return nil, nil
-	case string:
-		d, err := time.ParseDuration(w)
-		return &agent.WaitStep{For: agent.Duration(d)}, err
-	case map[string]any:
-		until, ok := w["until"].(string)
-		if ok && len(w) == 1 {
-			return &agent.WaitStep{Until: until}, nil
-		}
-	}
-	return nil, errors.New("want a duration or {until: path}")
+	return &agent.WaitStep{For: agent.Duration(w.time), Until: w.Until}
 }

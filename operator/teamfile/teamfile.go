@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -224,7 +225,7 @@ func ReadBounded(path string) ([]byte, error) {
 func ParseFile(path string, data []byte, backends ...string) (*File, error) {
 	sum := sha256.Sum256(data)
 	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: hex.EncodeToString(sum[:])}
-	tree, err := parseYAML("team file", path, data)
+	tree, err := parseYAML("team file", path, data, reflect.TypeFor[yamlFile]())
 	if err != nil {
 		return nil, err
 	}
@@ -241,6 +242,15 @@ func ParseFile(path string, data []byte, backends ...string) (*File, error) {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "team file", Err: errors.Join(c.errs...)}
 	}
 	return f, nil
+}
+
+// Mapping is the file as a mapping in its order, with each text as it is written there.
+func (f *File) Mapping() (m yaml.MapSlice, err error) {
+	tree, err := parseYAML("team file", f.Path, f.Data, reflect.TypeFor[yamlFile]())
+	if err != nil {
+		return nil, err
+	}
+	return m, yaml.NodeToValue(tree.Docs[0].Body, &m, yaml.UseOrderedMap())
 }
 
 func usage(op, path string, err error) error {

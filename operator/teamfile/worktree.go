@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
 	"waggle/agent"
 	"waggle/internal/worktree"
 	"waggle/record"
@@ -21,17 +24,21 @@ type yamlPreparation struct {
 
 // yamlWorktree is true, false, or what the worktree gets.
 type yamlWorktree struct {
-	own *yamlPreparation // nil: the team's
-	is  bool
+	*yamlPreparation // nil: the team's
+	is               bool
 }
 
 // UnmarshalYAML reads {copy, link, setup} or a truth value alone.
-func (w *yamlWorktree) UnmarshalYAML(unmarshal func(any) error) error {
-	if unmarshal(&w.is) == nil {
+func (w *yamlWorktree) UnmarshalYAML(n ast.Node) error {
+	switch n := n.(type) {
+	case *ast.NullNode:
+		return nil
+	case *ast.BoolNode:
+		w.is = n.Value
 		return nil
 	}
-	w.is, w.own = true, &yamlPreparation{}
-	return unmarshal(w.own)
+	w.is, w.yamlPreparation = true, &yamlPreparation{}
+	return yaml.NodeToValue(n, w.yamlPreparation, yaml.Strict())
 }
 
 // worktree reads whether a member has a worktree, and what that gets: what its own mapping says, else
@@ -39,9 +46,9 @@ func (w *yamlWorktree) UnmarshalYAML(unmarshal func(any) error) error {
 func (c *checker) worktree(f *File, at string, m *FileMember, y yamlWorktree) {
 	m.Worktree = y.is
 	switch {
-	case y.own != nil:
-		m.Prepare = c.preparation(at+".worktree", *y.own)
-		if m.Agent == agent.KindMCP && len(y.own.Setup) > 0 {
+	case y.yamlPreparation != nil:
+		m.Prepare = c.preparation(at+".worktree", *y.yamlPreparation)
+		if m.Agent == agent.KindMCP && len(y.Setup) > 0 {
 			c.bad(at+".worktree.setup", "nothing is started for agent %s, so no setup runs before it", agent.KindMCP)
 		}
 	case y.is && m.Agent != agent.KindMCP:

@@ -1,9 +1,11 @@
 package teamfile
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -39,8 +41,9 @@ const (
 // parseYAML reads a text of one YAML document within the bounds. It is refused before
 // the tree is built: first by its bytes, then by its tokens, which are the library's
 // own, so that no quote or comment is understood in two ways. The tree is checked once
-// more. Errors name the file and the line, and are of kind Usage.
-func parseYAML(op, path string, data []byte) (*ast.File, error) {
+// more, and what the schema has as a text is one in it (texts). Errors name the file and
+// the line, and are of kind Usage.
+func parseYAML(op, path string, data []byte, schema reflect.Type) (*ast.File, error) {
 	refuse := func(r *refused) error {
 		return &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("%s:%d: %s", path, r.line, r.why)}
 	}
@@ -65,8 +68,84 @@ func parseYAML(op, path string, data []byte) (*ast.File, error) {
 		if r := checkNode(d.Body, 0); r != nil {
 			return nil, refuse(r)
 		}
+		d.Body = texts(d.Body, schema)
 	}
 	return tree, nil
+}
+
+// shortForm is a type that is written as a mapping, as a text alone, or as a list of texts.
+var shortForm = reflect.TypeFor[yaml.InterfaceUnmarshaler]()
+
+// texts is the tree with a text for each word that the schema has as one, as it is written in the
+// file: 0755, 1.10, 0x1F, true and ~ stay what they are. YAML would make a number of them, and that
+// would be run. A value of any type is what JSON has for it: a number that JSON has not is a text.
+// Null is a text only where a key is never without a value (no pointer).
+func texts(n ast.Node, schema reflect.Type) ast.Node {
+	null := true // null may be a text
+	for schema.Kind() == reflect.Pointer {
+		schema, null = schema.Elem(), false
+	}
+	short := reflect.PointerTo(schema).Implements(shortForm)
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		for _, v := range n.Values {
+			texts(v, schema)
+		}
+	case *ast.MappingValueNode:
+		if value := valueType(schema, n.Key.GetToken().Value); value != nil && n.Value != nil {
+			n.Value = texts(n.Value, value)
+		}
+	case *ast.SequenceNode:
+		switch {
+		case short:
+			schema = reflect.TypeFor[string]()
+		case schema.Kind() == reflect.Slice && schema != anyMapping:
+			schema = schema.Elem()
+		}
+		for i, v := range n.Values {
+			n.Values[i] = texts(v, schema)
+		}
+	case *ast.NullNode:
+		if null && schema.Kind() == reflect.String && n.Token.Type != token.ImplicitNullType {
+			return ast.String(n.Token)
+		}
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		if free := schema == anyMapping || schema.Kind() == reflect.Interface; free && !json.Valid([]byte(n.GetToken().Value)) {
+			return ast.String(n.GetToken())
+		}
+		if short || schema.Kind() == reflect.String {
+			return ast.String(n.GetToken())
+		}
+	case *ast.BoolNode:
+		if short || schema.Kind() == reflect.String {
+			return ast.String(n.Token)
+		}
+	}
+	return n
+}
+
+// anyMapping is a mapping with the user's own keys.
+var anyMapping = reflect.TypeFor[yaml.MapSlice]()
+
+// valueType is the type that a schema has for the value of a key; nil: none.
+func valueType(schema reflect.Type, key string) reflect.Type {
+	switch {
+	case schema == anyMapping || schema.Kind() == reflect.Interface:
+		return schema
+	case schema.Kind() == reflect.Map:
+		return schema.Elem()
+	case schema.Kind() != reflect.Struct:
+		return nil
+	}
+	for i := range schema.NumField() {
+		switch f := schema.Field(i); {
+		case f.Tag.Get("yaml") == key:
+			return f.Type
+		case f.Anonymous:
+			return valueType(f.Type.Elem(), key)
+		}
+	}
+	return nil
 }
 
 // TooLarge refuses a file above operator.MaxYAML.
@@ -296,7 +375,7 @@ func checkNode(n ast.Node, depth int) *refused {
 				return r
 			}
 		}
-	case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
+	case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode, *ast.BoolNode, *ast.NullNode:
 	default:
 		return refusef(line, "%s is not used in this file", n.Type())
 	}

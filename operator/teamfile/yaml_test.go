@@ -114,7 +114,6 @@ func TestBoundYAMLRefuses(t *testing.T) {
 		{"empty lines", "team: a\n" + strings.Repeat(" \n", 40) + "lead: b\n", "x.yaml:34: more than 32 empty lines"},
 		{"not UTF-8", "team: a\nlead: \xff\n", "x.yaml:2: not UTF-8"},
 		{"control characters", "team: a\nlead: \x1b[8m\n", `x.yaml:2: a control character: \x1b`},
-		{"infinity", "team: .inf\n", "is not used"},
 	} {
 		for what, read := range readers {
 			t.Run(c.name+"/"+what, func(t *testing.T) {
@@ -179,6 +178,79 @@ func TestBoundYAMLOrdinary(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// written are words that YAML reads as numbers, truth values, dates or nothing.
+var written = []string{
+	"0755", "1.10", "0x1F", "1e3", "1_000", "+5", "0o17", "0b11", ".5", "5.", "1.5e3", "12345678901234567890123", ".inf", ".NaN",
+	"true", "True", "no", "Yes", "off", "null", "Null", "~", "2026-01-02",
+}
+
+// TestTextsAsWritten: where a key is a text, a word of the file is that text, in every place that has
+// texts; a number, a truth value or nothing is only where the key is one.
+func TestTextsAsWritten(t *testing.T) {
+	dir := t.TempDir()
+	for _, w := range written {
+		f, err := teamfile.ParseFile(filepath.Join(dir, "x.yaml"), []byte(strings.ReplaceAll(`team: api
+description: W
+metadata: {free: [7, 1.5, true, 0x1F, 0755]}
+sandbox: {readable: [W]}
+members:
+  - {name: a, agent: exec, command: [chmod, W], check: {run: W, returns: 1, timeout: 2s}, prompt: W, type: W, cwd: W}
+  - {name: b, agent: claude, model: W, args: [--fallback-model, W]}
+  - name: c
+    agent: script
+    steps:
+      - say: {to: a, text: W}
+      - tool: {name: Edit, input: {n: 7, real: 1.5, is: true, no: null, mode: 0755}, reason: W}
+      - plan: {revisions: [W, W], withdraw: {until: W}}
+      - plan: [W]
+      - ask_question: {questions: [{question: W, options: [x, {label: W, description: W}], closed: true}]}
+      - fail: W
+tasks:
+  - {subject: W, owner: a, instructions: W}
+  - {subject: later, owner: a, after: [W], required: false, timeout: 3m}
+`, "W", w)))
+		if err != nil {
+			t.Fatalf("%s: %v", w, err)
+		}
+		q := strconv.Quote(w)
+		for what, got := range map[string][2]string{
+			"description": {f.Description, w}, "metadata": {string(f.Metadata), `{"free": [7, 1.5, true, "0x1F", "0755"]}`},
+			"readable": {f.Sandbox.Readable[0], filepath.Join(dir, w)}, "cwd": {f.Members[0].Cwd, filepath.Join(dir, w)},
+			"command": {string(f.Members[0].Spec), `{"command":["chmod",` + q + `]}`}, "prompt": {f.Members[0].Prompt, w}, "type": {f.Members[0].Type, w},
+			"check": {f.Members[0].Check.Command, w}, "model": {f.Members[1].Model, w}, "args": {string(f.Members[1].Spec), `{"model":` + q + `,"args":["--fallback-model",` + q + `]}`},
+			"steps": {string(f.Members[2].Spec), strings.ReplaceAll(`{"steps":[{"say":{"to":"a","text":W}},{"tool":{"name":"Edit","input":{"is":true,"mode":"0755","n":7,"no":null,"real":1.5},"reason":W}},`+
+				`{"plan":{"revisions":[W,W],"withdraw":{"until":W}}},{"plan":{"revisions":[W]}},`+
+				`{"ask_question":{"questions":[{"question":W,"options":[{"label":"x"},{"label":W,"description":W}],"closed":true}]}},{"fail":{"reason":W}}]}`, "W", q)},
+			"subject": {f.Tasks[0].Subject, w}, "instructions": {f.Tasks[0].Instructions, w}, "after": {f.Tasks[1].After[0], w},
+		} {
+			if got[0] != got[1] {
+				t.Errorf("%s of %s: %s, want %s", what, w, got[0], got[1])
+			}
+		}
+		if f.Tasks[1].Required || f.Tasks[1].Timeout != 3*time.Minute || f.Members[0].Check.TimeoutMS != 2000 {
+			t.Errorf("%+v", f.Tasks[1])
+		}
+	}
+	short, err := teamfile.ParseFile("x.yaml", []byte("team: 0755\nmembers:\n  - {name: 0o17, agent: script, check: 0755, worktree: true, steps: [{say: 1.10}, {plan: 0755}, {ask_question: 1_0}, {progress: true}, {network: 127.1}]}\n  - {name: b, agent: exec, model:, check: null, restart: ~}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const steps = `{"steps":[{"say":{"text":"1.10"}},{"plan":{"revisions":["0755"]}},{"ask_question":{"questions":[{"question":"1_0"}]}},{"progress":{"phase":"","message":"true"}},{"network":{"host":"127.1"}}]}`
+	if m := short.Members[0]; short.Team != "0755" || m.Name != "0o17" || m.Check.Command != "0755" || !m.Worktree || string(m.Spec) != steps {
+		t.Errorf("%+v, %s", m, m.Spec)
+	}
+	if b := short.Members[1]; b.Model != "" || b.Check != nil || b.Restart == nil {
+		t.Errorf("%+v", b)
+	}
+	c, err := teamfile.ParseConfig("config.yaml", []byte("ceiling: {allow: [true], deny: [null]}\nkeys: {approve: [1, ~]}\ngrace: 2s\nbrake: {usd: 1.50}\n"))
+	if err != nil || fmt.Sprint(c.Ceiling.Allow, c.Ceiling.Deny, c.Keys, c.Grace, c.Brake.CostMicros) != "[true] [null] map[approve:[1 ~]] 2s 1500000" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := teamfile.ParseFile("x.yaml", []byte("team: a\nbudget: {usd: .inf}\nmembers: []\n")); err == nil {
+		t.Error("a budget without an end")
 	}
 }
 
