@@ -151,50 +151,50 @@ func CheckQuestions(qs []Question) error {
 	return nil
 }
 
-// Reply parses the typed answer to a question: a number chooses an option, several separated by
-// commas choose several where the question takes them, a label chooses its option, and anything
-// else is the answer's text. An empty text is no answer.
+// Reply parses the typed answer to a question: a label chooses its option, a number that is no label
+// the option at that place, several of them separated by commas choose several where the question
+// takes them, and anything else is the answer's text. A closed question takes no text. An empty text
+// is no answer.
 func (q Question) Reply(typed string) (Reply, error) {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
 		return Reply{}, fmt.Errorf("%q has no answer; an empty one is never given", oneLine(q.Text))
 	}
-	numbers, beyond := q.numbers(typed)
-	if numbers != nil && beyond == "" {
-		return q.choose(numbers)
+	if n := q.labelled(typed); n > 0 {
+		return q.choose([]int{n})
 	}
-	if i := slices.IndexFunc(q.Options, func(o Option) bool { return o.Label == typed }); i >= 0 {
-		return q.choose([]int{i + 1})
+	var chosen []int
+	for part := range strings.SplitSeq(typed, ",") {
+		n := q.place(strings.TrimSpace(part))
+		if n == 0 {
+			return q.words(typed)
+		}
+		chosen = append(chosen, n)
 	}
-	if numbers != nil {
-		return Reply{}, fmt.Errorf("%q has %d options, no number %s", oneLine(q.Text), len(q.Options), beyond)
-	}
-	return q.words(typed)
+	return q.choose(chosen)
 }
 
-// numbers reads the numbers of options; nil when there are no options or typed is
-// something else. beyond is one that no option has, "" when all are there.
-func (q Question) numbers(typed string) (numbers []int, beyond string) {
-	if len(q.Options) == 0 {
-		return nil, ""
+// labelled is the place of the option with a label, 0 without one.
+func (q Question) labelled(text string) int {
+	return 1 + slices.IndexFunc(q.Options, func(o Option) bool { return strings.TrimSpace(o.Label) == text })
+}
+
+// place is the place of the option that a word names, by its label where several are chosen, or by
+// its number as it is shown; 0: none.
+func (q Question) place(word string) int {
+	if at := q.labelled(word); at > 0 && q.Multiple {
+		return at
 	}
-	for p := range strings.SplitSeq(typed, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(p))
-		if err != nil {
-			return nil, ""
-		}
-		if n < 1 || n > len(q.Options) {
-			beyond = strconv.Itoa(n)
-		}
-		numbers = append(numbers, n)
+	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(q.Options) && strconv.Itoa(n) == word {
+		return n
 	}
-	return numbers, beyond
+	return 0
 }
 
 func (q Question) words(text string) (Reply, error) {
 	switch {
 	case q.Closed:
-		return Reply{}, fmt.Errorf("%q takes one of its %d options, by number, and no other words", oneLine(q.Text), len(q.Options))
+		return Reply{}, fmt.Errorf("%q takes one of its %d options, by label or number, and no other words, not %.80q", oneLine(q.Text), len(q.Options), text)
 	case len(text) > maxText || !utf8.ValidString(text):
 		return Reply{}, fmt.Errorf("the answer to %q is not text, or more than %d bytes", oneLine(q.Text), maxText)
 	}

@@ -138,13 +138,23 @@ func TestCheckQuestions(t *testing.T) {
 	}
 }
 
-// TestReply: a number chooses, several where the question takes them, a label too, and other words
+// TestReply: a label chooses, also one that is a number; a number that is none chooses by its place,
+// several where the question takes them, and other words, of a number that no option has too,
 // are the answer where they are taken. The error of a refused reply says why.
 func TestReply(t *testing.T) {
 	words := func(q record.Question, s string) record.Reply { return record.Reply{Question: q.Text, Answer: s} }
 	chosen := func(q record.Question, s string, n ...int) record.Reply {
 		return record.Reply{Question: q.Text, Answer: s, Chosen: n}
 	}
+	options := func(labels ...string) (list []record.Option) {
+		for _, l := range labels {
+			list = append(list, record.Option{Label: l})
+		}
+		return list
+	}
+	powers := record.Question{Text: "How many?", Options: options("2", "4", "8")}
+	ports := record.Question{Text: "Which port?", Options: options("3000", "5173")}
+	decimals := record.Question{Text: "How long?", Options: options(" 1", "1,5")}
 	longest := strings.Repeat("x", 32<<10)
 	for _, c := range []struct {
 		q     record.Question
@@ -159,9 +169,28 @@ func TestReply(t *testing.T) {
 		{colour, "1 or 2", words(colour, "1 or 2")},
 		{colour, "1,x", words(colour, "1,x")},
 		{colour, " green ", words(colour, "green")},
-		{several, "1,2", chosen(several, "a, b", 1, 2)},
+		{colour, "0", words(colour, "0")},
+		{colour, "3", words(colour, "3")},
+		{colour, "-1", words(colour, "-1")},
+		{colour, "+1", words(colour, "+1")},
+		{colour, "01", words(colour, "01")},
+		{colour, "1,3", words(colour, "1,3")},
+		{colour, "red, blue", words(colour, "red, blue")},
+		{several, "1,2", chosen(several, "a, 2", 1, 3)},
 		{several, "3, 1", chosen(several, "2, a", 3, 1)},
-		{several, "2", chosen(several, "b", 2)},
+		{several, "2", chosen(several, "2", 3)},
+		{several, "a,b", chosen(several, "a, b", 1, 2)},
+		{several, "1,4", words(several, "1,4")},
+		{powers, "2", chosen(powers, "2", 1)},
+		{powers, "4", chosen(powers, "4", 2)},
+		{powers, "8", chosen(powers, "8", 3)},
+		{powers, "3", chosen(powers, "8", 3)},
+		{ports, "3000", chosen(ports, "3000", 1)},
+		{ports, "5173", chosen(ports, "5173", 2)},
+		{ports, "8080", words(ports, "8080")},
+		{ports, "1", chosen(ports, "3000", 1)},
+		{decimals, "1,5", chosen(decimals, "1,5", 2)},
+		{decimals, "1", chosen(decimals, " 1", 1)},
 		{closed, "no", chosen(closed, "no", 2)},
 		{open, "7", words(open, "7")},
 		{open, longest, words(open, longest)},
@@ -177,12 +206,10 @@ func TestReply(t *testing.T) {
 		typed, why string
 	}{
 		{colour, " ", `"Which colour?" has no answer`},
-		{colour, "0", "has 2 options, no number 0"},
-		{colour, "3", "has 2 options, no number 3"},
-		{colour, "-1", "no number -1"},
+		{closed, "0", `takes one of its 2 options, by label or number, and no other words, not "0"`},
+		{closed, "3", `and no other words, not "3"`},
 		{colour, "1,2", `"Which colour?" takes one answer`},
-		{several, "1,4", "has 3 options, no number 4"},
-		{several, "2,1,2", "option 2 is chosen twice"},
+		{several, "2,1,3", "option 3 is chosen twice"},
 		{closed, "maybe", `"Go on?" takes one of its 2 options`},
 		{open, longest + "x", "more than 32768 bytes"},
 		{open, "a\xff", "not text"},
@@ -251,7 +278,7 @@ func TestCheckReplies(t *testing.T) {
 		"beyond":           {func(r []record.Reply) []record.Reply { r[1].Chosen = []int{1, 4}; return r }, "question 2 has no such option"},
 		"twice":            {func(r []record.Reply) []record.Reply { r[1].Chosen = []int{1, 1}; return r }, "chosen twice"},
 		"two of one":       {func(r []record.Reply) []record.Reply { r[0].Chosen = []int{1, 2}; return r }, "takes one answer"},
-		"words to closed":  {func(r []record.Reply) []record.Reply { r[2].Chosen = nil; return r }, "by number, and no other words"},
+		"words to closed":  {func(r []record.Reply) []record.Reply { r[2].Chosen = nil; return r }, "by label or number, and no other words"},
 		"no words":         {func(r []record.Reply) []record.Reply { r[3].Answer = " "; return r }, "question 4 is not one of that question"},
 		"words, no choice": {func(r []record.Reply) []record.Reply { r[0].Answer, r[0].Chosen = "green", nil; return r }, ""},
 	} {

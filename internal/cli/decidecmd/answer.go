@@ -17,10 +17,11 @@ func Answer(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "answer ID CHOICE|TEXT…",
 		Short: "Answer an agent's own question in words",
-		Long: `Answer a question that the agent of a member or of a session asks: with the number of an
-option, several numbers with commas where the question takes several, or any other text.
-A request with several questions takes one argument for each, in their order. waggle
-pending and waggle show ID list the questions.
+		Long: `Answer a question that the agent of a member or of a session asks: with the label of an
+option or its number, several with commas where the question takes several, or any other
+text, unless the question takes its options only. A text that is a label is that option,
+also when it is the number of another. A request with several questions takes one argument
+for each, in their order. waggle pending and waggle show ID list the questions.
 
 An answer gives the agent text. It allows no call, and no later call. There is no default
 answer, and an empty one is refused; deny ID -m TEXT tells the agent that the question
