@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli/app"
@@ -53,8 +51,7 @@ func showDiff(a *app.App, d *results.Diff, stat bool) error {
 		a.ShowPage(resultview.DiffStatPage(d), "", nil)
 		return nil
 	case !app.Tty(a.Out):
-		_, err := io.WriteString(a.Out, d.Text)
-		return err
+		return a.Put(d.Text)
 	}
 	a.ShowPage(view.DiffPage(d.Text), "", nil)
 	if d.More {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -190,7 +189,7 @@ func (b *inboxView) once(ctx context.Context) error {
 	if err := b.a.Give(view.Inbox(in), page); err != nil {
 		return err
 	}
-	if b.mark {
+	if b.mark && b.a.Shown() {
 		return mail.Of(b.op).MarkRead(ctx, in)
 	}
 	return nil
@@ -210,15 +209,17 @@ func (b *inboxView) prompt(ctx context.Context) error {
 	if b.a.Flags.JSON {
 		err = b.a.Document(view.Attachments(text))
 	} else if text != "" {
-		_, err = io.WriteString(b.a.Out, operator.VisibleStyled(text)+"\n")
+		err = b.a.Put(operator.VisibleStyled(text) + "\n")
 	}
-	if err != nil || !b.mark {
+	if err != nil || !b.mark || !b.a.Shown() {
 		return err
 	}
 	return mail.Of(b.op).MarkRead(ctx, in)
 }
 
 func (b *inboxView) follow(ctx context.Context) error {
+	ctx, stop := b.a.WhileShown(ctx)
+	defer stop()
 	watch, cancel := context.WithCancel(ctx)
 	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{}, b.op.Boxes(b.team).Dirs()...)
 	if err != nil {
@@ -232,6 +233,9 @@ func (b *inboxView) follow(ctx context.Context) error {
 	}()
 	for {
 		in, err := b.read(ctx)
+		if ctx.Err() != nil {
+			return nil // Ctrl-C is how one stops following
+		}
 		if err != nil {
 			return err
 		}
@@ -257,14 +261,13 @@ func (b *inboxView) follow(ctx context.Context) error {
 			return &operator.Error{Kind: operator.NotFound, Op: "inbox", Msg: "nothing can arrive any more",
 				Advice: "waggle status" + b.a.Scope(b.team)}
 		}
-		if b.mark {
+		if b.mark && b.a.Shown() {
 			if err := mail.Of(b.op).MarkRead(ctx, in); err != nil {
 				return err
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return nil // Ctrl-C is how one stops following
 		case <-nudges:
 		}
 	}

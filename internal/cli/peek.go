@@ -76,6 +76,8 @@ const (
 
 // followOutput prints new output until the member's process is gone, or ctx ends.
 func followOutput(ctx context.Context, a *app.App, op operator.Operator, p *inspect.Peek, t *inspect.Tail) error {
+	ctx, stop := a.WhileShown(ctx)
+	defer stop()
 	tick := time.NewTicker(peekEvery)
 	defer tick.Stop()
 	look := time.NewTicker(lookEvery)

@@ -46,8 +46,7 @@ func protocolSchemaCmd(a *app.App) *cobra.Command {
 				if !ok {
 					return noKind(args[0])
 				}
-				_, err := a.Out.Write(b)
-				return err
+				return a.Put(string(b))
 			}
 			all := map[string]json.RawMessage{}
 			for n, b := range files {

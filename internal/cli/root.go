@@ -106,6 +106,7 @@ func MainOf(o Options) int {
 	if err := ask.Repair(os.Stdin, os.Stderr); err != nil {
 		a.Talk("%s %v", app.Yellow("note:"), err)
 	}
+	app.OutliveReaders()
 	defer a.Asker.Close() // also when a panic ends the program
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -218,7 +219,7 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 
 // outputFailed returns the exit code of a command, with the failure of its output.
 func outputFailed(ctx context.Context, a *app.App, out interface{ Failed() error }, code int) int {
-	if err := out.Failed(); err != nil && code == 0 {
+	if err := app.Unread(out.Failed()); err != nil && code == 0 {
 		code = a.Fail(ctx, &operator.Error{Kind: operator.Failed, Op: "output", Err: err, Advice: "what the command did is done; its output is not whole"})
 	}
 	return code

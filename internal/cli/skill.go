@@ -2,7 +2,6 @@ package cli
 
 import (
 	_ "embed"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +25,7 @@ waits for an answer stays yours. To install it for Claude Code:
 			if a.Flags.JSON {
 				return a.Document(map[string]string{"name": "waggle", "text": skill})
 			}
-			_, err := fmt.Fprint(a.Out, skill)
-			return err
+			return a.Put(skill)
 		},
 	}
 }

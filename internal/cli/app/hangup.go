@@ -34,8 +34,6 @@ func (a *App) WatchHangup(ctx context.Context) (watched context.Context, stop fu
 				return
 			case <-c:
 			}
-			// From here on nothing reads the output, and that must not end the program.
-			signal.Ignore(syscall.SIGPIPE)
 			if !a.hangup.another() {
 				cancel(errors.New("the terminal is gone"))
 			}

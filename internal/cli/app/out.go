@@ -38,7 +38,7 @@ func WriteJSON(w io.Writer, doc []byte, err error) error {
 	if err == nil {
 		_, err = w.Write(append(jsonobj.Respell(nil, doc, operator.Hidden), '\n'))
 	}
-	return err
+	return Unread(err)
 }
 
 // Say writes a line of data for people.

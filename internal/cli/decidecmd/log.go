@@ -225,6 +225,8 @@ const followEvery = 500 * time.Millisecond
 
 // follow prints new records until ctx ends, or a journal is broken.
 func follow(ctx context.Context, a *app.App, ls *logs, v logView) error {
+	ctx, stop := a.WhileShown(ctx)
+	defer stop()
 	for begun := false; ; begun = true {
 		es, err := ls.next(ctx)
 		if !begun {

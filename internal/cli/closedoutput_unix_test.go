@@ -1,0 +1,121 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"waggle/internal/testenv"
+)
+
+// unread is a pipe that nobody reads.
+func unread(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+const pipedTeam = `team: piped
+policy: {mode: bypassPermissions}
+sandbox: {mode: off}
+members: [{name: ann, agent: exec}]
+tasks: [{subject: s, owner: ann, instructions: "yes | head -n 1 && touch done"}]
+`
+
+// TestClosedOutput: a run whose output and messages nobody reads does its tasks, ends its team and writes
+// its report; its code is that of the run. A member's commands end by SIGPIPE as usual.
+func TestClosedOutput(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "waggle")
+	h.ends("piped")
+	file := h.write("piped.yaml", pipedTeam)
+	for _, format := range []string{"--json=false", "--json"} {
+		_ = os.Remove(filepath.Join(h.work, "done"))
+		cmd := h.command("run", file, "--headless", "--report", filepath.Join(h.dir, format[2:]), format)
+		cmd.Stdout, cmd.Stderr = unread(t), unread(t)
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%s: %v", format, err)
+		}
+		if r := h.report(format[2:]); len(r.Tasks) != 1 || r.Tasks[0].Status != "completed" || strings.Contains(r.Tasks[0].OutputTail, "roken pipe") {
+			t.Errorf("%s: %+v", format, r)
+		}
+		if _, err := os.Stat(filepath.Join(h.work, "done")); err != nil {
+			t.Error(err)
+		}
+		if out := h.must("team", "list", "--json"); strings.Contains(out, "piped") {
+			t.Errorf("left: %s", out)
+		}
+	}
+}
+
+// TestClosedReader: a team that is up goes on to be led when nobody reads what up writes; a command that
+// follows ends with its reader, and marks nothing as read that was not shown.
+func TestClosedReader(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	h := newHome(t, "waggle")
+	h.ends("piped")
+	up := h.command("up", h.write("piped.yaml", "team: piped\nmembers: [{name: ann, agent: exec, backend: process}]\n"))
+	up.Stdout, up.Stderr = unread(t), unread(t)
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- up.Wait() }()
+	t.Cleanup(func() { _ = up.Process.Kill() })
+	testenv.Eventually(t, "ann is ready", func() bool {
+		_, _, code := h.waggle("status", "--team", "piped", "--json")
+		return code == 0 && len(h.status("piped").Members) == 1 && h.status("piped").Members[0].Ready != nil
+	})
+	h.must("send", "lead", "words", "--team", "piped", "--as", "ann")
+	for _, args := range [][]string{{"inbox", "--mark-read"}, {"inbox", "--mark-read", "--json"}, {"inbox", "--as-prompt", "--mark-read"}, {"inbox", "--follow", "--mark-read"},
+		{"log", "--follow"}, {"log", "--follow", "--json"}, {"peek", "ann", "--follow", "--json"}, {"status", "--json"}, {"team", "export", "piped"}} {
+		cmd := h.command(append(args, "--team", "piped")...)
+		cmd.Stdout = unread(t)
+		var said strings.Builder
+		cmd.Stderr = &said
+		err := cmd.Run()
+		if whole := args[1] != "export"; (err == nil) != whole {
+			t.Errorf("waggle %v: %v, %s", args, err, said.String())
+		}
+	}
+	if out := h.must("inbox", "--unread", "--team", "piped"); !strings.Contains(out, "words") {
+		t.Errorf("what was not shown is read: %q", out)
+	}
+	// A reader that ends later: the follower ends with the next record.
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow := h.command("log", "--follow", "--team", "piped")
+	follow.Stdout = w
+	if err := follow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if _, err := bufio.NewReader(r).ReadString('\n'); err != nil && err != io.EOF {
+		t.Fatal(err)
+	}
+	r.Close()
+	h.must("task", "add", "s", "-i", "true", "--owner", "ann", "--team", "piped")
+	if err := follow.Wait(); err != nil {
+		t.Errorf("log --follow: %v", err)
+	}
+	if err := up.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("up: %v", err)
+	}
+}
