@@ -106,25 +106,38 @@ const (
 // is not a valid team name, and symbolic links, are left out. No teams directory
 // means no teams.
 func (r Root) Names() ([]waggle.TeamName, error) {
+	names, _, err := r.list()
+	return names, err
+}
+
+// Unnamed lists what is wrong with the names of directories that have a config.json and are no team for
+// waggle because of their names, sorted by these.
+func (r Root) Unnamed() ([]error, error) {
+	_, unnamed, err := r.list()
+	return unnamed, err
+}
+
+func (r Root) list() (names []waggle.TeamName, unnamed []error, err error) {
 	entries, err := os.ReadDir(r.teams())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("team: list: %w", err)
+		return nil, nil, fmt.Errorf("team: list: %w", err)
 	}
-	var names []waggle.TeamName
 	for _, e := range entries {
-		name, err := waggle.ParseTeam(e.Name())
-		if err != nil || !e.IsDir() {
+		info, err := os.Lstat(filepath.Join(r.teams(), e.Name(), configName))
+		if err != nil || !info.Mode().IsRegular() || !e.IsDir() {
 			continue
 		}
-		if info, err := os.Lstat(r.ConfigPath(name)); err == nil && info.Mode().IsRegular() {
+		if name, err := waggle.ParseTeam(e.Name()); err != nil {
+			unnamed = append(unnamed, err)
+		} else {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names, nil
+	return names, unnamed, nil
 }
 
 // Dialect is the family of the wire tree to which a team belongs.

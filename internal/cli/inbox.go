@@ -36,8 +36,11 @@ and no leader, the command first records the reports that have arrived.
 			member := waggle.Lead
 			if len(args) > 0 {
 				to, err := waggle.ParseAddress(args[0])
-				if err != nil || to.Scheme != waggle.SchemeMember {
-					return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: args[0] + " is not a member's name", Err: err}
+				switch {
+				case err != nil:
+					return &operator.Error{Kind: operator.Usage, Op: "inbox", Err: err}
+				case to.Scheme != waggle.SchemeMember:
+					return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: args[0] + " is not a member's name"}
 				}
 				if member = to.Member; to.Team != "" && a.Flags.Team == a.Env("WAGGLE_TEAM") {
 					a.Flags.Team = string(to.Team)

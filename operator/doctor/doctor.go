@@ -48,7 +48,14 @@ func (o Operator) Examine(ctx context.Context, eo Options) ([]Finding, error) {
 	for _, n := range late {
 		out = append(out, todo(teamWhat(n), Note, o.Root.TeamDir(n)+" has no config.json: somebody wrote to the team after its end", operator.NextCollect.With()))
 	}
-	if len(names) == 0 {
+	unnamed, err := o.Root.Unnamed()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range unnamed {
+		out = append(out, found("teams", Note, "waggle cannot reach a team of another program: "+e.Error()))
+	}
+	if len(names)+len(unnamed) == 0 {
 		out = append(out, todo("teams", Note, "there is none in "+o.Root.Path, operator.NextDemo.With()))
 	}
 	return out, nil

@@ -13,6 +13,7 @@ import (
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/team"
 )
 
 // shownFor is how long status shows a repair of a team's files.
@@ -22,7 +23,11 @@ const shownFor = 24 * time.Hour
 // there in the last day. It only reads.
 func (o Operator) damage(ctx context.Context, s *operator.State) (what []string) {
 	path := o.Root.ConfigPath(s.Team)
-	if _, err := o.Listing(ctx, s.Team); err != nil && ctx.Err() == nil && !o.Homeless(s.Team) {
+	cfg, err := o.Listing(ctx, s.Team)
+	switch {
+	case err == nil:
+		what = unnamed(cfg)
+	case ctx.Err() == nil && !o.Homeless(s.Team):
 		what = append(what, fmt.Sprintf("%s cannot be used (%v): the members are those on record", path, err))
 	}
 	what = append(what, o.blocked(s)...)
@@ -38,6 +43,14 @@ func (o Operator) damage(ctx context.Context, s *operator.State) (what []string)
 			what = append(what, "config.json was changed by somebody else: "+u.Why)
 			break // the rest is in the log
 		}
+	}
+	return what
+}
+
+// unnamed lists what is wrong with a registry: a member whose name is none is not shown.
+func unnamed(cfg *team.Config) (what []string) {
+	for _, p := range cfg.Problems() {
+		what = append(what, "config.json: "+p)
 	}
 	return what
 }

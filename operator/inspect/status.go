@@ -364,6 +364,7 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 	if err != nil {
 		return err
 	}
+	st.Damage = unnamed(cfg)
 	lead := ForeignProcess(cfg)
 	st.Leader.PID = lead.PID
 	ours, _, err := mail.Of(o.Operator).JournalOf(ctx, cfg)

@@ -24,7 +24,7 @@ type TeamRow struct {
 }
 
 // Teams lists the teams of the wire tree by name. A team whose files cannot be read is listed too;
-// problems has its error.
+// problems has its error, and those of directories whose names are no names of teams.
 func (o Operator) Teams(ctx context.Context) (rows []TeamRow, problems []error, err error) {
 	names, err := o.Root.Names()
 	if err != nil {
@@ -41,7 +41,11 @@ func (o Operator) Teams(ctx context.Context) (rows []TeamRow, problems []error, 
 		}
 		rows = append(rows, row)
 	}
-	return rows, problems, nil
+	unnamed, err := o.Root.Unnamed()
+	for _, e := range unnamed {
+		problems = append(problems, fmt.Errorf("waggle cannot reach a team of another program: %w", e))
+	}
+	return rows, problems, err
 }
 
 // TeamView is a team's registry and its running processes.

@@ -1,7 +1,6 @@
 package teamfile
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -215,7 +214,7 @@ func readDefinition(name, path string, data []byte) (*Definition, error) {
 	}
 	sum := sha256.Sum256(data)
 	d := &Definition{Name: name, Path: path, SHA256: hex.EncodeToString(sum[:]), Data: string(data)}
-	text := string(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")))
+	text := strings.TrimPrefix(strings.ReplaceAll(string(data), "\r\n", "\n"), byteOrderMark)
 	head, body, ok := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---")
 	if !strings.HasPrefix(text, "---\n") || !ok || body != "" && body[0] != '\n' {
 		return bad("an agent definition begins with YAML between two lines ---")

@@ -145,7 +145,7 @@ func TestDefineBelowStrayGit(t *testing.T) {
 	writeFiles(t, dir, map[string]string{
 		".git/config":                "",
 		".claude/agents/reviewer.md": "---\nname: reviewer\n---\nanybody's",
-		".claude/agents/writer.md":   "---\nname: writer\n---\nanybody's",
+		".claude/agents/writer.md":   "\uFEFF---\nname: writer\n---\nanybody's",
 		"user/agents/reviewer.md":    "---\nname: reviewer\n---\nthe user's",
 		"user/agents/writer.md":      "---\nname: writer\n---\nthe user's",
 		"own/waggle.yaml":            typed,

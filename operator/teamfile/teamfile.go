@@ -453,7 +453,7 @@ func (c *checker) members(f *File, ys []yamlMember) {
 			c.bad(at+".name", "%v", err)
 		}
 		for _, m := range f.Members {
-			if waggle.SameName(m.Name, name) {
+			if err == nil && waggle.SameName(m.Name, name) {
 				c.bad(at+".name", "%s is there twice", name)
 				break
 			}

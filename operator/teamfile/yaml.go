@@ -1,6 +1,7 @@
 package teamfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ func parseYAML(op, path string, data []byte, schema reflect.Type) (*ast.File, er
 	if len(data) > operator.MaxYAML {
 		return nil, TooLarge(op, path)
 	}
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	if r := checkBytes(data); r != nil {
 		return nil, refuse(r)
 	}
@@ -153,6 +155,9 @@ func TooLarge(op, path string) error {
 	return &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("%s: more than %d bytes", path, operator.MaxYAML),
 		Advice: "long texts belong into files that the commands name"}
 }
+
+// byteOrderMark may begin a file that was written on Windows.
+const byteOrderMark = "\uFEFF"
 
 // refused is the reason why a text is not parsed.
 type refused struct {

@@ -147,6 +147,7 @@ func TestBoundYAMLOrdinary(t *testing.T) {
 		"a folded block":     {task(">-\n      one &two\n      *three"), "one &two *three"},
 		"comments":           {"# & * ! << [[[[ {{{{ ? --- %\n" + task("ls # &x *y \" '"), "ls"},
 		"a document header":  {"---\n" + task("ls"), "ls"},
+		"a byte order mark":  {"\uFEFF" + task("ls"), "ls"},
 		"Windows lines":      {strings.ReplaceAll(task("ls"), "\n", "\r\n"), "ls"},
 		"empty lines":        {"\n\n\n" + task("|\n      a\n"+strings.Repeat("\n", 20)+"      b"), "a\n" + strings.Repeat("\n", 20) + "b"},
 		"a thousand tasks":   {many, "go test ./p0"},
