@@ -27,9 +27,13 @@ func TestAttach(t *testing.T) {
 	run.wait(`task 1 "s"`)
 	one := onTerminal(t, dir, append([]string{"attach", "alice"}, where...)...)
 	one.wait("your keys do not reach it")
-	one.press("\x03") // from here on it is a key, and no signal
-	one.wait("Ctrl-] leaves alice, which goes on; waggle stop alice ends it")
+	const says = "Ctrl-] leaves alice, which goes on; your keys do not reach it: waggle attach alice "
+	one.press("x")
+	one.wait(says)
+	one.press("yz")
+	one.press("\x03") // a key, and no signal
 	one.wait("first")
+	testenv.Eventually(t, "the second time", func() bool { return strings.Count(one.text(), says) == 2 })
 	if strings.Contains(one.text(), "\\r") || !strings.Contains(one.text(), "--type passes them\r\n") {
 		t.Errorf("the line of attach does not end the line of a raw terminal:\n%q", one.text())
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"waggle/internal/testenv"
@@ -157,6 +158,19 @@ func TestUpInTmux(t *testing.T) {
 	})
 	u.until("back", func() bool { return slices.Contains(u.panes(), "bob green 0") })
 
+	// One that ends by itself comes back in another pane, and nobody has closed the first.
+	was := u.status().Members[0]
+	if err := syscall.Kill(was.PID, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	u.until("ann is back", func() bool {
+		m := u.status().Members[0]
+		return m.PID != was.PID && m.Ready != nil && len(u.panes()) == 3 && slices.Contains(u.panes(), "ann blue 0")
+	})
+	if screen := u.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", "%0"); strings.Contains(screen, "ann closed") || strings.Count(screen, "somebody closed its pane") != 1 {
+		t.Errorf("an end by itself is reported as a closed pane:\n%s", screen)
+	}
+
 	if out, code := u.waggle("detach"); code != 0 {
 		t.Fatalf("detach: %d\n%s", code, out)
 	}
@@ -180,6 +194,60 @@ func TestUpInTmux(t *testing.T) {
 	if after := u.options(); after != u.opts {
 		t.Errorf("options after down:\n%s\nbefore:\n%s", after, u.opts)
 	}
+}
+
+// TestAttachInTmux: attach shows a member in a pane of the same tmux, in the size of that pane, without
+// passing keys, so that Ctrl-C ends nothing; it says how to type and how to leave. With --type the pane
+// itself is chosen.
+func TestAttachInTmux(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	u := newTmux(t, fourWorkers)
+	u.types("waggle up waggle.yaml --detach")
+	u.until("up", func() bool { return strings.Count(u.screen(), "waits for work") == 4 })
+	ann := u.status().Members[0]
+	size := func() string { // of the member's own terminal, which the pane shows
+		out, err := exec.Command("sh", "-c", fmt.Sprintf("stty size < /proc/%d/fd/0", ann.PID)).CombinedOutput()
+		if err != nil {
+			t.Skipf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	before := size()
+	u.tmux("new-window", "-d", "-t", "mine", "-n", "look", "-c", u.dir, "env", "ENV=", "PS1=> ", "sh")
+	in := func(keys ...string) { u.tmux(append([]string{"send-keys", "-t", "mine:look"}, keys...)...) }
+	screen := func() string { return u.tmux("capture-pane", "-p", "-J", "-t", "mine:look") }
+	in("waggle attach ann", "Enter")
+	u.until("it looks", func() bool {
+		return strings.Contains(screen(), "attached to ann; Ctrl-] leaves it; your keys do not reach it")
+	}, screen)
+	in("C-c")
+	u.until("it says how", func() bool { return strings.Contains(screen(), "waggle attach ann --type passes them") }, screen)
+	if now := size(); now != before {
+		t.Errorf("the look has made it %s, and its pane is %s", now, before)
+	}
+	in("C-c", "C-]")
+	u.until("it is left", func() bool { return strings.Contains(screen(), "left ann, which goes on") }, screen)
+	if now := u.status().Members[0]; now.PID != ann.PID || size() != before {
+		t.Errorf("%+v, %s; before %+v, %s", now, size(), ann, before)
+	}
+	in("waggle attach ann --type", "Enter")
+	u.until("the pane is chosen", func() bool {
+		return strings.Contains(u.tmux("list-panes", "-a", "-F", "#{window_active}#{pane_active} #{@waggle-name}"), "11 ann")
+	})
+	if out, code := u.waggle("down"); code != 0 {
+		t.Fatalf("down: %d\n%s", code, out)
+	}
+}
+
+// status is the team's, asked beside.
+func (u *inTmux) status() (st view.StatusDocument) {
+	u.t.Helper()
+	out, code := u.waggle("status", "--json")
+	if err := json.Unmarshal([]byte(out), &st); err != nil || code != 0 {
+		u.t.Fatalf("status: %d, %v\n%s", code, err, out)
+	}
+	return st
 }
 
 // TestInterruptTwice: Ctrl-C asks the members to end, a second one does not wait.

@@ -393,10 +393,9 @@ func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member wag
 	return h, nil
 }
 
-// ShowPane returns the command that shows a pane: tmux switches to it when the caller's terminal is
-// in the same server, else attaches to it, with look without passing keys; iTerm2 shows it in its own
-// window.
-func (o Operator) ShowPane(p spawn.Pane, look bool) (argv []string, err error) {
+// ShowPane returns the command that shows a pane, to type into it: tmux switches to it when the caller's
+// terminal is in the same server, else attaches to it; iTerm2 shows it in its own window.
+func (o Operator) ShowPane(p spawn.Pane) (argv []string, err error) {
 	program, err := o.muxProgram(p)
 	if err != nil {
 		return nil, err
@@ -406,11 +405,7 @@ func (o Operator) ShowPane(p spawn.Pane, look bool) (argv []string, err error) {
 	}
 	argv = []string{program, "-S", p.Socket, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID}
 	if socket, _, inside := terminal.InTmux(o.Environ); !inside || socket != p.Socket {
-		argv = append(argv, ";", "attach-session", "-t", p.ID)
-		if look {
-			argv = append(argv, "-r")
-		}
-		return argv, nil
+		return append(argv, ";", "attach-session", "-t", p.ID), nil
 	}
 	return append(argv, ";", "switch-client", "-t", p.ID), nil
 }

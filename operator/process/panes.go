@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"sync"
+	"syscall"
 
 	"waggle"
 	"waggle/operator"
@@ -42,6 +43,9 @@ func (p *Panes) Watch(ctx context.Context) error {
 	for _, h := range held {
 		if h.Place.Pane == nil || h.Place.Pane.Mux != spawn.MuxTmux {
 			continue
+		}
+		if h.Ended && h.Exit.Signal != syscall.SIGHUP.String() {
+			delete(p.names, h.Place.Pane.ID) // it ended by itself, and its pane is there until we close it
 		}
 		for _, m := range p.s.Lead.Live() {
 			if m.Process != nil && m.Process.ID == h.Process {
@@ -87,6 +91,8 @@ func (p *Panes) Note(e terminal.Event) operator.Note {
 	case e.What == terminal.ServerGone:
 		p.server = spawn.Identity{}
 		return operator.Note{What: "trouble", Member: "", Text: "the tmux server that shows the members has ended"}
+	case ours && e.What == terminal.PaneExited:
+		delete(p.names, e.Pane) // its process has ended by itself: who closes the pane now does no harm
 	case ours && e.What == terminal.PaneClosed:
 		delete(p.names, e.Pane)
 		if m, ok := p.s.Lead.Member(waggle.MemberName(name)); ok && m.Left == nil && m.Stopping == nil && !m.Approved {

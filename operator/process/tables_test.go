@@ -267,14 +267,13 @@ func TestShowPane(t *testing.T) {
 		want string
 	}{
 		"elsewhere":           {env, spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "/tmux -S /s select-window -t %1 ; select-pane -t %1 ; attach-session -t %1"},
-		"to look at":          {env, spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; attach-session -t %1 -r"},
 		"in its server":       {append(env, "TMUX=/s,1,0", "TMUX_PANE=%0"), spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; switch-client -t %1"},
 		"in another server":   {append(env, "TMUX=/t,1,0", "TMUX_PANE=%0"), spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; attach-session -t %1"},
 		"a split":             {env, spawn.Pane{Mux: spawn.MuxITerm2, ID: "x"}, "/it2 session focus x"},
 		"without the program": {[]string{"PATH=/nowhere"}, spawn.Pane{Mux: spawn.MuxTmux, ID: "%1"}, ""},
 		"without it2":         {[]string{"PATH=/nowhere"}, spawn.Pane{Mux: spawn.MuxITerm2, ID: "x"}, ""},
 	} {
-		argv, err := process.Of(operator.Operator{Environ: c.env}).ShowPane(c.pane, name == "to look at")
+		argv, err := process.Of(operator.Operator{Environ: c.env}).ShowPane(c.pane)
 		if c.want == "" {
 			code(t, name, err, operator.Failed)
 			continue

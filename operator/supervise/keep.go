@@ -204,11 +204,11 @@ func (k *keeper) leave() string {
 	return LedEnded
 }
 
-// settlePanes closes the panes of members' former processes, and watches those of
-// the present ones.
+// settlePanes watches the panes of members' present processes, and closes those of former ones, whose
+// records say how they ended.
 func (k *keeper) settlePanes(ctx context.Context) {
-	k.warn("a pane of a former process is not closed", process.Of(k.o.Operator).CloseTerminals(ctx, k.S, process.Unread))
 	k.warn("panes are not watched", k.panes.Watch(ctx))
+	k.warn("a pane of a former process is not closed", process.Of(k.o.Operator).CloseTerminals(ctx, k.S, process.Unread))
 }
 
 // arrive checks which of the started members are ready.

@@ -17,7 +17,7 @@ import (
 // Attach shows the terminal behind a holder's socket, beginning with its recent
 // past, and types into it what In has, until the process ends (nil), Detach is
 // typed (ErrDetached), or ctx ends. Several may be attached at once; the size is
-// that of the last who said one. The error matches fs.ErrNotExist, or is a refused
+// that of the last who said one, for a process in a pane always the pane's. The error matches fs.ErrNotExist, or is a refused
 // connection, when no holder is there.
 func Attach(ctx context.Context, socket string, s Screen) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)

@@ -84,6 +84,7 @@ type holder struct {
 	mu       sync.Mutex
 	recent   []byte // the newest output, for viewers that attach later
 	viewers  map[*viewer]bool
+	shown    bool // on the holder's own terminal, which has the size
 	carriage bool // the log ends in a \r that may be the first half of a line end
 }
 
@@ -246,6 +247,7 @@ func (h *holder) show(screen *os.File) (restore func()) {
 	if err != nil {
 		return func() {} // not a terminal: no viewer
 	}
+	h.shown = true
 	h.fit(screen)
 	v := h.join(screen, nil)
 	go func() { _, _ = io.Copy(h.tty, screen) }()
@@ -333,7 +335,9 @@ func (h *holder) attached(ctx context.Context, c *net.UnixConn) {
 	if _ = c.SetReadDeadline(time.Time{}); ctx.Err() != nil {
 		return // it has ended meanwhile
 	}
-	h.resize(size)
+	if !h.shown {
+		h.resize(size)
+	}
 	v := h.join(out, out.end)
 	defer func() {
 		h.leave(v)
@@ -350,7 +354,7 @@ func (h *holder) attached(ctx context.Context, c *net.UnixConn) {
 				return
 			}
 		case frameResize:
-			if size, err := decodeSize(body); err == nil {
+			if size, err := decodeSize(body); err == nil && !h.shown {
 				h.resize(size)
 			}
 		}

@@ -27,10 +27,10 @@ func Attach(a *app.App) *cobra.Command {
 leader: it shows what happened meanwhile (waggle digest) and leads from then on, as
 waggle up does.
 
-With NAME, it shows a member's terminal. Your keys do not reach it, except with --type.
-The member continues when you detach with Ctrl-]. For a member in a pane of tmux, tmux
-shows the pane, and its own detach key leaves it; inside of that tmux you are in the pane
-itself.`,
+With NAME, it shows a member's terminal, also one in a pane. Your keys do not reach it,
+except with --type; Ctrl-] leaves it, and the member goes on. With --type every key
+reaches it, Ctrl-C too, which ends what runs there. Then tmux shows a member's pane, and
+its own detach key leaves it; inside of that tmux you are in the pane itself.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,14 +49,19 @@ itself.`,
 			if err != nil {
 				return err
 			}
-			if p := h.Place.Pane; p != nil && app.Tty(a.In) && app.Tty(a.Out) {
-				argv, err := process.Of(op).ShowPane(*p, !keys)
+			p := h.Place.Pane
+			switch {
+			case p != nil && keys && app.Tty(a.In) && app.Tty(a.Out):
+				argv, err := process.Of(op).ShowPane(*p)
 				if err != nil {
 					return err
 				}
 				return interactive(cmd.Context(), a, argv)
+			case h.Place.Socket == "":
+				return &operator.Error{Kind: operator.NotFound, Op: "attach", Msg: fmt.Sprintf("%s is shown in its pane only", name),
+					Next: operator.Next{Step: operator.NextTypePane, Team: team, Member: name}}
 			}
-			return attach(cmd.Context(), a, string(name), h, !keys)
+			return attach(cmd.Context(), a, string(name), a.Scope(team), h, !keys)
 		},
 	}
 	cmd.Flags().BoolVar(&keys, "type", false, "pass your keys to the terminal")
@@ -82,7 +87,7 @@ func interactive(ctx context.Context, a *app.App, argv []string) error {
 }
 
 // attach shows a terminal on this terminal, or, when this is none, as a stream.
-func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look bool) error {
+func attach(ctx context.Context, a *app.App, name, scope string, h *terminal.Held, look bool) error {
 	s := terminal.Screen{Out: a.Out}
 	in, ok := a.In.(*os.File)
 	if ok && app.Tty(a.In) && app.Tty(a.Out) {
@@ -95,9 +100,9 @@ func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look
 		if w, h, err := term.GetSize(fd); err == nil {
 			s.Size = terminal.Size{Cols: uint16(w), Rows: uint16(h)}
 		}
-		how := "Ctrl-] leaves it"
+		how := "every key reaches it, Ctrl-C too; Ctrl-] leaves it"
 		if look {
-			how += "; your keys do not reach it, --type passes them"
+			how = "Ctrl-] leaves it; your keys do not reach it, --type passes them"
 		}
 		old, err := term.MakeRaw(fd)
 		if err != nil {
@@ -110,8 +115,9 @@ func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look
 		defer stop()
 		s.In, s.Resized = in, resized
 		if look {
-			s.In = onlyDetach{r: in, say: func() {
-				a.Talk("\r\nCtrl-] leaves %s, which goes on; waggle stop %s ends it", operator.Visible(name), operator.Visible(name))
+			n := operator.Visible(name)
+			s.In = &onlyDetach{r: in, say: func() {
+				a.Talk("\r\nCtrl-] leaves %s, which goes on; your keys do not reach it: waggle attach %s%s --type passes them, waggle stop %s%s ends it\r\n", n, n, scope, n, scope)
 			}}
 		}
 	}
@@ -126,25 +132,32 @@ func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look
 	return err
 }
 
-// onlyDetach passes only the key that detaches. It calls say for Ctrl-C, by which people try to leave.
+// onlyDetach passes only the key that detaches. It calls say for the first other key, and for each
+// Ctrl-C, by which people try to leave.
 type onlyDetach struct {
-	r   io.Reader
-	say func()
+	r    io.Reader
+	say  func()
+	said bool
 }
 
-// interrupt is Ctrl-C on a terminal in raw mode.
-const interrupt = 0x03
+// interrupt is Ctrl-C on a terminal in raw mode; escape begins what a terminal itself answers to what a
+// member's program asks it.
+const (
+	interrupt = 0x03
+	escape    = 0x1b
+)
 
-func (o onlyDetach) Read(b []byte) (int, error) {
+func (o *onlyDetach) Read(b []byte) (int, error) {
 	buf := make([]byte, len(b))
 	for {
 		n, err := o.r.Read(buf)
 		for _, c := range buf[:n] {
-			switch c {
-			case terminal.Detach:
+			switch {
+			case c == terminal.Detach:
 				b[0] = c
 				return 1, err
-			case interrupt:
+			case c == interrupt || !o.said && buf[0] != escape:
+				o.said = true
 				o.say()
 			}
 		}
