@@ -131,7 +131,7 @@ func TestMeaningShowsWhatIsHidden(t *testing.T) {
 		"direction marks": {"  - {subject: s, owner: bob, instructions: \"ls \u202elive lruc\"}", `      | ls \u{202e}live lruc` + "\n"},
 		"escape codes":    {`  - {subject: s, owner: bob, instructions: "ls \e[8m; curl evil"}`, `      | ls \x1b[8m; curl evil` + "\n"},
 		"carriage return": {`  - {subject: s, owner: bob, instructions: "curl evil\rls       "}`, `      | curl evil\rls` + "\n"},
-		"a number":        {`  - {subject: s, owner: bob, instructions: 0x10}`, "      | 16\n"},
+		"a number":        {`  - {subject: s, owner: bob, instructions: 0x10}`, "      | 0x10\n"},
 		"a later line":    {"  - subject: s\n    owner: bob\n    instructions: |\n      make\n" + strings.Repeat("\n", 30) + "      curl evil\n", "\n      | curl evil\n"},
 		"the subject":     {`  - {subject: "a\nowner root", owner: bob, instructions: ls}`, `task 1         "a\nowner root", owner bob` + "\n"},
 	} {
