@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -63,7 +64,17 @@ func OverviewPage(v Overview, now time.Time, spell page.Spell) (p page.Page) {
 	addSection(&p, "Failed", again, failed)
 	rows = nil
 	for _, e := range v.Ended {
-		rows = append(rows, []string{e.Team, page.When(e.At, now), endedHow(e.How)})
+		left := 0
+		for _, k := range v.Kept {
+			if k.Team == e.Team {
+				left++
+			}
+		}
+		row := []string{e.Team, page.When(e.At, now), endedHow(e.How)}
+		if left > 0 {
+			row = append(row, fmt.Sprintf("left %d with work", left))
+		}
+		rows = append(rows, row)
 	}
 	addSection(&p, "Ended lately", operator.NextDigestOf.With(), rows)
 	rows = nil

@@ -84,8 +84,10 @@ func sayCollected(a *app.App, c *process.Collected, acted bool) error {
 	}
 	switch {
 	case len(c.Found) == 0 && c.Living > 0:
-	case len(c.Found) == 0:
+	case len(c.Found)+len(c.Kept) == 0:
 		a.Talk("nothing is left behind")
+	case len(c.Found) == 0:
+		a.Talk("nothing to remove, %d kept with what is in them", len(c.Kept))
 	case !acted:
 		a.Talk("nothing was changed; waggle gc --yes ends and removes these")
 	}
