@@ -112,6 +112,7 @@ const (
 	NextAdoptPID       Step = "adopt-pid"
 	NextAdoptedStatus  Step = "adopted-status"
 	NextAdoptedSend    Step = "adopted-send"
+	NextAdoptedSay     Step = "adopted-say"
 	NextAdoptedAnswers Step = "adopted-answers"
 	NextRegister       Step = "register"
 	NextRegisterOrLead Step = "register-or-lead"

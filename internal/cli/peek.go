@@ -23,7 +23,8 @@ func peekCmd(a *app.App) *cobra.Command {
 reads files only and sends the member nothing. It removes escape sequences, so that only
 text reaches your terminal. For a program that fills its screen, it shows the present
 screen. It finds NAME in all teams, also a member that died or left, and one of a team
-that has ended, whose files are in the archive.
+that has ended, whose files are in the archive. Of a session of yours, by its name, @NAME,
+pid or id, and of an adopted one, it shows the screen of its tmux pane, once.
 
 --json: {"team","name","state","since","why","log","at","age_s","shown","where","lines",
 "earlier"}; age_s is -1 when there is no output; shown is lines or screen, where is team
@@ -35,10 +36,16 @@ or archive. With --follow, one {"line"} a line after it.`,
 				return &operator.Error{Kind: operator.Usage, Op: "peek", Msg: fmt.Sprintf("-n %d is no number of lines", lines), Advice: "-n 1 shows the last line"}
 			}
 			op, of, err := a.TeamWith(cmd.Context(), args[0])
-			if err != nil {
-				return err
+			var p *inspect.Peek
+			if err == nil {
+				p, err = inspect.Of(op).Peek(cmd.Context(), of, args[0], lines)
 			}
-			p, err := inspect.Of(op).Peek(cmd.Context(), of, args[0], lines)
+			if err != nil && a.Flags.Team == "" {
+				if named := inspect.Of(op).SessionNamed(cmd.Context(), "", args[0]); named != "" {
+					p, err = inspect.Of(op).PeekSession(cmd.Context(), named, lines)
+					follow = false // its screen is shown once
+				}
+			}
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,8 @@ func sendCmd(a *app.App) *cobra.Command {
 '*' for everyone but the sender, or an editor, bridge:ID.
 
 @NAME, @PID or @SESSION-ID is a session of Claude Code that runs on this machine and
-that waggle does not run: the message goes to its messaging socket. The session reads it
+that waggle does not run (NAME alone where no member has it), or an adopted member that
+is one: the message goes to its messaging socket. The session reads it
 as a message of another session, without authority. Its client confirms no delivery: the
 state of such a message is written. The client drops a message that repeats the last one
 of the same sender, one beyond a rate, and one for which a busy session has no room: send
@@ -126,11 +127,18 @@ func send(ctx context.Context, a *app.App, f sendFlags, args []string) error {
 		a.Flags.Team = string(to.Team)
 	}
 	op, name, err := teamOf(a, to)
-	if err != nil {
-		return err
+	m := mail.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.Flags.As, Priority: record.Priority(f.priority),
+		Supersedes: f.supersedes, Expires: f.expires, ID: f.id, Want: want, Metadata: metadata}
+	var results []mail.Sent
+	if err == nil {
+		results, err = mail.Of(op).Send(ctx, name, m)
 	}
-	results, err := mail.Of(op).Send(ctx, name, mail.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.Flags.As,
-		Priority: record.Priority(f.priority), Supersedes: f.supersedes, Expires: f.expires, ID: f.id, Want: want, Metadata: metadata})
+	if operator.KindOf(err) == operator.NotFound && a.Flags.Team == "" && to.Scheme == waggle.SchemeMember && to.Team == "" {
+		// No member here has the name; a session may.
+		if op, oerr := a.Op(); oerr == nil && mail.Of(op).HasSession(args[0]) {
+			return sendSession(ctx, a, op, args[0], m)
+		}
+	}
 	if err != nil {
 		return err
 	}

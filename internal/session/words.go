@@ -79,6 +79,16 @@ func (v View) Called(what string) []Row {
 	return named
 }
 
+// OfProcess finds the row of a session by its process.
+func (v View) OfProcess(pid int) (Row, bool) {
+	for _, r := range v.Rows {
+		if r.Under == "" && r.PID == pid {
+			return r, true
+		}
+	}
+	return Row{}, false
+}
+
 // Token reads the token of a row's socket, "" when it has none.
 func (r Row) Token() (string, error) { return claudesessions.Entry{KeyPath: r.key}.Token() }
 

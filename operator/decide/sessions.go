@@ -133,6 +133,29 @@ func dialog(r SessionRow) Request {
 		Cwd: r.Cwd, Reason: r.Why, Risk: string(policy.RiskMedium), Asked: r.Since, Status: StatusUnanswerable}, Pattern: id, Trust: LevelAnswers, Suggest: []string{}}
 }
 
+// OfAdopted lists what the session of an adopted member asks; of any other member nothing.
+func (o Operator) OfAdopted(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (mine []Request) {
+	s := o.recorded(ctx, name)
+	if s == nil {
+		return nil
+	}
+	m, ok := s.Lead.Member(member)
+	if !ok || m.Left != nil || m.Process == nil || !m.Process.ID.Theirs || operator.Gone(m.Process.ID) {
+		return nil
+	}
+	rows, qs, _ := o.Sessions() // pending reports what cannot be read
+	for _, r := range rows {
+		if r.Under == "" && r.PID == m.Process.ID.PID {
+			for _, q := range qs {
+				if q.Instance == r.Session && q.Kind != KindDialog {
+					mine = append(mine, q)
+				}
+			}
+		}
+	}
+	return mine
+}
+
 // ofMember reports whether a process runs below one of a member, whose team lists what it asks.
 func (o Operator) ofMember(pid int) bool {
 	names, _ := o.Root.Names() // without teams there are no members

@@ -14,6 +14,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/session"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
@@ -112,6 +113,7 @@ type probe struct {
 	watched map[record.Instance]time.Duration
 	oldest  map[record.Instance]uint64 // the order that watched is about
 	edits   []edits                    // of the running members
+	rows    *session.View              // the sessions that run; nil: not listed
 	marked  []spawn.Marked             // processes with a member's mark, when some member's process is dead; nil: not searched
 }
 
@@ -162,6 +164,7 @@ func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evid
 	if f.Files {
 		k.registered(ctx, m, &f)
 		k.saidByFile(m, &f)
+		k.bySession(m, &f)
 		return f, g, nil
 	}
 	w, err := k.s.Worker(m.Instance)
@@ -303,6 +306,33 @@ func (k *probe) saidByFile(m *control.Member, f *MemberFacts) {
 		}
 	}
 	f.Resting = m.LastIdle != nil && m.State() == machine.Idle
+}
+
+// bySession takes the facts of an adopted session: what its client registers and its hooks report of it.
+func (k *probe) bySession(m *control.Member, f *MemberFacts) {
+	if m.Backend != mail.BackendAdopted || f.Process != spawn.Running {
+		return
+	}
+	if k.rows == nil {
+		v := k.o.sessions()
+		k.rows = &v
+	}
+	r, ok := k.rows.OfProcess(f.PID)
+	if !ok || r.State == session.RowUnknown {
+		return
+	}
+	f.Session = &Health{Since: r.Since, Why: "its session is " + r.State + operator.Suffix(r.Why)}
+	switch {
+	case len(r.Open) > 0:
+		f.Session.Why = "asks " + r.Open[0].Handle + ": " + brief(decide.Brief(r.Open[0].Kind, r.Open[0].Ask))
+		fallthrough
+	case r.State == session.RowWaitingHuman:
+		f.Session.State = StateHuman
+	case r.State == session.RowBusy:
+		f.Session.State = StateWorking
+	default:
+		f.Session.State = StateIdle
+	}
 }
 
 // registered takes the facts that config.json has about a member that waggle does not run.

@@ -97,6 +97,8 @@ type MemberFacts struct {
 	Active  *bool  // as config.json has it, for Files
 	Source  string // where Active comes from
 	Doubt   string // why its own report does not count, "" when it does
+	// Session is what an adopted session says of itself; nil: it says nothing.
+	Session *Health
 }
 
 // Death is the end of a process as the leader's journal has it.
@@ -244,6 +246,8 @@ func (f MemberFacts) byFiles() Health {
 		return Health{StateUnknown, f.Since, f.Doubt}
 	case f.Asks != nil:
 		return Health{StateHuman, f.Asks.Since, running + f.Asks.What}
+	case f.Session != nil:
+		return Health{f.Session.State, f.Session.Since, running + f.Session.Why}
 	case f.Active == nil && f.Resting:
 		return Health{StateIdle, f.Since, running + "it said so by file"}
 	case f.Active == nil && f.PID != 0:

@@ -35,6 +35,8 @@ type Peek struct {
 	Lines   []string  // without escapes
 	Earlier bool      // there is more before them
 
+	adopted string // the process of an adopted session that runs
+
 	dir string
 	end os.FileInfo // of the newest file when it was read
 }
@@ -57,6 +59,12 @@ func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, er
 	p, dir, err := o.peekAt(ctx, of, member)
 	if err != nil {
 		return nil, err
+	}
+	if p.adopted != "" { // waggle does not keep its output
+		if own, err := o.PeekSession(ctx, p.adopted, n); err == nil {
+			own.Team, own.Name, own.State, own.Since, own.Why = p.Team, p.Name, p.State, p.Since, p.Why
+			return own, nil
+		}
 	}
 	out, at, cut, err := tail(dir, n)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -112,6 +120,8 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Since: ms.Since, Why: ms.Why, Where: WhereTeam}
 	if m.Left != nil {
 		p.State, p.Since, p.Why = "left", m.LeftAt, leftWhy(m)
+	} else {
+		p.adopted = adoptedPID(m)
 	}
 	dir := o.Root.MemberDir(s.Team, m.Name)
 	if !live || s.Lead.Ended != nil {

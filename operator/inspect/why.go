@@ -70,6 +70,11 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 		y.add("process", time.Time{}, "%s", process.ToolsText(g.Tools))
 	}
 	y.fromTerminal(g.Terminal)
+	if pid := adoptedPID(m); pid != "" {
+		if r, err := o.session("why", pid); err == nil {
+			y.fromSession(r)
+		}
+	}
 	switch {
 	case w != nil:
 		y.fromWorker(s, m, w, o.Minter.Now())

@@ -107,6 +107,7 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 	letters := make([]*letter, len(to))
 	for i, r := range to {
 		letters[i] = o.letter(s, r, from, color, m)
+		o.throughSession(s, cfg, letters[i], m)
 	}
 	if s != nil {
 		o.sendMembers(ctx, s, way, letters, m)

@@ -25,10 +25,10 @@ func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Se
 	if err := sendable(m.Text); err != nil {
 		return nil, err
 	}
-	if m.ID != "" || m.Supersedes != "" || m.Expires != 0 || m.Want != "" || m.Priority != "" && m.Priority != record.PriorityNormal {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "send", Msg: "a session's socket takes words and no more: no --id, --priority, --supersedes, --expires or --wait"}
+	if err := wordsOnly(m); err != nil {
+		return nil, err
 	}
-	row, err := o.sessionCalled(what)
+	row, err := o.sessionCalled("send", what)
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +55,34 @@ func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Se
 	return []Sent{res}, nil
 }
 
-// sessionCalled finds the one running session of a name, pid or session id.
-func (o Operator) sessionCalled(what string) (session.Row, error) {
-	v := session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors))
+// wordsOnly refuses what a message to a session cannot have.
+func wordsOnly(m Message) error {
+	if m.ID != "" || m.Supersedes != "" || m.Expires != 0 || m.Want != "" || m.Priority != "" && m.Priority != record.PriorityNormal {
+		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "a session's socket takes words and no more: no --id, --priority, --supersedes, --expires or --wait"}
+	}
+	return nil
+}
+
+// sessionRows are the sessions that run.
+func (o Operator) sessionRows() session.View {
+	return session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors))
+}
+
+// SessionPID finds the process of the one running session of a name, pid or session id, for an operation op.
+func (o Operator) SessionPID(op, what string) (int, error) {
+	r, err := o.sessionCalled(op, what)
+	return r.PID, err
+}
+
+// sessionCalled is SessionPID with all that is known of the session.
+func (o Operator) sessionCalled(op, what string) (session.Row, error) {
+	v := o.sessionRows()
 	rows := v.Called(what)
 	switch {
 	case len(rows) == 1:
 		return rows[0], nil
 	case len(rows) == 0:
-		e := &operator.Error{Kind: operator.NotFound, Op: "send", Msg: fmt.Sprintf("no session %s runs", what), Next: operator.NextSessions.With()}
+		e := &operator.Error{Kind: operator.NotFound, Op: op, Msg: fmt.Sprintf("no session %s runs", what), Next: operator.NextSessions.With()}
 		for _, r := range v.Rows {
 			if r.Under == "" && (strings.Contains(strings.ToLower(r.Name), strings.ToLower(what)) || strings.HasPrefix(string(r.ID), what)) {
 				e.Near = append(e.Near, "@"+r.Name)
@@ -71,7 +90,7 @@ func (o Operator) sessionCalled(what string) (session.Row, error) {
 		}
 		return session.Row{}, errors.Join(append([]error{e}, v.Problems...)...)
 	}
-	e := &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("%d sessions are called %s", len(rows), what), Next: operator.NextSendPID.With()}
+	e := &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("%d sessions are called %s", len(rows), what), Next: operator.NextSendPID.With()}
 	for _, r := range rows {
 		e.Near = append(e.Near, fmt.Sprintf("@%d in %s", r.PID, r.Cwd))
 	}
@@ -87,7 +106,7 @@ func SessionsOf(configDir string) func(transport.Peer) string {
 
 // HasSession reports whether a running session has this name, pid or id.
 func (o Operator) HasSession(what string) bool {
-	return len(session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors)).Called(what)) > 0
+	return len(o.sessionRows().Called(what)) > 0
 }
 
 // sockets sends to uds addresses: to sessions of another client in that client's frames, to sockets
@@ -103,7 +122,7 @@ func (s sockets) Send(ctx context.Context, to waggle.Address, env waggle.Envelop
 	if err != nil {
 		return transport.Receipt{}, err
 	}
-	for _, r := range session.At(s.o.Home.Path, s.o.Minter.Now).List(s.o.ClaudeDir, session.Looking(s.o.Ancestors)).Rows {
+	for _, r := range s.o.sessionRows().Rows {
 		if r.Socket != "" && r.Under == "" && r.Socket == path {
 			return s.o.say(ctx, r, env)
 		}

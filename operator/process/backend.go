@@ -394,8 +394,9 @@ func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member wag
 }
 
 // ShowPane returns the command that shows a pane, to type into it: tmux switches to it when the caller's
-// terminal is in the same server, else attaches to it; iTerm2 shows it in its own window.
-func (o Operator) ShowPane(p spawn.Pane) (argv []string, err error) {
+// terminal is in the same server, else attaches to it; iTerm2 shows it in its own window. With look no key reaches it,
+// which inside the same server cannot be.
+func (o Operator) ShowPane(p spawn.Pane, look bool) (argv []string, err error) {
 	program, err := o.muxProgram(p)
 	if err != nil {
 		return nil, err
@@ -404,8 +405,14 @@ func (o Operator) ShowPane(p spawn.Pane) (argv []string, err error) {
 		return []string{program, "session", "focus", p.ID}, nil
 	}
 	argv = []string{program, "-S", p.Socket, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID}
-	if socket, _, inside := terminal.InTmux(o.Environ); !inside || socket != p.Socket {
-		return append(argv, ";", "attach-session", "-t", p.ID), nil
+	socket, _, inside := terminal.InTmux(o.Environ)
+	switch same := inside && socket == p.Socket; {
+	case same && look:
+		return nil, &operator.Error{Kind: operator.Refused, Op: "attach", Msg: "pane " + p.ID + " is in the tmux of this terminal, where your keys reach it", Advice: "--type goes to it; waggle peek shows its screen"}
+	case same:
+		return append(argv, ";", "switch-client", "-t", p.ID), nil
+	case look:
+		return append(argv, ";", "attach-session", "-r", "-t", p.ID), nil
 	}
-	return append(argv, ";", "switch-client", "-t", p.ID), nil
+	return append(argv, ";", "attach-session", "-t", p.ID), nil
 }

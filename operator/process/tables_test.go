@@ -265,15 +265,17 @@ func TestShowPane(t *testing.T) {
 		env  []string
 		pane spawn.Pane
 		want string
+		look bool
 	}{
-		"elsewhere":           {env, spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "/tmux -S /s select-window -t %1 ; select-pane -t %1 ; attach-session -t %1"},
-		"in its server":       {append(env, "TMUX=/s,1,0", "TMUX_PANE=%0"), spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; switch-client -t %1"},
-		"in another server":   {append(env, "TMUX=/t,1,0", "TMUX_PANE=%0"), spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; attach-session -t %1"},
-		"a split":             {env, spawn.Pane{Mux: spawn.MuxITerm2, ID: "x"}, "/it2 session focus x"},
-		"without the program": {[]string{"PATH=/nowhere"}, spawn.Pane{Mux: spawn.MuxTmux, ID: "%1"}, ""},
-		"without it2":         {[]string{"PATH=/nowhere"}, spawn.Pane{Mux: spawn.MuxITerm2, ID: "x"}, ""},
+		"elsewhere, to look":  {env, spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; attach-session -r -t %1", true},
+		"elsewhere":           {env, spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "/tmux -S /s select-window -t %1 ; select-pane -t %1 ; attach-session -t %1", false},
+		"in its server":       {append(env, "TMUX=/s,1,0", "TMUX_PANE=%0"), spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; switch-client -t %1", false},
+		"in another server":   {append(env, "TMUX=/t,1,0", "TMUX_PANE=%0"), spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, "; attach-session -t %1", false},
+		"a split":             {env, spawn.Pane{Mux: spawn.MuxITerm2, ID: "x"}, "/it2 session focus x", false},
+		"without the program": {[]string{"PATH=/nowhere"}, spawn.Pane{Mux: spawn.MuxTmux, ID: "%1"}, "", false},
+		"without it2":         {[]string{"PATH=/nowhere"}, spawn.Pane{Mux: spawn.MuxITerm2, ID: "x"}, "", false},
 	} {
-		argv, err := process.Of(operator.Operator{Environ: c.env}).ShowPane(c.pane)
+		argv, err := process.Of(operator.Operator{Environ: c.env}).ShowPane(c.pane, c.look)
 		if c.want == "" {
 			code(t, name, err, operator.Failed)
 			continue
@@ -282,4 +284,6 @@ func TestShowPane(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, argv, err)
 		}
 	}
+	_, err := process.Of(operator.Operator{Environ: append(env, "TMUX=/s,1,0", "TMUX_PANE=%0")}).ShowPane(spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, true)
+	code(t, "to look, in its server", err, operator.Refused)
 }

@@ -1,6 +1,7 @@
 package teams
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/claudesessions"
+	"waggle/internal/session"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -106,7 +108,10 @@ func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptio
 		if err := o.takeOver(ctx, s, ao, e, id, a); err != nil {
 			return nil, err
 		}
-		a.Controls = o.controls(name, waggle.MemberName(a.Name), id)
+		if e == nil {
+			e = &team.Member{}
+		}
+		a.Controls = o.controls(name, waggle.MemberName(a.Name), *e, id)
 		return a, nil
 	}
 	added, _, err := mail.Of(o.Operator).Register(ctx, name, team.Member{Name: ao.As, AgentType: mail.BackendAdopted, JoinedAt: o.Minter.Now(), SessionID: ao.Session,
@@ -122,7 +127,7 @@ func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptio
 		}
 		return nil, errors.Join(err, oerr)
 	}
-	a.Controls = o.controls(name, added.Name, id)
+	a.Controls = o.controls(name, added.Name, added, id)
 	return a, nil
 }
 
@@ -184,20 +189,27 @@ func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (sp
 	return id, o.unused(ctx, s, id)
 }
 
-// registered is the session id of a process by the registry of Claude Code's sessions; wanted, which the
-// operator named, for a program that is not in it. The entry must be a file of that directory itself, and of
+// registered is the session id of a process by the registry of Claude Code's sessions, or by the records of hooks;
+// wanted, which the operator named, for a program that is in neither. The entry must be a file of that directory itself, and of
 // exactly this process: one that got the number of an earlier process is not its session.
 func (o Operator) registered(id spawn.Identity, wanted string) (string, error) {
 	refuse := func(format string, args ...any) (string, error) {
 		return "", &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf(format, args...)}
 	}
+	hooked := func() (string, error) { // of a client without a registry
+		r, ok := o.sessionRows().OfProcess(id.PID)
+		if ok && wanted != "" && !strings.EqualFold(wanted, string(r.ID)) {
+			return refuse("process %d is session %s by its hooks, not %s", id.PID, r.ID, wanted)
+		}
+		return cmp.Or(string(r.ID), wanted), nil
+	}
 	if o.ClaudeDir == "" {
-		return wanted, nil
+		return hooked()
 	}
 	path := claudesessions.File(o.sessions(), id.PID)
 	switch fi, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return wanted, nil
+		return hooked()
 	case err != nil:
 		return "", err
 	case !fi.Mode().IsRegular():
@@ -216,6 +228,11 @@ func (o Operator) registered(id spawn.Identity, wanted string) (string, error) {
 		return refuse("process %d is session %s by %s, not %s", id.PID, e.SessionID, path, wanted)
 	}
 	return e.SessionID, nil
+}
+
+// sessionRows are the sessions that run, by the client's registry and by the records of hooks.
+func (o Operator) sessionRows() session.View {
+	return session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors))
 }
 
 // sessions is the registry of Claude Code's sessions.
@@ -268,23 +285,22 @@ func (o Operator) above(id spawn.Identity) (bool, error) {
 	return slices.ContainsFunc(up, func(a spawn.Identity) bool { return a.PID == id.PID && a.Start == id.Start }), err
 }
 
-// sessionProcess finds the process of a session of Claude Code by its files: the registry of sessions has
-// the session id of each process, and that of the team that the session leads its session id and its
+// sessionProcess finds the process of a session: the registry of Claude Code's sessions and the records of hooks have
+// the session id of each process, and the config.json of the team that the session leads its session id and its
 // process (leadSessionId, leadProcess). Names of programs are not used.
-func (o Operator) sessionProcess(ctx context.Context, session string) (int, error) {
-	id, err := uuid.Parse(session)
-	if err != nil {
-		return 0, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: fmt.Sprintf("%.80q is not a session id: %v", session, err), Advice: "it is a UUID, as /status of the session shows it"}
-	}
-	looked := []string{}
+func (o Operator) sessionProcess(ctx context.Context, named string) (int, error) {
+	looked := []string{"the records of hooks"}
 	if o.ClaudeDir != "" {
 		looked = append(looked, o.sessions())
-		entries, _ := claudesessions.List(o.sessions()) // a file of another session that cannot be read says nothing of this one
-		for _, e := range entries {
-			if alive, err := e.Alive(); err == nil && alive && strings.EqualFold(e.SessionID, id.String()) {
-				return e.PID, nil
-			}
+	}
+	for _, r := range o.sessionRows().Rows { // what cannot be read of another session says nothing of this one
+		if r.Under == "" && strings.EqualFold(string(r.ID), named) {
+			return r.PID, nil
 		}
+	}
+	id, err := uuid.Parse(named)
+	if err != nil {
+		return 0, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: fmt.Sprintf("%.80q is not a session id: no session that runs has it, and it is no UUID: %v", named, err), Next: operator.NextSessions.With()}
 	}
 	names, err := o.Root.Names()
 	if err != nil {
@@ -319,8 +335,9 @@ func (o Operator) sessionProcess(ctx context.Context, session string) (int, erro
 		id, strings.Join(looked, "; "), len(names), o.RootURL), Next: operator.NextAdoptPID.With()}
 }
 
-// controls lists the operations on an adopted session.
-func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, id spawn.Identity) []Control {
+// controls lists the operations on an adopted session, whose entry in the team is e.
+func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, e team.Member, id spawn.Identity) []Control {
+	own, is := o.sessionRows().OfProcess(id.PID)
 	box := ""
 	if b, err := o.Box(&team.Config{Name: name}, m, nil); err == nil {
 		box, _ = b.Path()
@@ -328,12 +345,20 @@ func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, id spawn.I
 	do := func(step operator.Step) operator.Next {
 		return operator.Next{Step: step, Team: name, Member: m, Text: box}
 	}
+	messages := Control{What: "messages", Can: true, Do: do(operator.NextAdoptedSend)}
+	if mail.ThroughSession(own.Socket, e) {
+		messages.Do = do(operator.NextAdoptedSay)
+	}
+	calls := Control{What: "tool calls", How: "they are not asked for and not gated: it does what its own program allows"}
+	if is && own.Hooked && own.Client.Answers() {
+		calls = Control{What: "tool calls", Can: true, How: "not gated: what its own rules allow runs; what its own dialog asks is listed, and answered there or here", Do: do(operator.NextPending)}
+	}
 	return []Control{
 		{What: "liveness", Can: true, How: fmt.Sprintf("process %d, with its start time, is watched", id.PID), Do: do(operator.NextAdoptedStatus)},
-		{What: "messages", Can: true, Do: do(operator.NextAdoptedSend)},
-		o.ownSocket(id.PID),
+		messages,
+		o.ownSocket(own, id.PID),
 		{What: "answers", Can: true, Do: do(operator.NextAdoptedAnswers)},
-		{What: "tool calls", How: "they are not asked for and not gated: it does what its own program allows"},
+		calls,
 		{What: "plans and network", How: "not gated"},
 		{What: "mode and policy", How: "its own program sets them; what a file says of them is not an order"},
 		{What: "output", How: "it is not captured; look at its own terminal"},
@@ -342,8 +367,12 @@ func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, id spawn.I
 	}
 }
 
-// ownSocket checks for the socket of a session at Claude Code's path (protocol §8).
-func (o Operator) ownSocket(pid int) Control {
+// ownSocket checks for the socket of a session: the one that it has registered, else at Claude Code's path
+// (protocol §8).
+func (o Operator) ownSocket(own session.Row, pid int) Control {
+	if own.Socket != "" {
+		return Control{What: "socket", Can: true, How: "its own socket is " + own.Socket + ", by its registry"}
+	}
 	dirs := []string{os.TempDir()} // 2.1.330; earlier ones took XDG_RUNTIME_DIR
 	for _, name := range []string{"TMPDIR=", "XDG_RUNTIME_DIR="} {
 		for _, kv := range o.Environ {

@@ -3,6 +3,7 @@ package teams_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -11,9 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"waggle"
 	"waggle/internal/operatortest"
+	hooks "waggle/internal/session"
 	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
@@ -234,6 +237,40 @@ func TestAdoptRegistered(t *testing.T) {
 	a, err := o.Adopt(ctx, "api", teams.AdoptOptions{Session: uid, As: "claude"})
 	if err != nil || a.PID != id.PID || a.Session != uid {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// TestAdoptHooked: a session of a client without a registry is found by what its hooks recorded, and what is printed of its
+// calls is what the hooks can do.
+func TestAdoptHooked(t *testing.T) {
+	t.Parallel()
+	for client, calls := range map[hooks.Client]bool{hooks.Codex: true, hooks.Gemini: false} {
+		op := operatortest.New(t)
+		tm := operatortest.Team(t, op, "api", record.PolicySet{})
+		id, _ := session(t)
+		h := hooks.Hook{Store: hooks.At(op.Home.Path, time.Now), Client: client, Self: id, Sessions: func() []hooks.Registered { return []hooks.Registered{{Session: "s-1", Process: id}} },
+			Live: hooks.Liveness{Check: spawn.Identity.Check, Ancestors: func(int) ([]spawn.Identity, error) { return []spawn.Identity{id}, nil }}}
+		if err := h.Run(t.Context(), "SessionStart", strings.NewReader(`{"session_id":"s-1","cwd":"/w","hook_event_name":"SessionStart"}`), io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		_, err := teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{Session: "s-2", As: "codex"})
+		operatortest.Fails(t, err, operator.Usage, "is not a session id")
+		a, err := teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{Session: "s-1", As: "codex"})
+		if err != nil || a.PID != id.PID || a.Session != "s-1" {
+			t.Fatalf("%s: %+v, %v", client, a, err)
+		}
+		i := slices.IndexFunc(a.Controls, func(c teams.Control) bool { return c.What == "tool calls" })
+		if a.Controls[i].Can != calls {
+			t.Errorf("%s: %+v", client, a.Controls[i])
+		}
+		if got := present(t, tm); !slices.Contains(got, "codex") {
+			t.Errorf("%v", got)
+		}
+		other, _ := session(t)
+		_, err = teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{PID: other.PID, As: "again"})
+		if err != nil {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

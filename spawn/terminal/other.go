@@ -51,6 +51,16 @@ func Watch(context.Context, WatchOptions, func(Event)) error {
 // TmuxHere needs Unix.
 func TmuxHere(context.Context, string, []string) error { return errors.ErrUnsupported }
 
+// TmuxPaneOf needs Unix.
+func TmuxPaneOf(context.Context, string, []string, string, []int) (spawn.Pane, bool) {
+	return spawn.Pane{}, false
+}
+
+// TmuxScreen needs Unix.
+func TmuxScreen(context.Context, string, []string, spawn.Pane) (string, error) {
+	return "", errors.ErrUnsupported
+}
+
 // TmuxFits needs Unix.
 func TmuxFits(context.Context, string, []string) (bool, error) { return false, errors.ErrUnsupported }
 

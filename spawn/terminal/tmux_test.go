@@ -438,3 +438,30 @@ func TestInTmux(t *testing.T) {
 		}
 	}
 }
+
+// TestTmuxPaneOf: the pane of a process is the one whose own process is nearest above it, and its screen is what it shows.
+func TestTmuxPaneOf(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	env := s.options(terminal.TmuxOptions{}).Env
+	if _, ok := terminal.TmuxPaneOf(t.Context(), s.program, env, s.socket, []int{os.Getpid()}); ok {
+		t.Error("a pane without a server")
+	}
+	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "echo one screen; exec sleep 3600")
+	s.run("new-window", "-d", "-t", "mine", "exec sleep 3600")
+	pid, err := strconv.Atoi(s.run("display-message", "-p", "-t", "mine:0", "#{pane_pid}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := terminal.TmuxPaneOf(t.Context(), s.program, env, s.socket, []int{os.Getpid(), pid, 1})
+	if !ok || p.ID != s.run("display-message", "-p", "-t", "mine:0", "#{pane_id}") || p.Server != s.identity() || p.Socket != s.socket {
+		t.Fatalf("%+v, %v", p, ok)
+	}
+	spawntest.Await(t, "the screen", func() bool {
+		text, err := terminal.TmuxScreen(t.Context(), s.program, env, p)
+		return err == nil && strings.HasPrefix(text, "one screen\n")
+	})
+	if _, ok := terminal.TmuxPaneOf(t.Context(), s.program, env, s.socket, []int{os.Getpid(), 1}); ok {
+		t.Error("the pane of another process")
+	}
+}

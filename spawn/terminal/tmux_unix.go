@@ -425,3 +425,29 @@ func (t tmux) undress(ctx context.Context, window, pane, panes string) error {
 	}
 	return nil
 }
+
+// TmuxPaneOf finds the pane of a server, by its socket, whose own process is one of these, the first of them
+// that has one; false where there is none, or no server.
+func TmuxPaneOf(ctx context.Context, program string, env []string, socket string, pids []int) (spawn.Pane, bool) {
+	out, err := tmux{program, socket, env}.run(ctx, "list-panes", "-a", "-F", paneFormat)
+	if err != nil {
+		return spawn.Pane{}, false
+	}
+	for _, pid := range pids {
+		for line := range strings.Lines(out) {
+			f := strings.Fields(line)
+			if len(f) != 4 || f[1] != strconv.Itoa(pid) || !paneID(f[0]) {
+				continue
+			}
+			if server, err := identify(f[3]); err == nil {
+				return spawn.Pane{Server: server, Socket: socket, ID: f[0], Window: f[2]}, true
+			}
+		}
+	}
+	return spawn.Pane{}, false
+}
+
+// TmuxScreen returns what a pane shows now.
+func TmuxScreen(ctx context.Context, program string, env []string, p spawn.Pane) (string, error) {
+	return tmux{program, p.Socket, env}.run(ctx, "capture-pane", "-p", "-t", p.ID)
+}

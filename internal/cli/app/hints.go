@@ -121,6 +121,7 @@ var Steps = map[operator.Step]string{
 	operator.NextAdoptPID:       "a session without agent teams writes no such file: name its process with --pid",
 	operator.NextAdoptedStatus:  ": waggle status --team {team}",
 	operator.NextAdoptedSend:    "waggle send {member} --team {team} puts them into {text}; the session sees them when something in it reads that file (waggle inbox {member} --team {team})",
+	operator.NextAdoptedSay:     "waggle send {member} --team {team} says them to its session by its own socket, as words of another session",
 	operator.NextAdoptedAnswers: "what is sent from below its process with waggle send is this member's, and has no authority",
 	operator.NextRegister:       "waggle team add NAME --team {team} registers a member to speak as",
 	operator.NextRegisterOrLead: "leave out --as to speak as the lead, or waggle team add {member}",

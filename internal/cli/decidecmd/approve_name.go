@@ -37,6 +37,9 @@ func askNamed(ctx context.Context, a *app.App, word string, f answerFlags, with 
 	open = slices.DeleteFunc(open, func(q decide.Request) bool {
 		return !waggle.SameName(waggle.MemberName(q.Member), member)
 	})
+	if len(open) == 0 {
+		open = decide.Of(op).OfAdopted(ctx, name, member)
+	}
 	q, err := onlyOne(open, member, with.Via)
 	if err != nil {
 		return true, err
@@ -56,7 +59,15 @@ func askNamed(ctx context.Context, a *app.App, word string, f answerFlags, with 
 	if err != nil {
 		return true, err
 	}
-	results, err := decide.Of(op).Decide(ctx, name, []decide.Answer{answer})
+	var results []decide.Decided
+	if q.Team == decide.SessionTeam {
+		var d *decide.Decided
+		if d, err = decide.Of(op).DecideSession(ctx, answer, nil); d != nil {
+			results = append(results, *d)
+		}
+	} else {
+		results, err = decide.Of(op).Decide(ctx, name, []decide.Answer{answer})
+	}
 	if err != nil {
 		return true, err
 	}

@@ -29,6 +29,7 @@ func Why(a *app.App) *cobra.Command {
 		Long: `Say what is, or what would happen, and why. What stands in the argument says which:
 a member's NAME      its state, its age, and the evidence: journals, process, mailbox and
                      output, also of one that has left and of an ended team
+a session's NAME     the same of a session of yours, by its name, @NAME, pid or id
 a request's ID       what decided that call, and what the rules say of it now
 a shell COMMAND      what the rules would decide of it, and which rule or part is why
 a PATH               the same for reading and for editing the file
@@ -53,7 +54,13 @@ with its rules, mode and directory.
 func why(ctx context.Context, a *app.App, f judging, what string) error {
 	var missing error // what nobody is called
 	if f == (judging{}) && !strings.ContainsAny(what, " /({") {
-		if missing = whyMember(ctx, a, what); !isMissing(missing) {
+		if missing = whyMember(ctx, a, what); missing == nil {
+			return nil
+		}
+		if done, err := whySession(ctx, a, what); done {
+			return err
+		}
+		if !isMissing(missing) {
 			return missing
 		}
 		if err := whyDecided(ctx, a, what); !isMissing(err) {
@@ -105,6 +112,23 @@ func whyMember(ctx context.Context, a *app.App, name string) error {
 		return err
 	}
 	return a.Give(view.Why(y), view.WhyPage(y, a.Clock()))
+}
+
+// whySession is for a session of this user; done is false when what names none.
+func whySession(ctx context.Context, a *app.App, what string) (done bool, err error) {
+	op, err := a.Op()
+	if err != nil || a.Flags.Team != "" {
+		return false, nil
+	}
+	named := inspect.Of(op).SessionNamed(ctx, "", what)
+	if named == "" {
+		return false, nil
+	}
+	y, err := inspect.Of(op).WhySession(named)
+	if err != nil {
+		return true, err
+	}
+	return true, a.Give(view.Why(y), view.WhyPage(y, a.Clock()))
 }
 
 func whyDecided(ctx context.Context, a *app.App, id string) error {

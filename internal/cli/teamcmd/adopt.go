@@ -17,13 +17,15 @@ func Adopt(a *app.App) *cobra.Command {
 		Short: "Make a running session that waggle did not start a member",
 		Long: `Make a running session a member. The session is not restarted, not interrupted and never
 signalled. The journal has its process by pid and start time, so that status shows whether
-it runs. The command prints what waggle can do with the session and what it cannot: its
-tool calls are not gated, and stop and down only ask it by message, then remove it from
-the team.
+it runs. Its state is what its client registers and its hooks report; what it asks, where
+it has the hooks, is listed and answered as any session's; send NAME goes to its messaging
+socket, where it has one. The command prints what waggle can do with the session and what
+it cannot: its tool calls are not gated, and stop and down only ask it by message, then
+remove it from the team.
 
---session finds the process of a session of Claude Code by the client's registry of
-sessions, or by the files of its team: the config.json whose leadSessionId is that id
-names it (leadProcess). The command refuses processes that are gone, of another user,
+--session finds the process of a session by the client's registry of sessions, by the
+records of hooks, or by the files of its team: the config.json whose leadSessionId is that
+id names it (leadProcess). The command refuses processes that are gone, of another user,
 process 1, those that are members already, and one whose entry in that registry is of an
 earlier process of its number, or no file.
 It accepts a process below which it runs itself; later commands below that process act as

@@ -1,12 +1,14 @@
 package teamcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -14,6 +16,7 @@ import (
 	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/operator"
+	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/spawn/terminal"
 )
@@ -30,29 +33,33 @@ waggle up does.
 With NAME, it shows a member's terminal, also one in a pane. Your keys do not reach it,
 except with --type; Ctrl-] leaves it, and the member goes on. With --type every key
 reaches it, Ctrl-C too, which ends what runs there. Then tmux shows a member's pane, and
-its own detach key leaves it; inside of that tmux you are in the pane itself.`,
+its own detach key leaves it; inside of that tmux you are in the pane itself. A session of yours in tmux is
+shown by its name, @NAME, pid or id, and so is an adopted one.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return comeBack(cmd.Context(), a)
 			}
-			name, err := waggle.ParseMember(args[0])
+			name, err := waggle.ParseMember(strings.TrimPrefix(args[0], "@"))
 			if err != nil {
-				return &operator.Error{Kind: operator.Usage, Op: "attach", Err: err}
+				err = &operator.Error{Kind: operator.Usage, Op: "attach", Err: err}
 			}
-			op, team, err := a.Team()
-			if err != nil {
-				return err
+			op, team, terr := a.Team()
+			var h *terminal.Held
+			if err = cmp.Or(err, terr); err == nil {
+				h, err = process.Of(op).Terminal(cmd.Context(), team, name)
 			}
-			h, err := process.Of(op).Terminal(cmd.Context(), team, name)
 			if err != nil {
+				if done, err := attachSession(cmd.Context(), a, team, args[0], !keys); done {
+					return err
+				}
 				return err
 			}
 			p := h.Place.Pane
 			switch {
 			case p != nil && keys && app.Tty(a.In) && app.Tty(a.Out):
-				argv, err := process.Of(op).ShowPane(*p)
+				argv, err := process.Of(op).ShowPane(*p, false)
 				if err != nil {
 					return err
 				}
@@ -69,6 +76,30 @@ its own detach key leaves it; inside of that tmux you are in the pane itself.`,
 	app.Must(cmd.Flags().MarkHidden("read-only"))
 	cmd.MarkFlagsMutuallyExclusive("type", "read-only")
 	return cmd
+}
+
+// attachSession shows the tmux pane of a session, or of an adopted member; done is false when word names none.
+func attachSession(ctx context.Context, a *app.App, team waggle.TeamName, word string, look bool) (done bool, err error) {
+	op, err := a.Op()
+	if err != nil {
+		return false, nil
+	}
+	named := inspect.Of(op).SessionNamed(ctx, team, word)
+	if named == "" {
+		return false, nil
+	}
+	pane, err := inspect.Of(op).SessionPane(ctx, "attach", named)
+	if err != nil {
+		return true, err
+	}
+	if !app.Tty(a.In) || !app.Tty(a.Out) {
+		return true, &operator.Error{Kind: operator.Usage, Op: "attach", Msg: fmt.Sprintf("session %s is in pane %s of tmux, which needs a terminal", word, pane.ID), Next: operator.Next{Step: operator.NextPeek, Member: waggle.MemberName(word)}}
+	}
+	argv, err := process.Of(op).ShowPane(pane, look)
+	if err != nil {
+		return true, err
+	}
+	return true, interactive(ctx, a, argv)
 }
 
 // interactive runs another program on this terminal.

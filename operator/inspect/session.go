@@ -1,0 +1,160 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/screen"
+	"waggle/internal/session"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
+	"waggle/record"
+	"waggle/spawn"
+	"waggle/spawn/terminal"
+)
+
+// SessionNamed returns by what a session is found that a person names where a member is expected: the process
+// of an adopted member of the team, else the word, also behind an @, when a running session has it as its name, pid
+// or id; "" for no session. The team may be "".
+func (o Operator) SessionNamed(ctx context.Context, name waggle.TeamName, word string) string {
+	if name != "" {
+		if s, err := o.State(ctx, name); err == nil && s != nil {
+			if m, ok := s.Lead.Member(waggle.MemberName(word)); ok && m.Left == nil {
+				return adoptedPID(m)
+			}
+		}
+	}
+	if word = strings.TrimPrefix(word, "@"); mail.Of(o.Operator).HasSession(word) {
+		return word
+	}
+	return ""
+}
+
+// adoptedPID is the process of an adopted member that runs, "" of another.
+func adoptedPID(m *control.Member) string {
+	if m.Backend != mail.BackendAdopted || m.Process == nil || operator.Gone(m.Process.ID) {
+		return ""
+	}
+	return strconv.Itoa(m.Process.ID.PID)
+}
+
+// WhySession is Why for a session, by its name, pid or id.
+func (o Operator) WhySession(what string) (*Why, error) {
+	r, err := o.session("why", what)
+	if err != nil {
+		return nil, err
+	}
+	y := &Why{Team: decide.SessionTeam, Name: r.Name, State: r.State, Since: r.Since, Why: r.Why, Trust: record.Level(decide.LevelAnswers), Evidence: []Fact{}}
+	y.add(fromProcess, time.Time{}, "process %d runs", r.PID)
+	y.fromSession(r)
+	return y, nil
+}
+
+// fromSession adds what is known of a session.
+func (y *Why) fromSession(r session.Row) {
+	const from = "its session"
+	y.add(from, r.Since, "%s is session %s of %s %s, in %s, and is %s", r.Name, r.ID, r.Client, r.Version, r.Cwd, r.State+operator.Suffix(r.Why))
+	for _, q := range r.Open {
+		y.add(from, q.At, "asks %s: %s", q.Handle, brief(decide.Brief(q.Kind, q.Ask)))
+	}
+	if !r.Hooked {
+		y.add(from, time.Time{}, "no hook has reported of it: its questions are not seen")
+	}
+	if r.Socket == "" {
+		y.add(from, time.Time{}, "it takes no words: its client has no socket")
+	} else {
+		y.add(from, time.Time{}, "it takes words at %s", r.Socket)
+	}
+}
+
+// PeekSession is Peek for a session in a pane of tmux, by its name, pid or id: its screen, at most n lines from
+// its end.
+func (o Operator) PeekSession(ctx context.Context, what string, n int) (*Peek, error) {
+	r, pane, err := o.sessionPane(ctx, "peek", what)
+	if err != nil {
+		return nil, err
+	}
+	program, err := spawn.LookPath("tmux", o.Environ)
+	if err != nil {
+		return nil, err
+	}
+	text, err := terminal.TmuxScreen(ctx, program, o.Environ, pane)
+	if err != nil {
+		return nil, &operator.Error{Kind: operator.Failed, Op: "peek", Err: err}
+	}
+	p := &Peek{Team: decide.SessionTeam, Name: r.Name, State: r.State, Since: r.Since, Why: r.Why, At: o.Minter.Now(), Shown: ShownScreen, Where: WhereTeam, Lines: screen.Lines([]byte(strings.TrimRight(text, " \n")))}
+	if over := len(p.Lines) - n; over > 0 {
+		p.Lines, p.Earlier = p.Lines[over:], true
+	}
+	return p, nil
+}
+
+// sessions are the sessions that run.
+func (o Operator) sessions() session.View {
+	return session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors))
+}
+
+// session finds a running session by its name, pid or id, for an operation op.
+func (o Operator) session(op, what string) (session.Row, error) {
+	pid, err := mail.Of(o.Operator).SessionPID(op, what)
+	if err != nil {
+		return session.Row{}, err
+	}
+	r, ok := o.sessions().OfProcess(pid)
+	if !ok {
+		return r, &operator.Error{Kind: operator.NotFound, Op: op, Msg: what + " has just ended"}
+	}
+	return r, nil
+}
+
+// SessionPane finds the pane of tmux that a session runs in, by the session's name, pid or id: on the server of this
+// terminal, or the default one. The pane's process is the session's or above it.
+func (o Operator) SessionPane(ctx context.Context, op, what string) (spawn.Pane, error) {
+	_, p, err := o.sessionPane(ctx, op, what)
+	return p, err
+}
+
+func (o Operator) sessionPane(ctx context.Context, op, what string) (session.Row, spawn.Pane, error) {
+	r, err := o.session(op, what)
+	if err != nil {
+		return r, spawn.Pane{}, err
+	}
+	none := &operator.Error{Kind: operator.Refused, Op: op, Msg: fmt.Sprintf("session %s, process %d, is in no pane of tmux that is found here", r.Name, r.PID), Advice: "go to its own terminal"}
+	program, err := spawn.LookPath("tmux", o.Environ)
+	if err != nil {
+		return r, spawn.Pane{}, none
+	}
+	pids := []int{r.PID}
+	above, _ := session.Looking(o.Ancestors).Ancestors(r.PID) // those that can be seen
+	for _, id := range above {
+		pids = append(pids, id.PID)
+	}
+	for _, socket := range tmuxSockets(o.Environ) {
+		if pane, ok := terminal.TmuxPaneOf(ctx, program, o.Environ, socket, pids); ok {
+			return r, pane, nil
+		}
+	}
+	return r, spawn.Pane{}, none
+}
+
+// tmuxSockets are the sockets of the tmux server of an environment, and of the default one.
+func tmuxSockets(env []string) (sockets []string) {
+	if socket, _, ok := terminal.InTmux(env); ok {
+		sockets = append(sockets, socket)
+	}
+	dir := "/tmp"
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "TMUX_TMPDIR="); ok && v != "" {
+			dir = v
+		}
+	}
+	return append(sockets, filepath.Join(dir, fmt.Sprintf("tmux-%d", os.Getuid()), "default"))
+}
