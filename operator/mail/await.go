@@ -52,6 +52,7 @@ func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout
 	if err := v.mend(limit, o, sent); err != nil && limit.Err() == nil {
 		return err
 	}
+	defer func() { v.keep(context.WithoutCancel(ctx), o) }()
 	for !v.reached(sent, want) {
 		select {
 		case <-nudges:

@@ -36,6 +36,7 @@ func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) 
 	if err != nil {
 		return nil, err
 	}
+	v.keep(ctx, o)
 	named := func(msgID, entry string) bool {
 		return msgID == id || len(id) >= shortID && (strings.HasPrefix(msgID, id) || strings.HasPrefix(entry, id))
 	}
@@ -65,6 +66,7 @@ func (o Operator) Messages(ctx context.Context, name waggle.TeamName, all bool) 
 	if err != nil {
 		return nil, err
 	}
+	v.keep(ctx, o)
 	msgs := []StoredMessage{}
 	for _, tr := range v.t.order {
 		if b, i := v.find(tr); all || tr.mail.Kind == waggle.KindText {
@@ -266,7 +268,9 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 			add(Held, "journal of "+string(m.Name), why)
 		}
 	case i >= 0:
-	case v.past: // it cannot be known whether it was read
+	case v.past && v.abroad(tr) && len(states) > 0 && states[len(states)-1].State == Written:
+		states[len(states)-1].Detail = "its mailbox is gone with its team: whether it was read is not known"
+	case v.past:
 	case b != nil && b.broken: // that it is not among the entries which can be read shows nothing
 		add(Written, "the mailbox", "its mailbox is being written by another program, or is broken: what is in it is not known")
 	case run && v.there[tr]:

@@ -191,6 +191,29 @@ func TestMessageOfATeamThatIsGone(t *testing.T) {
 	}
 }
 
+// TestMessageStaysDelivered: what a reader of another program's team took stays delivered after the team is gone, as a list
+// or Await has seen it; for what nobody has seen the mailbox is named as the evidence that is missing.
+func TestMessageStaysDelivered(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	first := send(t, tm, "theirs", "first").MsgID
+	tm.WriteMailbox("theirs", "[]")
+	if m := became(t, tm, first); m.State != mail.Delivered {
+		t.Fatalf("%+v", m)
+	}
+	second := send(t, tm, "theirs", "second").MsgID
+	if err := os.RemoveAll(op.Root.TeamDir(abroad)); err != nil {
+		t.Fatal(err)
+	}
+	if m := became(t, tm, first); m.State != mail.Delivered || m.States[len(m.States)-1].At.IsZero() {
+		t.Errorf("first: %+v", m.States)
+	}
+	if m := became(t, tm, second); m.State != mail.Written || !strings.Contains(m.States[len(m.States)-1].Detail, "whether it was read is not known") {
+		t.Errorf("second: %+v", m.States)
+	}
+}
+
 // Await ends with the state that the message reached, by the member's own journal.
 func TestAwaitUntilItHadItsEffect(t *testing.T) {
 	t.Parallel()

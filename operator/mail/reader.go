@@ -39,6 +39,34 @@ func vanished(tr *trail, b *openBox) (d Delivery, evidence, detail string) {
 	return Erased, "the mailbox", "it is gone beside older unread messages, or with the file: nobody has read it" + again
 }
 
+// keep records the messages that such a reader has taken: the evidence is in its mailbox alone, and goes with the
+// team's directory. The record is in the operator's own journal of that team. An error changes nothing of what is shown.
+func (v *survey) keep(ctx context.Context, o Operator) {
+	if v.led || v.past {
+		return
+	}
+	var ds []journal.Draft
+	for _, tr := range v.t.order {
+		if tr.from != string(journal.Leader) || tr.words == nil || !v.abroad(tr) || !v.written(tr) {
+			continue
+		}
+		b, at := v.find(tr)
+		states := v.states(tr, b, at)
+		if last := states[len(states)-1]; last.State != Delivered || !last.At.IsZero() {
+			continue
+		}
+		evidence := record.ReaderTook
+		if at >= 0 || trace(tr, b) == mailbox.Marked {
+			evidence = record.ReaderMarked
+		}
+		ds = append(ds, journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(tr.seq), Evidence: evidence}})
+	}
+	if len(ds) == 0 {
+		return
+	}
+	_ = o.Append(ctx, v.s, func() ([]journal.Draft, error) { return ds, nil }) // the next look finds the same, as long as the mailbox is there
+}
+
 func trace(tr *trail, b *openBox) mailbox.Trace {
 	return mailbox.TraceOf(mailbox.Written{Envelope: tr.env, File: tr.file}, b.entries, b.file)
 }
