@@ -109,9 +109,11 @@ func (l *Leader) Decide(v Answer, w journal.Writer, mint record.Mint) (Outcome, 
 }
 
 // unasked returns why an answer is not of the form that the request takes: a question takes words, and
-// nothing else does.
+// nothing else does. A plan without words is approved by nobody: a client may ask before it has written the file.
 func unasked(req *Request, v Answer) string {
 	switch words := req.Kind == record.KindQuestion; {
+	case v.Allow && req.Gate() == policy.GatePlan && strings.TrimSpace(req.Ask.Plan) == "":
+		return fmt.Sprintf("the plan of request %s is empty, as its file was not written yet: a denial has the member propose it again", req.ID)
 	case !words && len(v.Answers) > 0:
 		return fmt.Sprintf("request %s asks for permission, not for words", req.ID)
 	case !words || !v.Allow:

@@ -35,3 +35,19 @@ func TestRevisionAfterWithdrawal(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyPlan: a plan without words, as a client asks with before it has written the file, is approved by nobody, and
+// may be rejected.
+func TestEmptyPlan(t *testing.T) {
+	w, m := working(t, record.PolicySet{}, true)
+	k := m.ask(waggle.KindPlanApprovalRequest, record.Ask{Plan: " \n"})
+	m.flush()
+	w.pass()
+	req := w.request(k)
+	if out := w.decide(verdict(req, true), operator); out.Refusal == nil || len(out.Drafts) > 0 {
+		t.Errorf("approved: %+v", out)
+	}
+	if out := w.decide(verdict(req, false), operator); !out.Changed || out.Refusal != nil {
+		t.Errorf("rejected: %+v", out)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"waggle/journal"
 	"waggle/policy"
@@ -120,6 +121,8 @@ func draft(f *Fold, req *Request, v Answer) (Decided, error) {
 		return d, refused(req, "a denial has no input and no answers")
 	case !v.Allow:
 		return d, nil
+	case req.Form == FormPlan && strings.TrimSpace(req.Ask.Plan) == "":
+		return d, refused(req, "its plan is empty, as its file was not written yet: deny it, or answer it in the session's own dialog")
 	case req.Form == FormQuestion:
 		if len(v.Answers) == 0 {
 			return d, refused(req, "it asks for words: waggle answer "+req.Handle+" CHOICE|TEXT")

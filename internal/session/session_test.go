@@ -254,6 +254,25 @@ func TestNeverEmptyAnswer(t *testing.T) {
 	}
 }
 
+// TestNeverEmptyPlan: a plan request whose file was not written yet takes a denial and no approval.
+func TestNeverEmptyPlan(t *testing.T) {
+	t.Parallel()
+	for _, input := range []string{`{}`, `{"plan":" \n"}`, `{"planFilePath":"/p"}`, `{"plan":7}`} {
+		w := newWorld(t)
+		a := w.ask(w.hook(), `,"tool_name":"ExitPlanMode","tool_input":`+input)
+		var no *session.RefusedError
+		if _, err := w.decide(verdict(w.last(), true)); !errors.As(err, &no) {
+			t.Errorf("%s: an approval: %v", input, err)
+		}
+		if _, err := w.decide(verdict(w.last(), false)); err != nil {
+			t.Errorf("%s: a denial: %v", input, err)
+		}
+		if out := a.end(t); !strings.Contains(out, `"deny"`) {
+			t.Errorf("%s: printed %q", input, out)
+		}
+	}
+}
+
 // TestOnce: the first decision counts; another is refused, and the same again changes nothing.
 func TestOnce(t *testing.T) {
 	t.Parallel()

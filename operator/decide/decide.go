@@ -46,6 +46,8 @@ type Decided struct {
 	Digest string
 	// Voted: the allow is one of two that it takes.
 	Voted bool
+	// Asker says that the process that asked is dead: nobody has the answer yet; "" when it lives.
+	Asker string
 	// taught: its rule was made with it (Learn).
 	taught bool
 	err    error
@@ -113,6 +115,9 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 	req, err := findRequest(s.Lead, a.ID, a.Digest)
 	if err != nil {
 		return Refused(a.ID, err), nil
+	}
+	if m, ok := s.Lead.ByInstance(req.Instance); ok && a.Allow && released(m) {
+		return Refused(a.ID, &operator.Error{Kind: operator.Refused, Op: a.Via, Msg: req.Handle + ": " + asker(m)}), nil
 	}
 	v := control.Answer{Key: req.Key, Digest: record.Digest(a.Digest), Allow: a.Allow, By: policy.RoleOperator,
 		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput, First: first}
@@ -267,8 +272,12 @@ func delivered(l *control.Leader, results []Decided) bool {
 			continue
 		}
 		// The answer to a question has no message: its worker reads it where it is decided.
-		results[i].Delivered = r.Order.Sent || r.Order.Closed || r.Order.Mail == nil
-		all = all && results[i].Delivered
+		sent := r.Order.Sent || r.Order.Closed || r.Order.Mail == nil
+		if m, ok := l.ByInstance(r.Instance); ok && sent && !r.Order.Closed {
+			results[i].Asker = asker(m)
+		}
+		results[i].Delivered = sent && results[i].Asker == ""
+		all = all && sent
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,37 @@ func TestDecideOnce(t *testing.T) {
 	q, err := o.Show(t.Context(), "api", string(req.ID))
 	if err != nil || q.Status != decide.StatusDecided || q.Answer == nil || q.Answer.Via != "approve" || q.Answer.Reason != "go on" {
 		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+// TestDecideForTheDead: what a dead member asks is shown as that, and its answer is not delivered: it waits for the next
+// start of a member that waggle runs, and there is no allow for one whose process waggle did not start.
+func TestDecideForTheDead(t *testing.T) {
+	t.Parallel()
+	for _, theirs := range []bool{false, true} {
+		o, rig := team(t)
+		rig.Asks("ann", operatortest.Bash("make"))
+		req := rig.Pending(1)[0]
+		m, _ := rig.State().Lead.Member("ann")
+		dead, err := spawn.Identify(os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead.Start, dead.Theirs = "1", theirs // an earlier process of this number
+		rig.Runs(rig.State(), m, dead)
+		q, err := o.Show(t.Context(), "api", req.Handle)
+		if err != nil || !strings.Contains(q.Asker, "is dead") || (q.Status == decide.StatusUnanswerable) != theirs {
+			t.Errorf("shown as %+v, %v", q, err)
+		}
+		ds, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: req.Handle, Digest: string(req.Digest), Allow: true, Via: "approve"}})
+		if err != nil || len(ds) != 1 || ds[0].Delivered {
+			t.Fatalf("%+v, %v", ds, err)
+		}
+		if theirs {
+			operatortest.Fails(t, ds[0].Err(), operator.Refused, "nobody would take an answer")
+		} else if ds[0].Err() != nil || !strings.Contains(ds[0].Asker, "waits for its next start") {
+			t.Errorf("%+v", ds[0])
+		}
 	}
 }
 

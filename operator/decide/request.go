@@ -272,7 +272,7 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 		q.File = q.Trust
 		q.Unheld = "waggle does not run " + string(m.Name) + ": only a file says that it asks this, and what it runs is not held"
 	}
-	if q.Status == StatusOpen || q.Status == StatusExpired {
+	if q.Status == StatusOpen || q.Status == StatusExpired || q.Status == StatusUnanswerable {
 		q.Asker = asker(m)
 	}
 	if q.Status == StatusOpen && l.ForLead(r) {
@@ -317,7 +317,15 @@ func asker(m *control.Member) string {
 	if m.Died != nil {
 		s += operator.Suffix(m.Died.Detail)
 	}
+	if released(m) {
+		return s + ", and waggle does not start it again: nobody would take an answer"
+	}
 	return s + "; the answer waits for its next start"
+}
+
+// released reports a member whose process waggle did not start, and that is dead: it has no next start.
+func released(m *control.Member) bool {
+	return m.Process != nil && m.Process.ID.Theirs && operator.Gone(m.Process.ID)
 }
 
 func statusOf(r *control.Request, m *control.Member, now time.Time) string {
@@ -329,7 +337,7 @@ func statusOf(r *control.Request, m *control.Member, now time.Time) string {
 		return StatusDecided
 	case r.State != machine.RequestPending:
 		return StatusClosed
-	case m.State() == machine.Terminated:
+	case m.State() == machine.Terminated, released(m):
 		return StatusUnanswerable
 	case late:
 		return StatusExpired

@@ -69,6 +69,8 @@ func DecidedLine(d decide.Decided, now time.Time) page.Line {
 		return page.Line{head, word, page.Plain(" already, by " + d.By + " at " + page.Clock(d.At, now))}
 	case d.Delivered:
 		return page.Line{head, word, page.Plain(", delivered")}
+	case d.Asker != "":
+		return page.Line{head, word, page.Plain(", decided, not delivered: " + d.Asker)}
 	}
 	return page.Line{head, word, page.Plain(", decided, not yet delivered")}
 }
