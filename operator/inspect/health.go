@@ -97,7 +97,7 @@ type MemberFacts struct {
 	Active  *bool  // as config.json has it, for Files
 	Source  string // where Active comes from
 	Doubt   string // why its own report does not count, "" when it does
-	// Session is what an adopted session says of itself; nil: it says nothing.
+	// Session is what an adopted session says of itself, or the journal of a guest; nil: they say nothing.
 	Session *Health
 }
 

@@ -385,6 +385,9 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 		case lead.PID != 0 && lead.Process == spawn.Gone:
 			f.Doubt = "the lead that it worked for is gone, and its own process is not on record"
 		}
+		if ours != nil {
+			f.byGuest(ours, m.Name)
+		}
 		ms := fileMember(m, f)
 		ms.From = fromAbroad(ours, m.Name)
 		st.Members = append(st.Members, ms)
@@ -406,6 +409,30 @@ func fromAbroad(s *operator.State, name waggle.MemberName) record.Provenance {
 		return record.AsGuest
 	}
 	return m.Origin()
+}
+
+// byGuest takes the facts of a guest of ours in another program's team: its process and its journal are on record
+// here. s is the operator's own journal of that team.
+func (f *MemberFacts) byGuest(s *operator.State, name waggle.MemberName) {
+	m, ok := s.Lead.Member(name)
+	if !ok || m.Left != nil || m.Process == nil {
+		return
+	}
+	w, err := s.Worker(m.Instance)
+	if err != nil || !w.Guest {
+		return
+	}
+	f.PID, f.StartedAt, f.Inside, f.Doubt, f.LastSign = m.Process.ID.PID, m.ProcAt, false, "", w.Last.At
+	if f.Process, err = m.Process.ID.State(); err != nil {
+		f.Unseen = err.Error()
+	}
+	f.Session = &Health{State: StateIdle, Since: w.Last.At, Why: "waits for words"}
+	if w.Turn() != nil {
+		f.Session = &Health{State: StateWorking, Since: w.TurnAt, Why: "has a turn"}
+	}
+	if b := w.Blocking(); len(b) > 0 {
+		f.Session = &Health{State: StatePeer, Since: b[0].Asked, Why: "asks its lead: " + brief(decide.Question(b[0].Kind, b[0].Ask))}
+	}
 }
 
 // others adds the members of a team of waggle that only the registry has: other programs run them.

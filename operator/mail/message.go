@@ -268,7 +268,7 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 			add(Held, "journal of "+string(m.Name), why)
 		}
 	case i >= 0:
-	case v.past && v.abroad(tr) && len(states) > 0 && states[len(states)-1].State == Written:
+	case v.past && v.abroad(tr) && len(states) > 0 && !states[len(states)-1].State.Over():
 		states[len(states)-1].Detail = "its mailbox is gone with its team: whether it was read is not known"
 	case v.past:
 	case b != nil && b.broken: // that it is not among the entries which can be read shows nothing
