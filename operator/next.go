@@ -44,6 +44,7 @@ const (
 	NextAudit         Step = "audit"
 	NextAuditSessions Step = "audit-sessions"
 	NextInstallHooks  Step = "install-hooks"
+	NextInstallHere   Step = "install-hooks-project"
 	NextNameTeam      Step = "name-team"
 	NextOtherTeam     Step = "other-team"
 )

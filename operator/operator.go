@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -338,13 +337,4 @@ func (o Operator) Guarded(ctx context.Context, name waggle.TeamName, what string
 		return nil, err
 	}
 	return s, o.Guard(ctx, s, what)
-}
-
-// Self returns the path of the running binary.
-func Self() (string, error) {
-	p, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find own binary: %w", err)
-	}
-	return p, nil
 }

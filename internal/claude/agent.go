@@ -653,7 +653,7 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 		}
 	}()
 	if t.Hook == "" {
-		if t.Hook, err = os.Executable(); err != nil {
+		if t.Hook, err = spawn.Self(h.Environ()); err != nil {
 			return nil, err
 		}
 	}

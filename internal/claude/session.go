@@ -214,7 +214,7 @@ func (p *inPane) begin(ctx context.Context, env []string, dir, mode, resume stri
 		return nil, err
 	}
 	if tune.Hook == "" {
-		if tune.Hook, err = os.Executable(); err != nil {
+		if tune.Hook, err = spawn.Self(env); err != nil {
 			return nil, err
 		}
 	}

@@ -42,10 +42,12 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 		fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":"s-1","name":"mine","cwd":%q}`, id.PID, id.Start, filepath.Join(repo, "sub")))
 	writeFile(t, filepath.Join(config, "sessions", "1.json"), `{"pid":1,"procStart":"99999999999","sessionId":"s-dead","name":"dead"}`)
 	user, local := filepath.Join(config, "settings.json"), filepath.Join(repo, ".claude", "settings.local.json")
+	program := filepath.Join(dir, "waggle")
+	writeFile(t, program, "")
 	at := func(path string, when time.Time) {
 		t.Helper()
 		s := claudesettings.Store{Dir: filepath.Join(state, "hooks"), Now: func() time.Time { return when }}
-		c, err := s.Install(path, "/bin/waggle")
+		c, err := s.Install(path, program)
 		if err == nil {
 			err = s.Apply(t.Context(), c)
 		}
@@ -101,6 +103,10 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 	check("auto mode", "note: "+name+" has the hooks; it is in auto mode: ")
 	hook("UserPromptSubmit", `,"permission_mode":"default"`)
 	check("another mode", "ok: "+name+" has the hooks >")
+	if err := os.Remove(program); err != nil {
+		t.Fatal(err)
+	}
+	check("an upgrade removed it", "note: "+name+" has hooks that do nothing: "+program+" in "+local)
 	writeFile(t, filepath.Join(repo, ".claude", "settings.json"), `{"disableAllHooks": true}`)
 	check("switched off", "note: "+name+" runs without the hooks: disableAllHooks in ")
 }

@@ -234,7 +234,7 @@ func TestTwelveSituations(t *testing.T) {
 		w.agree()
 	})
 	t.Run("waits for a human", func(t *testing.T) {
-		w.is("human", inspect.StateHuman, "asks: ")
+		w.is("human", inspect.StateHuman, "asks ")
 		w.agree()
 	})
 	t.Run("waits for a peer", func(t *testing.T) {

@@ -43,6 +43,7 @@ var named = map[string]struct{ line, how string }{
 	"take":              {"take cid", "acts"},
 	"mode":              {"mode cid plan", "acts"},
 	"approve":           {"approve cid", "acts"},
+	"show":              {"show cid", "reads"},
 	"deny":              {"deny cid", "acts"},
 	"adopt":             {"adopt --pid 1 new", "acts"},
 	"audit acknowledge": {"audit acknowledge cid", "acts"},

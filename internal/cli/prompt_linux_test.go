@@ -679,7 +679,11 @@ func TestPromptDemoKilled(t *testing.T) {
 		t.Fatalf("the demo is in %q, %v", dirs, err)
 	}
 	s.die()
-	s.elsewhere("down", "demo", "--force", "--root", filepath.Join(dirs[0], "root"), "--state", filepath.Join(dirs[0], "state"))
+	end := exec.CommandContext(t.Context(), binary(t), "down", "demo", "--force", "--root", filepath.Join(dirs[0], "root"), "--state", filepath.Join(dirs[0], "state"))
+	end.Dir, end.Env = s.dir, s.cmd.Env
+	if out, _ := end.CombinedOutput(); !strings.Contains(string(out), "team demo has ended") { // its questions were not answered: 3
+		t.Errorf("down: %s", out)
+	}
 }
 
 // TestPromptNoTerminal: input that is no terminal never answers.

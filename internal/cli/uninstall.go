@@ -103,7 +103,7 @@ func uninstall(ctx context.Context, a *app.App, f uninstallFlags) error {
 // installation returns the installation at prefix, or the one that contains this program.
 func installation(prefix string) (*install.Installation, error) {
 	var i *install.Installation
-	self, err := operator.Self()
+	self, err := os.Executable()
 	switch {
 	case prefix != "":
 		if prefix, err = filepath.Abs(prefix); err == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,14 +61,17 @@ func (d *doctor) hooks(store claudesettings.Store) []Finding {
 		out = append(out, todo(what, Note, "not in "+user+": sessions that you start yourself do not report", install))
 	case len(l.Missing) > 0:
 		out = append(out, todo(what, Note, fmt.Sprintf("%s has no hook for %s", user, strings.Join(l.Missing, ", ")), install))
-	default:
+	case len(gonePrograms(l)) == 0:
 		out = append(out, found(what, OK, "in "+user))
 	}
-	named := ""
-	for _, e := range l.Entries {
-		if e.Ours && e.Program != named && gone(e.Program) {
-			named = e.Program
-			out = append(out, todo(what, Problem, e.Program+" is not there any more: the hooks do nothing", install))
+	for _, program := range gonePrograms(l) {
+		out = append(out, todo(what, Problem, program+" is not there any more: the hooks do nothing", install))
+	}
+	for _, path := range d.sources(d.o.Cwd).Files {
+		if l, err := store.Look(path); err == nil && path != user {
+			for _, program := range gonePrograms(l) {
+				out = append(out, todo(what, Problem, fmt.Sprintf("%s is not there any more: the hooks in %s do nothing", program, path), operator.NextInstallHere.With()))
+			}
 		}
 	}
 	if off != nil {
@@ -80,10 +84,14 @@ func (d *doctor) hooks(store claudesettings.Store) []Finding {
 	return out
 }
 
-// gone reports a program whose file does not exist any more.
-func gone(path string) bool {
-	fi, err := os.Stat(path)
-	return err != nil || fi.IsDir()
+// gonePrograms are the programs of our hooks in a settings file that do not exist any more.
+func gonePrograms(l *claudesettings.Look) (programs []string) {
+	for _, e := range l.Entries {
+		if fi, err := os.Stat(e.Program); e.Ours && (err != nil || fi.IsDir()) && !slices.Contains(programs, e.Program) {
+			programs = append(programs, e.Program)
+		}
+	}
+	return programs
 }
 
 // session reports whether a running session has the hooks.
@@ -97,6 +105,12 @@ func (d *doctor) session(store claudesettings.Store, s claudesessions.Entry) Fin
 	if off, _ := sources.Off(); off != nil {
 		f.Status, f.Detail = Note, fmt.Sprintf("%s runs without the hooks: %s in %s", f.Detail, off.Key, off.Path)
 		return f
+	}
+	for _, path := range sources.Files {
+		if l, err := store.Look(path); err == nil && len(gonePrograms(l)) > 0 {
+			f.Status, f.Detail = Note, fmt.Sprintf("%s has hooks that do nothing: %s in %s is not there any more", f.Detail, gonePrograms(l)[0], path)
+			return f
+		}
 	}
 	since, installed := store.InstalledSince(sources)
 	started := s.Started()

@@ -14,6 +14,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/claudesettings"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/doctor"
@@ -173,6 +174,34 @@ func TestHooks(t *testing.T) {
 	}
 	b.write(settings, `{"hooks`)
 	b.has("Claude hooks", doctor.Problem, settings)
+
+	// A program that was removed: hooks of the user, and those of the repository.
+	here, gone := filepath.Join(b.o.Cwd, "waggle"), filepath.Join(b.o.Cwd, "1.0", "waggle")
+	b.write(here, "")
+	hooks := func(program string) string {
+		return `{"hooks":{"PermissionRequest":[{"matcher":"*","hooks":[{"type":"command","command":"` + claudesettings.Command(program, "PermissionRequest") + `"}]}]}}`
+	}
+	b.write(settings, hooks(here))
+	b.has("Claude hooks", doctor.Note, "no hook for")
+	if f := b.of("Claude hooks"); len(f) != 1 {
+		t.Errorf("%+v", f)
+	}
+	b.write(settings, hooks(gone))
+	if f := b.has("Claude hooks", doctor.Problem, gone+" is not there any more"); f.Do.Step != operator.NextInstallHooks {
+		t.Errorf("%+v", f)
+	}
+	b.write(settings, hooks(here))
+	for _, dir := range []string{".git", ".claude"} {
+		if err := os.MkdirAll(filepath.Join(b.o.Cwd, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.write(filepath.Join(b.o.Cwd, ".git", "HEAD"), "ref: refs/heads/main\n")
+	local, _ := claudesettings.LocalFiles(b.o.Cwd)
+	b.write(local, hooks(gone))
+	if f := b.has("Claude hooks", doctor.Problem, "the hooks in "+local+" do nothing"); f.Do.Step != operator.NextInstallHere {
+		t.Errorf("%+v", f)
+	}
 }
 
 // TestLock: a lock that is held is measured by the operator's clock.

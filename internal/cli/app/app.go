@@ -189,7 +189,7 @@ func (a *App) Op() (operator.Operator, error) {
 	if err != nil {
 		return operator.Operator{}, err
 	}
-	self, err := operator.Self()
+	self, err := spawn.Self(a.Environ)
 	if err != nil {
 		return operator.Operator{}, err
 	}

@@ -59,6 +59,7 @@ var Steps = map[operator.Step]string{
 	operator.NextAuditSessions: "waggle audit query -",
 	operator.NextLogClaims:     "waggle log --kind unverified",
 	operator.NextInstallHooks:  "waggle hooks install",
+	operator.NextInstallHere:   "waggle hooks install --project",
 	operator.NextNameTeam:      "--team NAME",
 	operator.NextOtherTeam:     "--team {team}",
 

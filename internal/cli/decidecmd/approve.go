@@ -263,16 +263,18 @@ func teamOf(ctx context.Context, a *app.App, via string, ids []string, group str
 	if nerr != nil {
 		return op, "", nerr
 	}
+	var of []string
 	for _, n := range names {
+		e.Near = append(e.Near, string(n))
 		if _, ok := memberNamed(ctx, op, n, ids[0]); ok {
-			e.Near = append(e.Near, string(n))
+			of = append(of, string(n))
 		}
 	}
-	if len(e.Near) == 0 {
+	if len(of) == 0 {
 		return op, "", &control.UnknownRequestError{ID: waggle.RequestID(ids[0])}
 	}
-	e.Msg = fmt.Sprintf("%s is a member of %s: name the team", ids[0], strings.Join(e.Near, ", "))
-	e.Advice = fmt.Sprintf("waggle %s %s --team %s", via, ids[0], e.Near[0])
+	e.Msg = fmt.Sprintf("%s is a member of %s: name the team", ids[0], strings.Join(of, ", "))
+	e.Advice = fmt.Sprintf("waggle %s %s --team %s", via, ids[0], of[0])
 	return op, "", e
 }
 

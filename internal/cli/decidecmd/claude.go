@@ -9,6 +9,7 @@ import (
 	"waggle/internal/claudesettings"
 	"waggle/internal/cli/app"
 	"waggle/operator"
+	"waggle/spawn"
 )
 
 // ClaudePath returns the config directory of Claude Code: CLAUDE_CONFIG_DIR, ~/.claude. A wire tree
@@ -44,8 +45,8 @@ func HookStore(a *app.App) (claudesettings.Store, error) {
 
 // hookProgram returns the binary that hooks run: this one, unless go run made it and will remove
 // it.
-func hookProgram() (string, error) {
-	self, err := operator.Self()
+func hookProgram(a *app.App) (string, error) {
+	self, err := spawn.Self(a.Environ)
 	if err != nil {
 		return "", err
 	}

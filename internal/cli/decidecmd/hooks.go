@@ -15,6 +15,7 @@ import (
 	"waggle/internal/gitdir"
 	"waggle/internal/view/page"
 	"waggle/operator"
+	"waggle/spawn"
 )
 
 func Hooks(a *app.App) *cobra.Command {
@@ -50,16 +51,17 @@ func hooksInstallCmd(a *app.App) *cobra.Command {
 		Short: "Add the hooks to the settings, after showing the difference",
 		Long: `Show the change to the settings file, ask, and write it. Everything else in the file stays
 byte for byte: order, comments, unknown keys, line endings, mode, and a symbolic link
-stays one. A second install changes nothing; an install from another path of this program
-changes the path. Without a terminal --yes is needed; exit 3 without it. A file that is
-read-only, that is not valid settings, or that changed since the difference was shown is
-refused (exit 6).
+stays one. The hooks name the program by the link by which it is called, where there is
+one: an upgrade replaces what it points to. A second install changes nothing; an install
+from another path of this program changes the path. Without a terminal --yes is needed;
+exit 3 without it. A file that is read-only, that is not valid settings, or that changed
+since the difference was shown is refused (exit 6).
 
 --json: {"path","real","how","changed","diff","program","events","off"}; how is installed
 or unchanged, off is null or {"path","key"}: the setting that keeps hooks from running.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			program, err := hookProgram()
+			program, err := hookProgram(a)
 			if err != nil {
 				return err
 			}
@@ -305,7 +307,7 @@ func HooksShown(a *app.App, project bool) (*shownHooks, error) {
 	if err != nil {
 		return nil, hooksRefused("show", err)
 	}
-	self, err := operator.Self()
+	self, err := spawn.Self(a.Environ)
 	if err != nil {
 		return nil, err
 	}
