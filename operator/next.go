@@ -107,6 +107,7 @@ const (
 	NextStopAgain      Step = "stop-again"
 	NextTell           Step = "tell"
 	NextTypePane       Step = "type-pane"
+	NextTypeThere      Step = "type-there"
 	NextGuest          Step = "guest"
 	NextToken          Step = "token"
 	NextAddClient      Step = "add-client"

@@ -408,7 +408,7 @@ func (o Operator) ShowPane(p spawn.Pane, look bool) (argv []string, err error) {
 	socket, _, inside := terminal.InTmux(o.Environ)
 	switch same := inside && socket == p.Socket; {
 	case same && look:
-		return nil, &operator.Error{Kind: operator.Refused, Op: "attach", Msg: "pane " + p.ID + " is in the tmux of this terminal, where your keys reach it", Advice: "--type goes to it; waggle peek shows its screen"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: "attach", Msg: "pane " + p.ID + " is in the tmux of this terminal, where your keys reach it", Next: operator.NextTypeThere.With()}
 	case same:
 		return append(argv, ";", "switch-client", "-t", p.ID), nil
 	case look:

@@ -116,6 +116,7 @@ var Steps = map[operator.Step]string{
 	operator.NextStopAgain:      "waggle stop {member} again when there is room",
 	operator.NextTell:           "waggle send {member} TEXT --team {team} tells it something",
 	operator.NextTypePane:       "waggle attach {member} --type --team {team}",
+	operator.NextTypeThere:      "--type goes to it; waggle peek shows its screen",
 	operator.NextGuest:          "waggle guest NAME -- COMMAND",
 	operator.NextToken:          "the operator makes one with waggle team token NAME",
 	operator.NextAddClient:      "waggle team add NAME --agent mcp makes a member for a client",
