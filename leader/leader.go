@@ -524,7 +524,10 @@ func decide(ctx context.Context, j journal.Journal, fold *control.Leader, w jour
 		out, refused = fold.Decide(v, w, m)
 		all := slices.Clone(out.Drafts)
 		for _, more := range with {
-			if ds, err := more(); err == nil && refused == nil && out.Changed {
+			if !out.Changed {
+				break
+			}
+			if ds, err := more(); err == nil {
 				all = append(all, ds...)
 			}
 		}

@@ -147,7 +147,7 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 	if err != nil {
 		return Decided{}, err
 	}
-	d := Decided{taught: taught && out.Changed, ID: string(req.ID), Handle: req.Handle, Changed: out.Changed, Voted: out.Voted, key: req.Key}
+	d := Decided{taught: taught, ID: string(req.ID), Handle: req.Handle, Changed: out.Changed, Voted: out.Voted, key: req.Key}
 	if now, ok := s.Lead.Request(req.Key); ok && now.Decided != nil {
 		d.Decision, d.By, d.At, d.Digest = now.Decided.Decision, string(now.Decided.By), now.At, string(now.Decided.UpdatedDigest)
 	}

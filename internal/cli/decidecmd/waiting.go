@@ -135,19 +135,21 @@ func whose(names []waggle.TeamName, sessions int) string {
 // a member for its one open request.
 func look(ctx context.Context, a *app.App, word string) (*decide.Request, error) {
 	q, err := find(ctx, a, word)
-	if !isUnknown(err) || a.Flags.Team != "" {
+	if err == nil || operator.KindOf(err) != operator.NotFound {
 		return q, err
 	}
 	op, operr := a.Op()
 	if operr != nil {
 		return nil, operr
 	}
-	if q := inEnded(ctx, op, word); q != nil {
-		return q, nil
-	}
-	names, operr := op.Names()
-	if operr != nil {
-		return nil, operr
+	names := []waggle.TeamName{waggle.TeamName(a.Flags.Team)}
+	if a.Flags.Team == "" {
+		if q := inEnded(ctx, op, word); q != nil {
+			return q, nil
+		}
+		if names, operr = op.Names(); operr != nil {
+			return nil, operr
+		}
 	}
 	var open []decide.Request
 	for _, name := range names {
