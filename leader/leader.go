@@ -281,6 +281,14 @@ func (l *Leader) peer(ctx context.Context, i record.Instance) (*control.Worker, 
 	return p.fold, p.j.Refresh(ctx)
 }
 
+// reopen drops the reader of a broken journal, which looks again only after a pause: the last words
+// of a member that has ended count as soon as its journal is whole again. The caller holds mu.
+func (l *Leader) reopen(ctx context.Context, i record.Instance) {
+	if p := l.peers[i]; p != nil && broken(p.j.Refresh(ctx)) {
+		delete(l.peers, i)
+	}
+}
+
 // Standing implements poll.Machine.
 func (l *Leader) Standing(entry string) poll.Standing {
 	l.mu.Lock()

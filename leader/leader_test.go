@@ -382,6 +382,29 @@ func TestBrokenMember(t *testing.T) {
 	}
 }
 
+// TestLastWordsAfterBreak: what a member says at its end counts when its journal was put back before
+// the leader's reader would have looked at it again.
+func TestLastWordsAfterBreak(t *testing.T) {
+	r := newRig(t, "ann")
+	ann := r.member["ann"]
+	ann.pause, ann.read = true, &journal.BrokenError{Journal: "a", Why: "a byte was flipped"}
+	r.pass()
+	ann.read = nil
+	r.idle("ann", "")
+	r.pass()
+	idle := func() bool { return r.memberNow(ann.inst).LastIdle != nil }
+	if idle() {
+		t.Fatal("the reader did not pause")
+	}
+	r.dead[1] = true
+	for range 3 {
+		r.pass()
+	}
+	if !idle() || r.left("ann") == "" {
+		t.Errorf("heard: %v, left %q; want the last words heard, and the end on record", idle(), r.left("ann"))
+	}
+}
+
 // TestOwnJournalFails: an error of the leader's own journal fails the pass, and nothing is sent.
 func TestOwnJournalFails(t *testing.T) {
 	r := newRig(t, "ann")

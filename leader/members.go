@@ -68,6 +68,7 @@ func (l *Leader) reap(ctx context.Context) error {
 			}
 		case !l.gone[m.Instance]:
 			l.gone[m.Instance], l.found = true, true
+			l.reopen(ctx, m.Instance)
 		case l.awaits(m):
 		case l.p.Dismiss || m.Approved || m.Stopping != nil || !m.AgreedAt.IsZero():
 			if err := l.let(ctx, m, m.How(), detail); err != nil {
@@ -307,6 +308,9 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 	}
 	// The processes have ended: the record follows, even when ctx has ended.
 	ctx = context.WithoutCancel(ctx)
+	l.mu.Lock()
+	l.reopen(ctx, m.Instance)
+	l.mu.Unlock()
 	l.trouble.Note("stop "+string(m.Instance), l.briefly(ctx, l.Pass), "the last messages of a stopped member were not read", "member", name)
 	l.mu.Lock()
 	err = l.let(ctx, m, m.How(), rung)

@@ -54,6 +54,7 @@ type member struct {
 	fold  *control.Worker
 	epoch uint64
 	read  error // what reading its journal fails with
+	pause bool  // a reader that found a break does not look again
 }
 
 const leadInstance record.Instance = "1ead"
@@ -92,7 +93,7 @@ func (r *rig) open() {
 			for _, m := range r.member {
 				if m.inst == i {
 					w := control.NewWorker(nil)
-					return unreadable{m.mem.Open(w), m}, w, nil
+					return &unreadable{m.mem.Open(w), m, nil}, w, nil
 				}
 			}
 			return nil, nil, errors.New("no such member")
@@ -111,12 +112,17 @@ func (r *rig) open() {
 // unreadable is a member's journal whose reading may fail.
 type unreadable struct {
 	journal.Journal
-	m *member
+	m    *member
+	last error
 }
 
-func (u unreadable) Refresh(ctx context.Context) error {
+func (u *unreadable) Refresh(ctx context.Context) error {
 	if u.m.read != nil {
+		u.last = u.m.read
 		return u.m.read
+	}
+	if u.m.pause && u.last != nil {
+		return u.last
 	}
 	return u.Journal.Refresh(ctx)
 }
