@@ -46,6 +46,7 @@ const (
 	NextInstallHooks  Step = "install-hooks"
 	NextInstallHere   Step = "install-hooks-project"
 	NextNameTeam      Step = "name-team"
+	NextSameIn        Step = "same-in"
 	NextOtherTeam     Step = "other-team"
 )
 

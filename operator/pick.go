@@ -46,7 +46,7 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 	for i, n := range names {
 		near[i] = string(n)
 	}
-	return "", &Error{Kind: Usage, Op: "team", Msg: "there are several teams: name one with --team", Near: near}
+	return "", &Error{Kind: Usage, Op: "team", Msg: "there are several teams: name one with --team", Near: near, Next: NextSameIn.With()}
 }
 
 // afterNone is what to do where there is no team: to look at the last one that there was, or to make one.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
@@ -51,23 +52,29 @@ which is in no team, has the state and a hash of the text.
 ` + states,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TeamPast(cmd.Context())
-			var msgs []mail.StoredMessage
-			if err == nil {
-				msgs, err = mail.Of(op).Message(cmd.Context(), name, args[0])
-			}
-			if err != nil {
-				said, serr := mail.Of(op).Said(args[0])
-				if len(said) == 0 {
-					return errors.Join(err, serr)
+			missing := a.EachTeam(cmd.Context(), a.TeamPast, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+				msgs, err := mail.Of(op).Message(cmd.Context(), name, args[0])
+				if err != nil {
+					return app.Answer{}, err
 				}
-				return a.Give(view.Said(said), view.SaidPage(said, a.Clock()))
+				var p page.Page
+				for _, m := range msgs {
+					p = append(p, view.MessagePage(m, a.Clock())...)
+				}
+				return app.Answer{Doc: view.Messages(msgs), Page: p}, nil
+			})
+			if missing == nil {
+				return nil
 			}
-			var p page.Page
-			for _, m := range msgs {
-				p = append(p, view.MessagePage(m, a.Clock())...)
+			op, err := a.Op()
+			if err != nil {
+				return errors.Join(missing, err)
 			}
-			return a.Give(view.Messages(msgs), p)
+			said, err := mail.Of(op).Said(args[0])
+			if len(said) == 0 {
+				return errors.Join(missing, err)
+			}
+			return a.Give(view.Said(said), view.SaidPage(said, a.Clock()))
 		},
 	}
 }
@@ -103,20 +110,18 @@ func msgList(ctx context.Context, a *app.App, all bool, state mail.Delivery) err
 		}
 		return &operator.Error{Kind: operator.Usage, Op: "msg list", Msg: fmt.Sprintf("no message is ever %q", state), Near: near}
 	}
-	op, name, err := a.TeamPast(ctx)
-	if err != nil {
-		return err
-	}
-	found, err := mail.Of(op).Messages(ctx, name, all)
-	if err != nil {
-		return err
-	}
-	msgs := slices.DeleteFunc(found, func(m mail.StoredMessage) bool { return state != "" && m.State != state })
-	if len(msgs) == 0 && !a.Flags.JSON {
-		a.Talk("no such messages in team %s", name)
-		return nil
-	}
-	return a.Give(view.Messages(msgs), view.MessagesPage(msgs, a.Clock()))
+	return a.EachTeam(ctx, a.TeamPast, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+		found, err := mail.Of(op).Messages(ctx, name, all)
+		if err != nil {
+			return app.Answer{}, err
+		}
+		msgs := slices.DeleteFunc(found, func(m mail.StoredMessage) bool { return state != "" && m.State != state })
+		x := app.Answer{Doc: view.Messages(msgs), Page: view.MessagesPage(msgs, a.Clock())}
+		if len(msgs) == 0 {
+			x.None = "no such messages"
+		}
+		return x, nil
+	})
 }
 
 func msgWithdrawCmd(a *app.App) *cobra.Command {

@@ -63,11 +63,20 @@ var named = map[string]struct{ line, how string }{
 	"mcp":               {"", "--as is who the client is"},
 }
 
+// lists are command lines that read and name no member: of several teams they show each.
+var lists = map[string]string{
+	"status": "status", "pending": "pending", "digest": "digest", "task list": "task list", "team list": "team list", "team show": "team show", "team validate": "team validate",
+	"plan": "plan", "plan list": "plan list", "net": "net", "net pending": "net pending", "policy": "policy",
+	"policy suggest": "policy suggest", "mode": "mode", "budget": "budget", "msg list": "msg list", "audit verify": "audit verify",
+	"why a command": "why ls",
+}
+
 // takesMember finds a member's name among the arguments of a usage.
 var takesMember = regexp.MustCompile(`\b(NAME|MEMBER)\b`)
 
 // TestNamedMember: a command that reads finds a member's name in all teams. A command that acts needs the
-// team when there are several: without it the command lists them and ends with exit code 2.
+// team when there are several: without it the command lists them and ends with exit code 2. A command that
+// lists shows each team.
 func TestNamedMember(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
@@ -77,11 +86,17 @@ func TestNamedMember(t *testing.T) {
 		if _, ok := named[path]; !ok && takesMember.MatchString(cmd.Use) {
 			t.Errorf("%s takes a member and is not in the table", path)
 		}
+		if _, ok := lists[path]; !ok && named[path].line == "" && cmd.Name() == "list" {
+			t.Errorf("%s lists and is not in the table", path)
+		}
 	})
 	op := operatortest.New(t)
 	alpha, beta := operatortest.Team(t, op, "alpha", record.PolicySet{}), operatortest.Team(t, op, "beta", record.PolicySet{})
 	alpha.Enlist(alpha.State(), "ann")
 	beta.Enlist(beta.State(), "cid")
+	for path, line := range lists {
+		named[path] = struct{ line, how string }{line, "reads"}
+	}
 	for path, c := range named {
 		if c.line == "" {
 			continue

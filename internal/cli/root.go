@@ -190,6 +190,7 @@ func Root(a *app.App) *cobra.Command {
 
 // Run runs one command line and returns its exit code.
 func Run(ctx context.Context, a *app.App, args []string) int {
+	a.Typed = args
 	out, root := app.WatchOutput(a.Out), Root(a)
 	if a.Log = machinery(root, args); !a.Log {
 		a.Out = out

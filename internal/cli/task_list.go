@@ -92,15 +92,13 @@ order is null when no member has an order of waggle for it.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TaskTeamRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			d, err := board.Of(op).Task(cmd.Context(), name, taskID(args[0]))
-			if err != nil {
-				return err
-			}
-			return a.Give(view.OneTask(d, app.StepText), view.TaskPage(d, a.Clock(), app.StepText))
+			return a.EachTeam(cmd.Context(), a.TaskTeamRead, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+				d, err := board.Of(op).Task(cmd.Context(), name, taskID(args[0]))
+				if err != nil {
+					return app.Answer{}, err
+				}
+				return app.Answer{Doc: view.OneTask(d, app.StepText), Page: view.TaskPage(d, a.Clock(), app.StepText)}, nil
+			})
 		},
 	}
 }

@@ -50,6 +50,7 @@ type App struct {
 	Stand  func() time.Duration // see ask.Options
 	Waits  operator.Waits
 
+	Typed []string // the words of the command line after the program's name
 	Flags struct {
 		Root, State, Team, As, Config string
 		JSON, NoColor, Quiet, UTC     bool
@@ -437,10 +438,10 @@ func (a *App) TaskTeamRead(ctx context.Context) (operator.Operator, waggle.TeamN
 	return op, name, err
 }
 
-// TeamArgRead is TeamArg for a command that reads: the team may have ended.
-func (a *App) TeamArgRead(ctx context.Context, args []string) (operator.Operator, waggle.TeamName, error) {
+// TeamArgRead is TeamRead for a command whose argument names the team.
+func (a *App) TeamArgRead(args []string) func(context.Context) (operator.Operator, waggle.TeamName, error) {
 	if len(args) > 0 {
 		a.Flags.Team = args[0]
 	}
-	return a.TeamRead(ctx)
+	return a.TeamRead
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -90,6 +91,9 @@ func (a *App) Fail(ctx context.Context, err error) int {
 	if errors.As(err, &e) {
 		b.Op, b.Hint = e.Op, Hint(e)
 		b.Near = append(b.Near, e.Near...)
+		if e.Next.Step == operator.NextSameIn {
+			b.Hint = a.sameIn(ctx, e.Near)
+		}
 	} else if isUsage(err) {
 		b.Code, b.Hint = ExitUsage, "waggle --help"
 	}
@@ -172,6 +176,47 @@ func says(message, words string) bool {
 		i += at + len(words)
 	}
 	return false
+}
+
+// typedMost is the longest command line, in bytes, that a hint repeats.
+const typedMost = 160
+
+// sameIn is the command that was typed, in the one of the teams that has a member whom its first words name, else in
+// the first.
+func (a *App) sameIn(ctx context.Context, teams []string) string {
+	at := slices.Index(a.Typed, "--")
+	if at < 0 {
+		at = len(a.Typed)
+	}
+	team := teams[0]
+	if op, err := a.Op(); err == nil {
+		for _, word := range a.Typed[min(1, at):min(3, at)] {
+			if in := inspect.Of(op).PresentIn(ctx, word); len(in) == 1 {
+				team = in[0]
+				break
+			}
+		}
+	}
+	words := slices.Insert(slices.Clone(a.Typed), at, "--team", team)
+	for i, w := range words {
+		words[i] = ShellWord(w)
+	}
+	line := "waggle " + strings.Join(words, " ")
+	if len(line) > typedMost {
+		return StepText(operator.NextSameIn.With())
+	}
+	return line
+}
+
+// plainWord is a word that a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// ShellWord writes a word for a shell.
+func ShellWord(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // elsewhere is the next step where the chosen team has no such member: the team that has it.

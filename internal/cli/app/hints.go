@@ -61,6 +61,7 @@ var Steps = map[operator.Step]string{
 	operator.NextInstallHooks:  "waggle hooks install",
 	operator.NextInstallHere:   "waggle hooks install --project",
 	operator.NextNameTeam:      "--team NAME",
+	operator.NextSameIn:        "the same command with --team NAME",
 	operator.NextOtherTeam:     "--team {team}",
 
 	operator.NextDemoOrInit:         "waggle new \"TASK\" starts an agent; waggle demo shows a team; waggle init writes a team file",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/operator"
@@ -48,23 +49,16 @@ Keep the heads in another place: a person who rewrites a whole chain changes its
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, of, err := Past(a, args)
-			if err != nil {
-				return err
-			}
-			v, err := inspect.Of(op).Verify(cmd.Context(), of)
-			if err != nil {
-				return err
-			}
-			if a.Flags.JSON {
-				err = a.Document(view.Verified(v))
-			} else {
-				a.ShowPage(view.VerifiedPage(v), "", nil)
-			}
-			if err == nil && !v.OK {
-				err = app.ExitError(app.ExitFailed)
-			}
-			return err
+			return a.EachTeam(cmd.Context(), pastTeam(a, args), func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+				v, err := inspect.Of(op).Verify(cmd.Context(), string(name))
+				if err != nil {
+					return app.Answer{}, err
+				}
+				if !v.OK {
+					err = app.ExitError(app.ExitFailed)
+				}
+				return app.Answer{Doc: view.Verified(v), Page: view.VerifiedPage(v)}, err
+			})
 		},
 	}
 }
@@ -178,18 +172,16 @@ that was deleted. --json: {"event","records":[{"journal","owner","seq","time","w
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, past, err := Past(a, nil)
-			if err != nil {
-				return err
-			}
 			if of != "" {
-				past = of
+				a.Flags.Team = of
 			}
-			d, err := inspect.Of(op).AuditShow(cmd.Context(), past, args[0])
-			if d == nil {
-				return err
-			}
-			return errors.Join(sayDetail(a, d), err)
+			return a.EachTeam(cmd.Context(), pastTeam(a, nil), func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+				d, err := inspect.Of(op).AuditShow(cmd.Context(), string(name), args[0])
+				if d == nil {
+					return app.Answer{}, err
+				}
+				return app.Answer{Doc: view.AuditShow(d), Page: view.AuditShowPage(d, a.Clock())}, err
+			})
 		},
 	}
 	cmd.Flags().StringVar(&of, "of", "", "the team: --team now")

@@ -206,6 +206,19 @@ func Past(a *app.App, args []string) (operator.Operator, string, error) {
 	return op, a.Flags.Team, err
 }
 
+// pastTeam is Past for EachTeam: several living teams of which none is chosen are an error.
+func pastTeam(a *app.App, args []string) func(context.Context) (operator.Operator, waggle.TeamName, error) {
+	return func(context.Context) (operator.Operator, waggle.TeamName, error) {
+		op, name, err := Past(a, args)
+		if err == nil && name == "" {
+			if _, perr := op.Pick(""); operator.KindOf(perr) == operator.Usage {
+				err = perr
+			}
+		}
+		return op, waggle.TeamName(name), err
+	}
+}
+
 // of returns the selected records.
 func (v logView) of(es []view.LogEntry) []view.LogEntry {
 	return slices.DeleteFunc(es, func(e view.LogEntry) bool {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view/policyview"
 	"waggle/operator"
@@ -31,15 +32,13 @@ plan still needs it. --json: {"team","version","changed","members":[{"name","sta
 		ValidArgsFunction: a.CompleteModes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				op, name, err := a.TeamRead(cmd.Context())
-				if err != nil {
-					return err
-				}
-				v, err := decide.Of(op).Policy(cmd.Context(), name, "")
-				if err != nil {
-					return err
-				}
-				return a.Give(policyview.Mode(v), policyview.ModePage(v))
+				return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+					v, err := decide.Of(op).Policy(cmd.Context(), name, "")
+					if err != nil {
+						return app.Answer{}, err
+					}
+					return app.Answer{Doc: policyview.Mode(v), Page: policyview.ModePage(v)}, nil
+				})
 			}
 			op, name, err := a.Team()
 			if err != nil {

@@ -33,24 +33,18 @@ line, and one answer answers all of them. --json: {"pending":[{"host","port","sh
 }
 
 func netPending(ctx context.Context, a *app.App) error {
-	op, name, err := a.TeamRead(ctx)
-	if err != nil {
-		return err
-	}
-	ns, err := decide.Of(op).NetPending(ctx, name)
-	if err != nil {
-		return err
-	}
-	if a.Flags.JSON {
-		return a.Document(policyview.NetPending(ns, a.Now()))
-	}
-	if len(ns) == 0 {
-		a.Talk("no member asks for a host in team %s", name)
-		return nil
-	}
-	a.ShowPage(policyview.NetPendingPage(ns, a.Now()), name, nil)
-	a.Talk("%s waggle net allow HOST | ID [--session | --until TIME] | net deny HOST | ID -m REASON", app.Faint("next:"))
-	return nil
+	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+		ns, err := decide.Of(op).NetPending(ctx, name)
+		if err != nil {
+			return app.Answer{}, err
+		}
+		x := app.Answer{Doc: policyview.NetPending(ns, a.Now()), Page: policyview.NetPendingPage(ns, a.Now()),
+			Talk: app.Faint("next:") + " waggle net allow HOST | ID [--session | --until TIME] | net deny HOST | ID -m REASON"}
+		if len(ns) == 0 {
+			x.None = "no member asks for a host"
+		}
+		return x, nil
+	})
 }
 
 func netListCmd(a *app.App) *cobra.Command {
@@ -72,23 +66,17 @@ sandbox an answer binds only tools that ask. --json: {"hosts":[{"host","port","s
 				}
 				a.Flags.As, a.Flags.Team = args[0], of
 			}
-			op, name, err := a.TeamRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			v, err := decide.Of(op).Policy(cmd.Context(), name, a.Flags.As)
-			if err != nil {
-				return err
-			}
-			if a.Flags.JSON {
-				return a.Document(policyview.Grants(v.Hosts))
-			}
-			if len(v.Hosts) == 0 {
-				a.Talk("no answer about a host stands in team %s", name)
-				return nil
-			}
-			a.ShowPage(policyview.GrantPage(v.Hosts, a.Clock()), name, nil)
-			return nil
+			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+				v, err := decide.Of(op).Policy(cmd.Context(), name, a.Flags.As)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				x := app.Answer{Doc: policyview.Grants(v.Hosts), Page: policyview.GrantPage(v.Hosts, a.Clock())}
+				if len(v.Hosts) == 0 {
+					x.None = "no answer about a host stands"
+				}
+				return x, nil
+			})
 		},
 	}
 }

@@ -46,23 +46,17 @@ func planListCmd(a *app.App) *cobra.Command {
 }
 
 func planList(ctx context.Context, a *app.App, all bool) error {
-	op, name, err := a.TeamRead(ctx)
-	if err != nil {
-		return err
-	}
-	qs, err := decide.Of(op).Plans(ctx, name, all)
-	if err != nil {
-		return err
-	}
-	if a.Flags.JSON {
-		return a.Document(view.PlanList{Plans: view.Questions(qs, a.Now())})
-	}
-	if len(qs) == 0 {
-		a.Talk("no plan waits for you in team %s", name)
-		return nil
-	}
-	a.ShowPage(view.PlanPage(qs, a.Now()), name, nil)
-	return nil
+	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+		qs, err := decide.Of(op).Plans(ctx, name, all)
+		if err != nil {
+			return app.Answer{}, err
+		}
+		x := app.Answer{Doc: view.PlanList{Plans: view.Questions(qs, a.Now())}, Page: view.PlanPage(qs, a.Now())}
+		if len(qs) == 0 {
+			x.None = "no plan waits for you"
+		}
+		return x, nil
+	})
 }
 
 func planShowCmd(a *app.App) *cobra.Command {

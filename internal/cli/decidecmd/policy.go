@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
 	"waggle/internal/cli/app"
+	"waggle/internal/view/page"
 	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -55,15 +55,13 @@ when no rule and no mode allows or denies a call; operator is you.`,
 }
 
 func policyList(ctx context.Context, a *app.App) error {
-	op, name, err := a.TeamRead(ctx)
-	if err != nil {
-		return err
-	}
-	v, err := decide.Of(op).Policy(ctx, name, a.Flags.As)
-	if err != nil {
-		return err
-	}
-	return a.Give(policyview.Policy(v), policyview.PolicyPage(v, a.Clock()))
+	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+		v, err := decide.Of(op).Policy(ctx, name, a.Flags.As)
+		if err != nil {
+			return app.Answer{}, err
+		}
+		return app.Answer{Doc: policyview.Policy(v), Page: policyview.PolicyPage(v, a.Clock())}, nil
+	})
 }
 
 func policyAddCmd(a *app.App) *cobra.Command {
@@ -192,18 +190,20 @@ func (f *judging) add(a *app.App, cmd *cobra.Command) {
 
 // team is the team whose policy judges: that of --team, else the one that has the member. --as is the older
 // spelling of --for.
-func (f *judging) team(ctx context.Context, a *app.App) (operator.Operator, waggle.TeamName, error) {
-	if f.member == "" {
-		f.member = a.Flags.As
-	}
-	if f.member != "" {
-		_, of, err := a.TeamWith(ctx, f.member)
-		if err != nil {
-			return operator.Operator{}, "", err
+func (f *judging) team(a *app.App) func(context.Context) (operator.Operator, waggle.TeamName, error) {
+	return func(ctx context.Context) (operator.Operator, waggle.TeamName, error) {
+		if f.member == "" {
+			f.member = a.Flags.As
 		}
-		a.Flags.Team = of
+		if f.member != "" {
+			_, of, err := a.TeamWith(ctx, f.member)
+			if err != nil {
+				return operator.Operator{}, "", err
+			}
+			a.Flags.Team = of
+		}
+		return a.TeamRead(ctx)
 	}
-	return a.TeamRead(ctx)
 }
 
 func policyTestCmd(a *app.App) *cobra.Command {
@@ -220,24 +220,22 @@ command finds NAME in all teams.
 "area","risk","policy_version","rules":[{"rule","effect","match","counts"}]}.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := f.team(cmd.Context(), a)
-			if err != nil {
-				return err
-			}
-			return f.judge(cmd.Context(), a, op, name, args[0], false)
+			return f.judge(cmd.Context(), a, args[0], false)
 		},
 	}
 	f.add(a, cmd)
 	return cmd
 }
 
-// judge returns the policy's verdict on a call, in the named directory, the member's, or this one.
-func (f judging) judge(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, call string, every bool) error {
-	j, err := f.judged(ctx, op, name, call)
-	if err != nil {
-		return err
-	}
-	return a.Give(policyview.Judged(j), policyview.JudgedPage(j, every))
+// judge shows the policy's verdict on a call, in the named directory, the member's, or this one.
+func (f *judging) judge(ctx context.Context, a *app.App, call string, every bool) error {
+	return a.EachTeam(ctx, f.team(a), func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+		j, err := f.judged(ctx, op, name, call)
+		if err != nil {
+			return app.Answer{}, err
+		}
+		return app.Answer{Doc: policyview.Judged(j), Page: policyview.JudgedPage(j, every)}, nil
+	})
 }
 
 func (f judging) judged(ctx context.Context, op operator.Operator, name waggle.TeamName, call string) (*decide.Judged, error) {
@@ -267,22 +265,25 @@ now. With a TOOLCALL, as policy test takes it with --for NAME, show only the lat
 			if !isToolCall(args[0]) && f.member != "" {
 				return &operator.Error{Kind: operator.Usage, Op: "policy explain", Msg: "--for is for a TOOLCALL: a past call has its member", Advice: "waggle policy explain " + args[0]}
 			}
-			op, name, err := f.team(cmd.Context(), a)
-			if err != nil {
-				return err
-			}
 			if isToolCall(args[0]) {
-				return f.judge(cmd.Context(), a, op, name, args[0], true)
+				return f.judge(cmd.Context(), a, args[0], true)
 			}
-			e, err := decide.Of(op).Explain(cmd.Context(), name, args[0])
-			if err != nil {
-				return err
-			}
-			return a.Give(policyview.Explained(e), policyview.ExplainedPage(e, a.Clock()))
+			return explain(cmd.Context(), a, args[0])
 		},
 	}
 	f.add(a, cmd)
 	return cmd
+}
+
+// explain shows what decided a past call.
+func explain(ctx context.Context, a *app.App, id string) error {
+	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+		e, err := decide.Of(op).Explain(ctx, name, id)
+		if err != nil {
+			return app.Answer{}, err
+		}
+		return app.Answer{Doc: policyview.Explained(e), Page: policyview.ExplainedPage(e, a.Clock())}, nil
+	})
 }
 
 func policySuggestCmd(a *app.App) *cobra.Command {
@@ -297,40 +298,31 @@ rule already allows, and changes nothing. --json: {"suggestions":[{"rule","scope
 "decision","by"}],"matched_total","calls_looked_at"}]}.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, name, err := a.TeamRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			ss, err := decide.Of(op).Suggest(cmd.Context(), name)
-			if err != nil {
-				return err
-			}
-			if a.Flags.JSON {
-				return a.Document(policyview.Suggestions(ss))
-			}
-			if len(ss) == 0 {
-				a.Talk("nothing to suggest: no call of low or medium risk was approved twice")
-				return nil
-			}
-			for _, s := range ss {
-				saySuggestion(a, s, name)
-			}
-			return nil
+			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+				ss, err := decide.Of(op).Suggest(cmd.Context(), name)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				x := app.Answer{Doc: policyview.Suggestions(ss)}
+				if len(ss) == 0 {
+					x.None = "nothing to suggest: no call of low or medium risk was approved twice"
+				}
+				for _, s := range ss {
+					x.Page = append(x.Page, suggestion(a, s, name)...)
+				}
+				return x, nil
+			})
 		},
 	}
 }
 
-// saySuggestion shows a suggestion and the command that makes it a rule.
-func saySuggestion(a *app.App, s decide.Suggestion, name waggle.TeamName) {
-	a.ShowPage(policyview.SuggestionPage(s), name, nil)
+// suggestion is a page of a suggestion and the command that makes it a rule.
+func suggestion(a *app.App, s decide.Suggestion, name waggle.TeamName) page.Page {
+	p := policyview.SuggestionPage(s)
 	who := ""
 	if !slices.Contains([]string{"", "team"}, s.Scope) {
 		who = " --for " + s.Scope
 	}
-	a.Say("  %s waggle policy add %s%s --until 14d%s", app.Faint("next:"), shellQuote(s.Rule), who, a.Scope(name))
-}
-
-// shellQuote writes a word for a shell.
-func shellQuote(s string) string {
-	return fmt.Sprintf("'%s'", strings.ReplaceAll(s, "'", `'\''`))
+	p.Text(page.Plain("  next: waggle policy add " + app.ShellWord(s.Rule) + who + " --until 14d" + a.Scope(name)))
+	return p
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/net/idna"
 
+	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/cmdline"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/internal/view/policyview"
-	"waggle/operator/decide"
+	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/policy"
 	"waggle/team"
@@ -71,30 +72,28 @@ func why(ctx context.Context, a *app.App, f judging, what string) error {
 	if calls == nil {
 		return missing
 	}
-	op, name, err := f.team(ctx, a)
-	if err != nil {
-		return err
-	}
 	if len(calls) == 1 {
-		return f.judge(ctx, a, op, name, calls[0], false)
+		return f.judge(ctx, a, calls[0], false)
 	}
-	read, err := f.judged(ctx, op, name, calls[0])
-	if err != nil {
-		return err
-	}
-	edit, err := f.judged(ctx, op, name, calls[1])
-	if err != nil {
-		return err
-	}
-	var p page.Page
-	p.Line(page.Plain("read " + what))
-	p = append(p, policyview.JudgedPage(read, false)...)
-	p.Line(page.Plain("edit " + what))
-	p = append(p, policyview.JudgedPage(edit, false)...)
-	return a.Give(struct {
-		Read *policyview.JudgedDocument `json:"read"`
-		Edit *policyview.JudgedDocument `json:"edit"`
-	}{policyview.Judged(read), policyview.Judged(edit)}, p)
+	return a.EachTeam(ctx, f.team(a), func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+		read, err := f.judged(ctx, op, name, calls[0])
+		if err != nil {
+			return app.Answer{}, err
+		}
+		edit, err := f.judged(ctx, op, name, calls[1])
+		if err != nil {
+			return app.Answer{}, err
+		}
+		var p page.Page
+		p.Line(page.Plain("read " + what))
+		p = append(p, policyview.JudgedPage(read, false)...)
+		p.Line(page.Plain("edit " + what))
+		p = append(p, policyview.JudgedPage(edit, false)...)
+		return app.Answer{Doc: struct {
+			Read *policyview.JudgedDocument `json:"read"`
+			Edit *policyview.JudgedDocument `json:"edit"`
+		}{policyview.Judged(read), policyview.Judged(edit)}, Page: p}, nil
+	})
 }
 
 func isMissing(err error) bool {
@@ -132,15 +131,10 @@ func whySession(ctx context.Context, a *app.App, what string) (done bool, err er
 }
 
 func whyDecided(ctx context.Context, a *app.App, id string) error {
-	op, name, err := a.TeamRead(ctx)
-	if err != nil {
+	if _, _, err := a.TeamRead(ctx); err != nil && operator.KindOf(err) != operator.Usage {
 		return &team.NotFoundError{What: "call", Name: id}
 	}
-	e, err := decide.Of(op).Explain(ctx, name, id)
-	if err != nil {
-		return err
-	}
-	return a.Give(policyview.Explained(e), policyview.ExplainedPage(e, a.Clock()))
+	return explain(ctx, a, id)
 }
 
 // callsOf are the calls that a text stands for: itself, a host, reading and editing a file, a command; none for a word

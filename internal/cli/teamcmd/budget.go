@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/operator"
@@ -35,15 +36,13 @@ Setting a budget, or --none, ends it.
 run, member or brake.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, team, err := a.TeamRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			all, err := supervise.Of(op).Budgets(cmd.Context(), team)
-			if err != nil {
-				return err
-			}
-			return a.Give(view.Budgets(string(team), all), view.BudgetsPage(all))
+			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+				all, err := supervise.Of(op).Budgets(cmd.Context(), name)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				return app.Answer{Doc: view.Budgets(string(name), all), Page: view.BudgetsPage(all)}, nil
+			})
 		},
 	}
 	cmd.AddCommand(budgetSet(a))

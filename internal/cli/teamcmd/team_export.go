@@ -39,7 +39,7 @@ The command changes nothing. A FILE that exists is not overwritten.`,
 			if !ok {
 				return &operator.Error{Kind: operator.Usage, Op: "team export", Msg: "there is no format " + format, Near: []string{"markdown", "json", "state"}}
 			}
-			op, name, err := a.TeamArgRead(cmd.Context(), args)
+			op, name, err := a.TeamArgRead(args)(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package teamcmd
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -28,55 +29,46 @@ func teamShowCmd(a *app.App) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TeamArgRead(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			return teamShow(cmd.Context(), a, op, name)
+			return a.EachTeam(cmd.Context(), a.TeamArgRead(args), func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+				tv, err := inspect.Of(op).Team(cmd.Context(), name)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				doc, err := view.Registry(tv)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				a.Notes(tv.Config.Problems())
+				return app.Answer{Doc: json.RawMessage(doc), Page: registryPage(tv, name, a.Clock()),
+					Colors: func() map[string]string { return memberColors(cmd.Context(), op, name) }}, nil
+			})
 		},
 	}
 }
 
-func teamShow(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName) error {
-	tv, err := inspect.Of(op).Team(ctx, name)
-	if err != nil {
-		return err
-	}
-	if a.Flags.JSON {
-		doc, err := view.Registry(tv)
-		if err != nil {
-			return err
-		}
-		return a.Document(json.RawMessage(doc))
-	}
+// registryPage shows the registry of a team.
+func registryPage(tv *inspect.TeamView, name waggle.TeamName, now time.Time) (p page.Page) {
 	cfg := tv.Config
-	a.Say("%s  created %s, %s dialect, %d of %d members present, %d running", app.Bold(string(name)), page.When(cfg.CreatedAt, a.Clock()),
-		cfg.Dialect(), len(tv.Active()), len(cfg.Members), len(tv.Live))
+	p.Line(page.Strong(string(name)), page.Plain(fmt.Sprintf("  created %s, %s dialect, %d of %d members present, %d running", page.When(cfg.CreatedAt, now),
+		cfg.Dialect(), len(tv.Active()), len(cfg.Members), len(tv.Live))))
 	if cfg.Description != "" {
-		a.Say("%s", operator.Visible(cfg.Description))
+		p.Line(page.Plain(cfg.Description))
 	}
-	var rows [][]string
+	t := page.Table{Head: []string{"MEMBER", "TYPE", "COLOUR", "BACKEND", "STATE", "CWD"}}
 	for _, m := range cfg.Members {
-		rows = append(rows, []string{string(m.Name), m.AgentType, m.Color, m.BackendType, memberState(tv, m, a.Clock()), m.Cwd})
+		t.Rows = append(t.Rows, []string{string(m.Name), m.AgentType, m.Color, m.BackendType, memberState(tv, m, now), m.Cwd})
+		t.Names = append(t.Names, string(m.Name))
 	}
-	a.TableIn([]string{"MEMBER", "TYPE", "COLOUR", "BACKEND", "STATE", "CWD"}, rows, func(row, column int, cell string) string {
-		if column != 0 && column != 2 {
-			return cell
-		}
-		return app.InColor(cfg.Members[row].Color, cell)
-	})
+	p.Table(t)
 	for _, m := range cfg.Members {
 		if m.WorktreePath != "" && !m.Gone() {
-			a.Say("%s has the worktree %s", operator.Visible(string(m.Name)), operator.Visible(m.WorktreePath))
+			p.Line(page.Plain(string(m.Name) + " has the worktree " + m.WorktreePath))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(tv.Sockets)) {
-		a.Say("%s takes words at %s", operator.Visible(name), operator.Visible(tv.Sockets[name]))
+		p.Line(page.Plain(name + " takes words at " + tv.Sockets[name]))
 	}
-	for _, p := range cfg.Problems() {
-		a.Talk("%s %s", app.Yellow("note:"), operator.Visible(p))
-	}
-	return nil
+	return p
 }
 
 // memberColors returns the colours of a team's members by name; none when the registry cannot be

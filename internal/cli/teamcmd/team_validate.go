@@ -3,9 +3,11 @@ package teamcmd
 import (
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
+	"waggle/operator"
 	"waggle/operator/teams"
 )
 
@@ -21,21 +23,18 @@ is wrong. It changes nothing. Exit code 1 when there are problems. --json:
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TeamArgRead(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			problems, err := teams.Of(op).Validate(cmd.Context(), name)
-			if err != nil {
-				return err
-			}
-			if err := a.Give(view.Problems(problems), view.ProblemsPage(problems, name)); err != nil || len(problems) == 0 {
-				return err
-			}
-			if !a.Flags.JSON {
-				a.Talk("%s", app.Red(page.Count(len(problems), "problem")))
-			}
-			return app.ExitError(app.ExitFailed)
+			return a.EachTeam(cmd.Context(), a.TeamArgRead(args), func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+				problems, err := teams.Of(op).Validate(cmd.Context(), name)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				x := app.Answer{Doc: view.Problems(problems), Page: view.ProblemsPage(problems, name)}
+				if len(problems) == 0 {
+					return x, nil
+				}
+				x.Talk = app.Red(page.Count(len(problems), "problem"))
+				return x, app.ExitError(app.ExitFailed)
+			})
 		},
 	}
 }

@@ -1,0 +1,114 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"waggle"
+	"waggle/internal/jsonobj"
+	"waggle/internal/view/page"
+	"waggle/operator"
+)
+
+// Answer is what a command that reads says of one team.
+type Answer struct {
+	Doc  any
+	Page page.Page
+	None string // what is said on stderr instead of the page, where there is nothing to list
+	Talk string // said on stderr below the page
+	// Colors are the colours of members whom tables name; nil: they have none.
+	Colors func() map[string]string
+}
+
+// EachTeam shows what read says of the team that pick returns, and where there are several and none of them is
+// chosen, of each, below its name; those that do not have what is asked for are left out. --json is one document,
+// of several teams {"teams":[…]}. An answer may come with an error: both are said, and one team that cannot be read
+// does not hide the others.
+func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator.Operator, waggle.TeamName, error), read func(operator.Operator, waggle.TeamName) (Answer, error)) error {
+	op, name, err := pick(ctx)
+	of := []waggle.TeamName{name}
+	if operator.KindOf(err) == operator.Usage && a.Flags.Team == "" {
+		if names, nerr := op.Names(); nerr == nil && len(names) > 1 {
+			of, err = names, nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var errs, missing []error
+	var exit ExitError
+	documents := []any{}
+	shown := 0
+	for _, name := range of {
+		x, err := read(op, name)
+		if x.Doc == nil && operator.KindOf(err) == operator.NotFound {
+			missing = append(missing, err)
+			continue
+		}
+		if !errors.As(err, &exit) {
+			errs = append(errs, err)
+		}
+		switch {
+		case x.Doc == nil:
+		case a.Flags.JSON:
+			documents = append(documents, ofTeam{name, x.Doc})
+		case x.None != "":
+			a.Talk("%s in team %s", x.None, name)
+		default:
+			if shown++; shown > 1 {
+				a.Say("")
+			}
+			a.answer(x, name, len(of) > 1)
+		}
+	}
+	switch {
+	case len(missing) == len(of):
+		return missing[0]
+	case !a.Flags.JSON || len(documents) == 0:
+	case len(of) == 1:
+		errs = append(errs, a.Document(documents[0].(ofTeam).doc))
+	default:
+		errs = append(errs, a.Document(struct {
+			Teams []any `json:"teams"`
+		}{documents}))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if exit != 0 {
+		return exit
+	}
+	return nil
+}
+
+// answer shows the answer of one team, of several below its name, which some pages begin with.
+func (a *App) answer(x Answer, name waggle.TeamName, several bool) {
+	if several && (len(x.Page) == 0 || len(x.Page[0].Line) == 0 || !strings.HasPrefix(x.Page[0].Line[0].Text, string(name))) {
+		a.Say("%s", Bold(string(name)))
+	}
+	a.ShowPage(x.Page, name, x.Colors)
+	if x.Talk != "" {
+		a.Talk("%s", x.Talk)
+	}
+}
+
+// ofTeam is a document with the name of its team.
+type ofTeam struct {
+	team waggle.TeamName
+	doc  any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o ofTeam) MarshalJSON() ([]byte, error) {
+	raw, err := jsonobj.Marshal(o.doc)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := jsonobj.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	doc.SetOrdered("team", jsonobj.AppendString(nil, string(o.team)), append([]string{"team"}, doc.Keys()...))
+	return doc.Raw(), nil
+}
