@@ -65,3 +65,34 @@ func TestOwnTurns(t *testing.T) {
 		<-c.ended["ann"]
 	}, "ann")
 }
+
+// startingTalker is a session that wants turns of its own.
+type startingTalker struct {
+	*talker
+	starts chan struct{}
+}
+
+func (s *startingTalker) Starts() <-chan struct{} { return s.starts }
+
+// TestOwnTurnConversation: a turn without work goes on in the member's conversation.
+func TestOwnTurnConversation(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		starts, turns := make(chan struct{}), make(chan agent.Work)
+		c.wrap = func(p *worker.Parts) { p.Agent = &startingTalker{&talker{Agent: p.Agent, c: c}, starts} }
+		c.onChat = func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			err := h.Conversation(ctx, agent.Conversation{ID: "conv-1"})
+			turns <- w
+			return agent.Result{}, err
+		}
+		c.leads()
+		kill := c.works("ann")
+		for _, want := range []string{"", "conv-1"} {
+			starts <- struct{}{}
+			if got := <-turns; got.Conversation != want {
+				t.Errorf("the turn goes on in %q, want %q", got.Conversation, want)
+			}
+		}
+		kill()
+		<-c.ended["ann"]
+	}, "ann")
+}

@@ -206,7 +206,7 @@ func (w *Worker) takeOwn(ctx context.Context) error {
 		return err
 	}
 	w.launch(&turn{work: *w.p.Fold.Turn()}, func(t *turn) (agent.Result, error) {
-		return w.agentTurn(t.ctx, t, agent.Work{Cwd: w.p.Cwd})
+		return w.agentTurn(t.ctx, t, w.resuming(agent.Work{Cwd: w.p.Cwd}))
 	})
 	return nil
 }

@@ -184,6 +184,49 @@ func TestKilledWhileAsked(t *testing.T) {
 	})
 }
 
+// A member that was stopped is a member again with resume NAME: a new instance and process in the same
+// conversation, which is asked about its calls as before.
+func TestReturned(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) { returned(t, version, newWorld) })
+}
+
+func TestPaneReturned(t *testing.T) {
+	eachInPane(t, func(t *testing.T, version string) { returned(t, version, newPane) })
+}
+
+func returned(t *testing.T, version string, world func(*testing.T, string, claudetest.Next, string) *world) {
+	w := world(t, version, func(r claudetest.Request) claudetest.Turn {
+		switch {
+		case len(r.Results()) > 0:
+			return claudetest.Say("done")
+		case strings.Contains(r.Said(), "the green one"):
+			return mark("two")
+		}
+		return mark("one")
+	}, "")
+	w.start()
+	w.give("mark", "the blue one")
+	w.ok("approve", w.pending(">>one"), "--team", "crew")
+	w.completed()
+	w.ok("stop", "bob", "--team", "crew")
+	if s := w.run("send", "bob", "are you there?", "--team", "crew"); !strings.Contains(s.out+s.err, "waggle resume bob") {
+		t.Errorf("send to a member that has left does not say how it comes back: %+v", s)
+	}
+	w.ok("resume", "bob", "--team", "crew")
+	w.give("again", "the green one")
+	id := w.pending(">>two")
+	again := w.m.Await("the second task", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the green one") })
+	if !strings.Contains(again.String(), "the blue one") {
+		t.Errorf("the session is not the one before: %s", again)
+	}
+	w.ran("two", 0)
+	w.ok("approve", id, "--team", "crew")
+	w.completed()
+	w.ran("one", 1)
+	w.ran("two", 1)
+	w.gone()
+}
+
 // allowing is settings whose hooks allow every request and change the command of every call; they note
 // that they ran.
 func allowing(h *claudetest.Home) (settings map[string]any, ran string) {

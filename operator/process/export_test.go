@@ -28,6 +28,9 @@ var (
 	DownUnrecorded = Operator.downUnrecorded
 )
 
+// Names has the watch know whose panes there are.
+func (p *Panes) Names(names map[string]string) { p.names = names }
+
 // Act ends one thing that was found as garbage.
 func Act(ctx context.Context, unused, gone func() bool, end func() error) *Garbage {
 	g := &Garbage{unused: func(context.Context) bool { return unused() }, gone: gone, end: func(context.Context) error { return end() }}

@@ -2,6 +2,8 @@ package process
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -84,18 +86,27 @@ func (p *Panes) over() bool {
 	}
 }
 
+// stays reports a member that nobody has asked to end.
+func (p *Panes) stays(name string) bool {
+	m, ok := p.s.Lead.Member(waggle.MemberName(name))
+	return ok && m.Left == nil && m.Stopping == nil && !m.Approved
+}
+
 // Note describes an event for a person; the zero Note: it needs no note.
 func (p *Panes) Note(e terminal.Event) operator.Note {
 	name, ours := p.names[e.Pane]
 	switch {
 	case e.What == terminal.ServerGone:
 		p.server = spawn.Identity{}
+		if !slices.ContainsFunc(slices.Collect(maps.Values(p.names)), p.stays) {
+			return operator.Note{} // it goes with its last pane
+		}
 		return operator.Note{What: "trouble", Member: "", Text: "the tmux server that shows the members has ended"}
 	case ours && e.What == terminal.PaneExited:
 		delete(p.names, e.Pane) // its process has ended by itself: who closes the pane now does no harm
 	case ours && e.What == terminal.PaneClosed:
 		delete(p.names, e.Pane)
-		if m, ok := p.s.Lead.Member(waggle.MemberName(name)); ok && m.Left == nil && m.Stopping == nil && !m.Approved {
+		if p.stays(name) {
 			return operator.Note{What: "closed", Member: name, Text: "somebody closed its pane"}
 		}
 	}

@@ -241,8 +241,14 @@ func TestPaneNotes(t *testing.T) {
 		t.Errorf("without panes: %v", err)
 	}
 	p.Wg.Wait()
-	if n := p.Note(terminal.Event{What: terminal.ServerGone}); n.What != "trouble" || !strings.Contains(n.Text, "has ended") {
-		t.Errorf("%+v", n)
+	r.Enlist(s, "ann")
+	left := r.Enlist(s, "bob")
+	left.Stopping = &record.Stopping{}
+	for name, want := range map[string]string{"ann": "trouble", "bob": "", "nobody": ""} {
+		p.Names(map[string]string{"%1": name})
+		if n := p.Note(terminal.Event{What: terminal.ServerGone}); n.What != want || want != "" && !strings.Contains(n.Text, "has ended") {
+			t.Errorf("the server is gone with the pane of %s: %+v", name, n)
+		}
 	}
 	for _, e := range []terminal.Event{{What: terminal.PaneClosed, Pane: "%7"}, {What: terminal.PaneOpened, Pane: "%7"}} {
 		if n := p.Note(e); n != (operator.Note{}) {
