@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,7 +41,8 @@ const most = 1000
 // owner is returned as it is; when its directory was removed, it is made again from its branch.
 //
 // Errors: ErrNoGit, ErrNotRepository, ErrBare, ErrNoCommit, ErrNoSpace, ErrInside, *ExistsError,
-// *GitError with git's output, *atomicfile.LockedError.
+// *GitError with git's output, *atomicfile.LockedError. A post-checkout hook of the repository that fails is none
+// (Prepared has its words).
 func (s Store) Create(ctx context.Context, w Want) (tree Tree, cwd string, err error) {
 	if s.Git.Program == "" {
 		return Tree{}, "", ErrNoGit
@@ -216,7 +218,9 @@ func (s Store) create(ctx context.Context, w Want, from checkout, place string) 
 	}
 	s.at("recorded")
 	if err := s.add(ctx, r); err != nil {
-		return Tree{}, errors.Join(err, s.undo(context.WithoutCancel(ctx), r))
+		if r.Hook = s.onlyHook(ctx, r.Tree, err); r.Hook == "" {
+			return Tree{}, errors.Join(err, s.undo(context.WithoutCancel(ctx), r))
+		}
 	}
 	s.at("added")
 	r.State = made
@@ -304,18 +308,37 @@ func (s Store) add(ctx context.Context, r Record) error {
 	return err
 }
 
+// onlyHook returns what was said when git has made a worktree and ended with the error of the repository's
+// post-checkout hook, as it does for a person; "" when it is another error.
+func (s Store) onlyHook(ctx context.Context, t Tree, err error) string {
+	e, ok := errors.AsType[*GitError](err)
+	exit, exited := errors.AsType[*exec.ExitError](err)
+	if t.own() || !ok || !exited || !exit.Exited() {
+		return ""
+	}
+	if done, ferr := s.finished(ctx, t); ferr != nil || !done {
+		return ""
+	}
+	return cmp.Or(e.Said, exit.String())
+}
+
+// finished reports whether git has made a worktree to its end: it locks one before.
+func (s Store) finished(ctx context.Context, t Tree) (bool, error) {
+	all, err := s.Git.worktrees(ctx, t.Common)
+	if err != nil {
+		return false, err
+	}
+	ours := func(w listed) bool { return w.path == t.Path && w.branch == t.Branch && !w.locked }
+	return slices.ContainsFunc(all, ours) && s.Git.same(ctx, t) == nil, nil
+}
+
 // whole reports whether a worktree that was being made is finished and untouched.
 func (s Store) whole(ctx context.Context, r Record) (bool, error) {
 	if r.Tree.own() {
 		return s.wholeOwn(ctx, r.Tree)
 	}
-	all, err := s.Git.worktrees(ctx, r.Tree.Common)
-	if err != nil {
+	if done, err := s.finished(ctx, r.Tree); err != nil || !done {
 		return false, err
-	}
-	ours := func(w listed) bool { return w.path == r.Tree.Path && w.branch == r.Tree.Branch && !w.locked }
-	if !slices.ContainsFunc(all, ours) || s.Git.same(ctx, r.Tree) != nil {
-		return false, nil // git locks what it has not finished
 	}
 	st, err := s.Git.Status(ctx, r.Tree)
 	return err == nil && st.Clean() && st.Head == r.Tree.Base, nil
@@ -427,7 +450,7 @@ func (s Store) restore(ctx context.Context, r Record) error {
 	if err := os.Mkdir(t.Path, 0o700); err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
-	if _, _, err := s.Git.of(t.Common).bounded(ctx, t.Common, slow, outLimit, "worktree", "add", "--quiet", "--", t.Path, t.Branch); err != nil {
+	if _, _, err := s.Git.of(t.Common).bounded(ctx, t.Common, slow, outLimit, "worktree", "add", "--quiet", "--", t.Path, t.Branch); err != nil && s.onlyHook(ctx, t, err) == "" {
 		return errors.Join(err, os.Remove(t.Path)) // only if it is empty
 	}
 	return nil

@@ -29,18 +29,19 @@ type Prepared struct {
 	At    time.Time `json:"at"`
 }
 
-// Prepared is the recorded preparation of a worktree, nil before it ended.
-func (s Store) Prepared(t Tree) (*Prepared, error) {
+// Prepared is the recorded preparation of a worktree, nil before it ended, and what the repository's post-checkout
+// hook said when it failed as the worktree was made, "" when it did not.
+func (s Store) Prepared(t Tree) (p *Prepared, hook string, err error) {
 	rs, err := s.List()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	for _, r := range rs {
 		if r.Tree.Path == t.Path {
-			return r.Prepared, nil
+			return r.Prepared, r.Hook, nil
 		}
 	}
-	return nil, nil
+	return nil, "", nil
 }
 
 // SetPrepared records how the preparation of a worktree ended.

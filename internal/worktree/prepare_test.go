@@ -63,14 +63,14 @@ func TestGive(t *testing.T) {
 	if _, err := w.store.Git.Give(t.Context(), tree, []string{"out.o/file"}, nil); err == nil {
 		t.Error("a path through a link that leads out was taken")
 	}
-	if p, err := w.store.Prepared(tree); p != nil || err != nil {
+	if p, _, err := w.store.Prepared(tree); p != nil || err != nil {
 		t.Errorf("%v, %v", p, err)
 	}
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	if err := w.store.SetPrepared(t.Context(), tree, worktree.Prepared{State: worktree.PrepareFailed, Why: "no", At: at}); err != nil {
 		t.Error(err)
 	}
-	if p, err := w.store.Prepared(tree); err != nil || p == nil || p.Why != "no" || !p.At.Equal(at) {
+	if p, _, err := w.store.Prepared(tree); err != nil || p == nil || p.Why != "no" || !p.At.Equal(at) {
 		t.Errorf("%v, %v", p, err)
 	}
 }

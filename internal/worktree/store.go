@@ -47,6 +47,8 @@ type Record struct {
 	Member string `json:"member"`
 	Owner  string `json:"owner"` // the membership that it was made for
 	Tree   Tree   `json:"tree"`
+	// Hook is what the repository's post-checkout hook said when it failed as the worktree was made.
+	Hook string `json:"hook,omitempty"`
 	// Prepared is how its preparation ended; nil: it has not.
 	Prepared *Prepared `json:"prepared,omitempty"`
 	// Refused is the last merge of its branch, when that changed nothing.

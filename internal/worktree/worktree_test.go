@@ -185,6 +185,39 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
+// TestFailedHook: a post-checkout hook that fails, with words or without, does not undo what git has made: its words
+// are kept. A worktree that git could not make has none.
+func TestFailedHook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "repo")
+	for owner, script := range map[string]string{"not today": "echo not today >&2; exit 1\n", "exit status 3": "echo generated >new.txt; exit 3\n"} {
+		w.hook("post-checkout", script)
+		tree, cwd, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: owner, Cwd: w.repo})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, said, err := w.store.Prepared(tree); err != nil || said != owner || cwd != tree.Path {
+			t.Errorf("%s: %q, %v", owner, said, err)
+		}
+		if err := os.RemoveAll(tree.Path); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.Restore(t.Context(), tree); err != nil {
+			t.Error(err)
+		}
+	}
+	w.hook("post-checkout", "exit 0\n")
+	w.git(w.repo, "config", "filter.none.smudge", "false")
+	w.git(w.repo, "config", "filter.none.required", "true")
+	w.write(w.repo, ".gitattributes", "*.bin filter=none\n")
+	w.write(w.repo, "a.bin", "x")
+	w.git(w.repo, "config", "filter.none.clean", "cat")
+	w.commit(w.repo, "filtered")
+	if tree, _, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "cid", Owner: "cid", Cwd: w.repo}); err == nil {
+		t.Errorf("%+v is made without its files", tree)
+	}
+}
+
 // TestFromWorktree makes a worktree of a worktree, as a person has it who works in one.
 func TestFromWorktree(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ func (o Operator) Prepare(ctx context.Context, s *operator.State, m *control.Mem
 	}
 	t, store := worktree.Tree(*m.Worktree), o.worktrees(s)
 	_, missing := os.Lstat(t.Path)
-	before, err := store.Prepared(t)
+	before, hook, err := store.Prepared(t)
 	if err != nil {
 		return err
 	}
@@ -57,6 +57,9 @@ func (o Operator) Prepare(ctx context.Context, s *operator.State, m *control.Mem
 	if before == nil && note != nil {
 		if way, err := store.Git.InTheWay(ctx, t, string(s.Team), string(m.Name)); err == nil && way != "" {
 			note(operator.Note{What: "branch", Member: string(m.Name), Text: fmt.Sprintf("works on %s, because branch %s is in the way", t.Branch, way)})
+		}
+		if hook != "" {
+			note(operator.Note{What: "hook", Member: string(m.Name), Text: "the repository's post-checkout hook failed in its new worktree, which is there nevertheless: " + hook})
 		}
 	}
 	p := &preparing{o: o, s: s, m: m, tree: t, git: store.Git, note: note, dir: o.Root.MemberDir(s.Team, m.Name)}
@@ -160,7 +163,7 @@ func (o Operator) SetupOf(s *operator.State, m *control.Member) (why string, at 
 	if m.Worktree == nil {
 		return "", time.Time{}, false
 	}
-	p, err := o.worktrees(s).Prepared(worktree.Tree(*m.Worktree))
+	p, _, err := o.worktrees(s).Prepared(worktree.Tree(*m.Worktree))
 	if err != nil || p == nil || p.State != worktree.PrepareFailed {
 		return "", time.Time{}, false
 	}

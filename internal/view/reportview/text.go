@@ -19,11 +19,11 @@ func Text(r *supervise.Report, exit int) string {
 	if r.Took > 0 {
 		fmt.Fprintf(&b, "took: %s\n", tookText(r.Took))
 	}
-	b.WriteString("\nTasks\n")
+	heading(&b, "Tasks", len(r.Tasks))
 	for _, t := range r.Tasks {
 		taskText(&b, t)
 	}
-	b.WriteString("\nCalls\n")
+	heading(&b, "Calls", len(r.Requests))
 	for _, q := range r.Requests {
 		what := q.Tool + " " + string(q.Input)
 		if q.Host != "" {
@@ -39,18 +39,23 @@ func Text(r *supervise.Report, exit int) string {
 		}
 		fmt.Fprintf(&b, "  %-12s %-5s by %s%s  %s\n", operator.Visible(q.Member), q.Decision, q.By, rule, operator.Visible(what))
 	}
-	b.WriteString("\nMembers\n")
+	heading(&b, "Members", len(r.Members))
 	for _, m := range r.Members {
 		memberText(&b, m)
 	}
-	if len(r.Overlaps) > 0 {
-		b.WriteString("\nFiles that several members edited\n")
-	}
+	heading(&b, "Files that several members edited", len(r.Overlaps))
 	for _, v := range r.Overlaps {
 		fmt.Fprintf(&b, "  %s: %s\n", operator.Visible(v.File), operator.Visible(strings.Join(v.Members, ", ")))
 	}
 	fmt.Fprintf(&b, "\nJournals: %s\n", r.State)
 	return b.String()
+}
+
+// heading begins a list of n lines, if there are any.
+func heading(b *strings.Builder, of string, n int) {
+	if n > 0 {
+		b.WriteString("\n" + of + "\n")
+	}
 }
 
 // tookText is a duration as people read it: to the tenth of a second, above a minute to the second.
