@@ -59,7 +59,7 @@ func (o Operator) Prepare(ctx context.Context, s *operator.State, m *control.Mem
 			note(operator.Note{What: "branch", Member: string(m.Name), Text: fmt.Sprintf("works on %s, because branch %s is in the way", t.Branch, way)})
 		}
 		if hook != "" {
-			note(operator.Note{What: "hook", Member: string(m.Name), Text: "the repository's post-checkout hook failed in its new worktree, which is there nevertheless: " + hook})
+			note(operator.Note{What: "hook", Member: string(m.Name), Text: "the repository's post-checkout hook failed in its new worktree, which is there nevertheless: " + strings.ReplaceAll(hook, "\n", "; ")})
 		}
 	}
 	p := &preparing{o: o, s: s, m: m, tree: t, git: store.Git, note: note, dir: o.Root.MemberDir(s.Team, m.Name)}
