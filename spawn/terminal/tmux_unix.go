@@ -119,8 +119,9 @@ func (b *tmuxBackend) split(ctx context.Context, spec spawn.Spec, argv []string)
 		return "", err
 	}
 	if at.window == "" {
-		// The session is for people to attach to, so that it stays without them.
-		made = append(made, ";", "set-option", "-t", "="+b.o.Session+":", "destroy-unattached", "off", ";", "set-option", "-s", "exit-unattached", "off")
+		// The session is for people to attach to, so that it stays without them. The server is for its panes: it ends
+		// with the last.
+		made = append(made, ";", "set-option", "-t", "="+b.o.Session+":", "destroy-unattached", "off", ";", "set-option", "-s", "exit-unattached", "off", ";", "set-option", "-s", "exit-empty", "on")
 		return b.run(ctx, append([]string{"new-session", "-s", b.o.Session, "-n", plain(b.o.Session), "-x", "200", "-y", "50"}, made...)...)
 	}
 	window := func(name string) (string, error) {

@@ -216,12 +216,12 @@ func TestWatchOtherServer(t *testing.T) {
 }
 
 // A session that ends when its last client leaves is not made to end by our leaving,
-// and a session of ours does not end for that.
+// and a session of ours does not end for that; our server ends with its last session.
 func TestWatchLetsSessionsLive(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	conf := filepath.Join(filepath.Dir(s.socket), ".tmux.conf")
-	if err := os.WriteFile(conf, []byte("set -g destroy-unattached on\nset -s exit-unattached on\n"), 0o600); err != nil {
+	if err := os.WriteFile(conf, []byte("set -g destroy-unattached on\nset -s exit-unattached on\nset -s exit-empty off\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := spawntest.Start(t, terminal.Tmux(s.options(terminal.TmuxOptions{})), spawntest.Spec(t, spawntest.ModeBlock))
@@ -235,6 +235,11 @@ func TestWatchLetsSessionsLive(t *testing.T) {
 	if !p.Identity().Alive() || s.run("list-sessions", "-F", "#{session_name}") != "waggle-test" {
 		t.Error("the session did not live")
 	}
+	if _, err := p.Stop(t.Context(), spawn.Grace{}); err != nil {
+		t.Error(err)
+	}
+	_, _ = s.try("kill-session", "-t", "waggle-test") // it may have ended with its pane
+	spawntest.Await(t, "no server without sessions", func() bool { _, err := s.try("list-sessions"); return err != nil })
 }
 
 // Output of a later tmux does no harm: unknown notifications, a line without end, an answer to a
