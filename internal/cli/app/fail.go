@@ -129,6 +129,9 @@ func (a *App) Fail(ctx context.Context, err error) int {
 			b.Hint = "waggle audit verify names the line; " + waysOn(cmp.Or(a.Flags.Team, "TEAM"))
 		}
 	}
+	if ctx.Err() != nil {
+		b.Message = strings.ReplaceAll(b.Message, context.Canceled.Error(), "stopped by a signal")
+	}
 	if b.Code == ExitLocked && b.Hint == "" {
 		b.Hint = "try again in a moment; waggle doctor shows who holds it"
 	}

@@ -46,14 +46,23 @@ func (a *App) Shown() bool {
 	return !ok || o.Failed() == nil
 }
 
-// WhileShown returns a context that ends with the first output that cannot be written, for a command
-// that only shows what happens. stop releases it.
-func (a *App) WhileShown(ctx context.Context) (while context.Context, stop context.CancelFunc) {
-	while, stop = context.WithCancel(ctx)
+// WhileShown returns a context that ends with the first output that cannot be written, or when nobody
+// reads the output any more, for a command that only shows what happens. stop releases it.
+func (a *App) WhileShown(ctx context.Context) (while context.Context, stop func()) {
+	while, cancel := context.WithCancel(ctx)
 	if o, ok := a.Out.(remembers); ok {
-		o.onFailure(stop)
+		o.onFailure(cancel)
 	}
-	return while, stop
+	f := File(a.Out)
+	if f == nil {
+		return while, cancel
+	}
+	var looks sync.WaitGroup
+	looks.Go(func() {
+		untilUnread(while, f)
+		cancel()
+	})
+	return while, func() { cancel(); looks.Wait() }
 }
 
 // terminalOutput is an output with the file descriptor that libraries ask for.
