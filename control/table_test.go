@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -187,6 +188,7 @@ func workerMoves(path []tried) []tried {
 }
 
 func TestWorkerTable(t *testing.T) {
+	testenv.OneGoroutine(t)
 	ex := explore(t, machine.Worker, machine.WorkerTable,
 		func(o machine.Observer) (journal.Fold, func() machine.State) {
 			w := control.NewWorker(o)
@@ -315,6 +317,7 @@ func leaderMoves(path []tried) []tried {
 }
 
 func TestLeaderTable(t *testing.T) {
+	testenv.OneGoroutine(t)
 	ex := explore(t, machine.Leader, machine.LeaderTable,
 		func(o machine.Observer) (journal.Fold, func() machine.State) {
 			l := control.NewLeader(o)

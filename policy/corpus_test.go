@@ -62,6 +62,7 @@ func carrierOf(text string) string {
 // TestDenyCorpus judges every disguise of rm -rf in the deny corpora: none is allowed, whatever
 // other rules allow.
 func TestDenyCorpus(t *testing.T) {
+	testenv.OneGoroutine(t)
 	for _, file := range denyCorpora {
 		t.Run(file.file, func(t *testing.T) { judgeDenyCorpus(t, file.file, file.texts, file.carriers) })
 	}
@@ -69,6 +70,7 @@ func TestDenyCorpus(t *testing.T) {
 
 // TestDenyParts: the same of curl, whose name the texts put together.
 func TestDenyParts(t *testing.T) {
+	testenv.OneGoroutine(t)
 	corpus := readCorpus(t, "deny_curl.txt")
 	for _, c := range corpus {
 		for _, m := range []policy.Mode{policy.ModeAcceptEdits, policy.ModeBypassPermissions} {
@@ -153,6 +155,7 @@ func TestEveryday(t *testing.T) {
 
 // TestNotAllowed: what an attack has found to be allowed is not, and the texts beside it are.
 func TestNotAllowed(t *testing.T) {
+	testenv.OneGoroutine(t)
 	p := policy.Policy{Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Bash(go test:*)", "Bash(./run.sh:*)", "Bash(go pwned:*)")}
 	for _, c := range readCorpus(t, "allow_not.txt") {
 		if v := p.Judge(bash(c.text)); v.Decision == allow {
@@ -185,6 +188,7 @@ func TestNotAllowed(t *testing.T) {
 
 // TestDeniedPaths: a text that reads or writes a file that a rule denies is never allowed, whatever else is.
 func TestDeniedPaths(t *testing.T) {
+	testenv.OneGoroutine(t)
 	for file, least := range map[string][2]int{"paths.txt": {80, 60}, "paths_red.txt": {230, 0}} {
 		denied, corpus := 0, readCorpus(t, file)
 		for _, c := range corpus {

@@ -24,6 +24,15 @@ func Long(t testing.TB) {
 	}
 }
 
+// OneGoroutine skips a long table that one goroutine works through when the race detector is on, which it has
+// nothing to show: the same table is tried without it.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if Slow > 1 {
+		t.Skip("one goroutine: the race detector is on, and has nothing to find")
+	}
+}
+
 // Within logs how long something took on the wall clock. In the full run it fails the test when that was
 // longer than the limit. Otherwise a machine may be slow: the usual tests assert order, counts and records.
 func Within(t testing.TB, what string, took, limit time.Duration) {
