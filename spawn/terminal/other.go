@@ -61,6 +61,18 @@ func TmuxScreen(context.Context, string, []string, spawn.Pane) (string, error) {
 	return "", errors.ErrUnsupported
 }
 
+// TmuxBell needs Unix.
+type TmuxBell struct{}
+
+// NewTmuxBell needs Unix.
+func NewTmuxBell(string, []string, bool) (*TmuxBell, error) { return nil, errors.ErrUnsupported }
+
+// Ring needs Unix.
+func (*TmuxBell) Ring(context.Context, string) error { return errors.ErrUnsupported }
+
+// Quiet needs Unix.
+func (*TmuxBell) Quiet(context.Context) error { return errors.ErrUnsupported }
+
 // TmuxFits needs Unix.
 func TmuxFits(context.Context, string, []string) (bool, error) { return false, errors.ErrUnsupported }
 

@@ -1,0 +1,134 @@
+//go:build unix
+
+package terminal_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"waggle/internal/testenv"
+	"waggle/spawn/terminal"
+)
+
+// flags are the windows of the session mine that have a bell flag.
+func (s *server) flags() string {
+	s.t.Helper()
+	return strings.TrimSpace(s.run("display-message", "-p", "-t", "mine:", "#{W:#{?window_bell_flag,#{window_index} ,}}"))
+}
+
+// flagged waits until the flags are these.
+func (s *server) flagged(want string) {
+	s.t.Helper()
+	testenv.Eventually(s.t, "flags "+want, func() bool { return s.flags() == want }, s.flags)
+}
+
+// What tmux would run or replace in a text is shown as text, to every client.
+func TestTmuxBellText(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", "80", "-y", "24", "sleep 600")
+	client := exec.Command(s.program, "-S", s.socket, "-C", "attach", "-t", "mine")
+	client.Env = s.env
+	in, err := client.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		in.Close()
+		_ = client.Wait() // it ends because of its input
+	}()
+	testenv.Eventually(t, "a client", func() bool { return s.run("list-clients") != "" })
+	b, err := terminal.NewTmuxBell(s.program, append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=%0"}, s.env...), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := s.socket + ".ran"
+	if err := b.Ring(t.Context(), "one #(touch "+ran+") \x1b[2J#{pid} %H;"); err != nil {
+		t.Fatal(err)
+	}
+	name, _, _ := strings.Cut(s.run("list-clients", "-F", "#{client_name}"), "\n")
+	if got, want := s.run("show-messages", "-t", name), " message: one _(touch "+ran+") _[2J_{pid} _H_\n"; !strings.Contains(got+"\n", want) {
+		t.Errorf("shown is\n%s\nwant %q", got, want)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the text was run")
+	}
+}
+
+// A bell rings in the window that it is for, and its flag is removed again; a flag that another program has set stays.
+func TestTmuxBell(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", "80", "-y", "24", "sleep 600")
+	for range 2 {
+		s.run("new-window", "-t", "mine", "sleep 600")
+	}
+	env := func(pid, pane string) []string {
+		return append([]string{"TMUX=" + s.socket + "," + pid + ",0", "TMUX_PANE=" + pane}, s.env...)
+	}
+	pid := s.run("display-message", "-p", "#{pid}")
+	b, err := terminal.NewTmuxBell(s.program, env(pid, "%0"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Ring(t.Context(), "one waits"); err != nil {
+		t.Fatal(err)
+	}
+	s.flagged("0")
+	if err := b.Quiet(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.flagged("")
+
+	// Where another window has a flag, ours stays with it.
+	other, err := terminal.NewTmuxBell(s.program, env(pid, "%1"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []*terminal.TmuxBell{b, other} {
+		if err := one.Ring(t.Context(), "waits"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.flagged("0 1")
+	if err := b.Quiet(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.flagged("0 1")
+	s.run("select-window", "-t", "mine:1")
+	s.run("select-window", "-t", "mine:2")
+	s.flagged("0")
+	if err := b.Ring(t.Context(), "waits"); err != nil { // the flag was there before, and is another's now
+		t.Fatal(err)
+	}
+	if err := b.Quiet(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.flagged("0")
+
+	// A pane that is gone has no bell, and a server that is gone is not another one at its socket.
+	s.run("kill-pane", "-t", "%0")
+	if err := b.Ring(t.Context(), "waits"); err != nil {
+		t.Error(err)
+	}
+	if _, err := terminal.NewTmuxBell(s.program, s.env, false); err == nil {
+		t.Error("a bell outside of tmux")
+	}
+	s.run("kill-server")
+	testenv.Eventually(t, "the server has ended", func() bool { return b.Ring(t.Context(), "waits") != nil })
+	testenv.Eventually(t, "another server", func() bool { // the first one may still be ending
+		_, err := s.try("-f", "/dev/null", "new-session", "-d", "-s", "mine", "sleep 600")
+		return err == nil
+	})
+	if err := b.Ring(t.Context(), "waits"); err == nil {
+		t.Error("it rings in another server")
+	}
+	if got := s.flags(); got != "" {
+		t.Errorf("flags %q", got)
+	}
+}

@@ -1,0 +1,137 @@
+//go:build unix
+
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"waggle/spawn"
+)
+
+// TmuxBell rings in the tmux in which a program was started: in that run of that server, and in that pane. It
+// types nothing. Its methods are for one goroutine.
+type TmuxBell struct {
+	t      tmux
+	pane   string
+	server spawn.Identity
+	shown  bool
+}
+
+// NewTmuxBell returns the bell of the pane in which a program with this environment runs; program is tmux. The
+// error says why there is none. Where shown is true, the pane itself shows why it rings, and it does not ring
+// while a client shows it.
+func NewTmuxBell(program string, env []string, shown bool) (*TmuxBell, error) {
+	socket, pane, ok := InTmux(env)
+	if !ok {
+		return nil, errors.New("this is no pane of tmux")
+	}
+	_, pid, _ := tmuxVar(env)
+	server, err := identify(pid)
+	if err != nil {
+		return nil, fmt.Errorf("the tmux server of this pane has ended, or cannot be seen: %w", err)
+	}
+	return &TmuxBell{tmux{program, socket, env}, pane, server, shown}, nil
+}
+
+// rang is an option of a window whose bell flag is ours: a flag that another program has set is not removed.
+const rang = "@waggle-rang"
+
+// at is where the pane is now.
+type at struct {
+	tty, window      string
+	sessions         []string // that have its window
+	flagged, inSight bool
+}
+
+// where finds the pane; nil: it is closed, or its program has ended.
+func (b *TmuxBell) where(ctx context.Context) (*at, error) {
+	if !b.server.Alive() {
+		return nil, errors.New("the tmux server of this pane has ended")
+	}
+	out, err := b.t.run(ctx, "list-panes", "-a", "-F",
+		"#{pid} #{pane_id} #{pane_dead} #{session_id} #{window_bell_flag} #{&&:#{pane_active},#{&&:#{window_active},#{session_attached}}} #{window_id} #{pane_tty}")
+	if err != nil {
+		return nil, err
+	}
+	var here *at
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) > 0 && f[0] != fmt.Sprint(b.server.PID):
+			return nil, fmt.Errorf("another tmux server runs at %s", b.t.socket)
+		case len(f) != 8 || f[1] != b.pane || f[2] != "0":
+			continue
+		case here == nil:
+			here = &at{window: f[6], tty: f[7]}
+		}
+		here.sessions, here.flagged, here.inSight = append(here.sessions, f[3]), here.flagged || f[4] == "1", here.inSight || f[5] == "1"
+	}
+	return here, nil
+}
+
+// Ring rings the pane's bell, by which tmux flags its window unless that is in sight, and shows a text for some
+// seconds to every client of the server.
+func (b *TmuxBell) Ring(ctx context.Context, text string) error {
+	here, err := b.where(ctx)
+	if err != nil || here != nil && here.inSight && b.shown {
+		return err
+	}
+	if here != nil {
+		if !here.flagged {
+			_, err = b.t.run(ctx, "set-option", "-w", "-t", b.pane, rang, "1")
+		}
+		err = errors.Join(err, bell(here.tty))
+	}
+	clients, cerr := b.t.run(ctx, "list-clients", "-F", "#{client_name}")
+	text = strings.ReplaceAll(plain(text), "%", "_") // tmux expands times too
+	for c := range strings.Lines(clients) {
+		c = strings.TrimSuffix(c, "\n")
+		if _, err := b.t.run(ctx, "display-message", "-d", "5000", "-c", c, text); err != nil {
+			_, serr := b.t.run(ctx, "display-message", "-c", c, text) // before 3.2 it has no -d
+			cerr = errors.Join(cerr, serr)
+		}
+	}
+	return errors.Join(err, cerr)
+}
+
+// bell writes one BEL to the terminal of a pane, as a program in the pane does. It does not wait for a terminal that
+// is stopped.
+func bell(tty string) error {
+	fd, err := syscall.Open(tty, syscall.O_WRONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0) // an os.File would wait
+	if err != nil {
+		return fmt.Errorf("open %s: %w", tty, err)
+	}
+	var st syscall.Stat_t
+	if err = syscall.Fstat(fd, &st); err == nil && st.Mode&syscall.S_IFMT != syscall.S_IFCHR {
+		err = errors.New("it is no terminal")
+	}
+	if err == nil {
+		_, err = syscall.Write(fd, []byte{7})
+	}
+	if err = errors.Join(err, syscall.Close(fd)); err != nil {
+		return fmt.Errorf("ring %s: %w", tty, err)
+	}
+	return nil
+}
+
+// Quiet removes the flag that Ring has set, where no other window of the session has one: tmux removes the flags of a
+// whole session only. Otherwise the flag stays until somebody looks at the window.
+func (b *TmuxBell) Quiet(ctx context.Context) error {
+	here, err := b.where(ctx)
+	if err != nil || here == nil {
+		return err
+	}
+	const flagged = "#{W:#{?window_bell_flag,#{window_id},}#{?window_activity_flag,+,}#{?window_silence_flag,+,}}"
+	for _, s := range here.sessions {
+		// kill-session -C ends nothing: it removes the flags.
+		_, serr := b.t.run(ctx, "if-shell", "-F", "-t", s+":"+here.window,
+			"#{&&:#{==:#{"+rang+"},1},#{==:"+flagged+",#{window_id}}}", "kill-session -C -t '"+s+"'")
+		err = errors.Join(err, serr)
+	}
+	_, serr := b.t.run(ctx, "set-option", "-w", "-u", "-t", b.pane, rang)
+	return errors.Join(err, serr)
+}
