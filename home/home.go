@@ -282,3 +282,6 @@ func (d Dir) Made() error {
 
 // TeamFile is the accepted copy of the team file.
 func (d Dir) TeamFile() string { return filepath.Join(d.Path, "team.yaml") }
+
+// Notified says which requests the operator was told of.
+func (d Dir) Notified() string { return filepath.Join(d.Path, "notified.json") }

@@ -55,6 +55,8 @@ const (
 	NextDemoOrInit         Step = "demo-or-init"
 	NextDemo               Step = "demo"
 	NextTransitions        Step = "transitions"
+	NextNotifyOn           Step = "notify-on"
+	NextNotifyTest         Step = "notify-test"
 	NextInit               Step = "init"
 	NextUp                 Step = "up"
 	NextAgainOrUp          Step = "again-or-up"

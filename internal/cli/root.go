@@ -61,6 +61,7 @@ var commands = []func(*app.App) *cobra.Command{
 	msgCmd,
 	decidecmd.Net,
 	newCmd,
+	decidecmd.Notify,
 	decidecmd.Pending,
 	peekCmd,
 	decidecmd.Plan,

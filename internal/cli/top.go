@@ -105,6 +105,9 @@ func top(ctx context.Context, a *app.App) error {
 		return &operator.Error{Kind: operator.Usage, Op: "top", Err: fmt.Errorf("your settings in %s: %w", path, err)}
 	}
 	live := liveOf(a, op, name)
+	waiting, end := a.ScreenNotices(op, out)
+	defer end()
+	live.Waiting = waiting
 	open := func(ctx context.Context, path string) (*exec.Cmd, error) {
 		return editor(ctx, a, "top", path, "read it with waggle diff and answer with waggle send")
 	}

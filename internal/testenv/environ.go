@@ -34,10 +34,10 @@ func Home(t testing.TB) string {
 	return dir
 }
 
-// Tests have an environment of their own: within somebody's tmux, agent or git hook they would open panes
-// in that tmux, answer for that agent, or work on that repository; in somebody's home directory they would read
-// that person's settings, and write them. The go command keeps its caches and settings, which it finds by these
-// variables.
+// Tests have an environment of their own: within somebody's tmux, desktop, agent or git hook they would open panes
+// in that tmux, show notices on that desktop, answer for that agent, or work on that repository; in somebody's home
+// directory they would read that person's settings, and write them. The go command keeps its caches and settings,
+// which it finds by these variables.
 func init() {
 	if !testing.Testing() || !slices.ContainsFunc(os.Args[1:], func(a string) bool { return strings.HasPrefix(a, "-test.") }) || os.Getenv(cleanVar) != "" {
 		return
@@ -63,7 +63,7 @@ func init() {
 // foreign reports a variable by which a program knows where it runs, and for whom.
 func foreign(name string) bool {
 	switch name {
-	case "TMUX", "TMUX_PANE", "CLAUDECODE", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS":
+	case "TMUX", "TMUX_PANE", "CLAUDECODE", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "__CFBundleIdentifier":
 		return true
 	}
 	return strings.HasPrefix(name, "CLAUDE_") || strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "XDG_") || slices.Contains(ours, name)

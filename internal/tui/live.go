@@ -40,6 +40,8 @@ type Live struct {
 	// Start carries out NewMember, and says so in lines; nil: no member can be started. Its error is a
 	// *fresh.UnacceptedError where the person has to accept the setup of the member's worktree first.
 	Start func(ctx context.Context, a Act) ([]string, error)
+	// Waiting gets what waits for the person at each look, with the sessions that wait at a dialog; nil: nobody does.
+	Waiting func([]decide.Request)
 
 	op    operator.Operator
 	team  waggle.TeamName // "": all
@@ -91,7 +93,11 @@ func (l *Live) Requests(ctx context.Context) ([]decide.Request, error) {
 		}
 		all = append(all, qs...)
 	}
-	all = slices.DeleteFunc(all, func(q decide.Request) bool { return q.Status != decide.StatusOpen })
+	all = slices.DeleteFunc(all, func(q decide.Request) bool { return q.Status != decide.StatusOpen && q.Kind != decide.KindDialog })
+	if l.Waiting != nil && len(errs) == 0 { // else what waits is not known
+		l.Waiting(all)
+	}
+	all = slices.DeleteFunc(all, func(q decide.Request) bool { return q.Kind == decide.KindDialog })
 	decide.SortRequests(all)
 	return all, errors.Join(errs...)
 }

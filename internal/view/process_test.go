@@ -66,3 +66,9 @@ func TestFindings(t *testing.T) {
 	golden(t, "findings_empty", view.Findings(nil, spell))
 	samePage(t, "findings", view.FindingsPage(fs, spell))
 }
+
+func TestNotify(t *testing.T) {
+	d := view.NotifyDocument{On: true, Channels: []view.NotifyChannel{{Name: "terminal", State: "missing", Why: "stderr is no terminal"}, {Name: "tmux", State: "sent"}}, Trouble: "2026-11-28T01:00:00Z desktop: exit 1"}
+	golden(t, "notify", d)
+	samePage(t, "notify", append(view.NotifyPage(d), view.NotifyPage(view.NotifyDocument{Channels: []view.NotifyChannel{{Name: "tmux", State: "here"}}})...))
+}

@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/internal/claude"
+	"waggle/internal/notice"
 	"waggle/internal/sandbox"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -33,7 +34,7 @@ func (o Operator) Examine(ctx context.Context, eo Options) ([]Finding, error) {
 	} {
 		out = append(out, tool(ctx, t.name, t.arg, t.use))
 	}
-	out = append(append(append(out, d.sandbox(ctx)...), d.claude()...), telemetry(eo.Env)...)
+	out = append(append(append(append(out, d.sandbox(ctx)...), d.claude()...), telemetry(eo.Env)...), d.notices())
 	names, err := o.Root.Names()
 	if err != nil {
 		return nil, err
@@ -128,6 +129,34 @@ func (d *doctor) sandbox(ctx context.Context) []Finding {
 		return []Finding{found("sandbox", OK, string(s.Level))}
 	}
 	return []Finding{advised("sandbox", Note, fmt.Sprintf("%s: %s", s.Level, s.Why), s.Fix)}
+}
+
+// notices reports how the person learns that somebody waits. It shows none.
+func (d *doctor) notices() Finding {
+	s := notice.Settings{State: d.op.Home.Path}
+	on, err := s.On()
+	if err != nil {
+		return found("notices", Problem, err.Error())
+	}
+	if !on {
+		return todo("notices", Note, "they are off: nothing tells you that somebody waits", operator.NextNotifyOn.With())
+	}
+	if t := s.LastTrouble(); t != "" {
+		return todo("notices", Note, "the last one failed: "+t, operator.NextNotifyTest.With())
+	}
+	place := notice.Place{Env: d.op.Environ}
+	var here, why []string
+	for _, c := range []notice.Channel{notice.Tmux(place), notice.Desktop(place)} {
+		if err := c.Missing(); err != nil {
+			why = append(why, c.Name()+": "+err.Error())
+		} else {
+			here = append(here, c.Name())
+		}
+	}
+	if len(here) == 0 {
+		return found("notices", Note, "a team in the background has no way to tell you that somebody waits ("+strings.Join(why, "; ")+")")
+	}
+	return found("notices", OK, strings.Join(here, ", "))
 }
 
 // exporters are the environment variables that make programs with OpenTelemetry export.

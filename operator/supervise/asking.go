@@ -5,6 +5,7 @@ import (
 
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/policy"
 )
 
 // ask shows the open requests at the terminal.
@@ -15,6 +16,23 @@ func (r *run) ask(ctx context.Context) {
 	a := &r.asking
 	a.Operator, a.State, a.Ask = decide.Of(r.o.Operator), r.S, r.ro.Ask
 	a.Put(ctx, r.S.Lead.Pending())
+}
+
+// wait passes on what waits for the operator.
+func (r *run) wait() {
+	if r.ro.Waiting == nil {
+		return
+	}
+	lead, all := r.S.Lead, []Waiting{}
+	_, agent := lead.LeadAgent()
+	agent = agent || r.o.Agent != nil
+	for _, q := range lead.Pending() {
+		first := agent && lead.ForLead(q) && lead.Policy.DeciderOf(q.Gate()) != policy.DecideTwo && decide.LeadOut(lead, q.Gate()) == ""
+		if m, ok := lead.ByInstance(q.Instance); ok && !first {
+			all = append(all, Waiting{q.Key, m.Name})
+		}
+	}
+	r.ro.Waiting(r.S, all)
 }
 
 // answer handles an answer from the terminal.

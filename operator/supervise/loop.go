@@ -56,6 +56,7 @@ func (r *run) loop(ctx context.Context, t turns) error {
 		}
 		if r.ill == nil { // requests are not shown while the journal is broken
 			r.ask(ctx)
+			r.wait()
 			r.watch.Check(ctx, r.l)
 		}
 		select {

@@ -48,6 +48,15 @@ type RunOptions struct {
 	Ask func(ctx context.Context, q decide.Request) (decide.Answer, error)
 	// Note gets the events of the run, one at a time, from one goroutine.
 	Note func(operator.Note)
+	// Waiting gets, at each turn, the requests that wait for the operator; it does not block. May be nil.
+	Waiting func(s *operator.State, all []Waiting)
+}
+
+// Waiting is a request that waits for the operator. One that the lead's agent is to answer does not, until that agent
+// has passed it on.
+type Waiting struct {
+	Key    record.Key
+	Member waggle.MemberName
 }
 
 // Run brings a team up from a file, runs its tasks to completion, ends it by handshake, and

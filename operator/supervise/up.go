@@ -43,6 +43,8 @@ type LeadOptions struct {
 	Ask func(ctx context.Context, q decide.Request) (decide.Answer, error)
 	// Note gets the events, one at a time, from one goroutine.
 	Note func(operator.Note)
+	// Waiting gets the requests that wait for the operator (RunOptions.Waiting).
+	Waiting func(s *operator.State, all []Waiting)
 	// Up is called once, when every member that was to start is ready.
 	Up func(*operator.State)
 }
@@ -253,7 +255,7 @@ func (o Operator) Keep(ctx context.Context, s *operator.State, f *teamfile.File,
 	if err := l.Refresh(ctx); err != nil {
 		return "", errors.Join(err, l.Close())
 	}
-	k := &keeper{run: &run{Reporter: process.Of(o.Operator).Reporter(s, lo.Note), o: o, ro: RunOptions{Ask: lo.Ask, Grace: lo.Grace}, f: f, l: l, job: &job{board: board},
+	k := &keeper{run: &run{Reporter: process.Of(o.Operator).Reporter(s, lo.Note), o: o, ro: RunOptions{Ask: lo.Ask, Grace: lo.Grace, Waiting: lo.Waiting}, f: f, l: l, job: &job{board: board},
 		began: o.Minter.Now(), watch: inspect.NewWatcher(inspect.Of(o.Operator), 0)}, lo: lo, self: id, restarted: map[record.Instance]record.Died{}, again: map[record.Instance]time.Time{}}
 	k.Reporter.Died = k.run.died
 	k.trouble.Log = k.log()

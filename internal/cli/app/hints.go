@@ -66,6 +66,8 @@ var Steps = map[operator.Step]string{
 
 	operator.NextDemoOrInit:         "waggle new \"TASK\" starts an agent; waggle demo shows a team; waggle init writes a team file",
 	operator.NextDemo:               "waggle demo",
+	operator.NextNotifyOn:           "waggle notify on",
+	operator.NextNotifyTest:         "waggle notify test",
 	operator.NextTransitions:        "WAGGLE_TRANSITIONS=FILE waggle up writes every transition as a JSON line, which a collector can read",
 	operator.NextInit:               "waggle init writes one",
 	operator.NextUp:                 "start teams that are to stay with waggle up",

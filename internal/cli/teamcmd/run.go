@@ -160,6 +160,11 @@ func run(ctx context.Context, a *app.App, f *teamfile.File, ro supervise.RunOpti
 			}
 		}
 	}
+	if !ro.Headless || ro.Wait > 0 {
+		waiting, end := a.Notices(op)
+		defer end(true)
+		ro.Waiting = waiting
+	}
 	hurry, stop := hurry(ctx, a)
 	defer stop()
 	ro.Hurry = hurry

@@ -151,7 +151,7 @@ func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.Sta
 	defer stop()
 	lo.Hurry = hurry
 	defer a.OnHangup(ctx, func(ctx context.Context) { leaveTerminal(ctx, op, s) })()
-	how, err := supervise.Of(op).Keep(ctx, s, f, lo)
+	how, err := led(ctx, a, op, s, f, lo)
 	if err != nil {
 		return err
 	}
@@ -173,6 +173,15 @@ func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.Sta
 		return sayEnd(ctx, a, op, s.Team, operator.None, report)
 	}
 	return nil
+}
+
+// led leads a team, and tells the person of what waits meanwhile.
+func led(ctx context.Context, a *app.App, op operator.Operator, s *operator.State, f *teamfile.File, lo supervise.LeadOptions) (how string, err error) {
+	waiting, end := a.Notices(op)
+	lo.Waiting = waiting
+	how, err = supervise.Of(op).Keep(ctx, s, f, lo)
+	end(err == nil && how == supervise.LedEnded)
+	return how, err
 }
 
 // leaveTerminal makes the loss of the terminal mean the same as waggle detach: the process that leads
@@ -293,7 +302,7 @@ func Lead(a *app.App) *cobra.Command {
 			defer stop()
 			defer withoutHangup()()
 			l.lo.Detached, l.lo.Note = true, a.SayNote
-			_, err = supervise.Of(op).Keep(cmd.Context(), s, nil, l.lo)
+			_, err = led(cmd.Context(), a, op, s, nil, l.lo)
 			return err
 		},
 	}

@@ -1,0 +1,140 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"waggle/internal/testenv"
+)
+
+// flags are the windows of the user's session that have a bell flag.
+func (u *inTmux) flags() string {
+	u.t.Helper()
+	return strings.TrimSpace(u.tmux("display-message", "-p", "-t", "mine:", "#{W:#{?window_bell_flag,#{window_index} ,}}"))
+}
+
+// flagged waits until these windows have a bell flag.
+func (u *inTmux) flagged(want string) {
+	u.t.Helper()
+	u.until("flags "+want, func() bool { return u.flags() == want }, u.flags)
+}
+
+// TestNotifyInTmux: in a tmux of 80x24, whose client shows another window, the person learns that somebody waits: the
+// window in which the team was brought up has a flag, the client shows a message, and the desktop a notification.
+// Each goes when the request is answered. A screen rings in its own window, a team in the foreground outside of tmux
+// on its terminal, and nothing rings after waggle notify off.
+func TestNotifyInTmux(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	u := newTmux(t, "team: tells\nmembers:\n  - {name: ann, agent: exec, backend: process}\n  - {name: ben, agent: exec, backend: process}\n")
+	u.tmux("resize-window", "-t", "mine:0", "-x", "80", "-y", "24")
+	u.tmux("set-option", "-u", "-w", "-t", "mine:0", "window-size")
+	opts := u.options()
+	bin := filepath.Join(u.dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(filepath.Join(bin, "notify-send"), []byte("#!/bin/sh\necho \"$@\" >>"+u.dir+"/desktop\necho 7\n"), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	desktop := func() string {
+		b, _ := os.ReadFile(filepath.Join(u.dir, "desktop")) // there is none before the first notice
+		return string(b)
+	}
+
+	// The terminal of the person: a pane of another server, which shows a client of the first.
+	far := filepath.Join(u.dir, "far")
+	if out, err := tmuxAt(t, far, "-f", os.DevNull, "new-session", "-d", "-x", "80", "-y", "24", "env -u TMUX -u TMUX_PANE tmux -S "+u.socket+" attach -t mine"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Cleanup(func() { _, _ = tmuxAt(t, far, "kill-server") })
+	u.until("a client", func() bool { return u.tmux("list-clients") != "" })
+
+	u.types("DISPLAY=:9 DBUS_SESSION_BUS_ADDRESS=unix:path=/none PATH=" + bin + ":$PATH waggle up waggle.yaml --detach")
+	u.until("up", func() bool { out, _ := u.waggle("status", "--team", "tells"); return strings.Count(out, "idle") == 2 })
+	u.tmux("new-window", "-t", "mine:1", "env ENV= PS1='> ' sh")
+	asks := func(owner, what string) {
+		t.Helper()
+		if out, code := u.waggle("task", "add", what, "-i", "touch "+what, "--owner", owner, "--team", "tells"); code != 0 {
+			t.Fatalf("%d: %s", code, out)
+		}
+	}
+	allows := func(n int) {
+		t.Helper()
+		u.until("requests", func() bool {
+			out, _ := u.waggle("pending", "--json", "--team", "tells")
+			return strings.Count(out, `"handle"`) == n
+		})
+		for range n {
+			if out, code := u.waggle("approve", "perm-", "--team", "tells"); code != 0 && n == 1 {
+				t.Fatalf("%d: %s", code, out)
+			}
+		}
+	}
+	asks("ann", "one")
+	u.flagged("0")
+	if got := u.tmux("show-messages", "-t", strings.Fields(u.tmux("list-clients", "-F", "#{client_name}"))[0]); !strings.Contains(got, "waggle: 1 waits in tells (ann: waggle pending)") {
+		t.Errorf("the client had no message:\n%s", got)
+	}
+	u.until("the flag is seen", func() bool { out, _ := tmuxAt(t, far, "capture-pane", "-p"); return strings.Contains(out, "0:sh!") },
+		func() string { out, _ := tmuxAt(t, far, "capture-pane", "-p"); return out })
+	allows(1)
+	u.flagged("")
+	u.until("the desktop", func() bool { return strings.Contains(desktop(), "nobody waits in tells") }, desktop)
+	if got := desktop(); strings.Count(got, "1 waits in tells") != 1 || strings.Count(got, "\n") != 2 {
+		t.Errorf("the desktop was told:\n%s", got)
+	}
+	if got := u.options(); got != opts {
+		t.Errorf("options before:\n%s\nafter:\n%s", opts, got)
+	}
+
+	// A screen rings in its own window; the leader, a second later at the earliest, in its.
+	u.tmux("new-window", "-t", "mine:2", "waggle top")
+	u.until("the screen", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-t", "mine:2"), "ann") })
+	u.tmux("select-window", "-t", "mine:1")
+	asks("ben", "two")
+	u.flagged("0 2")
+	u.tmux("kill-window", "-t", "mine:2")
+	allows(1)
+	u.flagged("")
+
+	// Off is off; what was not told is on record as told.
+	if out, code := u.waggle("notify", "off"); code != 0 {
+		t.Fatalf("%d: %s", code, out)
+	}
+	before := desktop()
+	asks("ann", "three")
+	u.until("it is passed over", func() bool {
+		all, _ := filepath.Glob(filepath.Join(u.state, "teams", "*", "notified.json"))
+		b, err := os.ReadFile(strings.Join(all, ""))
+		return err == nil && strings.Contains(string(b), "perm-")
+	})
+	if got := u.flags() + desktop(); got != before {
+		t.Errorf("told while it is off: %s", got)
+	}
+	allows(1)
+	if out, code := u.waggle("notify", "on"); code != 0 {
+		t.Fatalf("%d: %s", code, out)
+	}
+	if out, code := u.waggle("down", "--team", "tells"); code != 0 {
+		t.Fatalf("%d: %s", code, out)
+	}
+
+	// Outside of tmux, as far as the program knows, the terminal is told.
+	if err := os.WriteFile(filepath.Join(u.dir, "fore.yaml"), []byte("team: fore\nmembers:\n  - {name: cleo, agent: exec, backend: process}\ntasks:\n  - {subject: asks, owner: cleo, instructions: touch four}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.types("cd " + u.dir + "; env -u TMUX -u TMUX_PANE waggle up fore.yaml")
+	u.flagged("0")
+	if out, code := u.waggle("down", "--team", "fore"); code > 9 {
+		t.Fatalf("%d: %s", code, out)
+	}
+}

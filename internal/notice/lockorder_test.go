@@ -1,0 +1,3 @@
+package notice_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,13 @@
+package notice_test
+
+import (
+	"os"
+	"testing"
+
+	"waggle/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	testenv.Overlap(3)
+	os.Exit(m.Run())
+}

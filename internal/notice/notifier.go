@@ -1,0 +1,202 @@
+package notice
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
+)
+
+// Wait is one request that waits for the person.
+type Wait struct {
+	ID  string // the same for as long as it waits
+	Who string // who asks; it may have any character
+}
+
+// Options are what Start needs. Now must be set.
+type Options struct {
+	Channels []Channel
+	Do       string // the command that shows what waits
+	Now      func() time.Time
+	// On reports whether the user wants notices; nil: yes. What waits while it says no is not told later.
+	On func() bool
+	// Kept is the file of what was told of a team, which processes share; nil or "": none. A process that is killed
+	// between a notice and the write tells once more.
+	Kept func(team string) string
+	// Shown is for a screen that shows what waits when it begins: there is no notice of that.
+	Shown bool
+	// Failed gets how each use of a channel has ended; may be nil.
+	Failed func(channel string, err error)
+}
+
+// Notifier tells of what waits, from one goroutine that Close ends.
+type Notifier struct {
+	o    Options
+	stop func() // may be called twice
+	over chan struct{}
+	done chan struct{}
+	wake chan struct{}
+
+	mu    sync.Mutex
+	waits map[string][]Wait
+
+	books map[string]*Book // of the goroutine
+}
+
+// channelWait is the time limit of one use of a channel.
+const channelWait = 3 * time.Second
+
+// Start starts a Notifier.
+func Start(o Options) *Notifier {
+	n := &Notifier{o: o, over: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1), books: map[string]*Book{}}
+	n.stop = sync.OnceFunc(func() {
+		close(n.over)
+		<-n.done
+		n.look(true)
+	})
+	go n.run()
+	return n
+}
+
+// Waiting replaces what waits, by team. It does not block.
+func (n *Notifier) Waiting(all map[string][]Wait) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.waits != nil && reflect.DeepEqual(n.waits, all) {
+		return
+	}
+	n.waits = maps.Clone(all)
+	if n.waits == nil {
+		n.waits = map[string][]Wait{}
+	}
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends the Notifier, after the notice that it shows now. It withdraws the notices of teams of which nothing
+// waits; the others stay, for the process that leads next. It may be called twice.
+func (n *Notifier) Close() { n.stop() }
+
+func (n *Notifier) run() {
+	defer close(n.done)
+	again := time.NewTimer(time.Hour)
+	defer again.Stop()
+	for {
+		select {
+		case <-n.over:
+			return
+		case <-n.wake:
+		case <-again.C:
+		}
+		again.Stop()
+		if at := n.look(false); !at.IsZero() {
+			again.Reset(at.Sub(n.o.Now()))
+		}
+	}
+}
+
+// look does what is due for each team, and returns when to look again; zero: after the next change.
+func (n *Notifier) look(last bool) (again time.Time) {
+	n.mu.Lock()
+	all := n.waits
+	n.mu.Unlock()
+	if all == nil {
+		return again
+	}
+	shown := n.o.Shown
+	n.o.Shown = false
+	for team := range all {
+		if n.books[team] == nil {
+			n.books[team] = &Book{}
+		}
+	}
+	for team, b := range n.books { // Book.Look is the rule; the rest carries it out
+		waits := all[team]
+		ids := make([]string, len(waits))
+		for i, w := range waits {
+			ids[i] = w.ID
+		}
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		if shown {
+			b.Told(ids, time.Time{})
+		}
+		had := n.kept(team)
+		b.Told(had.IDs, had.At)
+		s := b.Look(n.o.Now(), ids)
+		switch {
+		case s.Withdraw:
+			n.each(func(ctx context.Context, c Channel) error { return c.Withdraw(ctx, team) })
+		case s.Tell && !last:
+			if n.o.On == nil || n.o.On() {
+				n.each(func(ctx context.Context, c Channel) error { return c.Show(ctx, of(team, waits, len(ids), n.o.Do)) })
+			}
+			n.keep(team, b.kept())
+			continue
+		case !s.Again.IsZero() && (again.IsZero() || s.Again.Before(again)):
+			again = s.Again
+		}
+		if slices.ContainsFunc(had.IDs, func(id string) bool { return !slices.Contains(ids, id) }) {
+			n.keep(team, b.kept()) // an id that waits again later is told again
+		}
+	}
+	return again
+}
+
+// each uses each channel.
+func (n *Notifier) each(use func(context.Context, Channel) error) {
+	for _, c := range n.o.Channels {
+		ctx, cancel := context.WithTimeout(context.Background(), channelWait)
+		err := use(ctx, c)
+		cancel()
+		if n.o.Failed != nil {
+			n.o.Failed(c.Name(), err)
+		}
+	}
+}
+
+// keptFile is the content of Options.Kept.
+type keptFile struct {
+	At  time.Time `json:"at"` // of the last notice
+	IDs []string  `json:"ids"`
+}
+
+// kept is what a next process is to know.
+func (b *Book) kept() keptFile {
+	return keptFile{b.last.UTC(), slices.Sorted(maps.Keys(b.told))}
+}
+
+// kept reads what was told of a team. A file that cannot be read says nothing.
+func (n *Notifier) kept(team string) (k keptFile) {
+	if path := n.path(team); path != "" {
+		if b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: 1 << 20}); err != nil || json.Unmarshal(b, &k) != nil {
+			return keptFile{}
+		}
+	}
+	return k
+}
+
+// keep writes what was told of a team. Without the file a next process tells once more.
+func (n *Notifier) keep(team string, k keptFile) {
+	if path := n.path(team); path != "" {
+		if b, err := jsonobj.Marshal(k); err == nil {
+			_ = atomicfile.WriteFile(path, append(b, '\n'), atomicfile.Options{})
+		}
+	}
+}
+
+// path is the file of what was told of a team.
+func (n *Notifier) path(team string) string {
+	if n.o.Kept == nil {
+		return ""
+	}
+	return n.o.Kept(team)
+}
