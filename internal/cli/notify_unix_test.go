@@ -3,7 +3,9 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -136,5 +138,68 @@ func TestNotifyInTmux(t *testing.T) {
 	u.flagged("0")
 	if out, code := u.waggle("down", "--team", "fore"); code > 9 {
 		t.Fatalf("%d: %s", code, out)
+	}
+}
+
+// TestNotifySessionInTmux: the hook of a session rings in the session's own pane while it is out of sight, once for two
+// requests, and takes the flag back when both are answered.
+func TestNotifySessionInTmux(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	u := newTmux(t, "")
+	for _, dir := range []string{"claude/sessions", "s", "api"} {
+		if err := os.MkdirAll(filepath.Join(u.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const session = `printf '{"pid":%d,"sessionId":"sess-a","cwd":"/w","name":"api","version":"2.1.329","kind":"interactive","status":"busy"}' $$ >claude/sessions/$$.json
+for one in one two; do
+	printf '{"session_id":"sess-a","cwd":"/w/api","permission_mode":"default","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"touch '$one'"}}' |
+		waggle hook claude PermissionRequest &
+done
+wait
+echo "session "over
+`
+	if err := os.WriteFile(filepath.Join(u.dir, "session.sh"), []byte(session), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waggle := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), binary(t), append([]string{"--root", u.root, "--state", u.state}, args...)...)
+		cmd.Env = append(os.Environ(), "CLAUDE_CONFIG_DIR="+u.dir+"/claude")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	open := func() (ids []string) {
+		var d struct{ Pending []struct{ ID string } }
+		out, _ := waggle("pending", "--json") // before the first request there is nothing to list
+		_ = json.Unmarshal([]byte(out), &d)
+		for _, q := range d.Pending {
+			ids = append(ids, q.ID)
+		}
+		return ids
+	}
+	ask := func() {
+		t.Helper()
+		u.types("clear; CLAUDE_CONFIG_DIR=" + u.dir + "/claude sh session.sh")
+		u.until("two requests", func() bool { return len(open()) == 2 })
+	}
+	over := func() {
+		t.Helper()
+		for _, id := range open() {
+			if out, err := waggle("approve", id); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+		u.until("the session is over", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-t", "%0"), "session over") })
+	}
+	u.tmux("new-window", "-t", "mine:1", "env ENV= PS1='> ' sh")
+	u.tmux("set-hook", "-g", "alert-bell", "run-shell 'echo #{window_index} >>"+u.dir+"/rang'")
+	ask()
+	u.flagged("0")
+	over()
+	u.flagged("")
+	rang, err := os.ReadFile(filepath.Join(u.dir, "rang"))
+	if err != nil || string(rang) != "0\n" {
+		t.Errorf("for two requests it rang in %q, %v", rang, err)
 	}
 }

@@ -111,44 +111,62 @@ func (n *Notifier) look(last bool) (again time.Time) {
 	if all == nil {
 		return again
 	}
-	shown := n.o.Shown
-	n.o.Shown = false
 	for team := range all {
 		if n.books[team] == nil {
 			n.books[team] = &Book{}
 		}
 	}
-	for team, b := range n.books { // Book.Look is the rule; the rest carries it out
-		waits := all[team]
-		ids := make([]string, len(waits))
-		for i, w := range waits {
-			ids[i] = w.ID
-		}
-		slices.Sort(ids)
-		ids = slices.Compact(ids)
-		if shown {
-			b.Told(ids, time.Time{})
-		}
-		had := n.kept(team)
-		b.Told(had.IDs, had.At)
-		s := b.Look(n.o.Now(), ids)
-		switch {
-		case s.Withdraw:
-			n.each(func(ctx context.Context, c Channel) error { return c.Withdraw(ctx, team) })
-		case s.Tell && !last:
-			if n.o.On == nil || n.o.On() {
-				n.each(func(ctx context.Context, c Channel) error { return c.Show(ctx, of(team, waits, len(ids), n.o.Do)) })
-			}
-			n.keep(team, b.kept())
-			continue
-		case !s.Again.IsZero() && (again.IsZero() || s.Again.Before(again)):
-			again = s.Again
-		}
-		if slices.ContainsFunc(had.IDs, func(id string) bool { return !slices.Contains(ids, id) }) {
-			n.keep(team, b.kept()) // an id that waits again later is told again
+	for team, b := range n.books {
+		if at := n.lookAt(team, b, all[team], last); !at.IsZero() && (again.IsZero() || at.Before(again)) {
+			again = at
 		}
 	}
+	n.o.Shown = false
 	return again
+}
+
+// lookAt is look for one team, of which these requests wait: Book.Look is the rule, and this carries it out.
+func (n *Notifier) lookAt(team string, b *Book, waits []Wait, last bool) (again time.Time) {
+	defer n.lock(team)()
+	ids := make([]string, len(waits))
+	for i, w := range waits {
+		ids[i] = w.ID
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	had := n.kept(team)
+	if b.Told(had.IDs, had.At); n.o.Shown {
+		b.Told(ids, time.Time{})
+	}
+	s := b.Look(n.o.Now(), ids)
+	switch {
+	case s.Withdraw:
+		n.each(func(ctx context.Context, c Channel) error { return c.Withdraw(ctx, team) })
+	case s.Tell && last:
+		return again
+	case s.Tell:
+		if n.o.On == nil || n.o.On() {
+			n.each(func(ctx context.Context, c Channel) error { return c.Show(ctx, of(team, waits, len(ids), n.o.Do)) })
+		}
+		n.keep(team, b.kept())
+		return again
+	}
+	if slices.ContainsFunc(had.IDs, func(id string) bool { return !slices.Contains(ids, id) }) {
+		n.keep(team, b.kept()) // an id that waits again later is told again
+	}
+	return s.Again
+}
+
+// lock has one process at a time tell of a team. Without the lock two may.
+func (n *Notifier) lock(team string) (release func()) {
+	if path := n.path(team); path != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), channelWait)
+		defer cancel()
+		if release, err := atomicfile.Flock(ctx, path+".lock", atomicfile.Options{}); err == nil {
+			return func() { _ = release() } // its file is closed with the process at the latest
+		}
+	}
+	return func() {}
 }
 
 // each uses each channel.

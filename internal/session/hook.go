@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,8 @@ type Hook struct {
 	Nonce    func() (string, error)
 	Links    policy.Links          // where paths lead; nil: they are judged as text
 	Rules    func() *policy.Policy // the user's rules for sessions; nil: none
+	// Waiting gets the session's open requests at each look of a waiting hook, and when it ends; nil: nobody does.
+	Waiting func(s *Session, open []Request)
 	// Tick is how often a waiting hook looks by itself; 0 means a second.
 	Tick time.Duration
 	// Wait is how long it waits for an answer; 0: to the client's own time-out, or
@@ -182,6 +185,7 @@ func (h Hook) ask(ctx context.Context, e Event, out io.Writer) error {
 	if watch != nil {
 		_ = watch.Add(filepath.Join(s.Dir, string(journalName))) // the tick looks too
 	}
+	defer h.waiting(s)
 	return h.wait(ctx, s, r, watch, out)
 }
 
@@ -315,6 +319,7 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 		case now.State == StateDecided:
 			return h.give(ctx, s, w, now, out)
 		}
+		h.waiting(s)
 		if open.gone() {
 			if open.since(h.Store.Now()) >= sureAfter {
 				return h.closeInDialog(ctx, s, w, r)
@@ -336,6 +341,14 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 			return h.close(late, s, w, r, "its client ended its hook: it was answered in the session's own dialog, or the hook's time was over")
 		}
 	}
+}
+
+// waiting passes on what of the session waits for the person.
+func (h Hook) waiting(s *Session) {
+	if h.Waiting == nil {
+		return
+	}
+	h.Waiting(s, slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.State != StateOpen || r.Why != "" || h.Live.dead(r.Hook) }))
 }
 
 func (s *Session) find(k record.Key) (Request, bool) {

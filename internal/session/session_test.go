@@ -233,6 +233,43 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestWaiting: a hook says what of its session waits, with the requests of other hooks, and at its end what is left.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := w.ask(w.hook(), bash("one"))
+	first := w.last()
+	told := make(chan []record.Key, 100)
+	h := w.hook()
+	h.Waiting = func(s *session.Session, open []session.Request) {
+		var keys []record.Key
+		for _, r := range open {
+			keys = append(keys, r.Key)
+		}
+		told <- keys
+	}
+	a := w.ask(h, bash("two"))
+	second := w.last()
+	if got := <-told; !slices.Equal(got, []record.Key{first.Key, second.Key}) {
+		t.Errorf("%v waits", got)
+	}
+	if _, err := w.decide(verdict(second, true)); err != nil {
+		t.Fatal(err)
+	}
+	a.end(t)
+	var last []record.Key
+	for len(told) > 0 {
+		last = <-told
+	}
+	if !slices.Equal(last, []record.Key{first.Key}) {
+		t.Errorf("at the end %v waits", last)
+	}
+	if _, err := w.decide(verdict(first, true)); err != nil {
+		t.Fatal(err)
+	}
+	other.end(t)
+}
+
 // TestNeverEmptyAnswer: every attempt to answer a question without a text fails.
 func TestNeverEmptyAnswer(t *testing.T) {
 	t.Parallel()

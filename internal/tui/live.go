@@ -94,7 +94,7 @@ func (l *Live) Requests(ctx context.Context) ([]decide.Request, error) {
 		all = append(all, qs...)
 	}
 	all = slices.DeleteFunc(all, func(q decide.Request) bool { return q.Status != decide.StatusOpen && q.Kind != decide.KindDialog })
-	if l.Waiting != nil && len(errs) == 0 { // else what waits is not known
+	if l.Waiting != nil {
 		l.Waiting(all)
 	}
 	all = slices.DeleteFunc(all, func(q decide.Request) bool { return q.Kind == decide.KindDialog })

@@ -55,6 +55,13 @@ func TestTmuxBellText(t *testing.T) {
 	if got, want := s.run("show-messages", "-t", name), " message: one _(touch "+ran+") _[2J_{pid} _H_\n"; !strings.Contains(got+"\n", want) {
 		t.Errorf("shown is\n%s\nwant %q", got, want)
 	}
+	quiet, err := terminal.NewTmuxBell(s.program, append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=%0"}, s.env...), true)
+	if err == nil {
+		err = quiet.Ring(t.Context(), "in sight")
+	}
+	if err != nil || strings.Contains(s.run("show-messages", "-t", name), "in sight") {
+		t.Errorf("a pane that shows itself why rings in sight: %v", err)
+	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the text was run")
 	}

@@ -16,6 +16,7 @@ import (
 
 	"waggle/internal/claude"
 	"waggle/internal/cli/app"
+	"waggle/internal/notice"
 	"waggle/internal/realpath"
 	"waggle/internal/session"
 	"waggle/policy"
@@ -173,11 +174,42 @@ func runHook(ctx context.Context, a *app.App, store session.Store, client sessio
 			}
 			return r.Policy(a.Now())
 		}}
+	if event == "PermissionRequest" { // another event does not wait
+		waiting, end := sessionNotices(a)
+		defer end()
+		h.Waiting = waiting
+	}
 	err = h.Run(ctx, event, a.In, a.Out)
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
+}
+
+// sessionNotices tells of what a session waits for in the session's own tmux, where that does not show its pane. The
+// hooks of one session share what they have told. Everything else that a client can do to be heard, it does itself.
+func sessionNotices(a *app.App) (waiting func(*session.Session, []session.Request), end func()) {
+	bell := notice.Tmux(notice.Place{Env: a.Environ, Shown: true})
+	state, err := a.StatePath()
+	if bell.Missing() != nil || err != nil {
+		return nil, func() {}
+	}
+	var n *notice.Notifier
+	waiting = func(s *session.Session, open []session.Request) {
+		if n == nil {
+			n = a.Notifier(state, notice.Options{Kept: func(string) string { return filepath.Join(s.Dir, "notified.json") }}, bell)
+		}
+		ws := make([]notice.Wait, len(open))
+		for i, r := range open {
+			ws[i] = notice.Wait{ID: string(r.ID), Who: filepath.Base(r.Ask.Cwd)}
+		}
+		n.Waiting(map[string][]notice.Wait{notice.Sessions: ws})
+	}
+	return waiting, func() {
+		if n != nil {
+			n.Close()
+		}
+	}
 }
 
 // registryIn returns the registry of a client's sessions, "" where it has none.
