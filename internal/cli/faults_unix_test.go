@@ -186,6 +186,7 @@ var faultFiles = []faultFile{
 	{name: "waggle.yaml", path: func(f *faulty) string { return f.file }, except: map[string][]int{"resume": {0, 3, 8}}},
 	{name: "name lease", path: func(f *faulty) string { return f.op.Home.NameLease(f.op.RootURL, "api") }},
 	{name: "told.json", path: func(f *faulty) string { return f.dir.ObserverCursor() }},
+	{name: "notified.json", path: func(f *faulty) string { return f.dir.Notified() }},
 	{name: "set-aside", path: func(f *faulty) string { return f.dir.Quarantine() }},
 	{name: "archive", path: func(f *faulty) string { return f.dir.Archive() }},
 	{name: "making", path: func(f *faulty) string { return f.dir.Making() }},

@@ -176,6 +176,44 @@ func TestRunAsksHere(t *testing.T) {
 	}
 }
 
+// TestRunWaiting: a request waits for the operator, but not while the lead's agent is to answer it.
+func TestRunWaiting(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file string
+		want int
+	}{
+		"of the operator": {"", 1},
+		"of the lead":     {"decide: {tool: leader}\nlead: boss\n", 0},
+		"of both":         {"decide: {tool: two}\nlead: boss\n", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			op := fresh(t)
+			boss := "{name: boss, agent: script, backend: in-process, decide: {answer: allow, after: 1h}}, "
+			f := parse(t, op, strings.Replace(head, "{name: ann", boss+"{name: ann", 1)+c.file+"tasks:\n- {subject: A, owner: ann, instructions: run make}\n")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			got := -1
+			ro := supervise.RunOptions{Grace: time.Millisecond, Note: func(operator.Note) {}, Waiting: func(s *operator.State, all []supervise.Waiting) {
+				if pending := s.Lead.Pending(); len(pending) == 1 && got < 0 {
+					got = len(all)
+					if got == 1 && (all[0].Key != pending[0].Key || all[0].Member != "ann") {
+						t.Errorf("%+v waits, want %+v", all[0], pending[0].Key)
+					}
+					cancel()
+				}
+			}}
+			if _, err := supervise.Of(op).Run(ctx, f, ro); err != nil {
+				t.Fatal(err)
+			}
+			if got != c.want {
+				t.Errorf("%d wait, want %d", got, c.want)
+			}
+		})
+	}
+}
+
 // TestRunIsRefused: files that cannot be run are refused before anything is made.
 func TestRunIsRefused(t *testing.T) {
 	t.Parallel()
