@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -86,7 +87,8 @@ func TestNotifyInTmux(t *testing.T) {
 	if got := u.tmux("show-messages", "-t", strings.Fields(u.tmux("list-clients", "-F", "#{client_name}"))[0]); !strings.Contains(got, "waggle: 1 waits in tells (ann: waggle pending)") {
 		t.Errorf("the client had no message:\n%s", got)
 	}
-	u.until("the flag is seen", func() bool { out, _ := tmuxAt(t, far, "capture-pane", "-p"); return strings.Contains(out, "0:sh!") },
+	flag := regexp.MustCompile(`0:\S*!`) // of window 0, in the status line
+	u.until("the flag is seen", func() bool { out, _ := tmuxAt(t, far, "capture-pane", "-p"); return flag.MatchString(out) },
 		func() string { out, _ := tmuxAt(t, far, "capture-pane", "-p"); return out })
 	allows(1)
 	u.flagged("")

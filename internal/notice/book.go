@@ -39,6 +39,9 @@ func (b *Book) Told(ids []string, at time.Time) {
 	}
 }
 
+// idle reports that nothing is due when nothing waits.
+func (b *Book) idle() bool { return !b.stands && b.fresh.IsZero() }
+
 // Look returns what is due when these requests wait, each id once.
 func (b *Book) Look(now time.Time, waits []string) (s Step) {
 	for id := range b.told {

@@ -127,6 +127,9 @@ func (n *Notifier) look(last bool) (again time.Time) {
 
 // lookAt is look for one team, of which these requests wait: Book.Look is the rule, and this carries it out.
 func (n *Notifier) lookAt(team string, b *Book, waits []Wait, last bool) (again time.Time) {
+	if len(waits) == 0 && b.idle() {
+		return again
+	}
 	defer n.lock(team)()
 	ids := make([]string, len(waits))
 	for i, w := range waits {
