@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"waggle/internal/testenv"
@@ -126,16 +127,24 @@ func TestTmuxBell(t *testing.T) {
 	if _, err := terminal.NewTmuxBell(s.program, s.env, false); err == nil {
 		t.Error("a bell outside of tmux")
 	}
-	s.run("kill-server")
-	testenv.Eventually(t, "the server has ended", func() bool { return b.Ring(t.Context(), "waits") != nil })
-	testenv.Eventually(t, "another server", func() bool { // the first one may still be ending
-		_, err := s.try("-f", "/dev/null", "new-session", "-d", "-s", "mine", "sleep 600")
-		return err == nil
-	})
-	if err := b.Ring(t.Context(), "waits"); err == nil {
-		t.Error("it rings in another server")
+	first := s.identity()
+	if err := os.Remove(s.socket); err != nil { // another server takes it, while the first one lives
+		t.Fatal(err)
 	}
-	if got := s.flags(); got != "" {
-		t.Errorf("flags %q", got)
+	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "sleep 600")
+	rings := func() {
+		t.Helper()
+		if err := b.Ring(t.Context(), "waits"); err == nil {
+			t.Error("it rings in another server")
+		}
+		if got := s.flags(); got != "" {
+			t.Errorf("flags %q", got)
+		}
 	}
+	rings()
+	if err := syscall.Kill(first.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, "the first server has ended", func() bool { return !first.Alive() })
+	rings()
 }
