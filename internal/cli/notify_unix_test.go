@@ -114,6 +114,7 @@ func TestNotifyInTmux(t *testing.T) {
 	if out, code := u.waggle("notify", "off"); code != 0 {
 		t.Fatalf("%d: %s", code, out)
 	}
+	u.until("the desktop", func() bool { return strings.Count(desktop(), "nobody waits in tells") == 2 }, desktop)
 	before := desktop()
 	asks("ann", "three")
 	u.until("it is passed over", func() bool {

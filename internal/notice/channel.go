@@ -177,9 +177,9 @@ type tmux struct {
 
 func (*tmux) Name() string                               { return "tmux" }
 func (t *tmux) Missing() error                           { return t.err }
-func (t *tmux) Show(ctx context.Context, n Notice) error { return t.bell.Ring(ctx, n.line()) }
+func (t *tmux) Show(ctx context.Context, n Notice) error { return t.bell.Ring(ctx, n.Team, n.line()) }
 
-func (t *tmux) Withdraw(ctx context.Context, _ string) error { return t.bell.Quiet(ctx) }
+func (t *tmux) Withdraw(ctx context.Context, team string) error { return t.bell.Quiet(ctx, team) }
 
 // Desktop is notify-send on Linux and osascript on macOS.
 func Desktop(p Place) Channel {

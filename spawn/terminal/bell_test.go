@@ -49,7 +49,7 @@ func TestTmuxBellText(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := s.socket + ".ran"
-	if err := b.Ring(t.Context(), "one #(touch "+ran+") \x1b[2J#{pid} %H;"); err != nil {
+	if err := b.Ring(t.Context(), "api", "one #(touch "+ran+") \x1b[2J#{pid} %H;"); err != nil {
 		t.Fatal(err)
 	}
 	name, _, _ := strings.Cut(s.run("list-clients", "-F", "#{client_name}"), "\n")
@@ -58,7 +58,7 @@ func TestTmuxBellText(t *testing.T) {
 	}
 	quiet, err := terminal.NewTmuxBell(s.program, append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=%0"}, s.env...), true)
 	if err == nil {
-		err = quiet.Ring(t.Context(), "in sight")
+		err = quiet.Ring(t.Context(), "api", "in sight")
 	}
 	if err != nil || strings.Contains(s.run("show-messages", "-t", name), "in sight") {
 		t.Errorf("a pane that shows itself why rings in sight: %v", err)
@@ -84,14 +84,35 @@ func TestTmuxBell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Ring(t.Context(), "one waits"); err != nil {
+	if err := b.Ring(t.Context(), "api", "one waits"); err != nil {
 		t.Fatal(err)
 	}
 	s.flagged("0")
-	if err := b.Quiet(t.Context()); err != nil {
+	if err := b.Quiet(t.Context(), "api"); err != nil {
 		t.Fatal(err)
 	}
 	s.flagged("")
+
+	// Of two that ring in one window the last takes the flag back.
+	for _, who := range []string{"api", "web"} {
+		if err := b.Ring(t.Context(), who, "waits"); err != nil {
+			t.Fatal(err)
+		}
+		s.flagged("0")
+	}
+	for _, who := range []string{"none", "api"} {
+		if err := b.Quiet(t.Context(), who); err != nil {
+			t.Fatal(err)
+		}
+		s.flagged("0")
+	}
+	if err := b.Quiet(t.Context(), "web"); err != nil {
+		t.Fatal(err)
+	}
+	s.flagged("")
+	if got := s.run("show-options", "-w", "-t", "%0"); strings.Contains(got, "waggle") {
+		t.Errorf("options stay: %s", got)
+	}
 
 	// Where another window has a flag, ours stays with it.
 	other, err := terminal.NewTmuxBell(s.program, env(pid, "%1"), false)
@@ -99,29 +120,29 @@ func TestTmuxBell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range []*terminal.TmuxBell{b, other} {
-		if err := one.Ring(t.Context(), "waits"); err != nil {
+		if err := one.Ring(t.Context(), "api", "waits"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.flagged("0 1")
-	if err := b.Quiet(t.Context()); err != nil {
+	if err := b.Quiet(t.Context(), "api"); err != nil {
 		t.Fatal(err)
 	}
 	s.flagged("0 1")
 	s.run("select-window", "-t", "mine:1")
 	s.run("select-window", "-t", "mine:2")
 	s.flagged("0")
-	if err := b.Ring(t.Context(), "waits"); err != nil { // the flag was there before, and is another's now
+	if err := b.Ring(t.Context(), "api", "waits"); err != nil { // the flag was there before, and is another's now
 		t.Fatal(err)
 	}
-	if err := b.Quiet(t.Context()); err != nil {
+	if err := b.Quiet(t.Context(), "api"); err != nil {
 		t.Fatal(err)
 	}
 	s.flagged("0")
 
 	// A pane that is gone has no bell, and a server that is gone is not another one at its socket.
 	s.run("kill-pane", "-t", "%0")
-	if err := b.Ring(t.Context(), "waits"); err != nil {
+	if err := b.Ring(t.Context(), "api", "waits"); err != nil {
 		t.Error(err)
 	}
 	if _, err := terminal.NewTmuxBell(s.program, s.env, false); err == nil {
@@ -134,7 +155,7 @@ func TestTmuxBell(t *testing.T) {
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "sleep 600")
 	rings := func() {
 		t.Helper()
-		if err := b.Ring(t.Context(), "waits"); err == nil {
+		if err := b.Ring(t.Context(), "api", "waits"); err == nil {
 			t.Error("it rings in another server")
 		}
 		if got := s.flags(); got != "" {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -37,8 +38,35 @@ func NewTmuxBell(program string, env []string, shown bool) (*TmuxBell, error) {
 	return &TmuxBell{tmux{program, socket, env}, pane, server, shown}, nil
 }
 
-// rang is an option of a window whose bell flag is ours: a flag that another program has set is not removed.
-const rang = "@waggle-rang"
+// rang begins the options of a window whose bell flag is ours, one for each that has rung and is not quiet: a flag
+// that another program has set is not removed.
+const rang = "@waggle-rang-"
+
+// rangOf is the option of one that rings.
+func rangOf(who string) string {
+	return rang + strings.Map(func(r rune) rune {
+		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, who)
+}
+
+// rung are the options of the pane's window that begin with rang.
+func (b *TmuxBell) rung(ctx context.Context) (names []string, err error) {
+	out, err := b.t.run(ctx, "show-options", "-w", "-t", b.pane)
+	for line := range strings.Lines(out) {
+		if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(name, rang) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+func (b *TmuxBell) unset(ctx context.Context, option string) error {
+	_, err := b.t.run(ctx, "set-option", "-w", "-u", "-t", b.pane, option)
+	return err
+}
 
 // at is where the pane is now.
 type at struct {
@@ -73,18 +101,15 @@ func (b *TmuxBell) where(ctx context.Context) (*at, error) {
 	return here, nil
 }
 
-// Ring rings the pane's bell, by which tmux flags its window unless that is in sight, and shows a text for some
-// seconds to every client of the server.
-func (b *TmuxBell) Ring(ctx context.Context, text string) error {
+// Ring rings the pane's bell for somebody, by which tmux flags its window unless that is in sight, and shows a text for
+// some seconds to every client of the server.
+func (b *TmuxBell) Ring(ctx context.Context, who, text string) error {
 	here, err := b.where(ctx)
 	if err != nil || here != nil && here.inSight && b.shown {
 		return err
 	}
 	if here != nil {
-		if !here.flagged {
-			_, err = b.t.run(ctx, "set-option", "-w", "-t", b.pane, rang, "1")
-		}
-		err = errors.Join(err, bell(here.tty))
+		err = errors.Join(b.claim(ctx, who, here.flagged), bell(here.tty))
 	}
 	clients, cerr := b.t.run(ctx, "list-clients", "-F", "#{client_name}")
 	text = strings.ReplaceAll(plain(text), "%", "_") // tmux expands times too
@@ -96,6 +121,21 @@ func (b *TmuxBell) Ring(ctx context.Context, text string) error {
 		}
 	}
 	return errors.Join(err, cerr)
+}
+
+// claim records that the flag of the window is ours, unless it has one that is not.
+func (b *TmuxBell) claim(ctx context.Context, who string, flagged bool) error {
+	names, err := b.rung(ctx)
+	if err != nil || flagged && len(names) == 0 {
+		return err
+	}
+	for _, name := range names {
+		if !flagged { // somebody has looked at the window since
+			err = errors.Join(err, b.unset(ctx, name))
+		}
+	}
+	_, serr := b.t.run(ctx, "set-option", "-w", "-t", b.pane, rangOf(who), "1")
+	return errors.Join(err, serr)
 }
 
 // bell writes one BEL to the terminal of a pane, as a program in the pane does. It does not wait for a terminal that
@@ -118,20 +158,24 @@ func bell(tty string) error {
 	return nil
 }
 
-// Quiet removes the flag that Ring has set, where no other window of the session has one: tmux removes the flags of a
-// whole session only. Otherwise the flag stays until somebody looks at the window.
-func (b *TmuxBell) Quiet(ctx context.Context) error {
+// Quiet removes the flag that Ring has set, when nobody else has rung here and where no other window of the session has
+// one: tmux removes the flags of a whole session only. Otherwise the flag stays until somebody looks at the window.
+func (b *TmuxBell) Quiet(ctx context.Context, who string) error {
 	here, err := b.where(ctx)
 	if err != nil || here == nil {
+		return err
+	}
+	names, err := b.rung(ctx)
+	if own := rangOf(who); err != nil || !slices.Contains(names, own) {
+		return err
+	} else if err := b.unset(ctx, own); err != nil || len(names) > 1 {
 		return err
 	}
 	const flagged = "#{W:#{?window_bell_flag,#{window_id},}#{?window_activity_flag,+,}#{?window_silence_flag,+,}}"
 	for _, s := range here.sessions {
 		// kill-session -C ends nothing: it removes the flags.
-		_, serr := b.t.run(ctx, "if-shell", "-F", "-t", s+":"+here.window,
-			"#{&&:#{==:#{"+rang+"},1},#{==:"+flagged+",#{window_id}}}", "kill-session -C -t '"+s+"'")
+		_, serr := b.t.run(ctx, "if-shell", "-F", "-t", s+":"+here.window, "#{==:"+flagged+",#{window_id}}", "kill-session -C -t '"+s+"'")
 		err = errors.Join(err, serr)
 	}
-	_, serr := b.t.run(ctx, "set-option", "-w", "-u", "-t", b.pane, rang)
-	return errors.Join(err, serr)
+	return err
 }

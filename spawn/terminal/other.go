@@ -68,10 +68,10 @@ type TmuxBell struct{}
 func NewTmuxBell(string, []string, bool) (*TmuxBell, error) { return nil, errors.ErrUnsupported }
 
 // Ring needs Unix.
-func (*TmuxBell) Ring(context.Context, string) error { return errors.ErrUnsupported }
+func (*TmuxBell) Ring(context.Context, string, string) error { return errors.ErrUnsupported }
 
 // Quiet needs Unix.
-func (*TmuxBell) Quiet(context.Context) error { return errors.ErrUnsupported }
+func (*TmuxBell) Quiet(context.Context, string) error { return errors.ErrUnsupported }
 
 // TmuxFits needs Unix.
 func TmuxFits(context.Context, string, []string) (bool, error) { return false, errors.ErrUnsupported }
