@@ -32,6 +32,7 @@ var commands = []func(*app.App) *cobra.Command{
 	teamcmd.Adopt,
 	decidecmd.Audit,
 	decidecmd.Answer,
+	decidecmd.Away,
 	teamcmd.Attach,
 	beginCmd,
 	benchCmd,

@@ -14,6 +14,7 @@ import (
 
 	"waggle"
 	"waggle/internal/cli/app"
+	"waggle/internal/cli/decidecmd"
 	"waggle/internal/cli/teamcmd"
 	"waggle/internal/tui"
 	"waggle/operator"
@@ -34,7 +35,7 @@ member's output, changes, records and tasks. ? shows the keys.
 A key answers only a request whose lines have all stood on the screen for half a second,
 page by page, and only when no other key comes with it. A request of high risk is
 allowed by typing its handle. Pasted text never answers. q leaves the screen, and the
-team goes on.
+team goes on. While it is open, hooks of sessions wait for your answer (waggle away).
 
 --plain is for screen readers: without columns, colours and cursor movement, it writes
 each request as lines of text and asks about it, and writes what changes. When a member is
@@ -104,6 +105,7 @@ func top(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return &operator.Error{Kind: operator.Usage, Op: "top", Err: fmt.Errorf("your settings in %s: %w", path, err)}
 	}
+	defer decidecmd.Attend(a, op)()
 	live := liveOf(a, op, name)
 	waiting, end := a.ScreenNotices(op, out)
 	defer end()

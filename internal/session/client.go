@@ -17,8 +17,9 @@ const (
 	// (client §2).
 	Claude Client = "claude"
 	// Codex has the same hook with the same answer, but runs it before its own prompt: while the
-	// hook waits, the person at the terminal cannot answer. So it waits a short time only. It takes
-	// no changed input: an answer with one fails closed (developers.openai.com/codex/hooks).
+	// hook waits, the person at the terminal cannot answer. So it waits only while somebody attends, and
+	// a short time. It takes no changed input: an answer with one fails closed
+	// (developers.openai.com/codex/hooks).
 	Codex Client = "codex"
 	// Gemini has hooks that report a permission dialog and none that answers it: its sessions are
 	// rows, and their requests are answered in their own dialogs
@@ -48,7 +49,10 @@ const (
 
 // eventOf maps a client's event to its name in this package; "" for an event that is not used.
 func (c Client) eventOf(event string) string {
-	if c != Gemini {
+	switch {
+	case c == Codex && event == "Interrupt": // a turn that its person has ended runs no Stop
+		return "Stop"
+	case c != Gemini:
 		return event
 	}
 	switch event {

@@ -64,7 +64,7 @@ func (s *Session) Decide(ctx context.Context, w journal.Writer, v Answer, live L
 			}
 			return nil, refused(req, taken(req))
 		}
-		if why := live.gone(req); why != "" {
+		if why := s.gone(live, req); why != "" {
 			return nil, refused(req, why)
 		}
 		out.Changed = true

@@ -12,6 +12,10 @@
 //	open, err := store.Open(id)          // the journal and its fold
 //	out, err := open.Decide(ctx, w, v)   // compare-and-set
 //
+// A hook that holds its client's own dialog back waits only while a person attends: a process that shows
+// what waits holds a lock in the store (Store.Attend), or the user has said so (Store.SetAway). Else the
+// request is left to that dialog, and its session is listed as one that waits there.
+//
 // The package only answers requests; it is no gate: it never sees a call that the session's own
 // rules allow, and a dead hook leaves the client's dialog as it was (level "answers").
 package session

@@ -28,6 +28,7 @@ type Event struct {
 	Note        string // notification_type
 	Teammate    string // teammate_name
 	Source      string // of SessionStart; the reason of SessionEnd
+	Transcript  string // transcript_path: the client's file of the conversation
 }
 
 // ReadEvent reads one event. Keys that differ only in case from these are other keys.
@@ -46,7 +47,7 @@ func ReadEvent(in io.Reader) (Event, error) {
 	e := Event{Name: text(m, "hook_event_name"), Cwd: text(m, "cwd"), Mode: text(m, "permission_mode"), Tool: text(m, "tool_name"),
 		Input: bytes.TrimSpace(m["tool_input"]), ToolUseID: text(m, "tool_use_id"), Agent: text(m, "agent_id"), AgentType: text(m, "agent_type"),
 		Suggestions: m["permission_suggestions"], Message: text(m, "message"), Note: text(m, "notification_type"), Teammate: text(m, "teammate_name"),
-		Source: text(m, "source")}
+		Source: text(m, "source"), Transcript: text(m, "transcript_path")}
 	if e.Source == "" {
 		e.Source = text(m, "reason")
 	}

@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,13 +13,15 @@ import (
 	"waggle/internal/jsonobj"
 	"waggle/journal"
 	"waggle/record"
+	"waggle/spawn"
 )
 
 // The hooks' evidence is beside the journal in small files without a flush: it names calls and
 // describes rows. Losing it loses no answer.
 const (
 	callsDir  = "calls"  // tool_use_id of calls that were announced, by the hash of the call
-	agentsDir = "agents" // the last event of the session ("self") and of each teammate
+	agentsDir = "agents" // the last event of the session (selfFile) and of each teammate
+	selfFile  = "self"
 )
 
 // Seen is the last event of a session, or of a teammate in it, that a hook saw.
@@ -30,14 +34,16 @@ type Seen struct {
 	Note    string    `json:"note,omitempty"` // type of a notification
 	Message string    `json:"message,omitempty"`
 	Mode    string    `json:"permission_mode,omitempty"` // of the last event that had one
+	// Of the session itself, from an earlier event where the last one does not have it: the client's file of
+	// the conversation, once it was there, and the processes of which one is the session's terminal, where
+	// its own process runs several sessions.
+	Transcript string           `json:"transcript,omitempty"`
+	Terminals  []spawn.Identity `json:"terminals,omitempty"`
 }
 
 // remember keeps the tool_use_id of a call that is about to be asked or run.
 func (h Hook) remember(e Event) error {
 	if e.ToolUseID == "" || e.Tool == "" {
-		return nil
-	}
-	if _, err := os.Stat(h.Store.Dir); err != nil {
 		return nil
 	}
 	return quick(filepath.Join(h.Store.dir(e.Session), callsDir), callName(e), []byte(e.ToolUseID))
@@ -86,7 +92,7 @@ func (h Hook) ran(ctx context.Context, e Event) error {
 
 // ranIs reports whether an event is about the call of a request.
 func ranIs(r *Request, e Event) bool {
-	if r.State == StateClosed && (!r.Closed.Unsaid || r.Ask.ToolUseID == "" || e.ToolUseID == "") || r.Agent != e.Agent || r.Ask.Tool != e.Tool {
+	if r.over() && (!r.Closed.Unsaid || r.Ask.ToolUseID == "" || e.ToolUseID == "") || r.Agent != e.Agent || r.Ask.Tool != e.Tool {
 		return false
 	}
 	if r.Ask.ToolUseID != "" && e.ToolUseID != "" {
@@ -112,9 +118,9 @@ func (h Hook) turnOver(ctx context.Context, e Event, event string) error {
 	if err != nil {
 		return err
 	}
-	of := func(r *Request) bool { return r.State != StateClosed && r.Agent == e.Agent }
+	of := func(r *Request) bool { return !r.over() && r.Agent == e.Agent }
 	if event == "TeammateIdle" && e.Teammate != "" {
-		of = func(r *Request) bool { return r.State != StateClosed && r.AgentName == e.Teammate }
+		of = func(r *Request) bool { return !r.over() && r.AgentName == e.Teammate }
 	}
 	if s.any(of) {
 		err = s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
@@ -129,14 +135,11 @@ func (h Hook) turnOver(ctx context.Context, e Event, event string) error {
 
 // note keeps the last event of a session or of a teammate in it.
 func (h Hook) note(e Event, event string) error {
-	if _, err := os.Stat(h.Store.Dir); err != nil {
-		return nil
-	}
 	name := e.AgentType
 	if e.Teammate != "" {
 		name = e.Teammate
 	}
-	of := "self"
+	of := selfFile
 	switch {
 	case e.Agent != "":
 		of = fileName(e.Agent)
@@ -144,14 +147,50 @@ func (h Hook) note(e Event, event string) error {
 		of = fileName(e.Teammate)
 	}
 	dir := filepath.Join(h.Store.dir(e.Session), agentsDir)
-	if e.Mode == "" {
-		e.Mode = readSeen(filepath.Join(dir, of)).Mode
+	last := readSeen(filepath.Join(dir, of))
+	now := Seen{Event: event, At: h.Store.Now(), Agent: e.Agent, Name: name, Tool: e.Tool, Note: e.Note, Message: oneLine(e.Message), Mode: cmp.Or(e.Mode, last.Mode)}
+	if of == selfFile {
+		now.Transcript, now.Terminals = last.Transcript, last.Terminals
+		if _, err := os.Stat(e.Transcript); err == nil && filepath.IsAbs(e.Transcript) {
+			now.Transcript = e.Transcript
+		}
+		if event == "UserPromptSubmit" { // its person is at the terminal
+			now.Terminals = h.terminals(e)
+		}
 	}
-	b, err := jsonobj.Marshal(Seen{Event: event, At: h.Store.Now(), Agent: e.Agent, Name: name, Tool: e.Tool, Note: e.Note, Message: oneLine(e.Message), Mode: e.Mode})
+	b, err := jsonobj.Marshal(now)
 	if err != nil {
 		return err
 	}
 	return quick(dir, of, b)
+}
+
+// terminals are the processes of which one is the session's terminal, nil where its own process is.
+func (h Hook) terminals(e Event) []spawn.Identity {
+	if h.Client != Codex || h.Terminals == nil {
+		return nil
+	}
+	if s, err := h.Store.Open(e.Session); err == nil {
+		if p := s.Process(); p != nil && p.Shared {
+			return h.Terminals(e.Cwd)
+		}
+	}
+	return nil
+}
+
+// prompted closes what the client asked in the session's own dialog: its person types the next words.
+func (h Hook) prompted(ctx context.Context, e Event) error {
+	s, err := h.Store.Open(e.Session)
+	if err != nil {
+		return err
+	}
+	of := func(r *Request) bool { return r.Left() && r.Agent == e.Agent }
+	if s.any(of) {
+		err = s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
+			return closeAll(f, of, "its person has typed the next words: it was answered in the session's own dialog"), nil
+		})
+	}
+	return errors.Join(err, h.note(e, "UserPromptSubmit"))
 }
 
 // readSeen reads one last event; it is zero when there is none, or it cannot be read.
@@ -165,7 +204,7 @@ func readSeen(path string) (one Seen) {
 // Mode is the permission mode of the session itself at its last event or request that named one, "" when
 // none did.
 func (s *Session) Mode() string {
-	last := readSeen(filepath.Join(s.Dir, agentsDir, "self"))
+	last := readSeen(filepath.Join(s.Dir, agentsDir, selfFile))
 	mode, at := last.Mode, last.At
 	for _, r := range s.Requests() {
 		if r.Agent == "" && r.Mode != "" && (mode == "" || r.At.After(at)) {

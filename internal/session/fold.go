@@ -47,6 +47,13 @@ func (r *Request) Answerable() string {
 	return ""
 }
 
+// Left reports whether the client asks it in the session's own dialog, as far as is known: no answer is
+// taken from elsewhere.
+func (r *Request) Left() bool { return r.State == StateClosed && r.Closed.Left }
+
+// over reports whether nothing more is expected of it.
+func (r *Request) over() bool { return r.State == StateClosed && !r.Closed.Left }
+
 // Fold is what a session's journal says.
 type Fold struct {
 	Process  *Opened // the newest; nil before the first

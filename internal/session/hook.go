@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +36,11 @@ type Hook struct {
 	Rules    func() *policy.Policy // the user's rules for sessions; nil: none
 	// Waiting gets the session's open requests at each look of a waiting hook, and when it ends; nil: nobody does.
 	Waiting func(s *Session, open []Request)
+	// Attended reports whether a person is there to answer elsewhere than in the session's own dialog; nil:
+	// nobody is. A hook that holds this dialog back waits only then.
+	Attended func() bool
+	// Terminals are the processes that may be the terminal of a session in a directory; nil: not known.
+	Terminals func(cwd string) []spawn.Identity
 	// Tick is how often a waiting hook looks by itself; 0 means a second.
 	Tick time.Duration
 	// Wait is how long it waits for an answer; 0: to the client's own time-out, or
@@ -50,8 +54,8 @@ type Registered struct {
 	Process spawn.Identity
 }
 
-// Run handles one event. It writes to out only the answer to a request, in one write. Its caller
-// only logs the error: a client must never notice it.
+// Run handles one event. It makes the store where there is none, and writes to out only the answer to a
+// request, in one write. Its caller only logs the error: a client must never notice it.
 func (h Hook) Run(ctx context.Context, event string, in io.Reader, out io.Writer) error {
 	e, err := ReadEvent(in)
 	if err != nil {
@@ -59,9 +63,6 @@ func (h Hook) Run(ctx context.Context, event string, in io.Reader, out io.Writer
 	}
 	if e.Name != "" && e.Name != event {
 		return fmt.Errorf("the hook was started for %s and got the event %s", event, e.Name)
-	}
-	if fi, err := os.Stat(filepath.Dir(h.Store.Dir)); err != nil || !fi.IsDir() {
-		return nil // no STATE: this user does not use waggle
 	}
 	switch event = h.Client.eventOf(event); event {
 	case "PermissionRequest":
@@ -79,7 +80,9 @@ func (h Hook) Run(ctx context.Context, event string, in io.Reader, out io.Writer
 		return h.began(ctx, e)
 	case "SessionEnd":
 		return h.ended(ctx, e)
-	case "Notification", "SubagentStart", "UserPromptSubmit":
+	case "UserPromptSubmit":
+		return h.prompted(ctx, e)
+	case "Notification", "SubagentStart":
 		return h.note(e, event)
 	}
 	return nil
@@ -129,12 +132,16 @@ func (h Hook) began(ctx context.Context, e Event) error {
 	if why != "" {
 		id = h.starter()
 	}
-	b := Opened{Session: e.Session, Client: h.Client, Process: id, Cwd: e.Cwd, Pane: h.Pane, Source: e.Source}
+	b := Opened{Session: e.Session, Client: h.Client, Process: id, Shared: h.Client.hosts(id), Cwd: e.Cwd, Pane: h.Pane, Source: e.Source}
+	if b.Shared {
+		b.Pane = "" // the environment is that of another session
+	}
 	return s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
 		if f.Process != nil && f.Ended == nil && f.Process.Process == id && f.Process.Cwd == e.Cwd {
 			return nil, nil // a session that was compacted or cleared starts again in its process
 		}
-		return []journal.Draft{{Kind: recOpened, Must: true, Body: b}}, nil
+		ds := closeAll(f, (*Request).Left, "the session was started again: it was answered in its own dialog, or never")
+		return append(ds, journal.Draft{Kind: recOpened, Must: true, Body: b}), nil
 	})
 }
 
@@ -182,6 +189,9 @@ func (h Hook) ask(ctx context.Context, e Event, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if h.holds(r) && r.State == StateOpen && (h.Attended == nil || !h.Attended()) {
+		return h.leave(ctx, s, r, "nobody is there to answer elsewhere")
+	}
 	if watch != nil {
 		_ = watch.Add(filepath.Join(s.Dir, string(journalName))) // the tick looks too
 	}
@@ -189,8 +199,25 @@ func (h Hook) ask(ctx context.Context, e Event, out io.Writer) error {
 	return h.wait(ctx, s, r, watch, out)
 }
 
+// holds reports whether the client shows a request's own dialog only after its hook has ended.
+func (h Hook) holds(r Request) bool { return h.Client.Serial() || r.Agent != "" }
+
+// leave closes a request that is asked in the session's own dialog now.
+func (h Hook) leave(ctx context.Context, s *Session, r Request, why string) error {
+	w := journal.Writer{Instance: string(s.ID), PID: h.Self.PID}
+	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
+		now, ok := f.Request(r.Key)
+		if !ok || now.State != StateOpen {
+			return nil, nil
+		}
+		b := Closed{Key: r.Key, Evidence: why + ": it is asked in the session's own dialog", Unsaid: true, Left: true}
+		return []journal.Draft{{Kind: recClosed, Must: true, Body: b}}, nil
+	})
+}
+
 // record appends the request. It closes what the same agent asked before only where the hook that asked
-// has ended: some clients ask for several calls side by side, and name no agent.
+// has ended: some clients ask for several calls side by side, and name no agent. They may show several
+// dialogs, too.
 func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) {
 	nonce, err := h.Nonce()
 	if err != nil {
@@ -211,7 +238,7 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 		var ds []journal.Draft
 		if why == "" {
 			ds = closeAll(f, func(r *Request) bool {
-				return r.Agent == e.Agent && r.Why == "" && (r.State == StateAnswered || h.Live.dead(r.Hook))
+				return r.Agent == e.Agent && r.Why == "" && (r.State == StateAnswered || h.Live.dead(r.Hook)) && !(r.Left() && h.Client.Serial())
 			}, "its hook has ended, and the session asked the next thing: it was answered in its own dialog")
 		}
 		ds = append(ds, journal.Draft{Kind: recAsked, Must: true, Body: b})
@@ -330,15 +357,22 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 		case <-changed:
 		case <-sure.C:
 		case <-late:
-			return h.close(ctx, s, w, r, fmt.Sprintf("no answer within %s: it is asked in the session's own prompt", h.Wait))
+			return h.leave(ctx, s, r, fmt.Sprintf("no answer within %s", h.Wait))
 		case <-t.C:
 			if r.Why == "" && h.Live.dead(r.Session) {
 				return h.close(ctx, s, w, r, "its session has ended")
 			}
+			if h.Client.Serial() && s.terminalGone(h.Live) {
+				return h.close(ctx, s, w, r, goneTerminal)
+			}
 		case <-ctx.Done():
 			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			return h.close(late, s, w, r, "its client ended its hook: it was answered in the session's own dialog, or the hook's time was over")
+			why := "its client ended its hook: it was answered in the session's own dialog, or the hook's time was over"
+			if h.Client.Serial() { // its dialog was not shown yet
+				why = goneTerminal
+			}
+			return h.close(late, s, w, r, why)
 		}
 	}
 }
@@ -427,12 +461,13 @@ func callName(e Event) string {
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// closeAll drafts the end of every request that waits and that of is true for.
+// closeAll drafts the end of every request that waits, here or in the session's own dialog, and that of is
+// true for.
 func closeAll(f *Fold, of func(*Request) bool, evidence string) []journal.Draft {
 	var ds []journal.Draft
 	for _, r := range f.Requests {
-		if (r.State == StateOpen || r.State == StateDecided || r.State == StateAnswered) && of(r) {
-			inDialog := r.State == StateOpen
+		if !r.over() && of(r) {
+			inDialog := r.State == StateOpen || r.Left()
 			why := evidence
 			if r.State == StateAnswered {
 				why = "the answer was given to the client"

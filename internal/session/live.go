@@ -40,6 +40,8 @@ func (l Liveness) dead(id spawn.Identity) bool {
 // gone returns why an open request can be answered no more, "" when it can.
 func (l Liveness) gone(r *Request) string {
 	switch {
+	case l.dead(r.Hook) && r.Client.Serial(): // its client shows its own dialog only where it still asks
+		return goneTerminal
 	case l.dead(r.Hook):
 		return "its hook has ended: answer it in the session's own dialog"
 	case r.Why == "" && l.dead(r.Session):
@@ -48,12 +50,21 @@ func (l Liveness) gone(r *Request) string {
 	return ""
 }
 
+// gone is Liveness.gone of a request of this session.
+func (s *Session) gone(l Liveness, r *Request) string {
+	why := l.gone(r)
+	if why == "" && r.Client.Serial() && s.terminalGone(l) {
+		return goneTerminal
+	}
+	return why
+}
+
 // Live lists the requests of a session that take an answer now, or would if they were verified,
 // oldest first. It appends nothing.
 func (s *Session) Live(l Liveness) []Request {
 	var open []Request
 	for _, r := range s.Requests() {
-		if r.State == StateOpen && l.gone(&r) == "" {
+		if r.State == StateOpen && s.gone(l, &r) == "" {
 			open = append(open, r)
 		}
 	}
@@ -68,7 +79,7 @@ func (s *Session) Tidy(ctx context.Context, w journal.Writer, l Liveness) error 
 			if r.State == StateClosed || r.State == StateAnswered {
 				continue
 			}
-			if why := l.gone(r); why != "" {
+			if why := s.gone(l, r); why != "" {
 				ds = append(ds, closing(r, why, false))
 			}
 		}

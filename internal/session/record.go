@@ -55,6 +55,7 @@ type Opened struct {
 	// Process is the session's own process; the zero Identity when no ancestor of the
 	// hook could be named.
 	Process spawn.Identity `json:"process"`
+	Shared  bool           `json:"shared,omitempty"` // it runs other sessions, too
 	Cwd     string         `json:"cwd,omitempty"`
 	Pane    string         `json:"pane,omitempty"` // tmux pane, "%3", as the hook's environment names it
 	Source  string         `json:"source,omitempty"`
@@ -112,6 +113,9 @@ type Closed struct {
 	// Unsaid: that it was answered is known, and not yet what. One more record of this
 	// kind may say it.
 	Unsaid bool `json:"unsaid,omitempty"`
+	// Left, with Unsaid: it takes no answer, and the client asks it in the session's own dialog. One more
+	// record of this kind says when that is over.
+	Left bool `json:"left,omitempty"`
 }
 
 // Ended says that a session is over.

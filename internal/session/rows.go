@@ -30,7 +30,7 @@ type Row struct {
 	Client  Client
 	Name    string
 	Under   string // the session that a teammate runs in
-	PID     int    // of the session; 0 when no process is known
+	PID     int    // of the session; 0 when no process is known that runs it alone
 	State   string
 	Why     string
 	Since   time.Time // of a question, of the registered state, or of the last event that a hook saw; zero: not known
@@ -41,12 +41,14 @@ type Row struct {
 	Socket  string // "": the session takes no words
 	Hooked  bool   // a hook of ours has spoken for it
 	Open    []Request
+	Left    []Request // what its client asks in its own dialog, as far as is known
 	// AtLead is what a teammate in another pane asks: it is answered in the lead's dialog.
 	AtLead string
 	// AtDialog: it waits for its person at a dialog of its own, for which no hook has a request.
 	AtDialog bool
 
 	registered bool      // the client's own registry says what it does
+	shared     bool      // its process runs other sessions, too
 	key        string    // the file with the token of Socket; "": there is none
 	statusAt   time.Time // since when the registered status is what it is; zero: not known
 }
@@ -86,29 +88,35 @@ func (s Store) List(configDir string, live Liveness) View {
 		seen[id] = true
 		r := Row{ID: id, Client: Claude, Name: nameOf(e.Name, e.Cwd, e.PID), PID: e.PID, State: stateOf(e.Status), Cwd: e.Cwd, Version: e.Version,
 			Kind: e.Kind, Socket: e.MessagingSocketPath, registered: true, key: e.KeyPath, statusAt: e.StatusAt, Since: e.StatusAt}
-		v.add(r, byID[id], live)
+		v.add(r, byID[id], live, s.Now())
+	}
+	stored = slices.DeleteFunc(stored, func(one *Session) bool { return seen[one.ID] || !one.runs(live) })
+	of := map[spawn.Identity]int{} // how many sessions have a process
+	for _, one := range stored {
+		of[one.Process().Process]++
 	}
 	for _, one := range stored {
 		p := one.Process()
-		if seen[one.ID] || p == nil || p.Process.PID == 0 || live.dead(p.Process) {
-			continue
-		}
 		r := Row{ID: one.ID, Client: p.Client, Name: nameOf("", p.Cwd, p.Process.PID), PID: p.Process.PID, State: RowUnknown, Cwd: p.Cwd}
-		v.add(r, one, live)
+		if p.Shared || p.Client == Codex && of[p.Process] > 1 { // which of them has the process's pane is not known
+			r.PID, r.shared = 0, true
+		}
+		v.add(r, one, live, s.Now())
 	}
 	return v
 }
 
 // add adds a session's row and those of its teammates.
-func (v *View) add(r Row, s *Session, live Liveness) {
+func (v *View) add(r Row, s *Session, live Liveness, now time.Time) {
 	if s == nil {
 		v.Rows = append(v.Rows, r.atDialog())
 		return
 	}
+	was := r // as it is registered
 	seen := s.LastSeen()
 	r.Hooked = len(seen) > 0 // a journal may contain only words to the session
 	s.View(func(f *Fold) {
-		if f.Process != nil {
+		if f.Process != nil && !r.shared {
 			r.Pane = f.Process.Pane
 		}
 		r.Hooked = r.Hooked || f.Process != nil || len(f.Requests) > 0
@@ -137,6 +145,19 @@ func (v *View) add(r Row, s *Session, live Liveness) {
 		}
 		to.Open = append(to.Open, q)
 	}
+	for _, q := range s.Requests() {
+		if !q.Left() || was.answered(q.EndAt, now) {
+			continue
+		}
+		to := &r
+		if q.Agent != "" {
+			to = mate(q.Agent, q.AgentName)
+		}
+		if len(to.Open) == 0 && len(to.Left) == 0 {
+			to.State, to.Since, to.Why = RowWaitingHuman, q.At, "it asks for "+q.Ask.Tool
+		}
+		to.Left = append(to.Left, q)
+	}
 	for _, e := range seen {
 		switch {
 		case e.Agent == "" && e.Name == "":
@@ -162,17 +183,32 @@ func (r Row) atDialog() Row {
 	if r.Why == "" {
 		r.Why = "it waits at a dialog that no hook reports"
 	}
-	r.Why += "; answer in its own terminal"
-	if r.Pane != "" {
-		r.Why += " (" + r.Pane + ")"
-	}
+	r.Why += "; " + r.Where()
 	return r
+}
+
+// Where says where a dialog of a row is answered.
+func (r Row) Where() string {
+	where := "answer in its own terminal"
+	if r.Pane != "" {
+		where += " (" + r.Pane + ")"
+	}
+	return where
+}
+
+// registers is how long a client may take to register that its session waits: Claude Code takes 40 ms.
+const registers = time.Second
+
+// answered reports whether the client's registry says that the session does not wait at a dialog that was left to
+// it at a time.
+func (r Row) answered(left, now time.Time) bool {
+	return r.registered && (r.State == RowIdle || r.State == RowBusy) && (r.statusAt.After(left) || now.Sub(left) > registers)
 }
 
 // event applies the last event that a hook saw to a row without an open request. The newer of a
 // notification and the registered state counts: a dialog that is answered in its terminal runs no hook.
 func (r *Row) event(e Seen) {
-	if len(r.Open) > 0 {
+	if len(r.Open) > 0 || len(r.Left) > 0 {
 		return
 	}
 	if r.Since.IsZero() {
@@ -246,7 +282,7 @@ func (s Store) TidyAll(ctx context.Context, w journal.Writer, live Liveness) err
 	for _, one := range all {
 		stale := false
 		for _, r := range one.Requests() {
-			stale = stale || (r.State == StateOpen || r.State == StateDecided) && live.gone(&r) != ""
+			stale = stale || (r.State == StateOpen || r.State == StateDecided) && one.gone(live, &r) != ""
 		}
 		if stale {
 			problems = append(problems, one.Tidy(ctx, w, live))
@@ -293,11 +329,11 @@ func (s Store) Remove(id ID) error {
 func (s Store) Path(id ID) string { return s.dir(id) }
 
 func (s *Session) over(before time.Time, live Liveness) (bool, error) {
-	if p := s.Process(); p != nil && p.Process.PID != 0 && !live.dead(p.Process) {
+	if s.runs(live) {
 		return false, nil
 	}
 	for _, r := range s.Requests() {
-		if r.State == StateOpen && live.gone(&r) == "" {
+		if r.State == StateOpen && s.gone(live, &r) == "" {
 			return false, nil
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -66,8 +65,8 @@ func decodeRules(b []byte) (Rules, error) {
 // EditRules changes the rules under the file's lock. It makes the store: a user may give
 // rules before the first session is seen.
 func (s Store) EditRules(ctx context.Context, change func(*Rules) error) (r Rules, err error) {
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return Rules{}, fmt.Errorf("rules for sessions: %w", err)
+	if err := s.Prepare(); err != nil {
+		return Rules{}, err
 	}
 	release, err := atomicfile.Flock(ctx, s.rulesPath()+".lock", atomicfile.Options{})
 	if err != nil {

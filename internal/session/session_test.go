@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type world struct {
 	above  map[int][]int
 	nextID int
 	rules  *policy.Policy
+	nobody bool // attends
 }
 
 func newWorld(t *testing.T) *world {
@@ -83,8 +85,9 @@ func (w *world) hook(parents ...int) session.Hook {
 		Sessions: func() []session.Registered {
 			return []session.Registered{{Session: w.id, Process: process(sessionPID)}}
 		},
-		Nonce: func() (string, error) { return fmt.Sprint("n", pid), nil },
-		Rules: func() *policy.Policy { return w.rules },
+		Nonce:    func() (string, error) { return fmt.Sprint("n", pid), nil },
+		Rules:    func() *policy.Policy { return w.rules },
+		Attended: func() bool { return !w.nobody },
 	}
 }
 
@@ -528,12 +531,18 @@ func TestSilent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var out bytes.Buffer
-	err := w.hook().Run(context.Background(), "PermissionRequest", strings.NewReader(event("PermissionRequest", w.id, bash("ls"))), &out)
-	if err != nil || out.Len() > 0 {
-		t.Errorf("without STATE: %v, %q", err, out.String())
+	blocked := filepath.Dir(w.store.Dir) // STATE cannot be made
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if ids, _ := w.store.IDs(); len(ids) != 0 {
-		t.Errorf("without STATE it made %v", ids)
+	if err := w.hook().Run(context.Background(), "Stop", strings.NewReader(event("Stop", w.id, "")), &out); err == nil || out.Len() > 0 {
+		t.Errorf("without a place for STATE: %v, %q", err, out.String())
+	}
+	if err := os.Remove(blocked); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.hook().Run(context.Background(), "Stop", strings.NewReader(event("Stop", w.id, "")), &out); err != nil || len(w.open().LastSeen()) != 1 {
+		t.Errorf("the first hook did not make STATE: %v", err)
 	}
 	w.makeState()
 	for _, in := range []string{"", "{", "[]", `{"session_id":"../../x","hook_event_name":"Stop"}`, event("Stop", w.id, ""),
@@ -572,7 +581,7 @@ func TestCodex(t *testing.T) {
 	if out := w.ask(h, bash("pwd")).end(t); out != "" {
 		t.Errorf("printed %q", out)
 	}
-	if r := w.last(); r.State != session.StateClosed || !strings.Contains(r.Closed.Evidence, "own prompt") {
+	if r := w.last(); r.State != session.StateClosed || !r.Left() || !strings.Contains(r.Closed.Evidence, "own dialog") {
 		t.Errorf("%s %+v", r.State, r.Closed)
 	}
 }

@@ -25,14 +25,20 @@ func At(state string, now func() time.Time) Store {
 	return Store{Dir: filepath.Join(state, "sessions"), Now: now}
 }
 
+// Prepare makes the store, and STATE with it, where they do not exist.
+func (s Store) Prepare() error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return fmt.Errorf("sessions: %w", err)
+	}
+	return nil
+}
+
 // troubleFile holds the last error of a hook, for doctor: a hook itself reports nothing.
 const troubleFile = ".trouble"
 
-// Trouble keeps what went wrong in a hook. It makes no store.
-func (s Store) Trouble(what string) {
-	if _, err := os.Stat(s.Dir); err == nil {
-		_ = quick(s.Dir, troubleFile, []byte(s.Now().UTC().Format(time.RFC3339)+" "+oneLine(what)+"\n")) // no caller could handle this error
-	}
+// Trouble keeps what went wrong in a hook.
+func (s Store) Trouble(what string) error {
+	return quick(s.Dir, troubleFile, []byte(s.Now().UTC().Format(time.RFC3339)+" "+oneLine(what)+"\n"))
 }
 
 // LastTrouble is the last error of a hook, "" when there was none.

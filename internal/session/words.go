@@ -79,10 +79,18 @@ func (v View) Called(what string) []Row {
 	return named
 }
 
-// OfProcess finds the row of a session by its process.
+// Of finds the row of a session.
+func (v View) Of(id ID) (Row, bool) { return v.first(func(r Row) bool { return r.ID == id }) }
+
+// OfProcess finds the row of the session that a process runs alone.
 func (v View) OfProcess(pid int) (Row, bool) {
+	return v.first(func(r Row) bool { return pid != 0 && r.PID == pid })
+}
+
+// first finds the first row of a session for which is holds.
+func (v View) first(is func(Row) bool) (Row, bool) {
 	for _, r := range v.Rows {
-		if r.Under == "" && r.PID == pid {
+		if r.Under == "" && is(r) {
 			return r, true
 		}
 	}

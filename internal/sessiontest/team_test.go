@@ -52,6 +52,7 @@ func TestMates(t *testing.T) {
 		}
 		mates := []string{"ann", "bob", "cid"}
 		w := newWorld(t, version, crew(mates...))
+		w.ok("away", "on") // else their dialogs come at once
 		s := w.h.StartIn(w.h.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "in-process", "you are marker-lead")
 		handles := map[string]string{}
 		for _, name := range mates {
@@ -101,6 +102,41 @@ func TestMates(t *testing.T) {
 		w.ran("cid", 1)
 		w.ran("bob", 0)
 		w.once(3)
+		w.quiet()
+	})
+}
+
+// Where nobody is there to answer elsewhere, a teammate's dialog is in the lead's terminal without delay, its row says
+// so, and the row is over with the dialog.
+func TestMateUnattended(t *testing.T) {
+	troubled(t, func(t *testing.T, version string) {
+		if version == claudetest.Explicit {
+			t.Skip("this version makes a team only when it is told to")
+		}
+		w := newWorld(t, version, crew("ann"))
+		s := w.h.StartIn(w.h.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "in-process", "you are marker-lead")
+		at := func() (row view.SessionDocument) {
+			for _, r := range w.rows() {
+				if r.Under != "" && strings.Contains(r.Why, "answer in its own terminal") {
+					row = r
+				}
+			}
+			return row
+		}
+		claudetest.Until(w.t, func() string { return "no row of the teammate waits\n" + s.Screen() + w.ok("status") }, func() bool { return at().Name != "" })
+		if row := at(); row.Name != "ann" || row.State != session.RowWaitingHuman || len(row.Handles) > 0 || !strings.Contains(row.Why, ">>ann") {
+			t.Errorf("the row is %+v", row)
+		}
+		if r, ok := w.find(">>ann"); !ok || !r.Left() {
+			t.Errorf("%s, %+v", r.State, r.Closed)
+		}
+		w.ran("ann", 0)
+		s.Choose(dialog, "1")
+		w.m.Await("ann's result", func(r claudetest.Request) bool {
+			return strings.Contains(r.First(), "marker-ann") && r.Turns() == 1 && len(r.Results()) == 1
+		})
+		w.ran("ann", 1)
+		claudetest.Until(w.t, func() string { return "answered, it is listed as before: " + w.ok("status") }, func() bool { return at().Name == "" })
 		w.quiet()
 	})
 }

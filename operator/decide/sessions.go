@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -72,8 +73,19 @@ func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 				row.Why = "asks: " + askLine(q)
 			}
 		}
+		var left []Request
+		for _, req := range r.Left {
+			left = append(left, o.leftDialog(row, r, req))
+		}
+		if len(left) > 0 && len(r.Open) == 0 {
+			row.Why = left[0].Reason
+		}
 		rows = append(rows, row)
-		if r.AtDialog && !o.ofMember(r.PID) {
+		switch {
+		case o.ofMember(r.PID):
+		case len(left) > 0:
+			qs = append(qs, left...)
+		case r.AtDialog:
 			qs = append(qs, dialog(row))
 		}
 		if r.AtLead != "" {
@@ -133,6 +145,15 @@ func dialog(r SessionRow) Request {
 		Cwd: r.Cwd, Reason: r.Why, Risk: string(policy.RiskMedium), Asked: r.Since, Status: StatusUnanswerable}, Pattern: id, Trust: LevelAnswers, Suggest: []string{}}
 }
 
+// leftDialog lists a request that a session's own dialog asks.
+func (o Operator) leftDialog(row SessionRow, r session.Row, req session.Request) Request {
+	asked, d := o.sessionRequest(r.Name, r.Under, req), dialog(row)
+	d.ID += "-" + asked.ID
+	d.Pattern, d.Tool, d.Input, d.Risk, d.Asked = d.ID, asked.Tool, asked.Input, asked.Risk, asked.Asked
+	d.Reason = "asks: " + askLine(asked) + "; " + r.Where()
+	return d
+}
+
 // OfAdopted lists what the session of an adopted member asks; of any other member nothing.
 func (o Operator) OfAdopted(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (mine []Request) {
 	s := o.recorded(ctx, name)
@@ -158,6 +179,9 @@ func (o Operator) OfAdopted(ctx context.Context, name waggle.TeamName, member wa
 
 // ofMember reports whether a process runs below one of a member, whose team lists what it asks.
 func (o Operator) ofMember(pid int) bool {
+	if pid == 0 {
+		return false
+	}
 	names, _ := o.Root.Names() // without teams there are no members
 	for _, name := range names {
 		s, _ := o.StateBrief(name) // of a team that cannot be read the member is not known
@@ -406,7 +430,7 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 	case err != nil:
 		return nil, err
 	}
-	return d, o.given(ctx, f.Session, d)
+	return d, o.given(ctx, f.Session, a.Via, d)
 }
 
 // TidySessions closes requests that cannot be answered any more. A failure is logged; the next list
@@ -466,13 +490,16 @@ func nilIf(found bool, err error) error {
 	return err
 }
 
-// given waits a moment for the hook to give the answer to its client.
-func (o Operator) given(ctx context.Context, s *session.Session, d *Decided) error {
+// given waits a moment for the hook to give the answer to its client. A request that is over without it is
+// d's error.
+func (o Operator) given(ctx context.Context, s *session.Session, via string, d *Decided) error {
 	until := o.Minter.Now().Add(o.Waits.Delivery())
 	for {
 		for _, r := range s.Requests() {
 			if r.Key == d.key && (r.State == session.StateAnswered || r.State == session.StateClosed) {
-				d.Delivered = !r.Given.IsZero()
+				if d.Delivered = !r.Given.IsZero(); !d.Delivered && d.Changed {
+					d.err = &operator.Error{Kind: operator.Refused, Op: via, Msg: "request " + d.ID + ": " + r.Closed.Evidence}
+				}
 				return nil
 			}
 		}
@@ -488,6 +515,57 @@ func (o Operator) given(ctx context.Context, s *session.Session, d *Decided) err
 			return err
 		}
 	}
+}
+
+// Attend says that this process shows a person what waits, until release: hooks that hold their client's own
+// dialog back wait then. From inside a session or a member it says nothing, as no person is there.
+func (o Operator) Attend() (release func() error, err error) {
+	if o.ofAgent(o.PID) {
+		return func() error { return nil }, nil
+	}
+	return o.sessionStore().Attend()
+}
+
+// Attended reports whether a person is there to answer elsewhere than in a session's own dialog: the user has
+// said so, or a process attends that is not inside a session or a member.
+func (o Operator) Attended() bool {
+	if a, err := o.sessionStore().Away(); err == nil && a.At(o.Minter.Now()) { // what cannot be read says nothing
+		return true
+	}
+	return slices.ContainsFunc(o.sessionStore().Attending(), func(pid int) bool { return pid == 0 || !o.ofAgent(pid) })
+}
+
+// Away returns the user's word that answers come from the list, and its end; zero: it has none.
+func (o Operator) Away() (on bool, until time.Time, err error) {
+	a, err := o.sessionStore().Away()
+	if a.Until != nil {
+		until = *a.Until
+	}
+	return a.At(o.Minter.Now()), until, err
+}
+
+// SetAway replaces the user's word that answers come from the list; a zero until is no end. changed is false where
+// it was the same.
+func (o Operator) SetAway(ctx context.Context, on bool, until time.Time) (changed bool, err error) {
+	if err := o.GuardSessions(ctx, "away"); err != nil {
+		return false, err
+	}
+	a := session.Away{On: on}
+	if !until.IsZero() {
+		until = until.UTC()
+		a.Until = &until
+	}
+	return o.sessionStore().SetAway(ctx, a)
+}
+
+// ofAgent reports whether a process runs inside a session, or below a process of a member.
+func (o Operator) ofAgent(pid int) bool {
+	if o.Ancestors == nil {
+		return false
+	}
+	above, _ := o.Ancestors(pid) // those that can be seen
+	_, in := session.Inside(above, session.RegisteredIn(o.ClaudeDir))
+	return in || o.ofMember(pid)
 }
 
 // GuardSessions refuses an answer that a process inside a session or a member gives, and records

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -315,6 +316,8 @@ func TestSessionGuard(t *testing.T) {
 	operatortest.Is(t, "from inside", err, operator.Refused, "from inside session s-1")
 	_, err = s.o.TurnSessionRules(t.Context(), true)
 	operatortest.Is(t, "rules from inside", err, operator.Refused, "from inside session s-1")
+	_, err = s.o.SetAway(t.Context(), true, time.Time{})
+	operatortest.Is(t, "away from inside", err, operator.Refused, "from inside session s-1")
 	rows, qs, err := s.o.Sessions()
 	if err != nil || len(rows) != 1 || rows[0].Name != "api" || rows[0].Version != "2.1.330" || len(qs) != 1 || qs[0].Member != "api" {
 		t.Errorf("%+v, %+v, %v", rows, qs, err)
@@ -323,6 +326,58 @@ func TestSessionGuard(t *testing.T) {
 	if err := s.o.GuardSessions(t.Context(), "approve"); err != nil {
 		t.Error(err)
 	}
+}
+
+// A person attends by a screen, or has said that answers come from the list; an agent's process does not attend.
+func TestAttended(t *testing.T) {
+	t.Parallel()
+	s := newSessions(t)
+	r := operatortest.Team(t, s.o.Operator, "api", record.PolicySet{})
+	_, member := r.Sleeper(r.State(), "ann")
+	outside := func(int) ([]spawn.Identity, error) { return nil, nil }
+	inside := func(int) ([]spawn.Identity, error) { return []spawn.Identity{member}, nil }
+	attend := func(ancestors func(int) ([]spawn.Identity, error)) func() {
+		t.Helper()
+		s.o.Ancestors = ancestors
+		release, err := s.o.Attend()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if err := release(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	want := func(what string, want bool) {
+		t.Helper()
+		s.o.Ancestors = outside
+		if got := s.o.Attended(); got != want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	want("nobody", false)
+	release := attend(outside)
+	want("a screen", true)
+	if runtime.GOOS == "linux" { // where the holder of a lock is known
+		s.o.Ancestors = inside
+		if s.o.Attended() {
+			t.Error("a member that holds a lock in the store attends")
+		}
+	}
+	release()
+	want("the screen is closed", false)
+	release = attend(inside)
+	want("a screen in a member", false)
+	release()
+	if _, err := s.o.SetAway(t.Context(), true, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	want("away", true)
+	if _, err := s.o.SetAway(t.Context(), true, time.Now().Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	want("away is over", false)
 }
 
 // The user's rules for sessions: on and off, added once, taken back, and over in time.

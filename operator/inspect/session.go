@@ -53,7 +53,11 @@ func (o Operator) WhySession(what string) (*Why, error) {
 		return nil, err
 	}
 	y := &Why{Team: decide.SessionTeam, Name: r.Name, State: r.State, Since: r.Since, Why: r.Why, Trust: record.Level(decide.LevelAnswers), Evidence: []Fact{}}
-	y.add(fromProcess, time.Time{}, "process %d runs", r.PID)
+	if r.PID != 0 {
+		y.add(fromProcess, time.Time{}, "process %d runs", r.PID)
+	} else {
+		y.add(fromProcess, time.Time{}, "its process runs other sessions, too")
+	}
 	y.fromSession(r)
 	return y, nil
 }
@@ -61,9 +65,12 @@ func (o Operator) WhySession(what string) (*Why, error) {
 // fromSession adds what is known of a session.
 func (y *Why) fromSession(r session.Row) {
 	const from = "its session"
-	y.add(from, r.Since, "%s is session %s of %s %s, in %s, and is %s", r.Name, r.ID, r.Client, r.Version, r.Cwd, r.State+operator.Suffix(r.Why))
+	y.add(from, r.Since, "%s is session %s of %s, in %s, and is %s", r.Name, r.ID, strings.TrimSpace(string(r.Client)+" "+r.Version), r.Cwd, r.State+operator.Suffix(r.Why))
 	for _, q := range r.Open {
 		y.add(from, q.At, "asks %s: %s", q.Handle, brief(decide.Brief(q.Kind, q.Ask)))
+	}
+	for _, q := range r.Left {
+		y.add(from, q.At, "asks in its own terminal: %s", brief(decide.Brief(q.Kind, q.Ask)))
 	}
 	if !r.Hooked {
 		y.add(from, time.Time{}, "no hook has reported of it: its questions are not seen")
@@ -104,11 +111,11 @@ func (o Operator) sessions() session.View {
 
 // session finds a running session by its name, pid or id, for an operation op.
 func (o Operator) session(op, what string) (session.Row, error) {
-	pid, err := mail.Of(o.Operator).SessionPID(op, what)
+	id, err := mail.Of(o.Operator).SessionID(op, what)
 	if err != nil {
 		return session.Row{}, err
 	}
-	r, ok := o.sessions().OfProcess(pid)
+	r, ok := o.sessions().Of(session.ID(id))
 	if !ok {
 		return r, &operator.Error{Kind: operator.NotFound, Op: op, Msg: what + " has just ended"}
 	}
@@ -128,6 +135,10 @@ func (o Operator) sessionPane(ctx context.Context, op, what string) (session.Row
 		return r, spawn.Pane{}, err
 	}
 	none := &operator.Error{Kind: operator.Refused, Op: op, Msg: fmt.Sprintf("session %s, process %d, is in no pane of tmux that is found here", r.Name, r.PID), Advice: "go to its own terminal"}
+	if r.PID == 0 {
+		none.Msg = fmt.Sprintf("session %s runs in a process that runs other sessions, too: its pane is not known", r.Name)
+		return r, spawn.Pane{}, none
+	}
 	program, err := spawn.LookPath("tmux", o.Environ)
 	if err != nil {
 		return r, spawn.Pane{}, none

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,13 +69,13 @@ func (o Operator) sessionRows() session.View {
 	return session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors))
 }
 
-// SessionPID finds the process of the one running session of a name, pid or session id, for an operation op.
-func (o Operator) SessionPID(op, what string) (int, error) {
+// SessionID finds the one running session of a name, pid or session id, for an operation op.
+func (o Operator) SessionID(op, what string) (string, error) {
 	r, err := o.sessionCalled(op, what)
-	return r.PID, err
+	return string(r.ID), err
 }
 
-// sessionCalled is SessionPID with all that is known of the session.
+// sessionCalled is SessionID with all that is known of the session.
 func (o Operator) sessionCalled(op, what string) (session.Row, error) {
 	v := o.sessionRows()
 	rows := v.Called(what)
@@ -92,7 +93,11 @@ func (o Operator) sessionCalled(op, what string) (session.Row, error) {
 	}
 	e := &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("%d sessions are called %s", len(rows), what), Next: operator.NextSendPID.With()}
 	for _, r := range rows {
-		e.Near = append(e.Near, fmt.Sprintf("@%d in %s", r.PID, r.Cwd))
+		by := string(r.ID)
+		if r.PID != 0 {
+			by = strconv.Itoa(r.PID)
+		}
+		e.Near = append(e.Near, fmt.Sprintf("@%s in %s", by, r.Cwd))
 	}
 	return session.Row{}, e
 }

@@ -294,7 +294,11 @@ func (o Operator) sessionProcess(ctx context.Context, named string) (int, error)
 		looked = append(looked, o.sessions())
 	}
 	for _, r := range o.sessionRows().Rows { // what cannot be read of another session says nothing of this one
-		if r.Under == "" && strings.EqualFold(string(r.ID), named) {
+		switch {
+		case r.Under != "" || !strings.EqualFold(string(r.ID), named):
+		case r.PID == 0:
+			return 0, &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf("session %s runs in a process that runs other sessions, too: none of them is a member by its process", r.ID), Next: operator.NextOwnProcess.With()}
+		default:
 			return r.PID, nil
 		}
 	}

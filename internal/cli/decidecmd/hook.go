@@ -19,6 +19,8 @@ import (
 	"waggle/internal/notice"
 	"waggle/internal/realpath"
 	"waggle/internal/session"
+	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/spawn"
 )
@@ -37,8 +39,10 @@ command reads the client's JSON from standard input.
 
 It records a PermissionRequest, which waggle pending then lists, and prints the answer in
 the form that the client documents. The client shows its own dialog as well: the first
-answer decides. Without an answer, and after any error, the hook prints nothing and exits
-with 0.`,
+answer decides. A client that shows it only after the hook has ended (Codex always, Claude
+Code for a teammate) is not kept waiting where nobody is there to answer elsewhere: while
+no screen of waggle and no pending --follow is open, and waggle away is off. Without an
+answer, and after any error, the hook prints nothing on standard output and exits with 0.`,
 		Hidden: true,
 		// An unknown flag would exit with 2, which a client reads as "block this call".
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
@@ -141,8 +145,12 @@ func hook(ctx context.Context, a *app.App, client session.Client, event string, 
 		return
 	}
 	store := session.At(state, a.Now)
-	if err := runHook(ctx, a, store, client, event, wait); err != nil {
-		store.Trouble(fmt.Sprintf("%s %s: %v", client, event, err))
+	err = runHook(ctx, a, store, client, event, wait)
+	if err == nil {
+		return
+	}
+	if terr := store.Trouble(fmt.Sprintf("%s %s: %v", client, event, err)); terr != nil { // doctor cannot say it
+		fmt.Fprintln(a.Err, "waggle:", operator.Visible(err.Error()))
 	}
 }
 
@@ -159,6 +167,7 @@ func runHook(ctx context.Context, a *app.App, store session.Store, client sessio
 		return err
 	}
 	h := session.Hook{Store: store, Client: client, Self: self, Live: session.Processes(), Links: realpath.Disk{}, Pane: a.Env("TMUX_PANE"), Wait: wait,
+		Attended: func() bool { return attended(a) }, Terminals: session.Terminals,
 		Registry: registryIn(client, dir),
 		Sessions: func() []session.Registered { return session.RegisteredIn(dir) },
 		Nonce: func() (string, error) {
@@ -169,7 +178,7 @@ func runHook(ctx context.Context, a *app.App, store session.Store, client sessio
 		Rules: func() *policy.Policy {
 			r, err := store.Rules()
 			if err != nil {
-				store.Trouble("rules: " + err.Error())
+				_ = store.Trouble("rules: " + err.Error()) // then no rule answers
 				return nil
 			}
 			return r.Policy(a.Now())
@@ -210,6 +219,15 @@ func sessionNotices(a *app.App) (waiting func(*session.Session, []session.Reques
 			n.Close()
 		}
 	}
+}
+
+// attended reports whether somebody is there to answer elsewhere than in the session's own dialog.
+func attended(a *app.App) bool {
+	op, err := a.Op()
+	if err != nil {
+		return false
+	}
+	return decide.Of(op).Attended()
 }
 
 // registryIn returns the registry of a client's sessions, "" where it has none.

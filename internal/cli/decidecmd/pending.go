@@ -4,16 +4,18 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
+	"waggle/operator"
 	"waggle/operator/decide"
 )
 
 func Pending(a *app.App) *cobra.Command {
-	var all, long bool
+	var all, long, follow bool
 	cmd := &cobra.Command{
 		Use:   "pending",
 		Short: "List the open requests, riskiest first, then oldest",
@@ -39,13 +41,19 @@ The command records nothing. Without a leader it also lists requests that no lea
 recorded yet, leaves out those that the rules answer, and shows one whose deadline has
 passed as expired.
 
-A session that waits at a dialog for which no hook ran is a row without an ID: kind
-dialog, status unanswerable, and its reason says where to answer it.
+A session that waits at a dialog that only its own terminal answers is a row without an
+ID: kind dialog, status unanswerable, and its reason says where to answer it.
+
+--follow goes on, and prints each new request a line (--json: one item of pending a line)
+until Ctrl-C. While it runs, hooks of sessions wait for your answer (waggle away).
 
 When the process that asks has died, the list says so, and show has the details: you can
 answer the request, and the answer waits for the next start of the process.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if follow {
+				return followPending(cmd.Context(), a, all)
+			}
 			qs, of, several, err := waiting(cmd.Context(), a, all)
 			if err != nil {
 				return err
@@ -70,7 +78,70 @@ answer the request, and the answer waits for the next start of the process.`,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also answered requests")
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "a line for each request")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue, and show new requests")
 	return cmd
+}
+
+// pendingEvery is how often followed requests are read: those of sessions lie in many directories.
+const pendingEvery = time.Second
+
+// followPending prints the open requests, and each new one, until ctx ends.
+func followPending(ctx context.Context, a *app.App, all bool) error {
+	if all {
+		return &operator.Error{Kind: operator.Usage, Op: "pending", Msg: "--follow shows what is open: answered requests are in the list of --all, once"}
+	}
+	op, err := a.Op()
+	if err != nil {
+		return err
+	}
+	defer Attend(a, op)()
+	ctx, stop := a.WhileShown(ctx)
+	defer stop()
+	shown := map[string]bool{}
+	for begun := false; ; begun = true {
+		qs, of, several, err := waiting(ctx, a, false)
+		switch {
+		case ctx.Err() != nil:
+			return nil // Ctrl-C is how one stops following
+		case err != nil:
+			return err
+		case !begun && len(qs) == 0:
+			a.Talk("nothing waits for you %s yet", of)
+		}
+		a.Flags.Quiet = true // what cannot be read is said once
+		now := map[string]bool{}
+		var fresh []decide.Request
+		for _, q := range qs {
+			key := q.Team + " " + q.Instance + " " + q.ID
+			if now[key] = true; !shown[key] {
+				fresh = append(fresh, q)
+			}
+		}
+		shown = now
+		if err := sayFresh(a, fresh, several); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pendingEvery):
+		}
+	}
+}
+
+func sayFresh(a *app.App, qs []decide.Request, several bool) error {
+	if !a.Flags.JSON {
+		if len(qs) > 0 {
+			a.ShowPage(view.PendingPage(qs, several, a.Now()), "", nil)
+		}
+		return nil
+	}
+	for _, item := range view.Pending(qs, a.Now()).Pending {
+		if err := a.Line(item); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func Show(a *app.App) *cobra.Command {
