@@ -21,7 +21,7 @@ func sourcesOf(env []string, dir string) claudesettings.Sources {
 	if config == "" {
 		return claudesettings.Sources{}
 	}
-	sources := claudesettings.SourcesIn(claudesettings.UserFile(config), dir)
+	sources := claudesettings.SourcesIn(claudesettings.Claude.UserFile(config), dir)
 	local, shared := claudesettings.LocalFiles(dir) // also where dir is no repository, or lies in one
 	for _, path := range []string{local, shared} {
 		if !slices.Contains(sources.Files, path) {

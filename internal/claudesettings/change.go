@@ -62,10 +62,10 @@ func (s Store) Install(path, program string) (*Change, error) {
 		return nil, err
 	}
 	recorded := ""
-	next := &Record{V: 1, Path: p.real, Program: program, InstalledAt: s.Now().UTC(), Existed: p.exists, MadeDir: p.noDir}
+	next := &Record{V: 1, Client: s.Client, Path: p.real, Program: program, InstalledAt: s.Now().UTC(), Existed: p.exists, MadeDir: p.noDir}
 	if r != nil {
 		recorded = r.Program
-		if f, err := parse(p.data); err == nil && f.has(Events[0].Name, recorded) {
+		if f, err := s.Client.parse(p.data); err == nil && f.has(s.Client.Events()[0].Name, recorded) {
 			next.InstalledAt = r.InstalledAt
 		}
 	}
@@ -75,14 +75,14 @@ func (s Store) Install(path, program string) (*Change, error) {
 	}
 	c := p.change(Installed)
 	c.earlier, c.record = r, next
-	if c.After, err = Install(base, program, recorded); err != nil {
+	if c.After, err = s.Client.Install(base, program, recorded); err != nil {
 		return nil, unreadable(path, err)
 	}
 	var before []byte
 	if r != nil {
 		before = r.Original
 	}
-	if next.Original, err = Uninstall(base, before, recorded); err != nil {
+	if next.Original, err = s.Client.Uninstall(base, before, recorded); err != nil {
 		return nil, unreadable(path, err)
 	}
 	next.Written = c.After
@@ -118,7 +118,7 @@ func (s Store) Uninstall(path string) (*Change, error) {
 		if r != nil {
 			before, recorded = r.Original, r.Program
 		}
-		if c.After, err = Uninstall(p.data, before, recorded); err != nil {
+		if c.After, err = s.Client.Uninstall(p.data, before, recorded); err != nil {
 			return nil, unreadable(path, err)
 		}
 		if bytes.Equal(c.After, p.data) {

@@ -11,17 +11,17 @@ import (
 // entries keep their place; those of another program, or with another time-out, are changed in
 // place, and second ones of an event are removed. recorded is a program whose entries are ours
 // whatever its name.
-func Install(data []byte, program, recorded string) ([]byte, error) {
-	f, err := parse(data)
+func (c Client) Install(data []byte, program, recorded string) ([]byte, error) {
+	f, err := c.parse(data)
 	if err != nil {
 		return nil, err
 	}
 	if f.doc.Root == nil {
-		f.doc.SetRoot([]jsonc.New{{Key: "hooks", Value: groups(Events, program)}})
+		f.doc.SetRoot([]jsonc.New{{Key: "hooks", Value: c.groups(c.Events(), program)}})
 		return f.doc.Bytes()
 	}
 	seen := map[string]bool{}
-	data, err = removeEntries(data, data, recorded, func(e Entry) bool {
+	data, err = c.removeEntries(data, data, recorded, func(e Entry) bool {
 		second := seen[e.Event]
 		seen[e.Event] = true
 		return second
@@ -29,21 +29,21 @@ func Install(data []byte, program, recorded string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f, err = parse(data); err != nil {
+	if f, err = c.parse(data); err != nil {
 		return nil, err
 	}
 	missing := f.update(program, recorded)
 	switch {
 	case len(missing) == 0:
 	case f.hooks == nil:
-		f.doc.Append(f.doc.Root, jsonc.New{Key: "hooks", Value: groups(missing, program)})
+		f.doc.Append(f.doc.Root, jsonc.New{Key: "hooks", Value: c.groups(missing, program)})
 	default:
 		var whole []jsonc.New
 		for _, ev := range missing {
 			if list := f.hooks.Get(ev.Name); list != nil {
-				f.doc.Append(list, jsonc.New{Value: ev.group(program)})
+				f.doc.Append(list, jsonc.New{Value: c.group(ev, program)})
 			} else {
-				whole = append(whole, groups([]Event{ev}, program)...)
+				whole = append(whole, c.groups([]Event{ev}, program)...)
 			}
 		}
 		f.doc.Append(f.hooks, whole...)
@@ -52,10 +52,10 @@ func Install(data []byte, program, recorded string) ([]byte, error) {
 }
 
 // groups are the members of hooks for events.
-func groups(events []Event, program string) []jsonc.New {
+func (c Client) groups(events []Event, program string) []jsonc.New {
 	var list []jsonc.New
 	for _, ev := range events {
-		list = append(list, jsonc.New{Key: ev.Name, Value: []any{ev.group(program)}})
+		list = append(list, jsonc.New{Key: ev.Name, Value: []any{c.group(ev, program)}})
 	}
 	return list
 }
@@ -63,14 +63,14 @@ func groups(events []Event, program string) []jsonc.New {
 // update brings the entries that are there up to date and returns the events without.
 func (f *file) update(program, recorded string) (missing []Event) {
 	entries := f.entries(recorded)
-	for _, ev := range Events {
+	for _, ev := range f.of.Events() {
 		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Ours && e.Event == ev.Name })
 		if i < 0 {
 			missing = append(missing, ev)
 			continue
 		}
 		e, h := entries[i], f.handlerOf(entries[i])
-		if want := Command(program, ev.Name); e.Command != want {
+		if want := f.of.Command(program, ev.Name); e.Command != want {
 			f.doc.Replace(h.Get("command"), want)
 		}
 		switch t := h.Get("timeout"); {
@@ -86,17 +86,17 @@ func (f *file) update(program, recorded string) (missing []Event) {
 // Uninstall returns settings without the entries of ours, and without the groups, events
 // and the hooks key that are empty because of that and were not in original: the file as
 // it was before an install; nil when it is not known, and then they go too.
-func Uninstall(data, original []byte, recorded string) ([]byte, error) {
-	return removeEntries(data, original, recorded, func(Entry) bool { return true })
+func (c Client) Uninstall(data, original []byte, recorded string) ([]byte, error) {
+	return c.removeEntries(data, original, recorded, func(Entry) bool { return true })
 }
 
 // removeEntries removes the entries of ours that which chooses.
-func removeEntries(data, original []byte, recorded string, which func(Entry) bool) ([]byte, error) {
-	f, err := parse(data)
+func (c Client) removeEntries(data, original []byte, recorded string, which func(Entry) bool) ([]byte, error) {
+	f, err := c.parse(data)
 	if err != nil {
 		return nil, err
 	}
-	old, err := parse(original)
+	old, err := c.parse(original)
 	if err != nil {
 		old = &file{doc: &jsonc.Document{}} // not known
 	}

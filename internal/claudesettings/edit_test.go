@@ -30,7 +30,7 @@ func read(t *testing.T, path string) []byte {
 
 func install(t *testing.T, data []byte, program string) []byte {
 	t.Helper()
-	after, err := claudesettings.Install(data, program, "")
+	after, err := claudesettings.Claude.Install(data, program, "")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, data)
 	}
@@ -69,7 +69,7 @@ func TestInstallAndUninstallFiles(t *testing.T) {
 			if !bytes.Equal(moved, after) {
 				t.Errorf("an install from another path, then this one:\n%s", cmp.Diff(string(after), string(moved)))
 			}
-			back, err := claudesettings.Uninstall(after, before, "")
+			back, err := claudesettings.Claude.Uninstall(after, before, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestInstallRefuses(t *testing.T) {
 	}
 	for _, path := range files {
 		want := strings.TrimSpace(string(read(t, strings.TrimSuffix(path, ".refused")+".why")))
-		after, err := claudesettings.Install(read(t, path), waggle, "")
+		after, err := claudesettings.Claude.Install(read(t, path), waggle, "")
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %s\n%s", path, err, want, after)
 		}
@@ -110,7 +110,7 @@ func TestInstallRefuses(t *testing.T) {
 		"too deep":  strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200),
 		"too large": `{"a": "` + strings.Repeat("x", 1<<20) + `"}`,
 	} {
-		if _, err := claudesettings.Install([]byte(data), waggle, ""); err == nil {
+		if _, err := claudesettings.Claude.Install([]byte(data), waggle, ""); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -133,17 +133,17 @@ func TestInstallWritesThePublishedFormat(t *testing.T) {
 	if err := dec.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Hooks) != len(claudesettings.Events) {
+	if len(got.Hooks) != len(claudesettings.Claude.Events()) {
 		t.Errorf("%d events", len(got.Hooks))
 	}
-	for _, ev := range claudesettings.Events {
+	for _, ev := range claudesettings.Claude.Events() {
 		g := got.Hooks[ev.Name]
 		want := handler{"command", "'/opt/my tools/waggle' hook claude " + ev.Name, ev.Timeout}
 		if len(g) != 1 || g[0].Matcher != ev.Matcher || len(g[0].Hooks) != 1 || g[0].Hooks[0] != want {
 			t.Errorf("%s: %+v", ev.Name, g)
 		}
 	}
-	if ev := claudesettings.Events[0]; ev.Name != "PermissionRequest" || ev.Timeout != 86400 {
+	if ev := claudesettings.Claude.Events()[0]; ev.Name != "PermissionRequest" || ev.Timeout != 86400 {
 		t.Errorf("%+v", ev)
 	}
 }
@@ -193,7 +193,7 @@ func TestUninstallAfterEdits(t *testing.T) {
 		if edited == after {
 			t.Errorf("%s: the edit did nothing to\n%s", name, after)
 		}
-		got, err := claudesettings.Uninstall([]byte(edited), []byte(tc.before), "")
+		got, err := claudesettings.Claude.Uninstall([]byte(edited), []byte(tc.before), "")
 		if d := cmp.Diff(tc.want, string(got)); err != nil || d != "" {
 			t.Errorf("%s: %v\n%s", name, err, d)
 		}
@@ -228,7 +228,7 @@ func TestForeignCommandsStay(t *testing.T) {
 		"/usr/bin/waggle hook claude Stop && echo waggle": false,
 	} {
 		data := []byte(`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "` + command + `"}]}]}}`)
-		got, err := claudesettings.Uninstall(data, nil, "/recorded/renamed")
+		got, err := claudesettings.Claude.Uninstall(data, nil, "/recorded/renamed")
 		if err != nil {
 			t.Fatal(err)
 		}

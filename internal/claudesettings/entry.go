@@ -6,10 +6,10 @@ import (
 	"waggle/internal/jsonc"
 )
 
-// Event is an event of Claude Code with a hook of ours.
+// Event is an event of a client with a hook of ours.
 type Event struct {
 	Name    string
-	Timeout int    // seconds
+	Timeout int    // in the client's unit: milliseconds for Gemini, else seconds
 	Matcher string // "" where every event counts
 }
 
@@ -17,8 +17,19 @@ type Event struct {
 // waits for as long, and its dialog stays answerable by hand.
 const Day = 86400
 
-// Events are the events with a hook, in the order in which they are written.
-var Events = []Event{
+// Events are the events with a hook, in the order in which they are written. The first is the one that
+// says that a session waits for its person.
+func (c Client) Events() []Event {
+	switch c {
+	case Codex:
+		return codexEvents
+	case Gemini:
+		return geminiEvents
+	}
+	return claudeEvents
+}
+
+var claudeEvents = []Event{
 	{"PermissionRequest", Day, "*"},
 	{"PreToolUse", short, "*"},
 	{"PostToolUse", short, "*"},
@@ -30,16 +41,45 @@ var Events = []Event{
 	{"TeammateIdle", short, ""},
 }
 
-// short is the time-out of hooks that only report.
-const short = 10
+// short is the time-out of hooks that only report. Codex takes at most brief for its last events.
+const (
+	short = 10
+	brief = 3
+)
+
+// codexEvents: the hook of PermissionRequest waits 30 s at most.
+var codexEvents = []Event{
+	{"PermissionRequest", 60, ""},
+	{"PreToolUse", short, ""},
+	{"PostToolUse", short, ""},
+	{"UserPromptSubmit", short, ""},
+	{"Stop", short, ""},
+	{"Interrupt", brief, ""},
+	{"SessionStart", short, ""},
+	{"SessionEnd", brief, ""},
+}
+
+var geminiEvents = []Event{
+	{"Notification", 10_000, ""},
+	{"BeforeAgent", 10_000, ""},
+	{"AfterTool", 10_000, ""},
+	{"AfterAgent", 10_000, ""},
+	{"SessionStart", 10_000, ""},
+	{"SessionEnd", 10_000, ""},
+}
 
 // Command is the command of an event. When the program is missing the shell exits 127, which the
 // client takes as no answer: only exit 2 would block a tool.
-func Command(program, event string) string { return quote(program) + " hook claude " + event }
+func (c Client) Command(program, event string) string {
+	return quote(program) + c.call() + event
+}
+
+// call is a command of ours between its program and its event.
+func (c Client) call() string { return " hook " + string(c.known()) + " " }
 
 // group is the entry of an event.
-func (e Event) group(program string) []jsonc.New {
-	handler := []jsonc.New{{Key: "type", Value: "command"}, {Key: "command", Value: Command(program, e.Name)}, {Key: "timeout", Value: e.Timeout}}
+func (c Client) group(e Event, program string) []jsonc.New {
+	handler := []jsonc.New{{Key: "type", Value: "command"}, {Key: "command", Value: c.Command(program, e.Name)}, {Key: "timeout", Value: e.Timeout}}
 	g := []jsonc.New{{Key: "hooks", Value: []any{handler}}}
 	if e.Matcher != "" {
 		g = append([]jsonc.New{{Key: "matcher", Value: e.Matcher}}, g...)
@@ -69,8 +109,8 @@ func unquote(s string) (string, bool) {
 
 // program is the program of a command of ours for an event; false for another program's command.
 // recorded is a program that counts whatever its name.
-func program(command, event, recorded string) (string, bool) {
-	word, ok := strings.CutSuffix(command, " hook claude "+event)
+func (c Client) program(command, event, recorded string) (string, bool) {
+	word, ok := strings.CutSuffix(command, c.call()+event)
 	if !ok {
 		return "", false
 	}

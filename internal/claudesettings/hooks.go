@@ -21,17 +21,18 @@ type Entry struct {
 
 // file is a parsed settings file.
 type file struct {
+	of    Client
 	doc   *jsonc.Document
 	hooks *jsonc.Value // nil when there is no such key
 }
 
 // parse refuses texts that the client refuses too.
-func parse(data []byte) (*file, error) {
+func (c Client) parse(data []byte) (*file, error) {
 	d, err := jsonc.Parse(data)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{doc: d, hooks: d.Root.Get("hooks")}
+	f := &file{of: c, doc: d, hooks: d.Root.Get("hooks")}
 	if d.Root != nil && d.Root.Kind != jsonc.Object {
 		return nil, fmt.Errorf("the settings are of type %s, want object", d.Root.Kind)
 	}
@@ -83,7 +84,7 @@ func (f *file) entries(recorded string) []Entry {
 					e.Timeout = string(f.doc.Raw(t))
 				}
 				if f.text(handler.Value.Get("type")) == "command" {
-					e.Program, e.Ours = program(e.Command, ev.Key, recorded)
+					e.Program, e.Ours = f.of.program(e.Command, ev.Key, recorded)
 				}
 				list = append(list, e)
 			}

@@ -16,12 +16,14 @@ type Look struct {
 	Entries []Entry   // all hooks of the file
 	Missing []string  // events without an entry of ours
 	Since   time.Time // of the install; zero when the store has no record of one
+
+	of Client
 }
 
-// Installed reports whether the hook that answers questions is there.
+// Installed reports whether the hook is there that says that a session waits for its person.
 func (l *Look) Installed() bool {
 	for _, e := range l.Entries {
-		if e.Ours && e.Event == Events[0].Name {
+		if e.Ours && e.Event == l.of.Events()[0].Name {
 			return true
 		}
 	}
@@ -31,7 +33,7 @@ func (l *Look) Installed() bool {
 // Look reads a settings file. A file in a directory that does not exist is one without
 // entries.
 func (s Store) Look(path string) (*Look, error) {
-	l := &Look{Path: path, Real: path}
+	l := &Look{Path: path, Real: path, of: s.Client}
 	p, r, err := s.open(path)
 	if isMissing(err) {
 		p, err = &place{path: path, real: path}, nil
@@ -40,7 +42,7 @@ func (s Store) Look(path string) (*Look, error) {
 		return nil, err
 	}
 	l.Real, l.Exists = p.real, p.exists
-	f, err := parse(p.data)
+	f, err := s.Client.parse(p.data)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
@@ -50,7 +52,7 @@ func (s Store) Look(path string) (*Look, error) {
 		l.Since = r.InstalledAt
 	}
 	l.Entries = f.entries(recorded)
-	for _, ev := range Events {
+	for _, ev := range s.Client.Events() {
 		if !f.has(ev.Name, recorded) {
 			l.Missing = append(l.Missing, ev.Name)
 		}
@@ -64,7 +66,7 @@ type Off struct {
 	Key  string `json:"key"`
 }
 
-// Sources are the settings files of one session, those of a team's administrator first:
+// Sources are the settings files of one session of Claude Code, those of a team's administrator first:
 // a file decides over those behind it.
 type Sources struct {
 	Managed string   // "" without one
@@ -141,6 +143,11 @@ func (s Sources) each(do func(path string, f *file)) (problems []error) {
 		further, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Managed), dropIns, "*.json")) // the pattern is right
 		files = slices.Concat([]string{s.Managed}, further, s.Files)
 	}
+	return Claude.each(files, do)
+}
+
+// each calls do for every one of these settings files that there is and returns what cannot be read.
+func (c Client) each(files []string, do func(path string, f *file)) (problems []error) {
 	for _, path := range files {
 		p, err := find(path)
 		if isMissing(err) {
@@ -148,7 +155,7 @@ func (s Sources) each(do func(path string, f *file)) (problems []error) {
 		}
 		var f *file
 		if err == nil {
-			if f, err = parse(p.data); err != nil {
+			if f, err = c.parse(p.data); err != nil {
 				err = unreadable(path, err)
 			}
 		}

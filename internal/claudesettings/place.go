@@ -43,7 +43,7 @@ func find(path string) (*place, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		above, err := filepath.EvalSymlinks(filepath.Dir(filepath.Dir(path)))
 		if err != nil {
-			return nil, &RefusedError{path, "cannot be made: " + err.Error(), "make the directory first, or start Claude Code once", err}
+			return nil, &RefusedError{path, "cannot be made: " + err.Error(), "make the directory first, or start the client once", err}
 		}
 		if _, err := os.Lstat(filepath.Dir(path)); err == nil {
 			return nil, &RefusedError{path, "is in a directory that is a dangling link", "mend the link " + filepath.Dir(path), nil}

@@ -126,7 +126,7 @@ func settings(t *rapid.T) (string, []string) {
 func TestRandomSettings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, pieces := settings(t)
-		after, err := claudesettings.Install([]byte(before), waggle, "")
+		after, err := claudesettings.Claude.Install([]byte(before), waggle, "")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, before)
 		}
@@ -138,25 +138,25 @@ func TestRandomSettings(t *testing.T) {
 			}
 			rest = behind
 		}
-		again, err := claudesettings.Install(after, waggle, "")
+		again, err := claudesettings.Claude.Install(after, waggle, "")
 		if err != nil || !bytes.Equal(again, after) {
 			t.Fatalf("a second install: %v\n%s\nwas\n%s", err, again, after)
 		}
-		for _, ev := range claudesettings.Events {
+		for _, ev := range claudesettings.Claude.Events() {
 			if n := strings.Count(string(after), "hook claude "+ev.Name+`"`) - strings.Count(before, "hook claude "+ev.Name+`"`); n != 1 {
 				t.Fatalf("%d entries for %s in\n%s", n, ev.Name, after)
 			}
 		}
-		back, err := claudesettings.Uninstall(after, []byte(before), "")
+		back, err := claudesettings.Claude.Uninstall(after, []byte(before), "")
 		if err != nil || string(back) != before {
 			t.Fatalf("%v: an uninstall left\n%q\nof\n%q\nwhich was\n%q", err, back, after, before)
 		}
 		// Without the original bytes an uninstall leaves a valid file without our entries.
-		blind, err := claudesettings.Uninstall(after, nil, "")
+		blind, err := claudesettings.Claude.Uninstall(after, nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if none, err := claudesettings.Uninstall(blind, nil, ""); err != nil || !bytes.Equal(none, blind) {
+		if none, err := claudesettings.Claude.Uninstall(blind, nil, ""); err != nil || !bytes.Equal(none, blind) {
 			t.Fatalf("entries were left: %v\n%s", err, blind)
 		}
 	})
@@ -169,15 +169,15 @@ func FuzzInstall(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		after, err := claudesettings.Install(data, waggle, "")
+		after, err := claudesettings.Claude.Install(data, waggle, "")
 		if err != nil {
 			return
 		}
-		again, err := claudesettings.Install(after, waggle, "")
+		again, err := claudesettings.Claude.Install(after, waggle, "")
 		if err != nil || !bytes.Equal(again, after) {
 			t.Fatalf("a second install: %v\n%q\nwas\n%q", err, again, after)
 		}
-		clean, err := claudesettings.Uninstall(data, nil, "")
+		clean, err := claudesettings.Claude.Uninstall(data, nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func FuzzInstall(f *testing.F) {
 		if d.Root == nil || !bytes.Equal(clean, data) {
 			return // the store restores the first, and the second had entries already
 		}
-		back, err := claudesettings.Uninstall(after, data, "")
+		back, err := claudesettings.Claude.Uninstall(after, data, "")
 		if err != nil || !bytes.Equal(back, data) {
 			t.Fatalf("an uninstall left %v\n%q\nof\n%q\nwhich was\n%q", err, back, after, data)
 		}

@@ -12,7 +12,7 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Installs lists the settings files in which an install by program, a path without
+// Installs lists the settings files of all clients in which an install by program, a path without
 // links, has its hooks still.
 func (s Store) Installs(program string) ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
@@ -36,7 +36,9 @@ func (s Store) Installs(program string) ([]string, error) {
 		if !leads(r.Program, program) {
 			continue
 		}
-		if l, err := s.Look(r.Path); err == nil && l.Installed() {
+		of := s
+		of.Client = r.Client
+		if l, err := of.Look(r.Path); err == nil && l.Installed() {
 			found = append(found, r.Path)
 		}
 	}

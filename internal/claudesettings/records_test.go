@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"waggle/internal/claudesettings"
 )
 
 // TestInstalls: Installs names the files with the hooks of one program until they are uninstalled, and
@@ -22,6 +24,22 @@ func TestInstalls(t *testing.T) {
 	}
 	if got, err := w.store.Installs(waggle); err != nil || !slices.Equal(got, []string{real}) {
 		t.Errorf("%q, %v, want %s", got, err, real)
+	}
+	codex := w.store
+	codex.Client = claudesettings.Codex
+	other := filepath.Join(filepath.Dir(w.path), "hooks.json")
+	c, err := codex.Install(other, waggle)
+	if err == nil {
+		err = codex.Apply(context.Background(), c)
+	}
+	if got, gerr := w.store.Installs(waggle); err != nil || gerr != nil || len(got) != 2 {
+		t.Errorf("with another client's: %q, %v, %v", got, err, gerr)
+	}
+	if c, err = codex.Uninstall(other); err == nil {
+		err = codex.Apply(context.Background(), c)
+	}
+	if _, serr := os.Stat(other); err != nil || !os.IsNotExist(serr) {
+		t.Errorf("%v, %v", err, serr)
 	}
 	if got, err := w.store.Installs(waggle + "2"); err != nil || len(got) > 0 {
 		t.Errorf("of another program: %q, %v", got, err)
@@ -49,7 +67,7 @@ func TestInstalls(t *testing.T) {
 		t.Errorf("without the file: %q, %v", got, err)
 	}
 	w.install()
-	c, err := w.store.Uninstall(w.path)
+	c, err = w.store.Uninstall(w.path)
 	if err == nil {
 		err = w.store.Apply(context.Background(), c)
 	}

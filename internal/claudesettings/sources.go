@@ -8,13 +8,10 @@ import (
 	"waggle/internal/gitdir"
 )
 
-// StoreIn is the store of a STATE.
-func StoreIn(state string, now func() time.Time) Store {
-	return Store{Dir: filepath.Join(state, "hooks"), Now: now}
+// StoreIn is the store of a STATE for the settings of a client.
+func StoreIn(state string, c Client, now func() time.Time) Store {
+	return Store{Dir: filepath.Join(state, "hooks"), Now: now, Client: c}
 }
-
-// UserFile are the settings of all sessions of a user, by the config directory of Claude Code.
-func UserFile(configDir string) string { return filepath.Join(configDir, "settings.json") }
 
 // SourcesIn are the settings files of a session in a directory, of the user with these
 // settings.

@@ -19,14 +19,16 @@ import (
 
 // Store remembers what an install found and wrote. Dir is private (STATE/hooks).
 type Store struct {
-	Dir string
-	Now func() time.Time
+	Dir    string
+	Now    func() time.Time
+	Client Client // whose settings it changes; "": Claude
 }
 
 // Record is what the store keeps of one settings file.
 type Record struct {
 	V           int       `json:"v"`
-	Path        string    `json:"path"` // of the file itself, behind all links
+	Client      Client    `json:"client,omitempty"` // "": Claude
+	Path        string    `json:"path"`             // of the file itself, behind all links
 	Program     string    `json:"program"`
 	InstalledAt time.Time `json:"installed_at"` // when the hook of PermissionRequest came into the file
 	Existed     bool      `json:"existed"`      // there was a file

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/home"
+	"waggle/internal/claudesettings"
 	"waggle/internal/cli/app"
 	"waggle/internal/cli/decidecmd"
 	"waggle/internal/install"
@@ -34,7 +35,7 @@ changed since it was installed stays. Teams, journals, settings and worktrees st
 the command prints where they are. Without a terminal --yes is needed; exit 3 without it.
 
 While processes of your teams run (exit 6, they are listed), or hooks in settings of
-Claude Code name this program (waggle hooks uninstall removes them), nothing is removed;
+a client name this program (waggle hooks uninstall removes them), nothing is removed;
 --force removes all the same. Exit 9 when install.sh has not installed this program.
 
 --json: {"prefix","version","record","files":[{"path","state"}],"removed":[],"kept":[],
@@ -137,7 +138,7 @@ func uninstallable(a *app.App, i *install.Installation) error {
 		return &operator.Error{Kind: operator.Refused, Op: "uninstall", Msg: "teams of yours run: " + strings.Join(who, ", "),
 			Advice: "waggle down --team " + string(running[0].Team) + "; or --force: what runs goes on without the program"}
 	}
-	store, err := decidecmd.HookStore(a)
+	store, err := decidecmd.HookStore(a, claudesettings.Claude)
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func uninstallable(a *app.App, i *install.Installation) error {
 	}
 	if len(hooks) > 0 {
 		return &operator.Error{Kind: operator.Refused, Op: "uninstall", Msg: "hooks name this program: " + strings.Join(hooks, ", "),
-			Advice: "waggle hooks uninstall (with --project in a repository); or --force: the hooks stay and do nothing"}
+			Advice: "waggle hooks uninstall (with --for codex or gemini for theirs, with --project in a repository); or --force: the hooks stay and do nothing"}
 	}
 	return nil
 }

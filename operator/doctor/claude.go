@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,8 +21,8 @@ const startDoubt = 2 * time.Second
 // claude returns findings about why Claude Code sessions that a person starts do not report to
 // waggle.
 func (d *doctor) claude() []Finding {
-	store := claudesettings.StoreIn(d.op.Home.Path, d.op.Minter.Now)
-	out := d.hooks(store)
+	store := claudesettings.StoreIn(d.op.Home.Path, claudesettings.Claude, d.op.Minter.Now)
+	out := d.hooks(store, d.o.ClaudeDir)
 	if trouble := session.At(d.op.Home.Path, d.op.Minter.Now).LastTrouble(); trouble != "" {
 		out = append(out, found("session hooks", Note, "the last thing that went wrong in one: "+trouble))
 	}
@@ -36,17 +37,32 @@ func (d *doctor) claude() []Finding {
 }
 
 func (d *doctor) sources(cwd string) claudesettings.Sources {
-	return claudesettings.SourcesIn(claudesettings.UserFile(d.o.ClaudeDir), cwd)
+	return claudesettings.SourcesIn(claudesettings.Claude.UserFile(d.o.ClaudeDir), cwd)
 }
 
-// hooks examines the hooks in the settings of this user, and the settings that keep hooks from
-// running.
-func (d *doctor) hooks(store claudesettings.Store) []Finding {
-	const what = "Claude hooks"
-	user := claudesettings.UserFile(d.o.ClaudeDir)
-	install := operator.NextInstallHooks.With()
+// others returns findings about the hooks of the other clients that this user has.
+func (d *doctor) others() (out []Finding) {
+	for _, c := range []claudesettings.Client{claudesettings.Codex, claudesettings.Gemini} {
+		dir := c.Dir(d.o.Env, d.o.Env("HOME"))
+		_, missing := exec.LookPath(string(c))
+		if fi, err := os.Stat(dir); filepath.IsAbs(dir) && (missing == nil || err == nil && fi.IsDir()) {
+			out = append(out, d.hooks(claudesettings.StoreIn(d.op.Home.Path, c, d.op.Minter.Now), dir)...)
+		}
+	}
+	return out
+}
+
+// hooks examines the hooks in the settings of this user of a client, whose directory is dir, and the settings
+// that keep hooks from running.
+func (d *doctor) hooks(store claudesettings.Store, dir string) []Finding {
+	what, user := "Claude hooks", store.Client.UserFile(dir)
+	install, here := operator.NextInstallHooks.With(), operator.NextInstallHere.With()
+	if store.Client != claudesettings.Claude {
+		what = store.Client.Title() + " hooks"
+		install, here = operator.Next{Step: operator.NextHooksFor, Text: string(store.Client)}, operator.Next{Step: operator.NextHooksForHere, Text: string(store.Client)}
+	}
 	var out []Finding
-	off, problems := d.sources(d.o.Cwd).Off()
+	off, problems := store.Client.Off(dir, d.o.Cwd)
 	for _, p := range problems {
 		out = append(out, found(what, Problem, p.Error()))
 	}
@@ -62,15 +78,19 @@ func (d *doctor) hooks(store claudesettings.Store) []Finding {
 	case len(l.Missing) > 0:
 		out = append(out, todo(what, Note, fmt.Sprintf("%s has no hook for %s", user, strings.Join(l.Missing, ", ")), install))
 	case len(gonePrograms(l)) == 0:
-		out = append(out, found(what, OK, "in "+user))
+		detail := "in " + user
+		if trust := store.Client.Trust(); trust != "" {
+			detail += "; " + trust
+		}
+		out = append(out, found(what, OK, detail))
 	}
 	for _, program := range gonePrograms(l) {
 		out = append(out, todo(what, Problem, program+" is not there any more: the hooks do nothing", install))
 	}
-	for _, path := range d.sources(d.o.Cwd).Files {
+	for _, path := range store.Client.Files(dir, d.o.Cwd) {
 		if l, err := store.Look(path); err == nil && path != user {
 			for _, program := range gonePrograms(l) {
-				out = append(out, todo(what, Problem, fmt.Sprintf("%s is not there any more: the hooks in %s do nothing", program, path), operator.NextInstallHere.With()))
+				out = append(out, todo(what, Problem, fmt.Sprintf("%s is not there any more: the hooks in %s do nothing", program, path), here))
 			}
 		}
 	}

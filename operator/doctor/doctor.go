@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"runtime"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ func (o Operator) Examine(ctx context.Context, eo Options) ([]Finding, error) {
 	} {
 		out = append(out, tool(ctx, t.name, t.arg, t.use))
 	}
-	out = append(append(append(append(out, d.sandbox(ctx)...), d.claude()...), telemetry(eo.Env)...), d.notices())
+	out = slices.Concat(out, d.sandbox(ctx), d.claude(), d.others(), telemetry(eo.Env), []Finding{d.notices()})
 	names, err := o.Root.Names()
 	if err != nil {
 		return nil, err

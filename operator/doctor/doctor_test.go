@@ -179,7 +179,7 @@ func TestHooks(t *testing.T) {
 	here, gone := filepath.Join(b.o.Cwd, "waggle"), filepath.Join(b.o.Cwd, "1.0", "waggle")
 	b.write(here, "")
 	hooks := func(program string) string {
-		return `{"hooks":{"PermissionRequest":[{"matcher":"*","hooks":[{"type":"command","command":"` + claudesettings.Command(program, "PermissionRequest") + `"}]}]}}`
+		return `{"hooks":{"PermissionRequest":[{"matcher":"*","hooks":[{"type":"command","command":"` + claudesettings.Claude.Command(program, "PermissionRequest") + `"}]}]}}`
 	}
 	b.write(settings, hooks(here))
 	b.has("Claude hooks", doctor.Note, "no hook for")

@@ -66,7 +66,7 @@ func allowedShell(dir string, environ []string) (rules []string) {
 	if config == "" {
 		return nil
 	}
-	list, _ := claudesettings.SourcesIn(claudesettings.UserFile(config), dir).Permissions()
+	list, _ := claudesettings.SourcesIn(claudesettings.Claude.UserFile(config), dir).Permissions()
 	for _, p := range list {
 		for _, text := range p.Allow {
 			r, err := policy.ParseRule(text)

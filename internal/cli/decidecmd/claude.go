@@ -14,33 +14,22 @@ import (
 
 // ClaudePath returns the config directory of Claude Code: CLAUDE_CONFIG_DIR, ~/.claude. A wire tree
 // that --root names may be elsewhere; settings and sessions never are.
-func ClaudePath(a *app.App) (string, error) {
-	if v := a.Env("CLAUDE_CONFIG_DIR"); v != "" {
-		return filepath.Abs(v)
-	}
+func ClaudePath(a *app.App) (string, error) { return clientPath(a, claudesettings.Claude) }
+
+// clientPath returns the directory of a client's settings.
+func clientPath(a *app.App, c claudesettings.Client) (string, error) {
 	home, err := a.Home()
-	return filepath.Join(home, ".claude"), err
-}
-
-// userSettings returns the settings of all sessions of this user.
-func userSettings(a *app.App) (string, error) {
-	dir, err := ClaudePath(a)
-	return claudesettings.UserFile(dir), err
-}
-
-// settingsSources returns the settings files of a session in a directory.
-func settingsSources(a *app.App, cwd string) (claudesettings.Sources, error) {
-	user, err := userSettings(a)
-	if err != nil {
-		return claudesettings.Sources{}, err
+	dir := c.Dir(a.Env, home)
+	if err != nil && !filepath.IsAbs(dir) {
+		return "", err
 	}
-	return claudesettings.SourcesIn(user, cwd), nil
+	return filepath.Abs(dir)
 }
 
-// HookStore returns the store of what installs of hooks found and wrote.
-func HookStore(a *app.App) (claudesettings.Store, error) {
+// HookStore returns the store of what installs of a client's hooks found and wrote.
+func HookStore(a *app.App, c claudesettings.Client) (claudesettings.Store, error) {
 	state, err := a.StatePath()
-	return claudesettings.StoreIn(state, a.Now), err
+	return claudesettings.StoreIn(state, c, a.Now), err
 }
 
 // hookProgram returns the binary that hooks run: this one, unless go run made it and will remove

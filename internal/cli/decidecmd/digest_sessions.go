@@ -2,8 +2,10 @@ package decidecmd
 
 import (
 	"os"
+	"slices"
 	"time"
 
+	"waggle/internal/claudesettings"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
@@ -77,23 +79,27 @@ func Sessions(a *app.App, op operator.Operator) (rows []decide.SessionRow, store
 		a.Talk("%s %s", app.Yellow("note:"), operator.VisibleLines(err.Error()))
 	}
 	seen, err := decide.Of(op).SeenSessions()
-	return rows, seen || Hooked(a), err
+	return rows, seen || len(Hooked(a)) > 0, err
 }
 
-// Hooked reports whether a session that starts here has the hooks.
-func Hooked(a *app.App) bool {
-	store, err := HookStore(a)
-	if err != nil {
-		return false
-	}
+// Hooked are the clients whose sessions that start here have the hooks. Of what cannot be read doctor reports.
+func Hooked(a *app.App) (hooked []claudesettings.Client) {
 	cwd, err := os.Getwd()
 	if err != nil {
-		return false
+		return nil
 	}
-	sources, err := settingsSources(a, cwd)
-	if err != nil {
-		return false
+	for _, c := range claudesettings.Clients {
+		store, serr := HookStore(a, c)
+		dir, derr := clientPath(a, c)
+		if serr != nil || derr != nil {
+			continue
+		}
+		if slices.ContainsFunc(c.Files(dir, cwd), func(path string) bool {
+			l, err := store.Look(path)
+			return err == nil && l.Installed()
+		}) {
+			hooked = append(hooked, c)
+		}
 	}
-	_, installed := store.InstalledSince(sources)
-	return installed
+	return hooked
 }

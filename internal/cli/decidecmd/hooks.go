@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,22 +14,31 @@ import (
 	"waggle/internal/claudesettings"
 	"waggle/internal/cli/app"
 	"waggle/internal/gitdir"
+	"waggle/internal/session"
 	"waggle/internal/view/page"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/spawn"
 )
 
 func Hooks(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hooks",
-		Short: "Let waggle see and answer the questions of Claude Code sessions that you start yourself",
-		Long: `Manage the hooks of waggle in the settings of Claude Code. With them, the sessions that
-you start yourself report to waggle, and you can answer their questions from anywhere.
-The settings are ~/.claude/settings.json ($CLAUDE_CONFIG_DIR), with --project
-.claude/settings.local.json at the top of the repository.
+		Short: "Let waggle see and answer the questions of sessions that you start yourself",
+		Long: `Manage the hooks of waggle in the settings of Claude Code, or with --for of Codex or
+Gemini CLI. With them, the sessions that you start yourself report to waggle, and you can
+answer their questions from anywhere (those of Gemini CLI in their own terminals only).
+
+  claude  ~/.claude/settings.json ($CLAUDE_CONFIG_DIR); with --project
+          .claude/settings.local.json at the top of the repository
+  codex   ~/.codex/hooks.json ($CODEX_HOME); with --project .codex/hooks.json
+  gemini  ~/.gemini/settings.json; with --project .gemini/settings.json
+
+The files of a repository for codex and gemini are those of everybody who has it.
 
 A session reads its hooks when it starts: a session that runs already has them after its
-next start. A setting disableAllHooks keeps all hooks from running.`,
+next start. A setting disableAllHooks (gemini: hooksConfig.enabled) keeps all hooks from
+running. Codex asks you to trust each hook, and skips it until then: see /hooks in Codex.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -36,12 +46,39 @@ next start. A setting disableAllHooks keeps all hooks from running.`,
 	return cmd
 }
 
-// hooksFlags are those of install and uninstall.
-type hooksFlags struct{ project, yes bool }
+// hooksFlags are those of install and uninstall; show has no yes.
+type hooksFlags struct {
+	client       string
+	project, yes bool
+}
 
 func (f *hooksFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.project, "project", false, "the local settings of this repository, not yours for all")
+	f.where(cmd)
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+}
+
+// where are the flags that choose a settings file.
+func (f *hooksFlags) where(cmd *cobra.Command) {
+	var clients []string
+	for _, c := range claudesettings.Clients {
+		clients = append(clients, string(c))
+	}
+	cmd.Flags().StringVar(&f.client, "for", string(claudesettings.Claude), "whose settings: "+strings.Join(clients, ", "))
+	cmd.Flags().BoolVar(&f.project, "project", false, "the settings of this repository, not yours for all")
+	app.Must(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(clients, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// of is the client that the flags name.
+func (f *hooksFlags) of() (claudesettings.Client, error) {
+	c := claudesettings.Client(f.client)
+	if !slices.Contains(claudesettings.Clients, c) {
+		e := &operator.Error{Kind: operator.Usage, Op: "hooks", Msg: fmt.Sprintf("waggle has no hooks for %q", f.client)}
+		for _, c := range claudesettings.Clients {
+			e.Near = append(e.Near, string(c))
+		}
+		return "", e
+	}
+	return c, nil
 }
 
 func hooksInstallCmd(a *app.App) *cobra.Command {
@@ -53,12 +90,14 @@ func hooksInstallCmd(a *app.App) *cobra.Command {
 byte for byte: order, comments, unknown keys, line endings, mode, and a symbolic link
 stays one. The hooks name the program by the link by which it is called, where there is
 one: an upgrade replaces what it points to. A second install changes nothing; an install
-from another path of this program changes the path. Without a terminal --yes is needed;
-exit 3 without it. A file that is read-only, that is not valid settings, or that changed
-since the difference was shown is refused (exit 6).
+from another path of this program changes the path. waggle's own directory, in which the
+hooks record, is made. Without a terminal --yes is needed; exit 3 without it. A file that
+is read-only, that is not valid settings, or that changed since the difference was shown
+is refused (exit 6), and so is the command inside a session or a member.
 
---json: {"path","real","how","changed","diff","program","events","off"}; how is installed
-or unchanged, off is null or {"path","key"}: the setting that keeps hooks from running.`,
+--json: {"client","path","real","how","changed","diff","program","events","off"}; how is
+installed or unchanged, off is null or {"path","key"}: the setting that keeps hooks from
+running.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			program, err := hookProgram(a)
@@ -84,8 +123,8 @@ left it gets its former bytes back, or is removed when there was none. From a fi
 has changed since, the command removes the entries of waggle and nothing else. Without a
 terminal --yes is needed; exit 3 without it.
 
---json: {"path","real","how","changed","diff","program","events","off"}; how is restored,
-deleted, removed (only the entries) or unchanged.`,
+--json: {"client","path","real","how","changed","diff","program","events","off"}; how is
+restored, deleted, removed (only the entries) or unchanged.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return changeHooks(a, cmd, f, "uninstall", "", claudesettings.Store.Uninstall)
@@ -97,20 +136,22 @@ deleted, removed (only the entries) or unchanged.`,
 
 // hooksDocument is what install and uninstall print with --json.
 type hooksDocument struct {
-	Path    string              `json:"path"`
-	Real    string              `json:"real"`
-	How     claudesettings.How  `json:"how"`
-	Changed bool                `json:"changed"`
-	Diff    string              `json:"diff"`
-	Program string              `json:"program"`
-	Events  []string            `json:"events"`
-	Off     *claudesettings.Off `json:"off"`
+	Client  claudesettings.Client `json:"client"`
+	Path    string                `json:"path"`
+	Real    string                `json:"real"`
+	How     claudesettings.How    `json:"how"`
+	Changed bool                  `json:"changed"`
+	Diff    string                `json:"diff"`
+	Program string                `json:"program"`
+	Events  []string              `json:"events"`
+	Off     *claudesettings.Off   `json:"off"`
 }
 
-// hooksPath returns the settings file to change.
-func hooksPath(a *app.App, project bool) (string, error) {
+// hooksPath returns the settings file to change or to show.
+func hooksPath(a *app.App, c claudesettings.Client, project bool) (string, error) {
 	if !project {
-		return userSettings(a)
+		dir, err := clientPath(a, c)
+		return c.UserFile(dir), err
 	}
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -120,17 +161,27 @@ func hooksPath(a *app.App, project bool) (string, error) {
 	if top == "" {
 		return "", &operator.Error{Kind: operator.Usage, Op: "hooks", Msg: "there is no repository at " + cwd + " or above it", Advice: "go into one, or leave --project out"}
 	}
-	local, _ := claudesettings.LocalFiles(top)
-	return local, nil
+	return c.ProjectFile(top), nil
 }
 
 // changeHooks shows a change, asks, and makes it.
 func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program string, plan func(claudesettings.Store, string) (*claudesettings.Change, error)) error {
-	path, err := hooksPath(a, f.project)
+	client, err := f.of()
 	if err != nil {
 		return err
 	}
-	store, err := HookStore(a)
+	op, err := a.Op()
+	if err != nil {
+		return err
+	}
+	if err := decide.Of(op).GuardSessions(cmd.Context(), "hooks "+verb); err != nil {
+		return err
+	}
+	path, err := hooksPath(a, client, f.project)
+	if err != nil {
+		return err
+	}
+	store, err := HookStore(a, client)
 	if err != nil {
 		return err
 	}
@@ -138,13 +189,13 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 	if err != nil {
 		return hooksRefused(verb, err)
 	}
-	off, err := hooksOff(a)
+	off, err := hooksOff(a, client)
 	if err != nil {
 		return err
 	}
-	doc := hooksDocument{Path: c.Path, Real: c.Real, How: c.How, Diff: c.Diff(), Program: program, Events: []string{}, Off: off}
+	doc := hooksDocument{Client: client, Path: c.Path, Real: c.Real, How: c.How, Diff: c.Diff(), Program: program, Events: []string{}, Off: off}
 	if verb == "install" {
-		for _, ev := range claudesettings.Events {
+		for _, ev := range client.Events() {
 			doc.Events = append(doc.Events, ev.Name)
 		}
 	}
@@ -156,6 +207,11 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 	}
 	if err := store.Apply(cmd.Context(), c); err != nil {
 		return hooksRefused(verb, err)
+	}
+	if verb == "install" { // also where the hooks were there: without STATE they record nothing
+		if err := session.At(op.Home.Path, a.Now).Prepare(); err != nil {
+			return err
+		}
 	}
 	sayHooksChanged(a, verb, doc)
 	if a.Flags.JSON {
@@ -182,6 +238,9 @@ func askHooks(ctx context.Context, a *app.App, f hooksFlags, verb string, doc ho
 		}
 	}
 	hint := "waggle hooks " + verb + " --yes"
+	if doc.Client != claudesettings.Claude {
+		hint += " --for " + string(doc.Client)
+	}
 	if f.project {
 		hint += " --project"
 	}
@@ -192,7 +251,14 @@ func sayHooksChanged(a *app.App, verb string, doc hooksDocument) {
 	path := operator.Visible(doc.Path)
 	switch doc.How {
 	case claudesettings.Installed:
-		a.Talk("the hooks are in %s; sessions that run already get them when they are started again (waggle doctor lists them)", path)
+		lists := ""
+		if doc.Client == claudesettings.Claude {
+			lists = " (waggle doctor lists them)"
+		}
+		a.Talk("the hooks are in %s; sessions that run already get them when they are started again%s", path, lists)
+		if trust := doc.Client.Trust(); trust != "" {
+			a.Talk("%s %s", app.Yellow("note:"), trust)
+		}
 	case claudesettings.Restored:
 		a.Talk("%s is byte for byte what it was before the install", path)
 	case claudesettings.Deleted:
@@ -211,17 +277,17 @@ func sayHooksChanged(a *app.App, verb string, doc hooksDocument) {
 	}
 }
 
-// hooksOff returns the setting that keeps hooks from running in this directory.
-func hooksOff(a *app.App) (*claudesettings.Off, error) {
+// hooksOff returns the setting that keeps a client's hooks from running in this directory.
+func hooksOff(a *app.App, c claudesettings.Client) (*claudesettings.Off, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	sources, err := settingsSources(a, cwd)
+	dir, err := clientPath(a, c)
 	if err != nil {
 		return nil, err
 	}
-	off, problems := sources.Off()
+	off, problems := c.Off(dir, cwd)
 	for _, p := range problems {
 		a.Talk("%s %s", app.Yellow("note:"), operator.Visible(p.Error()))
 	}
@@ -253,20 +319,21 @@ type shownProgram struct {
 
 // shownHooks is the document of show.
 type shownHooks struct {
-	Path      string              `json:"path"`
-	Real      string              `json:"real"`
-	Exists    bool                `json:"exists"`
-	Installed bool                `json:"installed"`
-	Since     string              `json:"since"` // RFC 3339; "" when not known
-	Ours      []shownHook         `json:"hooks"`
-	Missing   []string            `json:"missing"`
-	Programs  []shownProgram      `json:"programs"`
-	Others    []shownHook         `json:"others"` // on PermissionRequest
-	Off       *claudesettings.Off `json:"off"`
+	Client    claudesettings.Client `json:"client"`
+	Path      string                `json:"path"`
+	Real      string                `json:"real"`
+	Exists    bool                  `json:"exists"`
+	Installed bool                  `json:"installed"`
+	Since     string                `json:"since"` // RFC 3339; "" when not known
+	Ours      []shownHook           `json:"hooks"`
+	Missing   []string              `json:"missing"`
+	Programs  []shownProgram        `json:"programs"`
+	Others    []shownHook           `json:"others"` // on the first event
+	Off       *claudesettings.Off   `json:"off"`
 }
 
 func hooksShowCmd(a *app.App) *cobra.Command {
-	var project bool
+	var f hooksFlags
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the installed hooks, and other hooks that decide",
@@ -274,12 +341,13 @@ func hooksShowCmd(a *app.App) *cobra.Command {
 program that they run; the other hooks that answer PermissionRequest; and a setting that
 keeps all hooks from running. The command changes nothing.
 
---json: {"path","real","exists","installed","since","hooks":[{"event","matcher","command",
-"timeout"}],"missing":[],"programs":[{"path","state"}],"others":[…],"off"}. installed is
-about PermissionRequest; state is this, other (another binary) or missing (no such file).`,
+--json: {"client","path","real","exists","installed","since","hooks":[{"event","matcher",
+"command","timeout"}],"missing":[],"programs":[{"path","state"}],"others":[…],"off"}.
+installed is about PermissionRequest (gemini: Notification); state is this, other (another
+binary) or missing (no such file).`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			doc, err := HooksShown(a, project)
+			doc, err := hooksShown(a, f)
 			if err != nil {
 				return err
 			}
@@ -290,16 +358,20 @@ about PermissionRequest; state is this, other (another binary) or missing (no su
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&project, "project", false, "the local settings of this repository, not yours for all")
+	f.where(cmd)
 	return cmd
 }
 
-func HooksShown(a *app.App, project bool) (*shownHooks, error) {
-	path, err := hooksPath(a, project)
+func hooksShown(a *app.App, f hooksFlags) (*shownHooks, error) {
+	client, err := f.of()
 	if err != nil {
 		return nil, err
 	}
-	store, err := HookStore(a)
+	path, err := hooksPath(a, client, f.project)
+	if err != nil {
+		return nil, err
+	}
+	store, err := HookStore(a, client)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +383,7 @@ func HooksShown(a *app.App, project bool) (*shownHooks, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := &shownHooks{Path: l.Path, Real: l.Real, Exists: l.Exists, Installed: l.Installed(), Ours: []shownHook{}, Missing: []string{}, Programs: []shownProgram{}, Others: []shownHook{}}
+	doc := &shownHooks{Client: client, Path: l.Path, Real: l.Real, Exists: l.Exists, Installed: l.Installed(), Ours: []shownHook{}, Missing: []string{}, Programs: []shownProgram{}, Others: []shownHook{}}
 	doc.Missing = append(doc.Missing, l.Missing...)
 	if !l.Since.IsZero() && l.Installed() {
 		doc.Since = l.Since.UTC().Format("2006-01-02T15:04:05.000Z07:00")
@@ -326,11 +398,11 @@ func HooksShown(a *app.App, project bool) (*shownHooks, error) {
 				seen[e.Program] = true
 				doc.Programs = append(doc.Programs, shownProgram{e.Program, programState(e.Program, self)})
 			}
-		case e.Event == claudesettings.Events[0].Name:
+		case e.Event == client.Events()[0].Name:
 			doc.Others = append(doc.Others, h)
 		}
 	}
-	doc.Off, err = hooksOff(a)
+	doc.Off, err = hooksOff(a, client)
 	return doc, err
 }
 
@@ -359,21 +431,29 @@ func sayHooks(a *app.App, doc *shownHooks) {
 		a.Say("  the file itself is %s", operator.Visible(doc.Real))
 	}
 	var rows [][]string
+	unit := " s"
+	if doc.Client == claudesettings.Gemini {
+		unit = " ms"
+	}
 	for _, h := range doc.Ours {
-		rows = append(rows, []string{h.Event, h.Matcher, h.Timeout + " s", h.Command})
+		rows = append(rows, []string{h.Event, h.Matcher, h.Timeout + unit, h.Command})
 	}
 	if len(rows) > 0 {
 		a.List([]string{"EVENT", "MATCHER", "TIME-OUT", "COMMAND"}, rows)
 	}
+	install := "waggle hooks install"
+	if doc.Client != claudesettings.Claude {
+		install += " --for " + string(doc.Client)
+	}
 	if n := len(doc.Missing); n > 0 && len(doc.Ours) > 0 {
-		a.Say("%s no hook for %s; waggle hooks install adds what is missing", app.Yellow("note:"), strings.Join(doc.Missing, ", "))
+		a.Say("%s no hook for %s; %s adds what is missing", app.Yellow("note:"), strings.Join(doc.Missing, ", "), install)
 	}
 	for _, p := range doc.Programs {
 		switch p.State {
 		case "missing":
-			a.Say("%s %s is not there any more: the hooks do nothing; waggle hooks install sets the path", app.Red("problem:"), operator.Visible(p.Path))
+			a.Say("%s %s is not there any more: the hooks do nothing; %s sets the path", app.Red("problem:"), operator.Visible(p.Path), install)
 		case "other":
-			a.Say("%s the hooks run %s, which is not this program; waggle hooks install sets the path", app.Yellow("note:"), operator.Visible(p.Path))
+			a.Say("%s the hooks run %s, which is not this program; %s sets the path", app.Yellow("note:"), operator.Visible(p.Path), install)
 		}
 	}
 	for _, h := range doc.Others {
@@ -383,6 +463,8 @@ func sayHooks(a *app.App, doc *shownHooks) {
 		a.Say("%s %s in %s keeps hooks from running", app.Red("problem:"), doc.Off.Key, operator.Visible(doc.Off.Path))
 	}
 	if !doc.Installed {
-		a.Talk("waggle hooks install adds them")
+		a.Talk("%s adds them", install)
+	} else if trust := doc.Client.Trust(); trust != "" {
+		a.Talk("%s %s", app.Yellow("note:"), trust)
 	}
 }

@@ -85,9 +85,11 @@ func suggest(a *app.App) {
 	a.Say("There is no team here yet. Try:\n")
 	a.Say("  waggle new \"TASK\"      start one agent on one task, on a branch of its own")
 	a.Say("  waggle demo            a scripted team shows every flow, in under a minute")
-	if decidecmd.Hooked(a) {
-		a.Say("  claude                 its questions are in waggle pending: the hooks are installed")
-	} else {
+	hooked := decidecmd.Hooked(a)
+	for _, c := range hooked {
+		a.Say("  %-22s its questions are in waggle pending: the hooks are installed", c)
+	}
+	if len(hooked) == 0 {
 		a.Say("  waggle hooks install   see and answer the questions of your Claude sessions")
 	}
 	a.Say("  waggle init            write a team file for this directory")
