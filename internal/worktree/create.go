@@ -313,10 +313,14 @@ func (s Store) add(ctx context.Context, r Record) error {
 func (s Store) onlyHook(ctx context.Context, t Tree, err error) string {
 	e, ok := errors.AsType[*GitError](err)
 	exit, exited := errors.AsType[*exec.ExitError](err)
-	if t.own() || !ok || !exited || !exit.Exited() {
+	const fatal = 128 // of git itself
+	if t.own() || !ok || !exited || !exit.Exited() || exit.ExitCode() >= fatal {
 		return ""
 	}
 	if done, ferr := s.finished(ctx, t); ferr != nil || !done {
+		return ""
+	}
+	if st, serr := s.Git.Status(ctx, t); serr != nil || len(st.Changed) > 0 { // not all files are there
 		return ""
 	}
 	return cmp.Or(e.Said, exit.String())

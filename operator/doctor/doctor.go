@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"slices"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 

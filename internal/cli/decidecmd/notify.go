@@ -27,8 +27,9 @@ tmux      the bell of the pane in which you gave the command, which flags its wi
           a message in the clients of that server; the flag goes when nothing waits
 desktop   notify-send where there is a session bus and a display; osascript on macOS
 
-waggle top rings the bell of its own terminal. The hook of a session of yours (waggle
-hooks install) rings in the tmux of the session, unless its pane is in sight.
+waggle top and pending --follow ring the bell of their own terminal. The hook of a session
+of yours (waggle hooks install) rings in the tmux of the session, unless its pane is in
+sight.
 
 --json: {"on","changed","channels":[{"name","state","why"}],"trouble"}; state is here or
 missing, after test also sent or failed.`,

@@ -97,6 +97,12 @@ func followPending(ctx context.Context, a *app.App, all bool) error {
 	defer Attend(a, op)()
 	ctx, stop := a.WhileShown(ctx)
 	defer stop()
+	tell := func([]decide.Request) {}
+	if app.Tty(a.Err) {
+		bell, end := a.ScreenNotices(op, app.File(a.Err))
+		defer end()
+		tell = bell
+	}
 	shown := map[string]bool{}
 	for begun := false; ; begun = true {
 		qs, of, several, err := waiting(ctx, a, false)
@@ -108,6 +114,7 @@ func followPending(ctx context.Context, a *app.App, all bool) error {
 		case !begun && len(qs) == 0:
 			a.Talk("nothing waits for you %s yet", of)
 		}
+		tell(qs)
 		a.Flags.Quiet = true // what cannot be read is said once
 		now := map[string]bool{}
 		var fresh []decide.Request
