@@ -27,7 +27,7 @@ func TestAttach(t *testing.T) {
 	run.wait(`task 1 "s"`)
 	one := onTerminal(t, dir, append([]string{"attach", "alice"}, where...)...)
 	one.wait("your keys do not reach it")
-	const says = "Ctrl-] leaves alice, which goes on; your keys do not reach it: waggle attach alice "
+	const says = "Ctrl-] leaves alice, which goes on; your keys do not reach it:\r\nwaggle attach alice "
 	one.press("x")
 	one.wait(says)
 	one.press("yz")

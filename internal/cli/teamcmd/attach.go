@@ -148,7 +148,7 @@ func attach(ctx context.Context, a *app.App, name, scope string, h *terminal.Hel
 		if look {
 			n := operator.Visible(name)
 			s.In = &onlyDetach{r: in, say: func() {
-				a.Talk("\r\nCtrl-] leaves %s, which goes on; your keys do not reach it: waggle attach %s%s --type passes them, waggle stop %s%s ends it\r\n", n, n, scope, n, scope)
+				a.Talk("\r\nCtrl-] leaves %s, which goes on; your keys do not reach it:\r\nwaggle attach %s%s --type passes them\r\nwaggle stop %s%s ends it\r\n", n, n, scope, n, scope)
 			}}
 		}
 	}

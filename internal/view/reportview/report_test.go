@@ -48,6 +48,11 @@ func TestReport(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	same(t, "report.txt", reportview.Text(r, 7))
+	r.Tasks[1].Why = "exit status 3"
+	if text := reportview.Text(r, 7); !strings.Contains(text, "(exit status 3)\n") {
+		t.Errorf("the exit status stands twice:\n%s", text)
+	}
+	r.Tasks[1].Why = "no luck"
 	golden(t, "report", reportview.Of(r, 7))
 	golden(t, "report_empty", reportview.Of(&supervise.Report{}, 0))
 }

@@ -69,15 +69,20 @@ func tookText(d time.Duration) string {
 // taskText is a task, with the end of its output when it is not completed.
 func taskText(b *strings.Builder, t supervise.TaskReport) {
 	fmt.Fprintf(b, "  %s  %-10s %-12s %s", t.ID, t.Status, operator.Visible(t.Owner), operator.Visible(t.Subject))
-	switch {
-	case t.ExitCode != nil && t.Took > 0:
-		fmt.Fprintf(b, " (%s, exit status %d)", tookText(t.Took), *t.ExitCode)
+	why := t.Why
+	switch status := ""; {
 	case t.ExitCode != nil:
-		fmt.Fprintf(b, " (exit status %d)", *t.ExitCode)
+		if status = fmt.Sprintf("exit status %d", *t.ExitCode); why == status {
+			why = ""
+		}
+		if t.Took > 0 {
+			status = tookText(t.Took) + ", " + status
+		}
+		fmt.Fprintf(b, " (%s)", status)
 	case t.Took > 0:
 		fmt.Fprintf(b, " (%s)", tookText(t.Took))
 	}
-	fmt.Fprintf(b, "%s\n", operator.Suffix(operator.Visible(t.Why)))
+	fmt.Fprintf(b, "%s\n", operator.Suffix(operator.Visible(why)))
 	if t.Status == string(task.Completed) || t.OutputTail == "" {
 		return
 	}
