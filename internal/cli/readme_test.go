@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,30 +33,13 @@ stdout 'exit 1, taken down, 3 of 4 tasks completed; required tasks failed: "Push
 func TestReadmeTyped(t *testing.T) {
 	t.Parallel()
 	testenv.Require(t, "git")
-	b, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	script := readmeHead
-	client, picture, n := false, false, 0
-	for line := range strings.Lines(string(b)) {
-		line = strings.TrimSuffix(line, "\n")
-		text, block := strings.CutPrefix(line, "    ")
-		switch command, _, _ := strings.Cut(text, "  #"); {
-		case line == "<!-- needs Claude Code -->":
-			client = true
-		case line == "<!-- screen -->", line == "<!-- /screen -->":
-			picture = !picture
-		case !block && strings.TrimSpace(line) != "":
-			client = false
-		case !block || client || picture:
-		case typedAs[strings.TrimSpace(command)] != "":
-			script, n = script+typedAs[strings.TrimSpace(command)]+"\n", n+1
-		case text == "waggle" || strings.HasPrefix(text, "waggle "):
-			script, n = script+"exec "+strings.ReplaceAll(strings.TrimSpace(command), `"`, "'")+"\n", n+1
-		case !leftOut(text):
-			t.Errorf("README has a line that nothing types: %s", text)
+	script, n := readmeHead, 0
+	for _, line := range readmeLines(t) {
+		as, special := typedAs[line]
+		if !special {
+			as = "exec sh -c '" + strings.ReplaceAll(line, "'", "''") + "'"
 		}
+		script, n = script+as+"\n", n+1
 	}
 	if n < 12 {
 		t.Errorf("%d commands of README are typed", n)
@@ -67,14 +51,24 @@ func TestReadmeTyped(t *testing.T) {
 	runScripts(t, file)
 }
 
-// leftOut reports a line of notTyped.
-func leftOut(text string) bool {
-	for _, p := range notTyped {
-		if strings.HasPrefix(strings.TrimSpace(text), p) {
-			return true
+// readmeLines are the commands of README that need no client, without their comments.
+func readmeLines(t *testing.T) (lines []string) {
+	t.Helper()
+	for _, b := range testenv.Blocks(t, "../../README.md") {
+		if b.Mark != "" && b.Mark != "needs Claude Code" && b.Mark != "screen" {
+			t.Errorf("README has an unknown mark %q", b.Mark)
+		}
+		for _, line := range b.Lines {
+			switch command := testenv.Command(line); {
+			case b.Mark != "":
+			case command == "waggle" || strings.HasPrefix(command, "waggle "):
+				lines = append(lines, command)
+			case !slices.ContainsFunc(notTyped, func(p string) bool { return strings.HasPrefix(command, p) }):
+				t.Errorf("README has a line that nothing types: %s", line)
+			}
 		}
 	}
-	return false
+	return lines
 }
 
 const readmeHead = `# In a sandbox the push would fail without a question.

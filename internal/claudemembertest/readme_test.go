@@ -1,0 +1,173 @@
+//go:build unix
+
+package claudemembertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/internal/claudetest"
+	"waggle/internal/testenv"
+)
+
+// reader types the commands of a page into a shell on a terminal.
+type reader struct {
+	t     *testing.T
+	s     *claudetest.Session
+	lines []string // what is left to type
+	times int
+}
+
+// types types a line and returns what the screen shows at its end. The page's next line is this one, or the
+// line that stands for it.
+func (r *reader) types(page string, code int, line string, shows ...string) string {
+	r.t.Helper()
+	r.begins(page, line)
+	return r.ends(code, shows...)
+}
+
+// begins types a line that does not end by itself.
+func (r *reader) begins(page, line string) {
+	r.t.Helper()
+	if page != "" {
+		if len(r.lines) == 0 || testenv.Command(r.lines[0]) != page {
+			r.t.Fatalf("the page's next lines are %q, not %q", r.lines, page)
+		}
+		r.lines = r.lines[1:]
+	}
+	r.times++
+	r.s.Type(fmt.Sprintf("clear; %s; echo $? ended %d", line, r.times))
+	r.s.Keys("Enter")
+}
+
+// ends waits for the end of the line.
+func (r *reader) ends(code int, shows ...string) string {
+	r.t.Helper()
+	screen := r.s.WaitScreen(fmt.Sprintf(`(?m)^\d+ ended %d$`, r.times))
+	said, _, _ := strings.Cut(screen, fmt.Sprintf(" ended %d\n", r.times))
+	if !strings.HasSuffix(said, fmt.Sprintf("\n%d", code)) && said != fmt.Sprint(code) {
+		r.t.Errorf("the exit code is not %d:\n%s", code, said)
+	}
+	for _, p := range shows {
+		if !regexp.MustCompile(p).MatchString(said) {
+			r.t.Errorf("the screen has no %s:\n%s", p, said)
+		}
+	}
+	return said
+}
+
+// presses presses a key until the screen is as wanted: a key that comes too early does not count.
+func (r *reader) presses(key, pattern string) {
+	r.t.Helper()
+	var last time.Time
+	claudetest.Until(r.t, func() string { return "the screen never shows " + pattern + "\n" + r.s.Screen() }, func() bool {
+		if regexp.MustCompile(pattern).MatchString(r.s.Screen()) {
+			return true
+		}
+		if time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
+			last = time.Now()
+			r.s.Keys(key)
+		}
+		return false
+	})
+}
+
+// TestReadmeClient types the blocks of README that need a client, one after the other, in a fresh account with a project.
+func TestReadmeClient(t *testing.T) {
+	claudetest.Each(t, func(t *testing.T, version string) {
+		var h *claudetest.Home
+		m := claudetest.NewModel(t, claudetest.ByMarker(map[string]claudetest.Next{
+			"fix the flaky login test": func(r claudetest.Request) claudetest.Turn {
+				found, _ := filepath.Glob(filepath.Join(h.Home, ".local", "share", "waggle", "worktrees", "*", "fix-flaky-login"))
+				switch {
+				case len(found) != 1:
+					return claudetest.Say("there is no worktree")
+				case r.Turns() == 0:
+					return claudetest.Write(filepath.Join(found[0], "login.txt"), "no longer flaky\n")
+				case r.Turns() == 1:
+					return claudetest.Bash("ln login.txt other.txt") // the link asks where edits are free
+				}
+				return claudetest.Say("all done")
+			},
+			"please mark it": claudetest.Script(mark("one"), mark("two"),
+				claudetest.AskUserQuestion(claudetest.Question{Question: "Which side?", Header: "Side", Options: []string{"Left", "Right"}}), claudetest.Say("all done")),
+		}))
+		h = claudetest.NewOwnHome(t, version, m)
+		checkout, err := filepath.Abs("../..")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{t: t, m: m, h: h, bin: filepath.Join(h.Bin, "waggle")}
+		h.WriteFile(filepath.Join(h.Home, ".gitconfig"), "[user]\n\tname = t\n\temail = t@example.com\n", 0o600)
+		shell := []string{"GOBIN=" + h.Bin, "GOCACHE=" + os.Getenv("GOCACHE"), "GOMODCACHE=" + os.Getenv("GOMODCACHE"),
+			"GOFLAGS=" + os.Getenv("GOFLAGS"), "WAGGLE_SANDBOX=off", "ENV=", "PS1=> "}
+		r := &reader{t: t, s: h.StartProgram(checkout, shell, "sh")}
+		for _, b := range testenv.Blocks(t, filepath.Join(checkout, "README.md")) {
+			if b.Mark == "needs Claude Code" {
+				r.lines = append(r.lines, b.Lines...)
+			}
+		}
+
+		r.types("CGO_ENABLED=0 go install ./cmd/waggle", 0, "CGO_ENABLED=0 go install ./cmd/waggle")
+		r.types("cd your-project", 0, "cd "+h.Work)
+		r.types("waggle doctor agent claude", 0, "waggle doctor agent claude", `version +`+regexp.QuoteMeta(version), `logged in +yes`, `gated +`, `not gated`)
+		r.types(`waggle new "fix the flaky login test"`, 0, `waggle new "fix the flaky login test"`, `fix-flaky-login +claude on branch waggle/work/fix-flaky-login`)
+		t.Cleanup(func() { w.run("down", "--force") })
+		r.begins("waggle", "waggle")
+		r.s.WaitScreen(`1 need you(?s:.*)ln login\.txt`)
+		r.presses("y", `0 need you(?s:.*)1 done`)
+		r.presses("q", `(?m)^0 ended`)
+		r.ends(0)
+		r.types("waggle diff fix-flaky-login", 0, "waggle diff fix-flaky-login", `(?m)^\+no longer flaky$`)
+		r.types("", 0, "waggle merge fix-flaky-login", `merged`)
+		if data, err := os.ReadFile(filepath.Join(h.Work, "login.txt")); err != nil || string(data) != "no longer flaky\n" {
+			t.Errorf("after the merge: %q, %v", data, err)
+		}
+		r.types("", 0, "waggle down")
+
+		r.begins("waggle hooks install", "waggle hooks install")
+		r.s.WaitScreen(`settings\.json`)
+		r.presses("y", `the hooks are in`)
+		r.ends(0)
+		two := &reader{t: t, s: h.StartProgram(h.Work, shell, "sh"), lines: r.lines}
+		two.begins("claude --permission-mode default", "claude --permission-mode default")
+		r.lines = two.lines
+		two.s.Ask("please mark it")
+		handle := w.sessionAsks("one")
+		r.types("waggle pending", 0, "waggle pending", handle)
+		r.types("waggle approve 7KQF", 0, "waggle approve "+handle, `allow, delivered`)
+		r.types("", 0, `waggle deny `+w.sessionAsks("two")+` -m "not on this branch"`, `deny, delivered`)
+		r.types("", 0, `waggle answer `+w.sessionAsks("Which side")+` 2`)
+		w.result(2)
+		w.ran("one", 1)
+		w.ran("two", 0)
+		if len(r.lines) > 0 {
+			t.Errorf("nobody types %q", r.lines)
+		}
+	})
+}
+
+// sessionAsks waits until a session asks something with these words, and returns the handle.
+func (w *world) sessionAsks(words string) (handle string) {
+	w.t.Helper()
+	w.until("a session asks "+words, func() bool {
+		var doc struct{ Pending []map[string]any }
+		if err := json.Unmarshal([]byte(w.ok("pending", "--json")), &doc); err != nil {
+			w.t.Fatal(err)
+		}
+		for _, q := range doc.Pending {
+			if q["status"] == "open" && strings.Contains(fmt.Sprint(q), words) {
+				handle = fmt.Sprint(q["handle"])
+				return true
+			}
+		}
+		return false
+	})
+	return handle
+}
