@@ -215,7 +215,7 @@ func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Wan
 		if err != nil {
 			return err
 		}
-		base = sp.Name // the next attempts are numbered after the first
+		base = cmp.Or(base, sp.Name) // the next attempts are numbered after the first
 		made.Name, made.Session, made.Task, made.instance = waggle.MemberName(sp.Name), sp.Session, sp.Task, record.Instance(sp.Session)
 		if sp.Worktree != nil {
 			made.Branch, made.Worktree = sp.Worktree.Branch, sp.Worktree.Path

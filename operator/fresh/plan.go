@@ -1,6 +1,7 @@
 package fresh
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -99,7 +100,7 @@ func (p *planned) add(ctx context.Context, w Want) error {
 		if made.Name, err = p.name(w, base); err != nil {
 			return err
 		}
-		base = string(made.Name)
+		base = cmp.Or(base, string(made.Name))
 		if err := p.tree(ctx, m, &made); err != nil {
 			return err
 		}
