@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,6 +23,16 @@ type reader struct {
 	s     *claudetest.Session
 	lines []string // what is left to type
 	times int
+}
+
+// reads reads the blocks of a page that need a client.
+func (r *reader) reads(page string) {
+	r.t.Helper()
+	for _, b := range testenv.Blocks(r.t, page) {
+		if b.Mark == "needs Claude Code" {
+			r.lines = append(r.lines, b.Lines...)
+		}
+	}
 }
 
 // types types a line and returns what the screen shows at its end. The page's next line is this one, or the
@@ -108,11 +119,7 @@ func TestReadmeClient(t *testing.T) {
 		shell := []string{"GOBIN=" + h.Bin, "GOCACHE=" + os.Getenv("GOCACHE"), "GOMODCACHE=" + os.Getenv("GOMODCACHE"),
 			"GOFLAGS=" + os.Getenv("GOFLAGS"), "WAGGLE_SANDBOX=off", "ENV=", "PS1=> "}
 		r := &reader{t: t, s: h.StartProgram(checkout, shell, "sh")}
-		for _, b := range testenv.Blocks(t, filepath.Join(checkout, "README.md")) {
-			if b.Mark == "needs Claude Code" {
-				r.lines = append(r.lines, b.Lines...)
-			}
-		}
+		r.reads(filepath.Join(checkout, "README.md"))
 
 		r.types("CGO_ENABLED=0 go install ./cmd/waggle", 0, "CGO_ENABLED=0 go install ./cmd/waggle")
 		r.types("cd your-project", 0, "cd "+h.Work)
@@ -151,6 +158,72 @@ func TestReadmeClient(t *testing.T) {
 			t.Errorf("nobody types %q", r.lines)
 		}
 	})
+}
+
+// TestGuideNew types the page about `waggle new`, with the newest client.
+func TestGuideNew(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	versions := claudetest.Versions()
+	writes := func(file string) claudetest.Next {
+		return claudetest.Script(claudetest.Bash("echo new >"+file), claudetest.Say("all done"))
+	}
+	m := claudetest.NewModel(t, claudetest.ByMarker(map[string]claudetest.Next{
+		"Fix the login": writes("login.txt"), "Tidy up": writes("tidy.txt"), "Sort the notes": writes("notes.txt"),
+		"Make the start twice as fast": writes("start.txt"), "An idea": writes("idea.txt"),
+		"to the new API": claudetest.Script(claudetest.WritePlan("1. Move the cart\n2. Move the till\n"), claudetest.ExitPlanMode(), claudetest.Say("all done")),
+	}))
+	h := claudetest.NewOwnHome(t, versions[len(versions)-1], m)
+	program, err := exec.LookPath("waggle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, m: m, h: h, bin: h.Install(program)}
+	shop := h.Repo("shop")
+	h.WriteFile(filepath.Join(h.Home, ".gitconfig"), "[user]\n\tname = t\n\temail = t@example.com\n", 0o600)
+	h.WriteFile(filepath.Join(shop, "ideas.txt"), "An idea of one\nAn idea of two\n", 0o600)
+	editor := h.Script("edit", "echo 'Tidy up' >\"$1\"\n")
+	r := &reader{t: t, s: h.StartProgram(shop, []string{"WAGGLE_SANDBOX=off", "EDITOR=" + editor, "ENV=", "PS1=> "}, "sh")}
+	r.reads("../../docs/guide/new.md")
+	t.Cleanup(func() { w.run("down", "--force") })
+	done := func(name string) {
+		t.Helper()
+		w.until(name+" has made something", func() bool { return strings.Contains(w.run("diff", name).out, "+new") })
+	}
+	plain := func(line string, shows ...string) { t.Helper(); r.types(line, 0, line, shows...) }
+
+	plain(`waggle new "Fix the login on small screens"`)
+	r.s.WaitScreen(regexp.QuoteMeta(testenv.Command(r.lines[0])))
+	r.lines = r.lines[1:]
+	plain(`waggle new exec "go test ./..."`)
+	plain(`waggle new -e`, `tidy`)
+	plain(`waggle new - < ideas.txt`)
+	plain(`waggle new --here "Sort the notes"`)
+	plain(`waggle new --name fixer --model opus "Fix the login"`, `fixer +claude`)
+	plain(`waggle new --plan - < ideas.txt`)
+	plain("waggle pending")
+	done("fix-login-small")
+	plain("waggle peek fix-login-small")
+	plain("waggle diff fix-login-small", `(?m)^\+new$`)
+	plain("waggle merge fix-login-small")
+	r.types("", 3, "waggle down --force") // nobody has answered go-test
+
+	plain(`waggle new --attempts 3 "Make the start twice as fast"`)
+	for _, name := range []string{"make-start-twice", "make-start-twice-2", "make-start-twice-3"} {
+		done(name)
+	}
+	plain("waggle compare make-start-twice make-start-twice-2 make-start-twice-3 --check", `make-start-twice-3`)
+	plain("waggle diff make-start-twice-2", `(?m)^\+new$`)
+	plain("waggle merge make-start-twice-2")
+	plain("waggle stop make-start-twice")
+	plain(`waggle new --split "Move the shop to the new API"`)
+	w.until("the plan is proposed", func() bool { return strings.Contains(w.run("plan", "show", "move-shop-new").out, "Move the till") })
+	plain("waggle plan show move-shop-new", `Move the cart`)
+	r.types("", 0, "waggle plan approve move-shop-new --rev 1")
+	plain("waggle new move-shop-new --parts")
+	if len(r.lines) > 0 {
+		t.Errorf("nobody types %q", r.lines)
+	}
 }
 
 // sessionAsks waits until a session asks something with these words, and returns the handle.

@@ -173,18 +173,23 @@ func TestNarrow(t *testing.T) {
 			}
 			found := map[string]string{}
 			for i, step := range journey.steps {
-				for name, is := range found {
-					step.line = strings.ReplaceAll(step.line, name, is)
+				said, over := u.plays(i, step, found)
+				for line := range strings.Lines(u.tmux("capture-pane", "-p", "-J", "-t", "%0")) {
+					if line = strings.TrimRight(line, " \n"); over && row.MatchString(line) && utf8.RuneCountInString(line) > 80 {
+						t.Errorf("%s wraps %q:\n%s", step.line, line, said)
+					}
 				}
-				u.plays(i, step, found)
 			}
 		})
 	}
 }
 
-// plays does one step of a journey.
-func (u *inTmux) plays(n int, s typed, found map[string]string) {
+// plays does one step of a journey. It returns what the screen shows, and whether that is the whole of what a command wrote.
+func (u *inTmux) plays(n int, s typed, found map[string]string) (said string, over bool) {
 	u.t.Helper()
+	for name, is := range found {
+		s.line = strings.ReplaceAll(s.line, name, is)
+	}
 	until, ended, times := regexp.MustCompile(s.until), (*regexp.Regexp)(nil), 0
 	enters := func() {
 		times++
@@ -197,7 +202,7 @@ func (u *inTmux) plays(n int, s typed, found map[string]string) {
 	} else {
 		u.tmux(append([]string{"send-keys", "-t", "%0"}, s.keys...)...)
 	}
-	screen, over := "", false
+	screen := ""
 	u.until(s.line+strings.Join(s.keys, " ")+" shows "+s.until, func() bool {
 		screen = u.screen()
 		over = ended != nil && ended.MatchString(screen)
@@ -206,7 +211,7 @@ func (u *inTmux) plays(n int, s typed, found map[string]string) {
 		}
 		return until.MatchString(screen) && (over || s.until != "")
 	})
-	said := strings.TrimRight(screen, " \n")
+	said = strings.TrimRight(screen, " \n")
 	if over {
 		m := ended.FindStringSubmatchIndex(screen)
 		said = screen[:m[0]]
@@ -231,11 +236,7 @@ func (u *inTmux) plays(n int, s typed, found map[string]string) {
 		}
 		found[name] = m[1]
 	}
-	for line := range strings.Lines(u.tmux("capture-pane", "-p", "-J", "-t", "%0")) {
-		if line = strings.TrimRight(line, " \n"); row.MatchString(line) && utf8.RuneCountInString(line) > 80 {
-			u.t.Errorf("%s wraps %q:\n%s", s.line, line, said)
-		}
-	}
+	return said, over
 }
 
 // row is a line of a table: it has a gap.

@@ -15,10 +15,7 @@ var notTyped = []string{"go run ./cmd/waggle demo", "go test ./...", "members:",
 
 // typedAs has the script of a line that is more than its command.
 var typedAs = map[string]string{
-	"waggle show 7KQF": `until ' open ' waggle pending -l
-exec waggle pending --json
-cp stdout pending.json
-setjson HANDLE pending.json pending.0.handle
+	"waggle show 7KQF": `asked HANDLE 'git push'
 exec waggle show $HANDLE
 stdout 'git push'`,
 	"waggle approve 7KQF": `exec waggle approve $HANDLE

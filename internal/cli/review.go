@@ -14,6 +14,7 @@ import (
 	"waggle/internal/cli/app"
 	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/internal/view/resultview"
 	"waggle/operator"
 	"waggle/operator/mail"
@@ -92,7 +93,7 @@ func giveReview(a *app.App, d *results.Diff, cs []results.Comment, sent []mail.S
 		return a.Document(resultview.Review(d, cs, sent))
 	}
 	if len(cs) > 0 {
-		a.Say("%d comments in one message", len(cs))
+		a.Say("%s in one message", page.Count(len(cs), "comment"))
 		a.ShowPage(view.SentPage(sent), "", nil)
 	}
 	return nil

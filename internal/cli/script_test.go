@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,21 +93,36 @@ func static() bool {
 // wire tree, its own state, and the real binary.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	files, confined := scripts(t)
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts:", err)
+	}
 	runScripts(t, files...)
-	if len(confined) == 0 {
-		return
-	}
-	if err := os.Setenv(scriptsVar, testenv.Usual()); err != nil { // until Run has made its directory
-		t.Fatal(err)
-	}
-	defer func() { _ = os.Unsetenv(scriptsVar) }() // it was not set
-	runScripts(t, confined...)
 }
 
 // runScripts runs script files.
 func runScripts(t *testing.T, files ...string) {
 	t.Helper()
+	usual, confined := split(t, files)
+	runIn(t, usual)
+	if len(confined) == 0 {
+		return
+	}
+	scriptsLock.Lock()
+	defer scriptsLock.Unlock()
+	if err := os.Setenv(scriptsVar, testenv.Usual()); err != nil { // until Run has made its directory
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Unsetenv(scriptsVar) }() // it was not set
+	runIn(t, confined)
+}
+
+// runIn runs script files in the directory that is set.
+func runIn(t *testing.T, files []string) {
+	t.Helper()
+	if len(files) == 0 {
+		return
+	}
 	install, err := filepath.Abs("../../install.sh")
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +138,7 @@ func runScripts(t *testing.T, files ...string) {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv(confine.Variable, os.Getenv(confine.Variable))
 			e.Setenv("INSTALL", install)
+			e.Setenv("CHECKS", filepath.Join(filepath.Dir(install), "examples", "checks", "waggle.yaml"))
 			e.Setenv("GORACE", os.Getenv("GORACE")) // of the race detector, when it is built in
 			e.Setenv("GOCACHE", goCache())
 			e.Setenv("GOFLAGS", "-mod=mod")
@@ -151,6 +168,7 @@ func runScripts(t *testing.T, files ...string) {
 			return false, fmt.Errorf("no condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"asked":     cmdAsked,
 			"powercut":  cmdPowercut,
 			"unchanged": cmdUnchanged,
 			"json":      cmdJSON,
@@ -168,17 +186,16 @@ const scriptLimit = 4 * time.Minute
 // scriptsVar says where testscript makes the directories of scripts.
 const scriptsVar = "GOTMPDIR"
 
+// scriptsLock is held while scriptsVar is set.
+var scriptsLock sync.Mutex
+
 // onDisk matches a script whose members are in sandboxes, which have a /dev of their own.
 var onDisk = regexp.MustCompile(`(?m)^static$`)
 
-// scripts lists the scripts, those on the disk apart.
-func scripts(t *testing.T) (files, confined []string) {
+// split takes the scripts that need the disk apart.
+func split(t *testing.T, files []string) (usual, confined []string) {
 	t.Helper()
-	all, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil || len(all) == 0 {
-		t.Fatal("no scripts:", err)
-	}
-	for _, file := range all {
+	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -186,10 +203,10 @@ func scripts(t *testing.T) (files, confined []string) {
 		if onDisk.Match(text) {
 			confined = append(confined, file)
 		} else {
-			files = append(files, file)
+			usual = append(usual, file)
 		}
 	}
-	return files, confined
+	return usual, confined
 }
 
 // ownGroups reports that members get control groups of their own here.
