@@ -156,7 +156,8 @@ func lastLooked(l *control.Leader, recs []operator.LogRecord) (at time.Time, why
 			return r.Time, cmp.Or(why, "you detached")
 		case record.KindLeading:
 			var b record.LeadingProcess
-			if json.Unmarshal(r.Body, &b) == nil && b.Detached {
+			// It records itself again when the team is up: what happened until then nobody saw.
+			if json.Unmarshal(r.Body, &b) == nil && b.Detached && !b.Up {
 				return r.Time, cmp.Or(why, "you left it in the background")
 			}
 		case record.KindDecided:

@@ -52,4 +52,8 @@ func TestLastLooked(t *testing.T) {
 	is("one after it", 7, "you decided d")
 	add(record.KindDetached, record.Detached{})
 	is("detached", 8, "you detached")
+	add(record.KindLeading, record.LeadingProcess{Detached: true})
+	add(record.KindDied, struct{}{})
+	add(record.KindLeading, record.LeadingProcess{Detached: true, Up: true})
+	is("started in the background", 9, "you left it in the background")
 }
