@@ -39,7 +39,8 @@ func TasksPage(l *board.TaskList, spell page.Spell) (p page.Page) {
 	return p
 }
 
-// TaskTreePage draws each task below one that it comes after.
+// TaskTreePage draws each task below one that it comes after, and has the notes of tasks below all: they name
+// commands, which no column may cut.
 func TaskTreePage(l *board.TaskList, spell page.Spell) (p page.Page) {
 	of := map[task.ID]board.TaskView{}
 	for _, t := range l.Tasks {
@@ -47,12 +48,8 @@ func TaskTreePage(l *board.TaskList, spell page.Spell) (p page.Page) {
 	}
 	t := page.Table{Head: []string{"TASK", "STATUS", "OWNER"}}
 	waits := slices.ContainsFunc(l.Tasks, func(t board.TaskView) bool { return len(t.WaitsFor) > 0 })
-	notes := slices.ContainsFunc(l.Tasks, func(t board.TaskView) bool { return spell.Sentence(t.Note, t.Do) != "" })
 	if waits {
 		t.Head = append(t.Head, "WAITS FOR")
-	}
-	if notes {
-		t.Head = append(t.Head, "NOTE")
 	}
 	for _, b := range l.Forest {
 		v := of[b.Task.ID]
@@ -60,12 +57,15 @@ func TaskTreePage(l *board.TaskList, spell page.Spell) (p page.Page) {
 		if waits {
 			row = append(row, texts(v.WaitsFor, " "))
 		}
-		if notes {
-			row = append(row, spell.Sentence(v.Note, v.Do))
-		}
 		t.Rows, t.Roles = append(t.Rows, row), append(t.Roles, taskRoles(v, t.Head))
 	}
 	p.Table(t)
+	for _, b := range l.Forest {
+		v := of[b.Task.ID]
+		if note := spell.Sentence(v.Note, v.Do); note != "" {
+			p.Line(page.Plain(string(v.ID)+"  "), page.Span{Role: noteRole(v), Text: note})
+		}
+	}
 	return p
 }
 
@@ -83,13 +83,24 @@ func taskRoles(t board.TaskView, head []string) []page.Role {
 			roles[i] = page.RoleWarning
 		case h == "STATUS" && (t.State == board.StateFailed || t.State == board.StateBlocked):
 			roles[i] = page.RoleBad
-		case h == "WAITS FOR", i > 2 && strings.HasPrefix(t.Note, "failed"):
+		case h == "WAITS FOR":
 			roles[i] = page.RoleBad
 		case i == 0 && !t.Blocked && t.Status == task.Pending:
 			roles[i] = page.RoleStrong
 		}
 	}
 	return roles
+}
+
+// noteRole is the role of a task's note.
+func noteRole(t board.TaskView) page.Role {
+	switch {
+	case t.Status == task.Completed:
+		return page.RoleFaint
+	case strings.HasPrefix(t.Note, "failed"):
+		return page.RoleBad
+	}
+	return page.RolePlain
 }
 
 // twig is the part of the tree's drawing before a task.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/control"
 	"waggle/internal/session"
 	"waggle/operator"
 	"waggle/policy"
@@ -56,13 +57,16 @@ type SessionRow struct {
 	Trust   string
 }
 
-// Sessions lists the running sessions of this user, in a team or not, and their open requests; of a
-// session that waits at a dialog without a request, KindDialog stands for it. It appends nothing. The error names the sessions that could not be read; the others are returned
-// with it.
+// Sessions lists the running sessions of this user, adopted ones too, and their open requests; of a session that
+// waits at a dialog without a request, KindDialog stands for it. The clients that members of waggle run are none. It
+// appends nothing. The error names the sessions that could not be read; the others are returned with it.
 func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 	v := o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors))
 	rows, qs := []SessionRow{}, []Request{}
 	for _, r := range v.Rows {
+		if len(r.Open) == 0 && o.ofOwn(r.PID) {
+			continue // its team lists it, with what it asks
+		}
 		row := SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: r.Name, Under: r.Under, PID: r.PID, State: r.State,
 			Why: r.Why, Handles: []string{}, Pane: r.Pane, Cwd: r.Cwd, Version: r.Version, Hook: r.Hooked, Reached: r.Socket != "", Trust: LevelAnswers, Since: r.Since}
 		for i, req := range r.Open {
@@ -82,7 +86,6 @@ func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 		}
 		rows = append(rows, row)
 		switch {
-		case o.ofMember(r.PID):
 		case len(left) > 0:
 			qs = append(qs, left...)
 		case r.AtDialog:
@@ -177,10 +180,18 @@ func (o Operator) OfAdopted(ctx context.Context, name waggle.TeamName, member wa
 	return mine
 }
 
-// ofMember reports whether a process runs below one of a member, whose team lists what it asks.
-func (o Operator) ofMember(pid int) bool {
+// ofMember reports whether a process runs below one of a member.
+func (o Operator) ofMember(pid int) bool { return len(o.membersAt(pid)) > 0 }
+
+// ofOwn reports whether a process runs below one of a member that is no adopted session.
+func (o Operator) ofOwn(pid int) bool {
+	return slices.ContainsFunc(o.membersAt(pid), func(m *control.Member) bool { return m.Process == nil || !m.Process.ID.Theirs })
+}
+
+// membersAt are the members below one of whose processes a process runs.
+func (o Operator) membersAt(pid int) (all []*control.Member) {
 	if pid == 0 {
-		return false
+		return nil
 	}
 	names, _ := o.Root.Names() // without teams there are no members
 	for _, name := range names {
@@ -188,11 +199,10 @@ func (o Operator) ofMember(pid int) bool {
 		if s == nil {
 			continue
 		}
-		if ms, err := o.MembersAbove(s, pid); err == nil && len(ms) > 0 {
-			return true
-		}
+		ms, _ := o.MembersAbove(s, pid)
+		all = append(all, ms...)
 	}
-	return false
+	return all
 }
 
 // sessionRequest is a session's request as it is shown.

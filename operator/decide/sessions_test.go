@@ -455,8 +455,15 @@ func TestDialogListed(t *testing.T) {
 	r := operatortest.Team(t, s.o.Operator, "api", record.PolicySet{})
 	_, id := r.Sleeper(r.State(), "ann")
 	s.o.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{id}, nil }
-	if qs := s.open(); len(qs) != 0 {
-		t.Errorf("of a member, whose team lists what it asks: %+v", qs)
+	if rows, qs, err := s.o.Sessions(); len(rows)+len(qs) != 0 || err != nil {
+		t.Errorf("of a member, whose team lists what it asks: %+v, %+v, %v", rows, qs, err)
+	}
+	m, theirs := r.Sleeper(r.State(), "ben")
+	theirs.Theirs = true
+	r.Runs(r.State(), m, theirs)
+	s.o.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{theirs}, nil }
+	if rows, qs, err := s.o.Sessions(); len(rows) != 1 || len(qs) != 1 || err != nil {
+		t.Errorf("of an adopted session: %+v, %+v, %v", rows, qs, err)
 	}
 	s.o.Ancestors = nil
 	s.ask("s-1", "Bash", `{"command":"ls"}`)
