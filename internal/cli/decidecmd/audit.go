@@ -190,10 +190,6 @@ that was deleted. --json: {"event","records":[{"journal","owner","seq","time","w
 	return cmd
 }
 
-func sayDetail(a *app.App, d *inspect.AuditDetail) error {
-	return a.Give(view.AuditShow(d), view.AuditShowPage(d, a.Clock()))
-}
-
 func auditExportCmd(a *app.App) *cobra.Command {
 	var redact bool
 	cmd := &cobra.Command{
