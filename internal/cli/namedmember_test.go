@@ -2,7 +2,9 @@ package cli_test
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -76,7 +78,7 @@ var takesMember = regexp.MustCompile(`\b(NAME|MEMBER)\b`)
 
 // TestNamedMember: a command that reads finds a member's name in all teams. A command that acts needs the
 // team when there are several: without it the command lists them and ends with exit code 2. A command that
-// lists shows each team.
+// lists shows each team, and the others when one has a broken journal.
 func TestNamedMember(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
@@ -112,5 +114,27 @@ func TestNamedMember(t *testing.T) {
 		case c.how == "acts" && !lists:
 			t.Errorf("%s: %s acts and does not ask for the team: %d\n%s", path, c.line, code, text)
 		}
+	}
+	spoil(t, filepath.Join(beta.State().Dir.LeaderJournal(), "00000001.jsonl"))
+	for path, line := range lists {
+		cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path}, strings.Fields(line)...)...)
+		cmd.Dir, cmd.Env = t.TempDir(), op.Environ
+		b, _ := cmd.CombinedOutput()
+		if text := string(b); !strings.Contains(text, "alpha") && path != "pending" {
+			t.Errorf("%s: a team with a broken journal hides the other:\n%s", path, text)
+		}
+	}
+}
+
+// spoil changes a byte of the second line of a journal.
+func spoil(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[bytes.IndexByte(b, '\n')+9] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

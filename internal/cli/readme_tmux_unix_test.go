@@ -24,18 +24,18 @@ var readmeSteps = []typed{
 	{line: "waggle up waggle.yaml -d", shows: []string{`(?m)^test +`}},
 	{line: "waggle status", shows: []string{`(?m)^test +`}},
 	{line: "waggle resume", shows: []string{`nothing`}},
-	{line: `waggle task add "Push it" -i "git push" --owner test`},
+	{line: `waggle task add "Fetch it" -i "curl -sS https://example.com" --owner test`},
 	{line: `waggle send test "rebase on main first"`},
 	{line: "waggle inbox"},
 	{line: "waggle log test"},
-	{line: "waggle", until: `1 need you`, shows: []string{`git push`}},
+	{line: "waggle", until: `1 need you`, shows: []string{`example\.com`}},
 	{keys: []string{"q"}, until: `(?m)^>\s*\z`},
-	{line: "waggle pending", finds: map[string]string{"7KQF": `(?m)^(\w+) +test .*git push`}},
-	{line: "waggle show 7KQF", shows: []string{`git push`}},
+	{line: "waggle pending", finds: map[string]string{"7KQF": `(?m)^(\w+) +test .*example\.com`}},
+	{line: "waggle show 7KQF", shows: []string{`example\.com`}},
 	{line: "waggle approve 7KQF", shows: []string{`allow, delivered`}},
 	{line: "waggle policy add 'Bash(npm test)' --for test --until 14d"},
 	{line: "waggle task list", until: `failed`},
-	{line: "waggle down", code: 1, shows: []string{`Push it`}},
+	{line: "waggle down", code: 1, shows: []string{`Fetch it`}},
 }
 
 // TestReadmeInTmux types README inside tmux, with the caches of the go command empty: the demo is built and played, waggle
@@ -67,7 +67,7 @@ func TestReadmeInTmux(t *testing.T) {
 	}
 	found := map[string]string{}
 	u.plays(0, typed{line: "export GOCACHE=$PWD/cache GOMODCACHE=$PWD/modules GOBIN=$PWD/bin GOFLAGS=\"$(go env GOFLAGS) -modcacherw\""}, found)
-	u.plays(1, typed{line: "export WAGGLE_SANDBOX=off PATH=$PWD/bin:$PATH; project=$PWD/project; cd " + checkout}, found)
+	u.plays(1, typed{line: "export WAGGLE_SANDBOX=off https_proxy=http://127.0.0.1:9 PATH=$PWD/bin:$PATH; project=$PWD/project; cd " + checkout}, found)
 	u.types("clear; go run ./cmd/waggle demo; echo $? is the end of the demo")
 	u.built("allow it?")
 	u.answers("a", "A host asks too")

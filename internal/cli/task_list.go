@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -44,10 +45,12 @@ func taskList(ctx context.Context, a *app.App, f taskListFlags) error {
 		return err
 	}
 	var ls []*board.TaskList
+	var errs error // a team that cannot be read does not hide the others
 	for _, name := range of {
 		l, err := board.Of(op).Tasks(ctx, name, f.all)
 		if err != nil {
-			return err
+			errs = errors.Join(errs, fmt.Errorf("team %s: %w", name, err))
+			continue
 		}
 		a.Notes(l.Problems)
 		if l.Hidden > 0 {
@@ -55,16 +58,16 @@ func taskList(ctx context.Context, a *app.App, f taskListFlags) error {
 		}
 		ls = append(ls, l)
 	}
-	if a.Flags.JSON {
-		return a.Document(view.Tasks(app.StepText, ls...))
+	if a.Flags.JSON && len(ls) > 0 {
+		return errors.Join(errs, a.Document(view.Tasks(app.StepText, ls...)))
 	}
 	for i, l := range ls {
-		if len(ls) > 1 {
+		if len(of) > 1 {
 			a.Say("%s%s", strings.Repeat("\n", min(i, 1)), app.Bold(string(l.Team)))
 		}
 		sayTasks(a, l.Team, l, f)
 	}
-	return nil
+	return errs
 }
 
 // sayTasks prints the list of one team.

@@ -66,7 +66,7 @@ func OverviewPage(v Overview, now time.Time, spell page.Spell) (p page.Page) {
 	for _, e := range v.Ended {
 		left := 0
 		for _, k := range v.Kept {
-			if k.Team == e.Team {
+			if k.ID != "" && k.ID == e.ID {
 				left++
 			}
 		}

@@ -50,8 +50,8 @@ func TestStatus(t *testing.T) {
 	samePage(t, "status", view.StatusPage(now, status()))
 	samePage(t, "overview", view.OverviewPage(view.Overview{Teams: []*inspect.Status{status()},
 		Waiting: []decide.Request{{PendingItem: decide.PendingItem{Team: "api", ID: "perm-1", Handle: "7KQF", Member: "ann", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Risk: "low", Asked: at(30), Status: decide.StatusOpen}}},
-		Ended:   []inspect.EndedTeam{{Team: "web", At: at(1), How: "the operator ended it"}},
-		Kept:    []process.Kept{{Kind: "team", Team: "old", Why: "it was interrupted"}, {Kind: "worktree", Team: "old", Member: "bob", Why: "1 commit"}}}, now, spell))
+		Ended:   []inspect.EndedTeam{{ID: "web-1", Team: "web", At: at(1), How: "the operator ended it"}, {ID: "old-2", Team: "old", At: at(2)}, {ID: "old-1", Team: "old", At: at(3)}},
+		Kept:    []process.Kept{{Kind: "team", Team: "old", Why: "it was interrupted"}, {Kind: "worktree", Team: "old", ID: "old-1", Member: "bob", Why: "1 commit"}}}, now, spell))
 	samePage(t, "overview_empty", view.OverviewPage(view.Overview{}, now, spell))
 	samePage(t, "status_several", view.StatusPage(now, status(), status()))
 	samePage(t, "status_empty", view.StatusPage(now, &inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}}))

@@ -62,6 +62,7 @@ type Garbage struct {
 type Kept struct {
 	Kind   string // team, worktree, process, pane, command
 	Team   string
+	ID     string // of the team that has a worktree; "": of another kind
 	Member string
 	Path   string
 	Why    string
@@ -501,7 +502,7 @@ func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
 		if !ok && s.Lead.Ended == nil || why == "" {
 			continue // a join is in progress, or a process works there
 		}
-		k := Kept{Kind: GarbageWorktree, Team: string(s.Team), Member: r.Member, Path: r.Tree.Path}
+		k := Kept{Kind: GarbageWorktree, Team: string(s.Team), ID: filepath.Base(s.Dir.Path), Member: r.Member, Path: r.Tree.Path}
 		st, err := store.Git.Status(ctx, r.Tree)
 		switch {
 		case err != nil:

@@ -184,7 +184,10 @@ func says(message, words string) bool {
 // typedMost is the longest command line, in bytes, that a hint repeats.
 const typedMost = 160
 
-// sameIn is the command that was typed, in the one of the teams that has a member whom its first words name, else in
+// namesMost is how many words of a command line are looked up as names of members.
+const namesMost = 12
+
+// sameIn is the command that was typed, in the first of the teams that has a member whom one of its words names, else in
 // the first.
 func (a *App) sameIn(ctx context.Context, teams []string) string {
 	at := slices.Index(a.Typed, "--")
@@ -193,8 +196,8 @@ func (a *App) sameIn(ctx context.Context, teams []string) string {
 	}
 	team := teams[0]
 	if op, err := a.Op(); err == nil {
-		for _, word := range a.Typed[min(1, at):min(3, at)] {
-			if in := inspect.Of(op).PresentIn(ctx, word); len(in) == 1 {
+		for _, word := range a.Typed[min(1, at):min(namesMost, at)] {
+			if in := inspect.Of(op).PresentIn(ctx, word); len(in) > 0 {
 				team = in[0]
 				break
 			}

@@ -87,10 +87,14 @@ func (a *App) TableIn(headers []string, rows [][]string, style func(row, column 
 }
 
 // tableLines returns the lines of a table of at most total columns, 0 for any number; the first has
-// the headers.
+// the headers. A row may have fewer cells than another.
 func tableLines(headers []string, rows [][]string, total int, style func(row, column int, cell string) string) []string {
-	w := make([]int, len(headers))
 	all := append([][]string{headers}, rows...)
+	columns := 0
+	for _, r := range all {
+		columns = max(columns, len(r))
+	}
+	w := make([]int, columns)
 	for _, r := range all {
 		for i := range r {
 			r[i] = operator.Visible(r[i])

@@ -35,6 +35,15 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// A row may have fewer cells than another, the first too.
+func TestRaggedTable(t *testing.T) {
+	t.Parallel()
+	got := tableLines(make([]string, 1), [][]string{{"a"}, {"long", "b", "c"}, {"d", "e"}}, 0, nil)[1:]
+	if d := cmp.Diff([]string{"a", "long  b  c", "d     e"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 // A table that is too wide leaves its spare columns out, and says once what all rows have.
 func TestNarrowed(t *testing.T) {
 	t.Parallel()

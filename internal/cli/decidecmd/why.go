@@ -61,7 +61,7 @@ func why(ctx context.Context, a *app.App, f judging, what string) error {
 		if done, err := whySession(ctx, a, what); done {
 			return err
 		}
-		if !isMissing(missing) {
+		if !isMissing(missing) && callsOf(what) == nil { // of a team that cannot be read the members are not known
 			return missing
 		}
 		if err := whyDecided(ctx, a, what); !isMissing(err) {
