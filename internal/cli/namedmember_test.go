@@ -70,7 +70,7 @@ var lists = map[string]string{
 	"status": "status", "pending": "pending", "digest": "digest", "task list": "task list", "team list": "team list", "team show": "team show", "team validate": "team validate",
 	"plan": "plan", "plan list": "plan list", "net": "net", "net pending": "net pending", "policy": "policy",
 	"policy suggest": "policy suggest", "mode": "mode", "budget": "budget", "msg list": "msg list", "audit verify": "audit verify",
-	"why a command": "why ls",
+	"why a command": "why ls", "task artifacts": "task artifacts", "audit query": "audit query",
 }
 
 // takesMember finds a member's name among the arguments of a usage.

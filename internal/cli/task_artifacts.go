@@ -41,33 +41,31 @@ terminal with control characters as codes. --json: {"artifacts":[{"member","kind
 					a.Flags.Team = of // else the directory may be that of a member that no team has
 				}
 			}
-			op, name, err := a.TaskTeamRead(cmd.Context())
-			if err != nil {
-				return err
-			}
 			if len(args) > 1 {
+				op, name, err := a.TaskTeamRead(cmd.Context())
+				if err != nil {
+					return err
+				}
 				f, err := board.Of(op).OpenArtifact(cmd.Context(), name, who, args[1])
 				if err != nil {
 					return err
 				}
 				return errors.Join(print(a, f), f.Close())
 			}
-			rows, problems, err := board.Of(op).Artifacts(cmd.Context(), name, who)
-			if err != nil {
-				return err
-			}
-			return artifacts(a, rows, problems, name)
+			return a.EachTeam(cmd.Context(), a.TaskTeamRead, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
+				rows, problems, err := board.Of(op).Artifacts(cmd.Context(), name, who)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				a.Notes(problems)
+				x := app.Answer{Doc: view.Artifacts(rows), Page: view.ArtifactsPage(rows, a.Now())}
+				if len(rows) == 0 {
+					x.None = "no member has left a file"
+				}
+				return x, nil
+			})
 		},
 	}
-}
-
-func artifacts(a *app.App, rows []board.ArtifactRow, problems []string, name waggle.TeamName) error {
-	a.Notes(problems)
-	if len(rows) == 0 && !a.Flags.JSON {
-		a.Talk("no member of team %s has left a file", name)
-		return nil
-	}
-	return a.Give(view.Artifacts(rows), view.ArtifactsPage(rows, a.Now()))
 }
 
 // print copies a file to stdout; on a terminal control sequences are written as codes.

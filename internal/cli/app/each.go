@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"waggle"
@@ -46,7 +47,10 @@ func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator
 			missing = append(missing, err)
 			continue
 		}
-		if !errors.As(err, &exit) {
+		if err != nil && !errors.As(err, &exit) {
+			if len(of) > 1 {
+				err = fmt.Errorf("team %s: %w", name, err)
+			}
 			errs = append(errs, err)
 		}
 		switch {

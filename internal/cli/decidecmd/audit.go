@@ -93,12 +93,8 @@ unknown; "" when the call did not start.`,
 			if name != "" {
 				q.Member = name
 			}
-			if len(args) > 1 {
-				return &operator.Error{Kind: operator.Usage, Op: "audit", Msg: "several teams have a member " + name + ": name one with --team", Near: args}
-			}
-			of := a.Flags.Team
-			if len(args) > 0 {
-				of = args[0]
+			if len(args) > 1 { // the member is in several teams
+				args = nil
 			}
 			if q.Since, err = ago(a, since); err != nil {
 				return err
@@ -110,11 +106,17 @@ unknown; "" when the call did not start.`,
 				es, broken := decide.Of(op).SessionAudit(q)
 				return errors.Join(sayEvents(a, "sessions", decide.SessionTeam, es), broken)
 			}
-			r, es, broken := inspect.Of(op).Audit(cmd.Context(), of, q)
-			if r == nil {
-				return broken
-			}
-			return errors.Join(sayEvents(a, r.Known.ID(), string(r.Team), es), broken)
+			return a.EachTeam(cmd.Context(), pastTeam(a, args), func(op operator.Operator, of waggle.TeamName) (app.Answer, error) {
+				r, es, broken := inspect.Of(op).Audit(cmd.Context(), string(of), q)
+				if r == nil {
+					return app.Answer{}, broken
+				}
+				x := app.Answer{Doc: view.Audit(r.Known.ID(), string(r.Team), es), Page: view.AuditPage(es, a.Clock())}
+				if len(es) == 0 {
+					x.None = "no such call is on record"
+				}
+				return x, broken
+			})
 		},
 	}
 	fl := cmd.Flags()

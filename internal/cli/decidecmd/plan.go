@@ -71,6 +71,11 @@ func planShowCmd(a *app.App) *cobra.Command {
 			if err := toTeam(cmd.Context(), a, "plan show", args[0]); err != nil {
 				return err
 			}
+			if a.Flags.Team == "" {
+				if _, of, err := a.TeamWith(cmd.Context(), args[0]); err == nil {
+					a.Flags.Team = of
+				}
+			}
 			op, name, err := a.TeamRead(cmd.Context())
 			if err != nil {
 				return err

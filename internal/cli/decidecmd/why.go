@@ -64,7 +64,7 @@ func why(ctx context.Context, a *app.App, f judging, what string) error {
 		if !isMissing(missing) && callsOf(what) == nil { // of a team that cannot be read the members are not known
 			return missing
 		}
-		if err := whyDecided(ctx, a, what); !isMissing(err) {
+		if err := whyDecided(ctx, a, what); err == nil || !isMissing(err) && callsOf(what) == nil {
 			return err
 		}
 	}
