@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sort"
 
 	"waggle"
@@ -124,9 +125,9 @@ func (l *Log) read(ctx context.Context, n journal.Name) error {
 	return err
 }
 
-// Records returns the records of every journal of a team, journal by journal.
-func (s *State) Records() ([]LogRecord, error) {
-	var all []LogRecord
+// Records returns the records of every journal of a team, journal by journal. Where the journal of a member cannot be
+// read, the error says so, and the records of the others are returned with it.
+func (s *State) Records() (all []LogRecord, errs error) {
 	read := func(j journal.Name, name string) error {
 		_, err := s.Dir.Journals().Open(j, Recorder(func(r journal.Record) { all = append(all, LogRecord{Record: r, Name: name}) }), s.JournalOptions)
 		return err
@@ -136,10 +137,10 @@ func (s *State) Records() ([]LogRecord, error) {
 	}
 	for _, m := range s.Lead.Members {
 		if err := read(journal.Name(m.Instance), string(m.Name)); err != nil && !(m.Broken && Broken(err)) {
-			return nil, err
+			errs = errors.Join(errs, fmt.Errorf("%s: %w", m.Name, err))
 		}
 	}
-	return all, nil
+	return all, errs
 }
 
 // Recorder is a fold that keeps records and has no state of its own.

@@ -386,6 +386,11 @@ func TestLog(t *testing.T) {
 	_, err = op.OpenLog(t.Context(), "nobody")
 	operatortest.Is(t, "nobody's", err, operator.NotFound, "nobody")
 
+	breaks(t, rig.State(), string(rig.Instance("ann")))
+	if all, err := rig.State().Records(); err == nil || !strings.Contains(err.Error(), "ann: ") || !slices.ContainsFunc(all, func(r operator.LogRecord) bool { return r.Name == "leader" }) {
+		t.Errorf("with a broken journal of ann: %d records, %v", len(all), err)
+	}
+
 	other, quiet := newTeam(t)
 	breaks(t, quiet.State(), "leader")
 	if l, err = other.OpenLog(t.Context(), "api"); err != nil {

@@ -112,9 +112,9 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 	if err != nil {
 		return nil, err
 	}
-	recs, err := s.Records()
-	if err != nil {
-		return nil, err
+	recs, broken := s.Records()
+	if recs == nil {
+		return nil, broken
 	}
 	for _, r := range s.Found { // what a leader pass would record now
 		recs = append(recs, operator.LogRecord{Record: r, Name: string(journal.Leader)})
@@ -134,6 +134,9 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 				return nil, err
 			}
 		}
+	}
+	if broken != nil { // the digest has the rest
+		d.Trouble = append(d.Trouble, DigestMember{At: o.Minter.Now(), What: "unread", Detail: broken.Error(), Do: operator.Next{Step: operator.NextAudit}})
 	}
 	return d, o.digestNow(ctx, s, live, since, d)
 }

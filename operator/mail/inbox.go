@@ -100,8 +100,8 @@ func (o Operator) unverified(ctx context.Context, name waggle.TeamName) (map[str
 		return nil, err
 	}
 	recs, err := s.Records()
-	if err != nil {
-		return nil, err
+	if recs == nil {
+		return nil, err // of a member whose journal is broken nothing is known, of the others it is
 	}
 	why := map[string]string{}
 	for _, r := range recs {
