@@ -211,6 +211,12 @@ exec waggle approve $ID
 until completed waggle task list`,
 		},
 	},
+	"sessions": {
+		as: map[string]string{
+			"waggle hooks install --for codex":  "status 3 TYPE\nstderr 'no terminal to ask on'",
+			"waggle hooks install --for gemini": "status 3 TYPE\nstderr 'no terminal to ask on'",
+		},
+	},
 	"watch": {
 		files: apiTeam,
 		setup: "exec waggle up waggle.yaml -d\nexec waggle task add h -i 'echo hello' --owner tester\nuntil hello waggle peek tester\nexec waggle task add a -i 'touch one' --owner tester\nasked ID 'touch one'\n",
@@ -220,6 +226,7 @@ until completed waggle task list`,
 			"waggle bridge":                                "follows 'editors of team api'",
 			`waggle send bridge:vscode "look at the plan"`: "# it needs an editor: bridge.txtar",
 			"waggle log --follow":                          "follows asked",
+			"waggle notify test":                           "status 1 TYPE\nstderr 'no channel is here'",
 			"waggle audit acknowledge":                     "status 9 TYPE\nstderr 'the journals are whole'",
 			"waggle audit show 7KQF":                       "exec waggle approve $ID\nexec TYPE",
 		},

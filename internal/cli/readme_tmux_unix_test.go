@@ -84,7 +84,7 @@ func TestReadmeInTmux(t *testing.T) {
 // built waits until the screen has a text that comes after a build with empty caches.
 func (u *inTmux) built(text string) {
 	u.t.Helper()
-	if !testenv.WaitFor(10*time.Minute, func() bool { return strings.Contains(u.screen(), text) }) {
+	if !testenv.WaitFor(20*time.Minute, func() bool { return strings.Contains(u.screen(), text) }) {
 		u.t.Fatalf("never %s:\n%s", text, u.screen())
 	}
 }

@@ -400,7 +400,7 @@ func (d *drama) ending() {
 	})
 	if d.state() != nil {
 		d.once(d.picture())
-		d.waggle([]int{0, 4, 6, 9}, down...)
+		d.waggle(gone, down...)
 	}
 	if s := d.state(); s != nil {
 		d.t.Errorf("there is a team that has not ended: %s", s.Dir.Path)

@@ -334,7 +334,7 @@ func (c *crew) dump() {
 // counts the processes that only the cleaning ended.
 func (c *crew) end() (orphans int) {
 	c.t.Helper()
-	c.waggle([]int{0, 4, 6}, "down", "--grace", "1s")
+	c.waggle(ending, "down", "--grace", "1s")
 	return c.clean()
 }
 

@@ -82,7 +82,8 @@ func run(args ...string) func(*crew) *call { return func(c *crew) *call { return
 var (
 	resume = []string{"resume", "--detach"}
 	down   = []string{"down", "--grace", "1s"}
-	ending = []int{0, 4, 6}
+	ending = []int{0, 1, 3, 4, 5, 6, 7} // as a run that leaves the same undone
+	gone   = append([]int{9}, ending...)
 )
 
 var windows = []window{
@@ -94,17 +95,17 @@ var windows = []window{
 	{name: "a holder has told of its process", at: files(".hold.json"), kill: starter, next: resume},
 	{name: "a holder has told of its process, and all die", at: files(".hold.json"), kill: everybody, next: resume},
 	{name: "a process is on record", at: on(record.KindProcess), kill: starter, next: resume},
-	{name: "a process is on record, and the members die", at: on(record.KindProcess), kill: mine, next: down, codes: []int{0, 4, 6, 9}, gone: true}, // up ends what does not come up
+	{name: "a process is on record, and the members die", at: on(record.KindProcess), kill: mine, next: down, codes: gone, gone: true}, // up ends what does not come up
 	{name: "a process is on record, and all die", at: on(record.KindProcess), kill: everybody, next: resume},
 	{name: "a member is ready, and all die", at: on(record.KindReady), kill: everybody, next: resume},
 
 	{name: "a member is being stopped", begin: run("stop", "w1", "--force"), at: on(record.KindStopping), kill: caller, next: []string{"stop", "w1", "--grace", "1s"}, codes: []int{0, 4, 5, 6, 9}, ends: "w1"},
 	{name: "a member is being stopped, and all die", begin: run("stop", "w1", "--force"), at: on(record.KindStopping), kill: everybody, next: resume},
 	{name: "a member was asked to end", begin: run("stop", "w2", "--grace", "5s"), at: on(record.KindCommanded), kill: caller, next: []string{"stop", "w2", "--grace", "1s"}, codes: []int{0, 4, 5, 6, 9}, ends: "w2"},
-	{name: "the end of the team is on record", begin: run(down...), at: on(record.KindEnding), kill: caller, next: down, codes: []int{0, 4, 6, 9}, gone: true},
+	{name: "the end of the team is on record", begin: run(down...), at: on(record.KindEnding), kill: caller, next: down, codes: gone, gone: true},
 	{name: "the end of the team is on record, and all die", begin: run(down...), at: on(record.KindEnding), kill: everybody, next: down, codes: ending, gone: true},
 	{name: "the end of the team is on record, all die and come back", begin: run(down...), at: on(record.KindEnding), kill: everybody, next: resume},
-	{name: "the first member has left", begin: run(down...), at: on(record.KindLeft), kill: everybody, next: down, codes: []int{0, 4, 6, 9}, gone: true},
+	{name: "the first member has left", begin: run(down...), at: on(record.KindLeft), kill: everybody, next: down, codes: gone, gone: true},
 	{name: "a new member has joined", begin: run("spawn", "extra", "./work prompt"), at: on(record.KindJoined), kill: caller, next: resume},
 	{name: "a new member has joined, and all die", begin: run("spawn", "extra", "./work prompt"), at: on(record.KindJoined), kill: everybody, next: resume},
 	{name: "a new member's work is ordered", begin: run("spawn", "extra", "./work prompt"), at: on(record.KindCommanded), kill: caller, next: resume},
