@@ -3,8 +3,13 @@
 package terminal_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,6 +61,9 @@ func TestTmuxBellText(t *testing.T) {
 	if got, want := s.run("show-messages", "-t", name), " message: one _(touch "+ran+") _[2J_{pid} _H_\n"; !strings.Contains(got+"\n", want) {
 		t.Errorf("shown is\n%s\nwant %q", got, want)
 	}
+	if got := s.run("show-options", "-w", "-t", "%0"); strings.Contains(got, "waggle") {
+		t.Errorf("in sight, where there is no flag, it is ours: %s", got)
+	}
 	quiet, err := terminal.NewTmuxBell(s.program, append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=%0"}, s.env...), true)
 	if err == nil {
 		err = quiet.Ring(t.Context(), "api", "in sight")
@@ -65,6 +73,49 @@ func TestTmuxBellText(t *testing.T) {
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the text was run")
+	}
+}
+
+// A tmux that does not answer, or answers without an end, does not hold the program.
+func TestTmuxBellStuck(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program, begun := filepath.Join(dir, "tmux"), filepath.Join(dir, "begun")
+	ring := func(ctx context.Context, script string) error {
+		syscall.ForkLock.RLock() // a process that is forked meanwhile would hold the file open, and it could not be run
+		err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700)
+		syscall.ForkLock.RUnlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := terminal.NewTmuxBell(program, []string{"PATH=/bin:/usr/bin", fmt.Sprintf("TMUX=%s/s,%d,0", dir, os.Getpid()), "TMUX_PANE=%0"}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Ring(ctx, "api", "waits")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { // a stopped server holds the output of its client like this sleep
+		ended <- ring(ctx, "trap '' TERM; sleep 600 & echo $! >"+begun+".new; mv "+begun+".new "+begun+"; wait")
+	}()
+	var pid int
+	testenv.Eventually(t, "it has begun", func() bool {
+		b, err := os.ReadFile(begun)
+		if err != nil {
+			return false
+		}
+		pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
+		return err == nil
+	})
+	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "tmux did not answer in time") {
+		t.Errorf("it ends with %v", err)
+	}
+	if err := ring(t.Context(), "yes | head -c 3000000"); err == nil || !strings.Contains(err.Error(), "tmux printed more than") {
+		t.Errorf("what prints too much ends with %v", err)
 	}
 }
 
@@ -114,6 +165,39 @@ func TestTmuxBell(t *testing.T) {
 		t.Errorf("options stay: %s", got)
 	}
 
+	// So does the last of two that ring by one name in two panes of it.
+	s.run("split-window", "-d", "-t", "%0", "sleep 600")
+	beside, err := terminal.NewTmuxBell(s.program, env(pid, "%3"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []*terminal.TmuxBell{b, beside} {
+		if err := one.Ring(t.Context(), "-", "waits"); err != nil {
+			t.Fatal(err)
+		}
+		s.flagged("0")
+	}
+	for _, one := range []*terminal.TmuxBell{b, beside} {
+		s.flagged("0")
+		if err := one.Quiet(t.Context(), "-"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.flagged("")
+	s.run("kill-pane", "-t", "%3")
+
+	// What rings for nobody is not recorded.
+	if err := b.Ring(t.Context(), "", "a test"); err != nil {
+		t.Fatal(err)
+	}
+	s.flagged("0")
+	if got := s.run("show-options", "-w", "-t", "%0"); strings.Contains(got, "waggle") {
+		t.Errorf("a test has set options: %s", got)
+	}
+	s.run("select-window", "-t", "mine:0")
+	s.run("select-window", "-t", "mine:2")
+	s.flagged("")
+
 	// Where another window has a flag, ours stays with it.
 	other, err := terminal.NewTmuxBell(s.program, env(pid, "%1"), false)
 	if err != nil {
@@ -142,8 +226,8 @@ func TestTmuxBell(t *testing.T) {
 
 	// A pane that is gone has no bell, and a server that is gone is not another one at its socket.
 	s.run("kill-pane", "-t", "%0")
-	if err := b.Ring(t.Context(), "api", "waits"); err != nil {
-		t.Error(err)
+	if err := b.Ring(t.Context(), "api", "waits"); err == nil {
+		t.Error("it rings for nobody in a pane that is gone")
 	}
 	if _, err := terminal.NewTmuxBell(s.program, s.env, false); err == nil {
 		t.Error("a bell outside of tmux")

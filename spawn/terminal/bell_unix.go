@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"waggle/spawn"
 )
@@ -42,9 +43,9 @@ func NewTmuxBell(program string, env []string, shown bool) (*TmuxBell, error) {
 // that another program has set is not removed.
 const rang = "@waggle-rang-"
 
-// rangOf is the option of one that rings.
-func rangOf(who string) string {
-	return rang + strings.Map(func(r rune) rune {
+// rangOf is the option of one that rings from this pane: sessions in the panes of one window ring by one name.
+func (b *TmuxBell) rangOf(who string) string {
+	return rang + strings.TrimPrefix(b.pane, "%") + "-" + strings.Map(func(r rune) rune {
 		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
 		}
@@ -102,40 +103,65 @@ func (b *TmuxBell) where(ctx context.Context) (*at, error) {
 }
 
 // Ring rings the pane's bell for somebody, by which tmux flags its window unless that is in sight, and shows a text for
-// some seconds to every client of the server.
+// some seconds to every client of the server. What rings for nobody ("") is not taken back. It is an error when the pane
+// is closed and there is no client.
 func (b *TmuxBell) Ring(ctx context.Context, who, text string) error {
 	here, err := b.where(ctx)
 	if err != nil || here != nil && here.inSight && b.shown {
 		return err
 	}
 	if here != nil {
-		err = errors.Join(b.claim(ctx, who, here.flagged), bell(here.tty))
+		err = b.ring(ctx, who, here)
 	}
 	clients, cerr := b.t.run(ctx, "list-clients", "-F", "#{client_name}")
+	if cerr == nil && here == nil && clients == "" {
+		return errors.New("the pane of this program is closed, and nobody looks at its tmux")
+	}
 	text = strings.ReplaceAll(plain(text), "%", "_") // tmux expands times too
 	for c := range strings.Lines(clients) {
-		c = strings.TrimSuffix(c, "\n")
-		if _, err := b.t.run(ctx, "display-message", "-d", "5000", "-c", c, text); err != nil {
-			_, serr := b.t.run(ctx, "display-message", "-c", c, text) // before 3.2 it has no -d
-			cerr = errors.Join(cerr, serr)
-		}
+		cerr = errors.Join(cerr, b.show(ctx, strings.TrimSuffix(c, "\n"), text))
 	}
 	return errors.Join(err, cerr)
 }
 
-// claim records that the flag of the window is ours, unless it has one that is not.
-func (b *TmuxBell) claim(ctx context.Context, who string, flagged bool) error {
-	names, err := b.rung(ctx)
-	if err != nil || flagged && len(names) == 0 {
-		return err
+// show shows a text to a client. What the client shows stands still meanwhile, before tmux 3.6; before 3.2 the user's
+// display-time counts.
+func (b *TmuxBell) show(ctx context.Context, client, text string) (err error) {
+	for _, how := range [][]string{{"-C", "-d", "5000"}, {"-d", "1500"}, nil} {
+		if _, err = b.t.run(ctx, slices.Concat([]string{"display-message"}, how, []string{"-c", client, text})...); err == nil || ctx.Err() != nil {
+			break
+		}
 	}
-	for _, name := range names {
-		if !flagged { // somebody has looked at the window since
+	return err
+}
+
+// ring rings, and records that the flag that the window has by it is ours.
+func (b *TmuxBell) ring(ctx context.Context, who string, here *at) error {
+	names, err := b.rung(ctx)
+	if !here.flagged { // somebody has looked at the window since
+		for _, name := range names {
 			err = errors.Join(err, b.unset(ctx, name))
 		}
 	}
-	_, serr := b.t.run(ctx, "set-option", "-w", "-t", b.pane, rangOf(who), "1")
-	return errors.Join(err, serr)
+	if err = errors.Join(err, bell(here.tty)); err != nil || who == "" || here.flagged && len(names) == 0 {
+		return err
+	}
+	for range 10 { // tmux reads the bell when it gets to it; in sight, and where the user wants no flags, there is none
+		now, err := b.where(ctx)
+		if err != nil || now == nil {
+			return err
+		}
+		if now.flagged {
+			_, err := b.t.run(ctx, "set-option", "-w", "-t", b.pane, b.rangOf(who), "1")
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
 }
 
 // bell writes one BEL to the terminal of a pane, as a program in the pane does. It does not wait for a terminal that
@@ -166,7 +192,7 @@ func (b *TmuxBell) Quiet(ctx context.Context, who string) error {
 		return err
 	}
 	names, err := b.rung(ctx)
-	if own := rangOf(who); err != nil || !slices.Contains(names, own) {
+	if own := b.rangOf(who); err != nil || !slices.Contains(names, own) {
 		return err
 	} else if err := b.unset(ctx, own); err != nil || len(names) > 1 {
 		return err

@@ -3,7 +3,6 @@
 package terminal
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -260,8 +259,8 @@ func (it it2) run(ctx context.Context, args ...string) (string, error) {
 	cmd.Env = append([]string{}, it.env...)
 	apart(cmd)
 	var out, said bounded
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, leaveWait
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		if text := strings.TrimSpace(said.String()); text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
@@ -270,13 +269,20 @@ func (it it2) run(ctx context.Context, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// bounded keeps the beginning of what is written to it.
-type bounded struct{ bytes.Buffer }
+// bounded keeps the first maxSaid bytes that are written to it, and drops the rest. It embeds no bytes.Buffer, whose
+// ReadFrom io.Copy would use.
+type bounded struct {
+	b    []byte
+	over bool
+}
 
 func (b *bounded) Write(p []byte) (int, error) {
-	_, _ = b.Buffer.Write(p[:min(len(p), max(0, maxSaid-b.Len()))])
+	n := min(len(p), maxSaid-len(b.b))
+	b.b, b.over = append(b.b, p[:n]...), b.over || n < len(p)
 	return len(p), nil
 }
+
+func (b *bounded) String() string { return string(b.b) }
 
 // session is one of iTerm2's as it2 lists it; it says more.
 type session struct {

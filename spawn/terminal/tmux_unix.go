@@ -3,7 +3,6 @@
 package terminal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"waggle/spawn"
 )
@@ -340,20 +340,30 @@ type tmux struct {
 // program, which closes what it has opened.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// run runs one command, or several with ";" between them.
+// leaveWait is how long the output of a program that has ended may stay open: the server of tmux has its client's too.
+const leaveWait = 500 * time.Millisecond
+
+// run runs one command, or several with ";" between them. When ctx ends, the client is killed; a server that is stopped
+// does not hold run.
 func (t tmux) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, t.program, append([]string{"-u", "-S", t.socket}, args...)...)
 	cmd.Env = append([]string{}, t.env...)
 	apart(cmd)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		if text := strings.TrimSpace(said.String()); text != "" {
-			err = fmt.Errorf("%s: %s", args[0], text)
-		}
-		return "", err
+	var out, said bounded
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, leaveWait
+	err := cmd.Run()
+	text := strings.TrimSpace(said.String())
+	switch {
+	case out.over:
+		return "", fmt.Errorf("%s: tmux printed more than %d bytes", args[0], maxSaid)
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it has ended well
+		return out.String(), nil
+	case text != "":
+		return "", fmt.Errorf("%s: %s", args[0], text)
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s: tmux did not answer in time: %w", args[0], ctx.Err())
 	}
-	return out.String(), nil
+	return "", err
 }
 
 // isNoServer reports that there is no server at the socket.

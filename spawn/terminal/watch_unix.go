@@ -109,7 +109,7 @@ func (w *watch) attach(ctx context.Context) (looked bool, err error) {
 	leave()
 	_, _ = io.Copy(io.Discard, io.LimitReader(out, maxSaid)) // its farewell
 	_ = out.Close()
-	if werr := cmd.Wait(); err == nil && said.Len() > 0 {
+	if werr := cmd.Wait(); err == nil && said.String() != "" {
 		err = fmt.Errorf("%s: %w", strings.TrimSpace(said.String()), werr)
 	}
 	return c.looked, err
