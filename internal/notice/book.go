@@ -39,6 +39,17 @@ func (b *Book) Told(ids []string, at time.Time) {
 	}
 }
 
+// Missed takes back the notice that Look has asked for: no channel has shown it, and of what waits only these were told
+// before. It returns when Look asks again.
+func (b *Book) Missed(told []string) (again time.Time) {
+	for id := range b.told {
+		if !slices.Contains(told, id) {
+			delete(b.told, id)
+		}
+	}
+	return b.last.Add(Window)
+}
+
 // idle reports that nothing is due when nothing waits.
 func (b *Book) idle() bool { return !b.stands && b.fresh.IsZero() }
 
@@ -50,8 +61,10 @@ func (b *Book) Look(now time.Time, waits []string) (s Step) {
 		}
 	}
 	b.stands = b.stands || len(b.told) > 0
-	if b.last.After(now) {
-		b.last = now // the clock was set back
+	for _, t := range []*time.Time{&b.last, &b.fresh} {
+		if t.After(now) {
+			*t = now // the clock was set back
+		}
 	}
 	switch {
 	case len(waits) == len(b.told):

@@ -1,7 +1,6 @@
 package notice
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -22,7 +21,7 @@ import (
 
 // Notice is the text of a notice. What members may choose is visible text in it (operator.Visible).
 type Notice struct {
-	Team  string
+	Team  string // "": of a test, which is not withdrawn
 	Title string // "waggle: 2 wait in api"
 	Body  string // "ann, ben: waggle pending"; who waits, and the command that shows it
 }
@@ -78,7 +77,7 @@ type Channel interface {
 func Test(ctx context.Context, c Channel) error {
 	ctx, cancel := context.WithTimeout(ctx, channelWait)
 	defer cancel()
-	return c.Show(ctx, Notice{Team: "test", Title: "waggle: a test", Body: "so you learn that somebody waits"})
+	return c.Show(ctx, Notice{Title: "waggle: a test", Body: "so you learn that somebody waits"})
 }
 
 // Place is where notices can be shown.
@@ -262,12 +261,21 @@ func (d *desktop) Withdraw(ctx context.Context, team string) error {
 	return d.send(ctx, n, "--urgency=low", "--hint=int:transient:1", "--expire-time=1000")
 }
 
-// run runs the program of the desktop and returns what it prints.
+// head keeps the first 4 KiB that are written to it, and drops the rest.
+type head struct{ b []byte } // no bytes.Buffer: its ReadFrom has no limit
+
+func (h *head) Write(p []byte) (int, error) {
+	h.b = append(h.b, p[:min(len(p), 4096-len(h.b))]...)
+	return len(p), nil
+}
+
+// run runs the program of the desktop and returns how what it prints begins.
 func (d *desktop) run(ctx context.Context, args ...string) (string, error) {
-	var out bytes.Buffer
-	exit, err := spawn.Command{Argv: append([]string{d.program}, args...), Dir: os.TempDir(), Env: d.env, Output: &out, Linger: time.Second}.Run(ctx)
+	var out head
+	exit, err := spawn.Command{Argv: append([]string{d.program}, args...), Dir: os.TempDir(), Env: d.env, Output: &out,
+		Linger: time.Second, Grace: spawn.Grace{Term: time.Second / 2, Kill: time.Second}}.Run(ctx)
 	if err == nil && exit.Code != 0 {
-		err = fmt.Errorf("%s: exit %d: %s", filepath.Base(d.program), exit.Code, operator.Visible(strings.TrimSpace(out.String())))
+		err = fmt.Errorf("%s: exit %d: %s", filepath.Base(d.program), exit.Code, operator.Visible(strings.TrimSpace(string(out.b))))
 	}
-	return out.String(), err
+	return string(out.b), err
 }

@@ -105,6 +105,10 @@ func TestDesktopLinux(t *testing.T) {
 	if err := notice.Test(t.Context(), notice.Desktop(notice.Place{Env: env})); err == nil || !strings.Contains(err.Error(), "no bus") {
 		t.Errorf("a failure is %v", err)
 	}
+	env, _ = fake(t, "notify-send", `yes | head -c 1000000; exit 3`)
+	if err := notice.Test(t.Context(), notice.Desktop(notice.Place{Env: env})); err == nil || len(err.Error()) > 20000 {
+		t.Errorf("of much output %.100q… is kept", err)
+	}
 	for _, without := range []string{"DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "PATH"} {
 		var less []string
 		for _, kv := range env {

@@ -6,6 +6,6 @@
 //
 // A Notifier compares the ids of what waits with those that it has told of. A notice is for what is new and still
 // waits after Settle, at most one a team in Window, and is withdrawn when nothing of the team waits any more. It
-// has the name of the team and the names of members, never what they ask for. A channel that fails is not tried
-// again for the same notice: Options.Failed gets its error.
+// has the name of the team and the names of members, never what they ask for. A notice that no channel could show
+// counts as not told: it is tried again after Window. Options.Failed gets the error of a channel.
 package notice

@@ -38,7 +38,8 @@ type Options struct {
 // Notifier tells of what waits, from one goroutine that Close ends.
 type Notifier struct {
 	o    Options
-	stop func() // may be called twice
+	stop func()          // may be called twice
+	ctx  context.Context // ends some time after Close was called
 	over chan struct{}
 	done chan struct{}
 	wake chan struct{}
@@ -55,8 +56,11 @@ const channelWait = 3 * time.Second
 // Start starts a Notifier.
 func Start(o Options) *Notifier {
 	n := &Notifier{o: o, over: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1), books: map[string]*Book{}}
-	n.stop = sync.OnceFunc(func() {
+	ctx, cancel := context.WithCancel(context.Background())
+	n.ctx, n.stop = ctx, sync.OnceFunc(func() {
 		close(n.over)
+		defer time.AfterFunc(channelWait, cancel).Stop()
+		defer cancel()
 		<-n.done
 		n.look(true)
 	})
@@ -82,7 +86,7 @@ func (n *Notifier) Waiting(all map[string][]Wait) {
 }
 
 // Close ends the Notifier, after the notice that it shows now. It withdraws the notices of teams of which nothing
-// waits; the others stay, for the process that leads next. It may be called twice.
+// waits; the others stay, for the process that leads next. What takes longer than 3 s is left. It may be called twice.
 func (n *Notifier) Close() { n.stop() }
 
 func (n *Notifier) run() {
@@ -138,9 +142,13 @@ func (n *Notifier) lookAt(team string, b *Book, waits []Wait, last bool) (again 
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	had := n.kept(team)
+	if had.At.After(n.o.Now()) { // the clock was set back
+		had.At = time.Time{}
+	}
 	if b.Told(had.IDs, had.At); n.o.Shown {
 		b.Told(ids, time.Time{})
 	}
+	told := b.kept().IDs
 	s := b.Look(n.o.Now(), ids)
 	switch {
 	case s.Withdraw:
@@ -148,8 +156,11 @@ func (n *Notifier) lookAt(team string, b *Book, waits []Wait, last bool) (again 
 	case s.Tell && last:
 		return again
 	case s.Tell:
-		if n.o.On == nil || n.o.On() {
-			n.each(func(ctx context.Context, c Channel) error { return c.Show(ctx, of(team, waits, len(ids), n.o.Do)) })
+		show := func(ctx context.Context, c Channel) error { return c.Show(ctx, of(team, waits, len(ids), n.o.Do)) }
+		if on := n.o.On == nil || n.o.On(); on && !n.each(show) {
+			if at := b.Missed(told); len(n.o.Channels) > 0 {
+				again = at
+			}
 		}
 		n.keep(team, b.kept())
 		return again
@@ -163,7 +174,7 @@ func (n *Notifier) lookAt(team string, b *Book, waits []Wait, last bool) (again 
 // lock has one process at a time tell of a team. Without the lock two may.
 func (n *Notifier) lock(team string) (release func()) {
 	if path := n.path(team); path != "" {
-		ctx, cancel := context.WithTimeout(context.Background(), channelWait)
+		ctx, cancel := context.WithTimeout(n.ctx, channelWait)
 		defer cancel()
 		if release, err := atomicfile.Flock(ctx, path+".lock", atomicfile.Options{}); err == nil {
 			return func() { _ = release() } // its file is closed with the process at the latest
@@ -172,16 +183,18 @@ func (n *Notifier) lock(team string) (release func()) {
 	return func() {}
 }
 
-// each uses each channel.
-func (n *Notifier) each(use func(context.Context, Channel) error) {
+// each uses each channel, and reports whether one did what it was to do.
+func (n *Notifier) each(use func(context.Context, Channel) error) (done bool) {
 	for _, c := range n.o.Channels {
-		ctx, cancel := context.WithTimeout(context.Background(), channelWait)
+		ctx, cancel := context.WithTimeout(n.ctx, channelWait)
 		err := use(ctx, c)
 		cancel()
+		done = done || err == nil
 		if n.o.Failed != nil {
 			n.o.Failed(c.Name(), err)
 		}
 	}
+	return done
 }
 
 // keptFile is the content of Options.Kept.

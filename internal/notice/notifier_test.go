@@ -91,6 +91,7 @@ func TestNotifier(t *testing.T) {
 		if failed != h.err {
 			t.Errorf("failed with %v", failed)
 		}
+		h.err = nil
 		n.Waiting(nil)
 		n.Close()
 		h.is(t, "withdrawn: api")
@@ -115,6 +116,79 @@ func TestNotifier(t *testing.T) {
 		time.Sleep(time.Minute) // the bubble's clock
 		h.is(t, "withdrawn: api", "waggle: 4 wait in your sessions (a, b, 2 more: waggle pending)")
 		n.Close()
+	})
+}
+
+// What no channel could show is not told: it is tried again after Window, and by the next process.
+func TestNotifierMissed(t *testing.T) {
+	kept := filepath.Join(t.TempDir(), "notified.json")
+	synctest.Test(t, func(t *testing.T) {
+		const told = "waggle: 1 waits in api (ann: waggle pending)"
+		h := &heard{err: errors.New("no desktop")}
+		start := func(cs ...notice.Channel) *notice.Notifier {
+			n := notice.Start(notice.Options{Channels: cs, Do: "waggle pending", Now: time.Now, Kept: func(string) string { return kept }})
+			n.Waiting(waits("api", "ann"))
+			time.Sleep(notice.Window) // the bubble's clock
+			return n
+		}
+		start().Close() // without a channel
+		n := start(h)
+		h.is(t, told)
+		time.Sleep(notice.Window) // the bubble's clock
+		h.is(t, told)
+		n.Close()
+		h.err = nil
+		n = start(h)
+		h.is(t, told)
+		time.Sleep(time.Minute) // the bubble's clock
+		h.is(t)
+		n.Close()
+		start(h).Close()
+		h.is(t)
+	})
+}
+
+// A notice of the future, before the clock was set back, does not keep the next one.
+func TestNotifierFuture(t *testing.T) {
+	kept := filepath.Join(t.TempDir(), "notified.json")
+	if err := os.WriteFile(kept, []byte(`{"at":"2999-01-02T03:04:05Z","ids":["of ben"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		h := &heard{}
+		n := notice.Start(notice.Options{Channels: []notice.Channel{h}, Do: "waggle pending", Now: time.Now, Kept: func(string) string { return kept }})
+		n.Waiting(waits("api", "ann", "ben"))
+		time.Sleep(time.Minute) // the bubble's clock
+		h.is(t, "waggle: 2 wait in api (ann, ben: waggle pending)")
+		n.Close()
+	})
+}
+
+// stuck is a channel that shows nothing until its time is over.
+type stuck struct{ heard }
+
+func (*stuck) Show(ctx context.Context, _ notice.Notice) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (*stuck) Withdraw(ctx context.Context, _ string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Channels that do not answer do not hold Close for longer than one would.
+func TestNotifierCloseStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := notice.Start(notice.Options{Channels: []notice.Channel{&stuck{}, &stuck{}, &stuck{}}, Now: time.Now})
+		n.Waiting(waits("api", "ann"))
+		time.Sleep(notice.Settle + time.Millisecond) // the bubble's clock
+		n.Waiting(nil)
+		begun := time.Now()
+		n.Close()
+		if took := time.Since(begun); took > 3*time.Second { // the bubble's clock
+			t.Errorf("close took %s", took)
+		}
 	})
 }
 

@@ -35,6 +35,9 @@ func (s Settings) On() (bool, error) {
 	return true, fmt.Errorf("notify: %s says neither on nor off", s.path())
 }
 
+// Advice says what to do about an error of On.
+func (s Settings) Advice() string { return "look at " + s.path() + ", and remove it: then they are on" }
+
 // Turn turns notices on or off. It does not replace a file that says something else.
 func (s Settings) Turn(on bool) (changed bool, err error) {
 	was, err := s.On()
