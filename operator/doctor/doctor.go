@@ -137,7 +137,7 @@ func (d *doctor) notices() Finding {
 	s := notice.Settings{State: d.op.Home.Path}
 	on, err := s.On()
 	if err != nil {
-		return found("notices", Problem, err.Error())
+		return advised("notices", Problem, err.Error(), s.Advice())
 	}
 	if !on {
 		return todo("notices", Note, "they are off: nothing tells you that somebody waits", operator.NextNotifyOn.With())

@@ -22,10 +22,13 @@ off. The process that leads a team tells you that somebody waits for you, withou
 open: after a second, at most once a team in 10 s, and only of what is new. A notice names
 the team and the members, never what they ask for.
 
-terminal  the bell, and a notification (OSC 9 or OSC 777) where the terminal knows one
-tmux      the bell of the pane in which you gave the command, which flags its window, and
-          a message in the clients of that server; the flag goes when nothing waits
-desktop   notify-send where there is a session bus and a display; osascript on macOS
+  terminal  the bell, and a notification (OSC 9 or OSC 777) where the terminal
+            knows one
+  tmux      the bell of the pane in which you gave the command, which flags its
+            window, and a message in the clients of that server; the flag goes
+            when nothing waits
+  desktop   notify-send where there is a session bus and a display; osascript
+            on macOS
 
 waggle top and pending --follow ring the bell of their own terminal. The hook of a session
 of yours (waggle hooks install) rings in the tmux of the session, unless its pane is in
@@ -45,9 +48,14 @@ missing, after test also sent or failed.`,
 			if err != nil {
 				return err
 			}
-			changed, err := notice.Settings{State: op.Home.Path}.Turn(on)
+			s := notice.Settings{State: op.Home.Path}
+			changed, err := s.Turn(on)
 			if err != nil {
-				return &operator.Error{Kind: operator.Failed, Op: "notify", Err: err}
+				e := &operator.Error{Kind: operator.Failed, Op: "notify", Err: err}
+				if _, err := s.On(); err != nil {
+					e.Advice = s.Advice()
+				}
+				return e
 			}
 			return sayNotify(a, changed, nil)
 		}}
