@@ -54,13 +54,8 @@ func (o Operator) Prepare(ctx context.Context, s *operator.State, m *control.Mem
 	if err := store.Restore(ctx, t); err != nil {
 		return worktreeError(m.Name, err)
 	}
-	if before == nil && note != nil {
-		if way, err := store.Git.InTheWay(ctx, t, string(s.Team), string(m.Name)); err == nil && way != "" {
-			note(operator.Note{What: "branch", Member: string(m.Name), Text: fmt.Sprintf("works on %s, because branch %s is in the way", t.Branch, way)})
-		}
-		if hook != "" {
-			note(operator.Note{What: "hook", Member: string(m.Name), Text: "the repository's post-checkout hook failed in its new worktree, which is there nevertheless: " + strings.ReplaceAll(hook, "\n", "; ")})
-		}
+	if before == nil {
+		o.noteMade(ctx, s, m, hook, note)
 	}
 	p := &preparing{o: o, s: s, m: m, tree: t, git: store.Git, note: note, dir: o.Root.MemberDir(s.Team, m.Name)}
 	if t.Mirror != "" && workedIn(s, m) {
@@ -76,6 +71,34 @@ func (o Operator) Prepare(ctx context.Context, s *operator.State, m *control.Mem
 		err = &SetupError{string(m.Name), err.Error(), filepath.Join(p.dir, task.LogName)}
 	}
 	return errors.Join(err, store.SetPrepared(ctx, t, result))
+}
+
+// NoteMade notes of the worktrees of members that have not been prepared yet what Prepare notes as it begins: for a
+// person who starts a process that prepares them elsewhere.
+func (o Operator) NoteMade(ctx context.Context, s *operator.State, note func(operator.Note)) {
+	for _, m := range s.Lead.Live() {
+		if m.Worktree == nil {
+			continue
+		}
+		if before, hook, err := o.worktrees(s).Prepared(worktree.Tree(*m.Worktree)); err == nil && before == nil {
+			o.noteMade(ctx, s, m, hook, note)
+		}
+	}
+}
+
+// noteMade notes what a person should know of a worktree that was made: it is on another branch than usual, or the
+// repository's hook failed.
+func (o Operator) noteMade(ctx context.Context, s *operator.State, m *control.Member, hook string, note func(operator.Note)) {
+	if note == nil {
+		return
+	}
+	t := worktree.Tree(*m.Worktree)
+	if way, err := o.worktrees(s).Git.InTheWay(ctx, t, string(s.Team), string(m.Name)); err == nil && way != "" {
+		note(operator.Note{What: "branch", Member: string(m.Name), Text: fmt.Sprintf("works on %s, because branch %s is in the way", t.Branch, way)})
+	}
+	if hook != "" {
+		note(operator.Note{What: "hook", Member: string(m.Name), Text: "the repository's post-checkout hook failed in its new worktree, which is there nevertheless: " + strings.ReplaceAll(hook, "\n", "; ")})
+	}
 }
 
 // workedIn reports whether a process of a member has run in its worktree, its own or that of a member

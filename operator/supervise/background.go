@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waggle/operator"
+	"waggle/operator/process"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -19,7 +20,7 @@ const backgroundLook = 20 * time.Millisecond
 type Background struct {
 	Argv []string // the program and its arguments; it leads the team until that ends
 	Env  []string
-	Note func(operator.Note) // gets the starts of members
+	Note func(operator.Note) // gets the starts of members, and what is to know of their new worktrees
 }
 
 // LeaderEndedError reports that the process ended before it led.
@@ -37,6 +38,7 @@ func (o Operator) Background(ctx context.Context, s *operator.State, b Backgroun
 	if len(b.Argv) == 0 {
 		return &operator.Error{Kind: operator.Usage, Op: "lead", Msg: fmt.Sprintf("no program is named that leads team %s", s.Team)}
 	}
+	process.Of(o.Operator).NoteMade(ctx, s, b.Note)
 	log := filepath.Join(s.Dir.Path, "leader.log")
 	p, err := spawn.ProcessBackend().Start(ctx, spawn.Spec{Argv: b.Argv, Env: b.Env, Log: log})
 	if err != nil {
