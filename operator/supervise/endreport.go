@@ -23,7 +23,9 @@ import (
 // EndReport is the report of a team that has ended. The operator must be one of operator.EndedTeam. A task
 // that was not completed is failed, blocked or open; required is one that was ordered and not optional. An ordered task
 // is completed by the journals, not by the board (trust §1). The end has the kind that a run would have had that it
-// ended (commands §6); how the members left does not count.
+// ended (commands §6); how the members left does not count. A member's journal that cannot be read, or not beyond a
+// break, is no error: MemberReport.Unread has it, and a task of that member that the leader has not recorded as done
+// was not completed.
 func (o Operator) EndReport(ctx context.Context, name waggle.TeamName) (*Report, error) {
 	st, err := inspect.Of(o.Operator).EndedStatus(ctx, name)
 	if err != nil {
@@ -33,10 +35,7 @@ func (o Operator) EndReport(ctx context.Context, name waggle.TeamName) (*Report,
 	if err != nil {
 		return nil, err
 	}
-	rep, told, err := o.members(s, st.Kept)
-	if err != nil {
-		return nil, err
-	}
+	rep, told, _ := o.members(s, st.Kept) // MemberReport.Unread says which journal cannot be read
 	rep.Team, rep.Began, rep.Took = st.Team, st.Opened, st.At.Sub(st.Opened)
 	if dir := o.Root.Kept.Tasks; dir != "" {
 		for i, m := range rep.Members {
@@ -90,7 +89,7 @@ type ended struct {
 // endedTask is what the journals say of a required task that is not completed. w is nil when its owner's journal cannot
 // be read.
 func endedTask(t inspect.EndedTask, m *control.Member, w *control.Worker) ended {
-	e := ended{undone: undone{subject: t.Subject, owner: t.Owner, failed: t.State == board.StateFailed},
+	e := ended{undone: undone{subject: t.Subject, owner: cmp.Or(t.Owner, string(m.Name)), failed: t.State == board.StateFailed},
 		died: m.Left != nil && m.Left.How == record.LeftDied}
 	if w == nil {
 		return e
@@ -165,7 +164,8 @@ type told struct {
 // span is when a member began a task, and when it reported on it last.
 type span struct{ began, end time.Time }
 
-// members is a report of the members of a team and of their calls. Its error names the journals that cannot be read.
+// members is a report of the members of a team and of their calls. Of a broken journal it has the records before the
+// break. Its error names the journals that cannot be read whole, without those whose break the operator has acknowledged.
 func (o Operator) members(s *operator.State, kept []operator.KeptWorktree) (*Report, map[record.Instance]told, error) {
 	rep := &Report{State: s.Dir.Path, Tasks: []TaskReport{}, Requests: []RequestReport{}, Members: []MemberReport{}, Overlaps: []inspect.Overlap{}}
 	var held []record.HeldLevel
@@ -180,12 +180,16 @@ func (o Operator) members(s *operator.State, kept []operator.KeptWorktree) (*Rep
 			mr.Left = m.Left.How
 		}
 		w, err := s.Worker(m.Instance)
-		if err == nil && w.Usage.Source != "" {
+		if w != nil && w.Usage.Source != "" {
 			mr.Spent = &w.Usage
 		}
-		rep.Members = append(rep.Members, mr)
-		if err != nil {
+		broken := operator.Broken(err)
+		if err != nil && !(broken && m.Broken) {
+			mr.Unread = err.Error()
 			errs = append(errs, err)
+		}
+		rep.Members = append(rep.Members, mr)
+		if err != nil && !broken {
 			continue
 		}
 		all[m.Instance] = told{w, times(s, m.Instance)}

@@ -74,6 +74,8 @@ type MemberReport struct {
 	Worktree *WorktreeReport
 	// Spent is what its agent says that it used; nil: it says nothing.
 	Spent *record.Usage
+	// Unread says why its journal cannot be read, or not beyond a break; "": it was read, or the break is acknowledged.
+	Unread string
 }
 
 // WorktreeReport is the state of a worktree after the run.

@@ -59,26 +59,32 @@ func writeReport(dir string, rep *supervise.Report, exit int) error {
 		atomicfile.WriteFile(filepath.Join(dir, "junit.xml"), cases, o))
 }
 
-// endReport is the report of a team that has just ended; nil when its record cannot be read, which is said.
-func endReport(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName) *supervise.Report {
+// endReport is the report of a team that has just ended.
+func endReport(ctx context.Context, op operator.Operator, team waggle.TeamName) (*supervise.Report, error) {
 	ended, name, err := op.EndedTeam(ctx, string(team))
-	if err == nil {
-		var rep *supervise.Report
-		if rep, err = supervise.Of(ended).EndReport(ctx, name); err == nil {
-			return rep
-		}
+	if err != nil {
+		return nil, err
 	}
-	a.Talk("%s no report: %s", app.Yellow("note:"), operator.Visible(err.Error()))
-	return nil
+	return supervise.Of(ended).EndReport(ctx, name)
 }
 
 // sayEnd shows the report of a team that has just ended, writes its files, and returns the exit code as an error: that
-// of how its members ended and that of the work that is left undone, the first that applies (commands §6). With --json
+// of how its members ended and that of the work that is left undone, the first that applies (commands §6). Without a
+// report it is 1, unless the leader's journal is broken: only down --force ends such a team, as the person wants. With --json
 // only the files are written: the command has a document of its own.
 func sayEnd(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName, how operator.Kind, dir string) error {
-	rep := endReport(context.WithoutCancel(ctx), a, op, team)
-	if rep == nil {
+	rep, err := endReport(context.WithoutCancel(ctx), op, team)
+	if err != nil {
+		a.Talk("%s no report: %s", app.Yellow("note:"), operator.Visible(err.Error()))
+		if !operator.Broken(err) { // of what was ordered in a broken leader's journal nothing is known to be undone
+			how = supervise.First(how, operator.Failed)
+		}
 		return exitOf(how)
+	}
+	for _, m := range rep.Members {
+		if m.Unread != "" {
+			a.Talk("%s the report has the work of %s as far as its journal can be read: %s", app.Yellow("note:"), operator.Visible(m.Name), operator.Visible(m.Unread))
+		}
 	}
 	kind := supervise.First(how, rep.Kind)
 	exit := app.ExitCode(kind)

@@ -70,6 +70,7 @@ type Member struct {
 	Files    string              `json:"files"`    // directory of its output.log, status and artifacts
 	Worktree *Worktree           `json:"worktree"` // null: it had none
 	Spent    *view.SpentDocument `json:"spent,omitempty"`
+	Unread   string              `json:"unread,omitempty"` // why its journal cannot be read, or not beyond a break
 }
 
 // Worktree is the state of a worktree after the run.
@@ -102,7 +103,7 @@ func Of(r *supervise.Report, exit int) Document {
 			page.Stamp(q.At), q.Started})
 	}
 	for _, m := range r.Members {
-		d.Members = append(d.Members, Member{m.Name, m.PID, m.Trust, m.Left, m.Files, (*Worktree)(m.Worktree), view.Spent(m.Spent)})
+		d.Members = append(d.Members, Member{m.Name, m.PID, m.Trust, m.Left, m.Files, (*Worktree)(m.Worktree), view.Spent(m.Spent), m.Unread})
 	}
 	return d
 }

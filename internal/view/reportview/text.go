@@ -100,6 +100,9 @@ func memberText(b *strings.Builder, m supervise.MemberReport) {
 	if m.Spent != nil {
 		fmt.Fprintf(b, "  %-12s used %s\n", "", sentence.Spent(*m.Spent))
 	}
+	if m.Unread != "" {
+		fmt.Fprintf(b, "  %-12s its journal cannot be read to the end, its work and calls are as far as it was: %s\n", "", operator.Visible(m.Unread))
+	}
 	if w := m.Worktree; w != nil && w.Kept {
 		fmt.Fprintf(b, "  %-12s worktree kept: %s: %s (branch %s)\n", "", operator.Visible(w.Why), operator.Visible(w.Path), operator.Visible(w.Branch))
 		for _, f := range w.Files {
