@@ -37,7 +37,8 @@ of member NAME in whichever team it is (leader for the leader's journal), or of 
 which is a name, or the id of a team that was (<team>-<8 hex digits>); the journals of a
 deleted team are kept. A word that is both means the team; NAME@TEAM means the member. For
 a team that another program leads, or led, they hold only what you did there. --raw shows
-the records as the journals have them.
+the records as the journals have them. With --follow a broken journal ends the command; of
+several teams it is a note, and the other journals go on.
 
 --json: {"records":[{"team","time","journal","name","seq","writer","kind","body"}]}; with
 --follow one record a line.`,
@@ -236,10 +237,12 @@ func (v logView) show(a *app.App, es []view.LogEntry, several bool) error {
 // followEvery is how often a followed log is read when the system reports no change.
 const followEvery = 500 * time.Millisecond
 
-// follow prints new records until ctx ends, or a journal is broken.
+// follow prints new records until ctx ends. A broken journal is its end too; of several teams it is a note, and the
+// other journals go on.
 func follow(ctx context.Context, a *app.App, ls *logs, v logView) error {
 	ctx, stop := a.WhileShown(ctx)
 	defer stop()
+	said := map[string]bool{}
 	for begun := false; ; begun = true {
 		es, err := ls.next(ctx)
 		if !begun {
@@ -262,8 +265,11 @@ func follow(ctx context.Context, a *app.App, ls *logs, v logView) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil // Ctrl-C is how one stops following
-		case err != nil:
+		case err != nil && !ls.several():
 			return err
+		case err != nil && !said[err.Error()]:
+			said[err.Error()] = true
+			a.Talk("%s %s", app.Yellow("note:"), operator.VisibleLines(err.Error()))
 		}
 		if err := untilGrown(ctx, a, ls.dirs()); err != nil {
 			return err
