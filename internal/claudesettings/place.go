@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonc"
@@ -64,6 +65,12 @@ func find(path string) (*place, error) {
 	}
 	if fi.Mode()&fs.ModeSymlink != 0 {
 		target, err := filepath.EvalSymlinks(p.real)
+		if _, serr := os.Stat(p.real); errors.Is(serr, syscall.ELOOP) {
+			return nil, &RefusedError{path, "is a link that leads back to itself", "remove the link, or let it point to a file", nil}
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, &RefusedError{path, "is a link that cannot be followed: " + err.Error(), "mend or remove the link", nil}
+		}
 		if err != nil {
 			return nil, &RefusedError{path, "is a link to nothing: " + err.Error(), "make the file that it points to, or remove the link", nil}
 		}

@@ -267,7 +267,7 @@ func TestStoreRefusals(t *testing.T) {
 			return os.Chmod(filepath.Dir(w.path), 0o500)
 		}, "lies in a directory that is read-only"},
 		"link to nothing": {func(w *world) error { return os.Symlink("/nowhere/at/all", w.path) }, "is a link to nothing"},
-		"link to itself":  {func(w *world) error { return os.Symlink(w.path, w.path) }, "is a link to nothing"},
+		"link to itself":  {func(w *world) error { return os.Symlink(w.path, w.path) }, "is a link that leads back to itself"},
 		"directory":       {func(w *world) error { return os.Mkdir(w.path, 0o700) }, "not a regular file"},
 		"hard link": {func(w *world) error {
 			w.write(w.path, "{}", 0o600)

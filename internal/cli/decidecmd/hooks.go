@@ -68,6 +68,18 @@ func (f *hooksFlags) where(cmd *cobra.Command) {
 	app.Must(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(clients, cobra.ShellCompDirectiveNoFileComp)))
 }
 
+// command is a command about the same settings file.
+func (f *hooksFlags) command(verb string) string {
+	c := "waggle hooks " + verb
+	if f.client != string(claudesettings.Claude) {
+		c += " --for " + f.client
+	}
+	if f.project {
+		c += " --project"
+	}
+	return c
+}
+
 // of is the client that the flags name.
 func (f *hooksFlags) of() (claudesettings.Client, error) {
 	c := claudesettings.Client(f.client)
@@ -187,7 +199,7 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 	}
 	c, err := plan(store, path)
 	if err != nil {
-		return hooksRefused(verb, err)
+		return hooksRefused(f, verb, err)
 	}
 	off, err := hooksOff(a, client)
 	if err != nil {
@@ -206,7 +218,7 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 		doc.Changed = true
 	}
 	if err := store.Apply(cmd.Context(), c); err != nil {
-		return hooksRefused(verb, err)
+		return hooksRefused(f, verb, err)
 	}
 	if verb == "install" { // also where the hooks were there: without STATE they record nothing
 		if err := session.At(op.Home.Path, a.Now).Prepare(); err != nil {
@@ -224,7 +236,11 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 func askHooks(ctx context.Context, a *app.App, f hooksFlags, verb string, doc hooksDocument) error {
 	diff := operator.VisibleLines(strings.TrimSuffix(doc.Diff, "\n"))
 	if !f.yes && a.CanAsk() {
-		return confirm(ctx, a, diff, "write "+operator.Visible(doc.Path)+"?")
+		yes, err := a.Yes(ctx, diff, "write "+operator.Visible(doc.Path)+"?")
+		if err == nil && !yes {
+			err = &operator.Error{Kind: operator.Refused, Op: "hooks " + verb, Msg: "nothing was written"}
+		}
+		return err
 	}
 	if !a.Flags.JSON {
 		a.Say("%s", diff)
@@ -237,14 +253,7 @@ func askHooks(ctx context.Context, a *app.App, f hooksFlags, verb string, doc ho
 			return err
 		}
 	}
-	hint := "waggle hooks " + verb + " --yes"
-	if doc.Client != claudesettings.Claude {
-		hint += " --for " + string(doc.Client)
-	}
-	if f.project {
-		hint += " --project"
-	}
-	return &operator.Error{Kind: operator.Question, Op: "hooks " + verb, Msg: "nothing was written: there is no terminal to ask on", Advice: hint}
+	return &operator.Error{Kind: operator.Question, Op: "hooks " + verb, Msg: "nothing was written: there is no terminal to ask on", Advice: f.command(verb + " --yes")}
 }
 
 func sayHooksChanged(a *app.App, verb string, doc hooksDocument) {
@@ -295,10 +304,10 @@ func hooksOff(a *app.App, c claudesettings.Client) (*claudesettings.Off, error) 
 }
 
 // hooksRefused adds to a refusal its exit code and hint.
-func hooksRefused(verb string, err error) error {
+func hooksRefused(f hooksFlags, verb string, err error) error {
 	var r *claudesettings.RefusedError
 	if errors.As(err, &r) {
-		return &operator.Error{Kind: operator.Refused, Op: "hooks " + verb, Err: err, Advice: r.Next}
+		return &operator.Error{Kind: operator.Refused, Op: "hooks " + verb, Err: err, Advice: strings.Replace(r.Next, "waggle hooks show", f.command("show"), 1)}
 	}
 	return err
 }
@@ -354,7 +363,7 @@ binary) or missing (no such file).`,
 			if a.Flags.JSON {
 				return a.Document(doc)
 			}
-			sayHooks(a, doc)
+			sayHooks(a, f, doc)
 			return nil
 		},
 	}
@@ -377,7 +386,7 @@ func hooksShown(a *app.App, f hooksFlags) (*shownHooks, error) {
 	}
 	l, err := store.Look(path)
 	if err != nil {
-		return nil, hooksRefused("show", err)
+		return nil, hooksRefused(f, "show", err)
 	}
 	self, err := spawn.Self(a.Environ)
 	if err != nil {
@@ -418,7 +427,7 @@ func programState(path, self string) string {
 	return "other"
 }
 
-func sayHooks(a *app.App, doc *shownHooks) {
+func sayHooks(a *app.App, f hooksFlags, doc *shownHooks) {
 	state := "not installed"
 	if doc.Installed {
 		state = "installed"
@@ -441,10 +450,7 @@ func sayHooks(a *app.App, doc *shownHooks) {
 	if len(rows) > 0 {
 		a.List([]string{"EVENT", "MATCHER", "TIME-OUT", "COMMAND"}, rows)
 	}
-	install := "waggle hooks install"
-	if doc.Client != claudesettings.Claude {
-		install += " --for " + string(doc.Client)
-	}
+	install := f.command("install")
 	if n := len(doc.Missing); n > 0 && len(doc.Ours) > 0 {
 		a.Say("%s no hook for %s; %s adds what is missing", app.Yellow("note:"), strings.Join(doc.Missing, ", "), install)
 	}
