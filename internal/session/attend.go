@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"waggle/internal/atomicfile"
@@ -92,20 +93,51 @@ func (a Away) same(b Away) bool {
 // At reports whether it holds at a time.
 func (a Away) At(now time.Time) bool { return a.On && (a.Until == nil || now.Before(*a.Until)) }
 
-// Away reads the user's word; without a file it is off.
+// AwayError reports a file of the user's word that is none: it is neither on nor off, and never replaced.
+type AwayError struct {
+	Path string
+	Why  string
+}
+
+func (e *AwayError) Error() string { return fmt.Sprintf("away: %s %s", e.Path, e.Why) }
+
+// Away reads the user's word; without a file it is off. The error is an *AwayError where the file is not as SetAway
+// writes it.
 func (s Store) Away() (Away, error) {
-	var a Away
-	b, err := atomicfile.ReadFile(filepath.Join(s.Dir, awayFile), atomicfile.Options{MaxSize: maxAway})
-	if errors.Is(err, fs.ErrNotExist) {
-		return a, nil
+	path := filepath.Join(s.Dir, awayFile)
+	b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxAway})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Away{}, nil
+	case errors.Is(err, atomicfile.ErrTooLarge):
+		return Away{}, &AwayError{path, fmt.Sprintf("is larger than %d bytes", maxAway)}
+	case err != nil:
+		return Away{}, fmt.Errorf("away: %s: %w", path, err)
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &a)
-	}
-	if err != nil {
-		return Away{}, fmt.Errorf("away: %s: %w", filepath.Join(s.Dir, awayFile), err)
+	a, why := decodeAway(b)
+	if why != "" {
+		return Away{}, &AwayError{path, why}
 	}
 	return a, nil
+}
+
+// decodeAway decodes the user's word, by the exact names of its fields. why is what is wrong with it.
+func decodeAway(b []byte) (a Away, why string) {
+	o, err := jsonobj.Parse(b)
+	if err != nil {
+		return a, "is no JSON object: " + err.Error()
+	}
+	if twice := o.Duplicates(); len(twice) > 0 {
+		return a, "has " + strings.Join(twice, ", ") + " more than once"
+	}
+	on, _ := o.Get("on")
+	if json.Unmarshal(on, &a.On) != nil || jsonobj.TypeOf(on) == "null" {
+		return Away{}, `does not say "on": true or false`
+	}
+	if until, ok := o.Get("until"); ok && json.Unmarshal(until, &a.Until) != nil {
+		return Away{}, `has an "until" that is no time`
+	}
+	return a, ""
 }
 
 // SetAway replaces the user's word. changed is false where it was the same. A file that cannot be read stays,

@@ -551,7 +551,16 @@ func (o Operator) Away() (on bool, until time.Time, err error) {
 	if a.Until != nil {
 		until = *a.Until
 	}
-	return a.At(o.Minter.Now()), until, err
+	return a.At(o.Minter.Now()), until, awayError(err)
+}
+
+// awayError adds to the error of a file that is no word of the user what to do about it.
+func awayError(err error) error {
+	var bad *session.AwayError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	return &operator.Error{Kind: operator.Failed, Op: "away", Err: err, Advice: "remove " + bad.Path + ": then away is off"}
 }
 
 // SetAway replaces the user's word that answers come from the list; a zero until is no end. changed is false where
@@ -565,7 +574,8 @@ func (o Operator) SetAway(ctx context.Context, on bool, until time.Time) (change
 		until = until.UTC()
 		a.Until = &until
 	}
-	return o.sessionStore().SetAway(ctx, a)
+	changed, err = o.sessionStore().SetAway(ctx, a)
+	return changed, awayError(err)
 }
 
 // ofAgent reports whether a process runs inside a session, or below a process of a member.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,7 +24,14 @@ const startDoubt = 2 * time.Second
 func (d *doctor) claude() []Finding {
 	store := claudesettings.StoreIn(d.op.Home.Path, claudesettings.Claude, d.op.Minter.Now)
 	out := d.hooks(store, d.o.ClaudeDir)
-	if trouble := session.At(d.op.Home.Path, d.op.Minter.Now).LastTrouble(); trouble != "" {
+	own := session.At(d.op.Home.Path, d.op.Minter.Now)
+	var away *session.AwayError
+	if _, err := own.Away(); errors.As(err, &away) {
+		out = append(out, advised("away", Problem, away.Path+" "+away.Why+": away is off, and cannot be turned on", "remove "+away.Path))
+	} else if err != nil {
+		out = append(out, found("away", Problem, err.Error()))
+	}
+	if trouble := own.LastTrouble(); trouble != "" {
 		out = append(out, found("session hooks", Note, "the last thing that went wrong in one: "+trouble))
 	}
 	sessions, problems := claudesessions.List(filepath.Join(d.o.ClaudeDir, "sessions"))

@@ -43,7 +43,7 @@ whether somebody is there to answer, by this or by a screen.`,
 		Short: "Let such questions wait for your answer from the list",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if until == "" {
+			if !cmd.Flags().Changed("until") {
 				return setAway(cmd.Context(), a, true, time.Time{})
 			}
 			end, err := operator.ParseUntil(until, a.Now())
@@ -97,16 +97,16 @@ func sayAway(a *app.App, op operator.Operator, changed bool) error {
 		stamp := page.Stamp(until)
 		doc.Until, end = &stamp, " until "+page.Clock(until, a.Clock())
 	}
+	state, means := "off", ": a question that would hold its session's own dialog back is asked there at once"
 	switch {
 	case a.Flags.JSON:
 		return a.Document(doc)
 	case doc.On:
-		a.Say("away is %s%s: questions of sessions wait for your answer from the list", app.Bold("on"), end)
+		state, means = "on", end+": questions of sessions wait for your answer from the list"
 	case doc.Attended:
-		a.Say("away is %s, and a screen or pending --follow is open: questions of sessions wait for your answer from the list while it is", app.Bold("off"))
-	default:
-		a.Say("away is %s: a question that would hold its session's own dialog back is asked there at once", app.Bold("off"))
+		means = ", and a screen or pending --follow is open: questions of sessions wait for your answer from the list while it is"
 	}
+	a.ShowPage(page.Page{{Line: page.Line{{Text: "away is "}, {Role: page.RoleStrong, Text: state}, {Text: means}}}}, "", nil)
 	return nil
 }
 

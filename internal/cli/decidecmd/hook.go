@@ -64,6 +64,13 @@ answer, and after any error, the hook prints nothing on standard output and exit
 			return nil // an error of a hook must not reach the client
 		},
 	}
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if a.Env(claude.SecondVar) != "" {
+			return c.Parent().FlagErrorFunc()(c, err) // the hook of a member blocks after any error
+		}
+		fmt.Fprintln(a.Err, "waggle:", operator.Visible(err.Error()))
+		return nil // then the command ends, with 0
+	})
 	cmd.Flags().DurationVar(&wait, "wait", 0, "how long to wait for an answer (default: as long as the client does; 30s where the client delays its own prompt meanwhile, 2m for a teammate's)")
 	return cmd
 }

@@ -94,7 +94,10 @@ for the team.
 func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
 	var f netFlags
 	cmd := &cobra.Command{Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteHosts,
-		RunE: func(cmd *cobra.Command, args []string) error { return netAnswer(cmd.Context(), a, args[0], allow, f) }}
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.ends = cmd.Flags().Changed("until")
+			return netAnswer(cmd.Context(), a, args[0], allow, f)
+		}}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.once, "once", false, "only for the open requests (the default)")
 	fl.BoolVar(&f.session, "session", false, "until the member leaves")
@@ -141,12 +144,12 @@ again. Open requests stay open. --json is as for net deny.`,
 
 type netFlags struct {
 	once, session, wildcard       bool
-	revoke                        bool
+	revoke, ends                  bool // ends: until was given
 	until, member, digest, reason string
 }
 
 func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f netFlags) error {
-	if f.once && f.session || f.until != "" && (f.once || f.session) {
+	if f.once && f.session || f.ends && (f.once || f.session) {
 		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: "--once, --session and --until exclude each other"}
 	}
 	if err := toTeam(ctx, a, "net", target); err != nil {
@@ -162,7 +165,7 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 	} else if n.Target, err = decide.ParseNetTarget(target); err != nil {
 		return err
 	}
-	if f.until != "" {
+	if f.ends {
 		t, err := operator.ParseUntil(f.until, a.Now())
 		if err != nil {
 			return err

@@ -82,7 +82,7 @@ applies to the next call. --json: {"team","version","changed","members":[{"name"
 				return err
 			}
 			sc := decide.RuleScope{Member: waggle.MemberName(member)}
-			if expires != "" {
+			if expires != "" || cmd.Flags().Changed("until") {
 				t, err := operator.ParseUntil(expires, a.Now())
 				if err != nil {
 					return err
