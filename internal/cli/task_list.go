@@ -36,11 +36,7 @@ blocked_by.`,
 }
 
 func taskList(ctx context.Context, a *app.App, f taskListFlags) error {
-	op, name, err := a.TaskTeamRead(ctx)
-	of := []waggle.TeamName{name}
-	if operator.KindOf(err) == operator.Usage && a.Flags.Team == "" { // several teams, and none of them is chosen
-		of, err = op.Names()
-	}
+	op, of, err := a.TeamsOf(ctx, a.TaskTeamRead)
 	if err != nil {
 		return err
 	}

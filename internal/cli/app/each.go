@@ -22,18 +22,22 @@ type Answer struct {
 	Colors func() map[string]string
 }
 
-// EachTeam shows what read says of the team that pick returns, and where there are several and none of them is
-// chosen, of each, below its name; those that do not have what is asked for are left out. --json is one document,
-// of several teams {"teams":[…]}. An answer may come with an error: both are said, and one team that cannot be read
-// does not hide the others.
-func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator.Operator, waggle.TeamName, error), read func(operator.Operator, waggle.TeamName) (Answer, error)) error {
+// TeamsOf returns the team that pick returns, or all where there are several and none of them is chosen.
+func (a *App) TeamsOf(ctx context.Context, pick func(context.Context) (operator.Operator, waggle.TeamName, error)) (operator.Operator, []waggle.TeamName, error) {
 	op, name, err := pick(ctx)
-	of := []waggle.TeamName{name}
 	if operator.KindOf(err) == operator.Usage && a.Flags.Team == "" {
 		if names, nerr := op.Names(); nerr == nil && len(names) > 1 {
-			of, err = names, nil
+			return op, names, nil
 		}
 	}
+	return op, []waggle.TeamName{name}, err
+}
+
+// EachTeam shows what read says of each of the teams of pick (TeamsOf), of several below its name; those that do not
+// have what is asked for are left out. --json is one document, of several teams {"teams":[…]}. An answer may come with an error: both are said, and one team that cannot be read
+// does not hide the others.
+func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator.Operator, waggle.TeamName, error), read func(operator.Operator, waggle.TeamName) (Answer, error)) error {
+	op, of, err := a.TeamsOf(ctx, pick)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,11 @@ unknown; "" when the call did not start.`,
 			}
 			if sessions {
 				es, broken := decide.Of(op).SessionAudit(q)
-				return errors.Join(sayEvents(a, "sessions", decide.SessionTeam, es), broken)
+				if len(es) == 0 && !a.Flags.JSON {
+					a.Talk("no such call is on record in sessions")
+					return broken
+				}
+				return errors.Join(a.Give(view.Audit("sessions", decide.SessionTeam, es), view.AuditPage(es, a.Clock())), broken)
 			}
 			return a.EachTeam(cmd.Context(), pastTeam(a, args), func(op operator.Operator, of waggle.TeamName) (app.Answer, error) {
 				r, es, broken := inspect.Of(op).Audit(cmd.Context(), string(of), q)
@@ -148,18 +152,6 @@ func ago(a *app.App, s string) (time.Time, error) {
 		return t, &operator.Error{Kind: operator.Usage, Op: "audit", Msg: fmt.Sprintf("%q is not a time: give a span back (7d, 2h), a date (2026-11-20) or RFC 3339", s)}
 	}
 	return t, nil
-}
-
-func sayEvents(a *app.App, id, team string, es []operator.AuditEvent) error {
-	if a.Flags.JSON {
-		return a.Document(view.Audit(id, team, es))
-	}
-	if len(es) == 0 {
-		a.Talk("no such call is on record in %s", id)
-		return nil
-	}
-	a.ShowPage(view.AuditPage(es, a.Clock()), "", nil)
-	return nil
 }
 
 func auditShowCmd(a *app.App) *cobra.Command {
