@@ -13,6 +13,9 @@ type Decoded struct {
 	// Dialect tells whose spelling it is; DialectNone for text, unknown and
 	// invalid.
 	Dialect Dialect
+	// Spellings are the dialects that spell it so, the likeliest first; of a mixed one the nearest
+	// (Speaks). None for text, unknown, invalid and what is superseded.
+	Spellings []Dialect
 	// Type is the type string as it stood ("shutdown_response" for a legacy
 	// answer that decodes to KindShutdownApproved); "" for plain text.
 	Type    string
@@ -158,13 +161,13 @@ func (f *frame) decode(t kindTable) Decoded {
 			f.warn("%s: read as a denial", fault)
 		}
 	}
-	dialect := f.dialect()
+	dialect, spellings := f.dialect()
 	if dialect != DialectProtocol { // there agentId is a field of its own
 		p = tables[p.Kind()].withRouting(p, f.routing())
 	}
 	f.reportUnread()
 	return Decoded{
-		Kind: p.Kind(), Dialect: dialect, Type: f.typ, Payload: p,
+		Kind: p.Kind(), Dialect: dialect, Spellings: spellings, Type: f.typ, Payload: p,
 		Warnings: f.warnings, FromMismatch: f.mismatch, Unread: f.unread,
 	}
 }

@@ -1,5 +1,7 @@
 package waggle
 
+import "cmp"
+
 // decodeShutdownProse reads seed 002's form of a shutdown_request: the type in
 // the envelope, the id in its metadata, prose as text (protocol §1.9, 9.1 #4). That
 // it comes from the lead is for the caller to check.
@@ -10,9 +12,26 @@ func decodeShutdownProse(e Envelope) Decoded {
 		return invalid(e.Type, f.failed)
 	}
 	return Decoded{
-		Kind: KindShutdownRequest, Dialect: DialectAPI, Type: e.Type, Payload: p,
+		Kind: KindShutdownRequest, Dialect: DialectAPI, Spellings: []Dialect{DialectAPI}, Type: e.Type, Payload: p,
 		Warnings: []string{"the type stands in the envelope and the text is prose: it counts only from the lead"},
 	}
+}
+
+// carryingShutdown is the envelope of seed 002's form of a shutdown_request.
+func (e Envelope) carryingShutdown(r ShutdownRequest) (Envelope, error) {
+	var c checks
+	c.id(shutdownID.name, r.RequestID)
+	if text := cmp.Or(r.Reason, shutdownProse); DecodeText(text).Kind == KindText {
+		e.Text, e.Summary, e.Type = text, shutdownSummary, string(KindShutdownRequest)
+	} else {
+		c.add("%s would be read as a frame", shutdownReason.name)
+	}
+	if len(c) > 0 {
+		return e, &PayloadError{KindShutdownRequest, c}
+	}
+	var metadata object
+	metadata.str(metadataKey, r.RequestID)
+	return e.With(keyMetadata, metadata.close())
 }
 
 // shutdownAnswer reads protocol §1.10 and §1.11, and shutdown_response, which

@@ -3,29 +3,33 @@ package waggle
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"waggle/internal/jsontext"
 )
 
 // Encode returns the text of p in dialect d: exactly one byte form per dialect,
 // compact, keys in canonical order, characters escaped as JSON.stringify does.
-// It writes DialectWire and DialectCatalog.
+// Dialects lists the dialects that it writes.
 //
 // Text and SystemInit encode to their words, in any dialect; Unknown encodes to
 // its raw object. Raw members (input, updated_input, suggestions) keep their
 // bytes, because digests are taken over them. Fields that are documented as read
-// only are left out, and in the catalog form what is only shown, the host of a
-// sandbox answer included, since that form answers a request as a whole.
+// only are left out, and in a dialect other than the wire's what is only shown, the
+// sender and the host of a sandbox answer included, since that form answers a request as a whole.
 //
 // Encode refuses a payload that Validate refuses, a text beyond the limits of
 // Decode, and a dialect that has no form for the kind or for what this payload
 // says. Its error is a *PayloadError.
 func Encode(p Payload, d Dialect) (string, error) {
-	if err := Validate(checked(p, d)); err != nil {
+	if p = value(p); p != nil {
+		d = formOf(p.Kind(), d)
+	}
+	if err := validate(checked(p, d), d); err != nil {
 		return "", err
 	}
-	p = value(p)
 	switch p := p.(type) {
 	case Text:
 		return p.Text, nil
@@ -34,15 +38,12 @@ func Encode(p Payload, d Dialect) (string, error) {
 	case Unknown:
 		return string(p.Raw), nil
 	}
+	if !slices.Contains(Dialects(), d) {
+		return "", &PayloadError{p.Kind(), []string{"dialect " + show(string(d)) + " is read, not written; use one of " + listed(Dialects())}}
+	}
 	var o object
-	o.str(keyType, string(p.Kind()))
-	switch d {
-	case DialectWire, DialectCatalog:
-		if why := tables[p.Kind()].encode(&o, p, d); why != "" {
-			return "", &PayloadError{p.Kind(), []string{why}}
-		}
-	default:
-		return "", &PayloadError{p.Kind(), []string{"dialect " + show(string(d)) + " is read, not written; use wire or catalog"}}
+	if why := tables[p.Kind()].encode(&o, p, d); why != "" {
+		return "", &PayloadError{p.Kind(), []string{why}}
 	}
 	text := string(o.close())
 	if facts, _ := scan(text); len(text) > MaxText || facts.tooBig() {
@@ -52,21 +53,43 @@ func Encode(p Payload, d Dialect) (string, error) {
 	return text, nil
 }
 
-// checked is what Validate is to look at. The catalog's question about the network may
-// name several hosts, and its answer names none, for it is for the request as a whole.
-func checked(p Payload, d Dialect) Payload {
-	if d != DialectCatalog {
-		return p
+func listed(ds []Dialect) string {
+	names := make([]string, len(ds))
+	for i, d := range ds {
+		names[i] = string(d)
 	}
-	switch p := value(p).(type) {
+	return strings.Join(names, ", ")
+}
+
+// Carrying is the envelope with a payload in dialect d as its text. For seed 002's shutdown request
+// the envelope's type and metadata say what it is, and the text is prose. Its error is that of Encode.
+func (e Envelope) Carrying(p Payload, d Dialect) (Envelope, error) {
+	if r, ok := value(p).(ShutdownRequest); ok && d == DialectAPI {
+		return e.carryingShutdown(r)
+	}
+	text, err := Encode(p, d)
+	e.Text = text
+	return e, err
+}
+
+// checked is what validate is to look at. The catalog's question about the network may
+// name several hosts, and its answer names none, for it is for the request as a whole; seed 002
+// has reasons of its own for an idle notification.
+func checked(p Payload, d Dialect) Payload {
+	switch p := p.(type) {
 	case SandboxPermissionRequest:
-		if len(p.Hosts) > 1 && p.Hosts[0] == p.HostPattern.Host {
+		if d == DialectCatalog && len(p.Hosts) > 1 && p.Hosts[0] == p.HostPattern.Host {
 			p.Hosts = nil
 		}
 		return p
 	case SandboxPermissionResponse:
-		if p.Host == "" {
+		if d == DialectCatalog && p.Host == "" {
 			p.Host = "as asked"
+		}
+		return p
+	case IdleNotification:
+		if d == DialectAPI && slices.Contains(apiIdleReasons, p.IdleReason) {
+			p.IdleReason = idleReasons[0]
 		}
 		return p
 	}

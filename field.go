@@ -8,7 +8,7 @@ import (
 )
 
 // fieldOf is one row of a kind's table: all that is known of one field of its payload. The
-// rows drive decoding, encoding in both dialects, Validate, the schemas and the documents.
+// rows drive decoding, encoding in every dialect, Validate, the schemas and the documents.
 // Their order is the order of the wire.
 type fieldOf[P any] struct {
 	name string // on the wire; a.b is key b of the object a
@@ -21,7 +21,7 @@ type fieldOf[P any] struct {
 	choices []string                        // others are refused
 	check   func(c *checks, p *P)           // what else is refused
 	when    func(p *P, d Dialect) bool      // whether it is written at all
-	catalog func(o *object, k string, p *P) // writes it in the catalogue, where that differs
+	catalog func(o *object, k string, p *P) // writes it under a path that is not the wire's, where that differs
 	arm     string                          // the subtype that it goes with
 	decides bool                            // it is part of what is decided
 	hidden  bool                            // the schemas leave it out: it is read, not written
@@ -51,7 +51,7 @@ type spelling struct {
 //	DIALECT:PATH!?       the dialect always has it; it is written unless it is empty
 //	DIALECT:PATH+        the dialect may have it; it is written always
 //	DIALECT:PATH-        the dialect may have it; it is never written
-//	catalog:N:PATH       the same, as the Nth key of the catalogue
+//	DIALECT:N:PATH       the same, as the Nth key of the dialect
 //	also:PATH,PATH       read, and of no dialect
 func (r *fieldOf[P]) parse(place int) {
 	r.spelled, r.also, r.paths = nil, nil, nil
@@ -144,7 +144,7 @@ func writeFields[P any](o *object, p *P, rows []placed[P], d Dialect) {
 			continue
 		}
 		o.enter(r.at.in)
-		if d == DialectCatalog && r.catalog != nil {
+		if wire := r.spell(DialectWire); r.catalog != nil && (wire == nil || wire.path != r.at.path) {
 			r.catalog(o, r.at.key, p)
 		} else {
 			r.write(o, r.at.key, p)
@@ -153,9 +153,13 @@ func writeFields[P any](o *object, p *P, rows []placed[P], d Dialect) {
 	o.enter("")
 }
 
-// checkFields notes what is missing or malformed in p.
-func checkFields[P any](c *checks, p *P, rows []*fieldOf[P]) {
+// checkFields notes what is missing or malformed in p for a dialect. What only the wire has, such
+// as the sender, another dialect does not need, unless it is decided on.
+func checkFields[P any](c *checks, p *P, rows []*fieldOf[P], d Dialect) {
 	for _, r := range rows {
+		if !r.decides && r.spell(d) == nil && r.spell(DialectWire) != nil {
+			continue
+		}
 		if r.test != nil {
 			r.test(c, r, p)
 		}

@@ -95,6 +95,15 @@ func flag[P any](at func(*P) *bool, read func(f *frame, paths ...string) bool) c
 	return c
 }
 
+// always is a boolean that the kind says by its type.
+func always[P any](v bool) codec[P] {
+	return codec[P]{
+		typ:   FieldFlag,
+		write: func(o *object, key string, _ *P) { o.bool(key, v) },
+		empty: func(*P) bool { return false },
+	}
+}
+
 // texts is a list of strings that another field reads.
 func texts[P any](of func(*P) []string) codec[P] {
 	return codec[P]{

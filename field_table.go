@@ -1,14 +1,19 @@
 package waggle
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // kindTable is the table of one kind, whatever the Go type of its payload.
 type kindTable interface {
 	decode(f *frame) Payload
-	problems(c *checks, p Payload)
+	problems(c *checks, p Payload, d Dialect)
 	encode(o *object, p Payload, d Dialect) (why string)
 	withRouting(p Payload, r Routing) Payload
 	spellings() []shape
+	writes(d Dialect) bool
+	idPath(d Dialect) string
 	containers() []string
 	view() []Field
 }
@@ -24,6 +29,10 @@ type table[P Payload] struct {
 	instead func(f *frame) Payload
 	// refuse says why a dialect has no form for this payload.
 	refuse func(p *P, d Dialect) string
+	// types are the values of "type" of the dialects that have another one.
+	types map[Dialect]string
+	// outside: seed 002 has the type and the id in the envelope, and prose as text.
+	outside bool
 
 	turns   []*fieldOf[P]
 	checked []*fieldOf[P]
@@ -45,7 +54,7 @@ func (t table[P]) build() *table[P] {
 	}
 	t.turns, t.checked = inTurn(t.rows), checking(t.rows)
 	t.written = map[Dialect][]placed[P]{}
-	for _, d := range []Dialect{DialectWire, DialectCatalog} {
+	for _, d := range Dialects() {
 		t.written[d] = inPlace(t.rows, d)
 	}
 	t.shapes = shapesOf(t.rows)
@@ -64,22 +73,43 @@ func (t *table[P]) decode(f *frame) Payload {
 	return p
 }
 
-func (t *table[P]) problems(c *checks, p Payload) {
+func (t *table[P]) problems(c *checks, p Payload, d Dialect) {
 	v := p.(P)
-	checkFields(c, &v, t.checked)
+	checkFields(c, &v, t.checked, d)
 }
 
 func (t *table[P]) encode(o *object, p Payload, d Dialect) (why string) {
 	v := p.(P)
+	if t.outside && d == DialectAPI {
+		return "seed 002 has its type and its id in the envelope, and prose as text: give the envelope too"
+	}
+	if len(t.written[d]) == 0 {
+		return documents[d] + " has no form for this kind"
+	}
 	if t.refuse != nil {
 		if why := t.refuse(&v, d); why != "" {
 			return why
 		}
 	}
-	if len(t.written[d]) == 0 {
-		return "seed 000 has no form for this kind"
-	}
+	o.str(keyType, cmp.Or(t.types[d], string(p.Kind())))
 	writeFields(o, &v, t.written[d], d)
+	return ""
+}
+
+// writes reports whether a dialect has a form for the kind.
+func (t *table[P]) writes(d Dialect) bool {
+	var p P
+	return len(t.written[formOf(p.Kind(), d)]) > 0 || t.outside && d == DialectAPI
+}
+
+// idPath is where a dialect that writes the kind has the id that pairs it.
+func (t *table[P]) idPath(d Dialect) string {
+	var p P
+	for _, r := range t.written[formOf(p.Kind(), d)] {
+		if r.typ == FieldID {
+			return r.at.path
+		}
+	}
 	return ""
 }
 

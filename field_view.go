@@ -70,9 +70,8 @@ func viewFields[P any](rows []*fieldOf[P]) []Field {
 			Doc: r.doc, Items: slices.Clone(r.items),
 		}
 		for _, s := range r.spelled {
-			writes := !s.never && (s.dialect == DialectWire || s.dialect == DialectCatalog)
-			v.Spellings = append(v.Spellings, Spelling{s.dialect, s.path, s.has, writes})
-			v.Always = v.Always || writes && s.always
+			v.Spellings = append(v.Spellings, Spelling{s.dialect, s.path, s.has, !s.never && r.write != nil})
+			v.Always = v.Always || !s.never && s.always && (s.dialect == DialectWire || s.dialect == DialectCatalog)
 			v.Required = v.Required || s.dialect == DialectWire && s.has
 		}
 		list = append(list, v)

@@ -9,6 +9,14 @@ const (
 	keyAgentName = "agentName"
 	keyError     = "error"
 	keyUpdated   = "updated_input"
+	keyMetadata  = "metadata" // of an envelope of seed 002
+)
+
+// What seed 002's request to shut down says in its envelope.
+const (
+	metadataKey     = "request_id"
+	shutdownSummary = "Shutdown request"
+	shutdownProse   = "Please prepare for shutdown."
 )
 
 // idKeys are the spellings of the id that pairs a request with its answer.
@@ -71,6 +79,25 @@ var tables = map[Kind]kindTable{
 	KindJoinRequest:               joinRequestTable,
 	KindJoinApproved:              joinApprovedTable,
 	KindJoinRejected:              joinRejectedTable,
+}
+
+// documents names what a dialect is of, for people.
+var documents = map[Dialect]string{DialectWire: "the wire", DialectProtocol: "seed 001", DialectCatalog: "seed 000", DialectAPI: "seed 002",
+	DialectEarly: "seed 004", DialectTool: "seed 003", DialectLegacy: "what is superseded"}
+
+// asWire lists the kinds that the document of a dialect spells as the wire does.
+var asWire = map[Dialect][]Kind{
+	DialectProtocol: {KindSandboxPermissionRequest, KindSandboxPermissionResponse, KindPlanApprovalRequest, KindPlanApprovalResponse,
+		KindModeSetRequest, KindTeamPermissionUpdate, KindShutdownRequest, KindShutdownApproved, KindShutdownRejected,
+		KindIdleNotification, KindTaskAssignment, KindTaskCompleted},
+	DialectEarly:  {KindIdleNotification, KindShutdownRequest, KindTaskAssignment},
+	DialectLegacy: {KindJoinRequest, KindJoinApproved, KindJoinRejected},
+}
+
+// answers has the kind that answers a request; of a shutdown the yes.
+var answers = map[Kind]Kind{
+	KindPermissionRequest: KindPermissionResponse, KindSandboxPermissionRequest: KindSandboxPermissionResponse,
+	KindPlanApprovalRequest: KindPlanApprovalResponse, KindShutdownRequest: KindShutdownApproved,
 }
 
 // containers are the keys whose objects are part of a shape (protocol §1). Other

@@ -16,6 +16,7 @@ var shutdownRequestTable = table[ShutdownRequest]{
 			codec: clock(func(p *ShutdownRequest) *string { return &p.Timestamp }), doc: "When it was asked."},
 	},
 	routing: func(p *ShutdownRequest) *Routing { return &p.Routing },
+	outside: true,
 }.build()
 
 var shutdownID = &fieldOf[ShutdownRequest]{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID",
@@ -24,38 +25,44 @@ var shutdownID = &fieldOf[ShutdownRequest]{name: "requestId", in: "wire:requestI
 var shutdownApprovedTable = table[ShutdownApproved]{
 	rows:    shutdownYes,
 	routing: func(p *ShutdownApproved) *Routing { return &p.Routing },
+	types:   map[Dialect]string{DialectLegacy: typeShutdownResponse},
 	instead: (*frame).shutdownAnswer,
 }.build()
 
 // shutdownYes are the fields of a yes, and what is read of every answer.
 var shutdownYes = []*fieldOf[ShutdownApproved]{
-	{name: "requestId", in: "wire:requestId! catalog:1:requestId! api:requestId! also:requestID",
+	{name: "requestId", in: "wire:requestId! catalog:1:requestId! api:1:requestId! legacy:1:requestId! also:requestID",
 		codec: pairID(func(p *ShutdownApproved) *string { return &p.RequestID }), doc: "The id of the request."},
 	{name: "from", in: "wire:from!", need: true,
 		codec: sender(func(p *ShutdownApproved) *string { return &p.From }), doc: "Who ends."},
-	{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp! api:timestamp",
+	{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp! api:4:timestamp",
 		codec: clock(func(p *ShutdownApproved) *string { return &p.Timestamp }), doc: "When it was answered."},
-	{name: "paneId", in: "wire:paneId api:paneId! also:tmuxPaneId",
+	{name: "paneId", in: "wire:paneId api:2:paneId!? also:tmuxPaneId",
 		codec: text(func(p *ShutdownApproved) *string { return &p.PaneID }), doc: "Its pane; shown, nothing is ended by it."},
-	{name: "backendType", in: "wire:backendType api:backendType!",
+	{name: "backendType", in: "wire:backendType api:3:backendType!?",
 		codec: text(func(p *ShutdownApproved) *string { return &p.BackendType }), doc: "What it runs in; shown."},
+	{name: "approved", in: "legacy:2:approved!", hidden: true, decides: true,
+		codec: always[ShutdownApproved](true), doc: "The decision, where the type says none."},
 }
 
 var shutdownRejectedTable = table[ShutdownRejected]{
 	rows: []*fieldOf[ShutdownRejected]{
-		{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID",
+		{name: "requestId", in: "wire:requestId! catalog:1:requestId! legacy:1:requestId! also:requestID",
 			codec: pairID(func(p *ShutdownRejected) *string { return &p.RequestID }), doc: "The id of the request."},
 		{name: "from", in: "wire:from!", need: true,
 			codec: sender(func(p *ShutdownRejected) *string { return &p.From }), doc: "Who goes on."},
 		shutdownReason,
 		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!",
 			codec: clock(func(p *ShutdownRejected) *string { return &p.Timestamp }), doc: "When it was answered."},
+		{name: "approved", in: "legacy:2:approved!", hidden: true, decides: true,
+			codec: always[ShutdownRejected](false), doc: "The decision, where the type says none."},
 	},
 	routing: func(p *ShutdownRejected) *Routing { return &p.Routing },
+	types:   map[Dialect]string{DialectLegacy: typeShutdownResponse},
 	instead: (*frame).shutdownAnswer,
 }.build()
 
-var shutdownReason = &fieldOf[ShutdownRejected]{name: "reason", in: "wire:reason! catalog:3:reason also:feedback,notes,error,content,message",
+var shutdownReason = &fieldOf[ShutdownRejected]{name: "reason", in: "wire:reason! catalog:3:reason legacy:3:content also:feedback,notes,error,message",
 	codec: text(func(p *ShutdownRejected) *string { return &p.Reason }), doc: "Why."}
 
 var teammateTerminatedTable = table[TeammateTerminated]{

@@ -33,10 +33,10 @@ var permissionRequestTable = table[PermissionRequest]{
 			},
 			catalog: func(o *object, key string, p *PermissionRequest) { o.raw(key, argumentText(p.Input)) },
 			doc:     "The tool's input; the request's digest is taken over its bytes."},
-		{name: "permission_suggestions", in: "wire:permission_suggestions! protocol:permissionSuggestions",
+		{name: "permission_suggestions", in: "wire:permission_suggestions! protocol:permissionSuggestions+",
 			codec: rawValues(func(p *PermissionRequest) *[]json.RawMessage { return &p.PermissionSuggestions }),
 			doc:   "Rules that would have allowed the call; only shown."},
-		{name: "timestamp", in: "wire:timestamp- protocol:timestamp catalog:2:timestamp!?",
+		{name: "timestamp", in: "wire:timestamp- protocol:timestamp- catalog:2:timestamp!?",
 			codec: spokenTime(func(p *PermissionRequest) *string { return &p.Timestamp }), doc: "When it was asked; on the wire the envelope says it."},
 	},
 	routing: func(p *PermissionRequest) *Routing { return &p.Routing },
@@ -67,14 +67,14 @@ var permissionResponseTable = table[PermissionResponse]{
 			write: func(o *object, key string, p *PermissionResponse) { o.str(key, cmp.Or(p.Error, p.Notes)) },
 			empty: func(p *PermissionResponse) bool { return p.Error == "" && p.Notes == "" },
 		}, doc: "Words of an approval; in the catalogue those of a denial too."},
-		{name: "timestamp", in: "wire:timestamp- protocol:timestamp catalog:2:timestamp!?", turn: 3,
+		{name: "timestamp", in: "wire:timestamp- protocol:timestamp- catalog:2:timestamp!?", turn: 3,
 			codec: spokenTime(func(p *PermissionResponse) *string { return &p.Timestamp }), doc: "When it was decided; on the wire the envelope says it."},
 	},
 	routing: func(p *PermissionResponse) *Routing { return &p.Routing },
 	finish:  (*frame).permissionResponse,
 	refuse: func(p *PermissionResponse, d Dialect) string {
-		if g := p.Response; d == DialectCatalog && g != nil && (len(g.PermissionUpdates) > 0 || !noInput(g.UpdatedInput) && len(jsontext.Members(string(g.UpdatedInput))) > 0) {
-			return "the catalog form cannot change the input or the rules"
+		if g := p.Response; permissionInput.spell(d) == nil && g != nil && (len(g.PermissionUpdates) > 0 || !noInput(g.UpdatedInput) && len(jsontext.Members(string(g.UpdatedInput))) > 0) {
+			return "the " + string(d) + " form cannot change the input or the rules"
 		}
 		return ""
 	},
@@ -83,10 +83,10 @@ var permissionResponseTable = table[PermissionResponse]{
 // The arms of the answer. A worker drops a success whose updated_input is null, so it is
 // always an object (protocol §1.2).
 var (
-	permissionResponse = &fieldOf[PermissionResponse]{name: "response", in: "wire:response- protocol:response", hidden: true,
+	permissionResponse = &fieldOf[PermissionResponse]{name: "response", in: "wire:response- protocol:response-", hidden: true,
 		codec: codec[PermissionResponse]{typ: FieldObject}, doc: "What is not an object is read as a denial."}
 	permissionInput = &fieldOf[PermissionResponse]{
-		name: "response.updated_input", in: "wire:response.updated_input+ protocol:response.updatedInput also:" + keyUpdated,
+		name: "response.updated_input", in: "wire:response.updated_input+ protocol:response.updatedInput+ also:" + keyUpdated,
 		arm: SubtypeSuccess, when: (*PermissionResponse).success, decides: true,
 		codec: codec[PermissionResponse]{
 			typ:   FieldObject,
@@ -112,7 +112,7 @@ var (
 			},
 		}, doc: "Changes of rules that go with the approval."}
 	permissionError = &fieldOf[PermissionResponse]{
-		name: keyError, in: "wire:error+ protocol:error tool:feedback also:notes tool:reason also:content,message",
+		name: keyError, in: "wire:error+ protocol:error+ tool:feedback also:notes tool:reason also:content,message",
 		arm: SubtypeError, when: func(p *PermissionResponse, _ Dialect) bool { return !p.Allowed() },
 		codec: unread(text(func(p *PermissionResponse) *string { return &p.Error })), doc: "Words of a denial, for the agent."}
 )

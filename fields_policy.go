@@ -112,7 +112,7 @@ func (p *TeamPermissionUpdate) denied() []PermissionRule {
 func (c *checks) rules(name string, rules []PermissionRule) {
 	for i := range rules {
 		var one checks
-		checkFields(&one, &rules[i], ruleFields)
+		checkFields(&one, &rules[i], ruleFields, DialectWire)
 		for _, problem := range one {
 			c.add("%s[%d].%s", name, i, problem)
 		}

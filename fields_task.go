@@ -101,8 +101,7 @@ var (
 
 func hasResult(p *TaskCompleted, d Dialect) bool { return p.Result != nil || d == DialectCatalog }
 
-// Values of IdleNotification fields that are written, and seed 002's reasons,
-// which are read.
+// Values of IdleNotification fields, and seed 002's reasons, which are written in its dialect only.
 var (
 	idleReasons    = []string{"available", "interrupted", "failed"}
 	apiIdleReasons = []string{"waiting_response", "task_complete"}
@@ -111,11 +110,11 @@ var (
 
 var idleNotificationTable = table[IdleNotification]{
 	rows: []*fieldOf[IdleNotification]{
-		{name: "from", in: "wire:from!", need: true,
+		{name: "from", in: "wire:from! api:1:from!", need: true,
 			codec: sender(func(p *IdleNotification) *string { return &p.From }), doc: "Whose turn has ended."},
-		{name: "timestamp", in: "wire:timestamp! catalog:1:timestamp!",
+		{name: "timestamp", in: "wire:timestamp! catalog:1:timestamp! api:3:timestamp",
 			codec: clock(func(p *IdleNotification) *string { return &p.Timestamp }), doc: "When it ended."},
-		{name: "idleReason", in: "wire:idleReason!", choices: idleReasons,
+		{name: "idleReason", in: "wire:idleReason! api:2:idleReason!", choices: idleReasons,
 			codec: text(func(p *IdleNotification) *string { return &p.IdleReason }), doc: "Why; others count as available."},
 		{name: "summary", in: "wire:summary",
 			codec: text(func(p *IdleNotification) *string { return &p.Summary }), doc: "The words to a peer that the turn ended with."},

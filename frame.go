@@ -268,11 +268,11 @@ func (f *frame) requestID(paths ...string) string {
 	return str(found[0].raw)
 }
 
-const metadataID = "metadata.request_id"
+const metadataID = keyMetadata + "." + metadataKey
 
 // metadataIDs returns the request ids in an envelope's metadata.
 func metadataIDs(e Envelope) []field {
-	raw, ok := e.Member("metadata")
+	raw, ok := e.Member(keyMetadata)
 	if !ok || raw[0] != '{' {
 		return nil
 	}
@@ -391,16 +391,20 @@ func (f *frame) fallback(what, value string) string {
 	return value
 }
 
-// dialect names the dialect, with a warning when there are several.
-func (f *frame) dialect() Dialect {
-	if f.label != DialectNone {
-		return f.label
+// dialect names the dialect and all that spell the frame so, with a warning when there is none.
+func (f *frame) dialect() (d Dialect, spellings []Dialect) {
+	switch f.label {
+	case DialectNone:
+	case DialectLegacy:
+		return f.label, nil
+	default:
+		return f.label, []Dialect{f.label}
 	}
-	d := dialectOf(Kind(f.typ), f.read)
-	if d == DialectMixed {
-		f.warn("the spelling mixes dialects")
+	if list := dialectsOf(Kind(f.typ), f.read); len(list) > 0 {
+		return list[0], list
 	}
-	return d
+	f.warn("the spelling mixes dialects")
+	return DialectMixed, []Dialect{nearest(Kind(f.typ), f.read)}
 }
 
 // maxUnread bounds the warnings about keys that were not read.

@@ -44,7 +44,8 @@ func (k Kind) String() string { return string(k) }
 // Dialect names the form in which a payload was found or is to be written.
 type Dialect string
 
-// Dialects. Encode writes DialectWire and DialectCatalog only.
+// Dialects. Encode writes each where its document has a form for the kind (Dialects); DialectMixed
+// and DialectNone are only read.
 const (
 	DialectNone     Dialect = ""         // plain text has no dialect
 	DialectWire     Dialect = "wire"     // the canonical write form of protocol §1
@@ -53,7 +54,7 @@ const (
 	DialectAPI      Dialect = "api"      // seed 002's API document, envelope-level type included
 	DialectTool     Dialect = "tool"     // SendMessage tool arguments: request_id + approve (seed 003)
 	DialectEarly    Dialect = "early"    // observed before the wire form settled (permission v0, seed 004)
-	DialectLegacy   Dialect = "legacy"   // superseded types: shutdown_response, join_*, system_init
+	DialectLegacy   Dialect = "legacy"   // superseded types: shutdown_response (seed 004), join_*, system_init
 	DialectMixed    Dialect = "mixed"    // spellings of more than one dialect in one payload
 )
 

@@ -42,6 +42,10 @@ func TestSeed000(t *testing.T) {
 				continue
 			}
 			kinds[d.Kind] = true
+			// The shape alone, without an envelope to take the sender from, is written as it stands too.
+			if alone, err := waggle.Encode(waggle.DecodeText(text).Payload, waggle.DialectCatalog); err != nil || alone != text {
+				t.Errorf("%s without an envelope: %v\n%s", d.Kind, err, cmp.Diff(text, alone))
+			}
 			if got, err := waggle.Encode(d.Payload, waggle.DialectCatalog); err != nil || got != text {
 				t.Errorf("%s: %v\n%s", d.Kind, err, cmp.Diff(text, got))
 			}
@@ -94,9 +98,91 @@ func TestSeed001(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s: %v\n%s", d.Kind, err, cmp.Diff(want, got))
 		}
+		if got, err := waggle.Encode(d.Payload, waggle.DialectProtocol); err != nil || got != text {
+			t.Errorf("%s in its own dialect: %v\n%s", d.Kind, err, cmp.Diff(text, got))
+		}
 		again := waggle.Decode(waggle.Envelope{From: "w1", Text: got, Timestamp: payloadTime})
 		if diff := cmp.Diff(d.Payload, again.Payload); diff != "" {
 			t.Errorf("%s read again:\n%s", d.Kind, diff)
+		}
+	}
+}
+
+// The shapes of seeds 002 to 004 that have spellings of their own, with the values of their own examples.
+var spelledShapes = []struct {
+	dialect waggle.Dialect
+	text    string
+}{
+	{waggle.DialectAPI, `{"type":"idle_notification","from":"w1","idleReason":"available","timestamp":"$T"}`},
+	{waggle.DialectAPI, `{"type":"idle_notification","from":"w1","idleReason":"waiting_response","timestamp":"$T"}`},
+	{waggle.DialectAPI, `{"type":"idle_notification","from":"w1","idleReason":"task_complete","timestamp":"$T"}`},
+	{waggle.DialectAPI, `{"type":"shutdown_approved","requestId":"req-shutdown-abc123","paneId":"%88","backendType":"tmux","timestamp":"$T"}`},
+	{waggle.DialectAPI, `{"type":"plan_approval_request","from":"w1","plan":"## Analysis Plan","summary":"Q4 analysis plan","timestamp":"$T","requestId":"plan-xyz789"}`},
+	{waggle.DialectAPI, `{"type":"plan_approval_response","requestId":"plan-xyz789","approve":true,"feedback":"Looks good.","timestamp":"$T"}`},
+	{waggle.DialectAPI, `{"type":"plan_approval_response","requestId":"plan-xyz789","approve":false,"feedback":"Skip it.","timestamp":"$T"}`},
+	{waggle.DialectTool, `{"type":"plan_approval_response","request_id":"plan_approval_xxx","approve":true,"permissionMode":"default"}`},
+	{waggle.DialectEarly, `{"type":"plan_approval_request","requestId":"p","from":"w1","plan":"the plan"}`},
+	{waggle.DialectEarly, `{"type":"idle_notification","from":"w1","timestamp":"$T","idleReason":"available"}`},
+	{waggle.DialectEarly, `{"type":"task_assignment","taskId":"1","subject":"Analyze","description":"...","assignedBy":"w1","timestamp":"$T"}`},
+	{waggle.DialectEarly, `{"type":"shutdown_request","requestId":"shutdown-1770477661492@w1","from":"w1","reason":"Thank you!","timestamp":"$T"}`},
+	{waggle.DialectEarly, `{"type":"permission_response","request_id":"p","approve":true}`},
+	{waggle.DialectLegacy, `{"type":"shutdown_response","requestId":"shutdown-1770477661492@w1","approved":true}`},
+	{waggle.DialectLegacy, `{"type":"shutdown_response","requestId":"shutdown-1770477661492@w1","approved":false,"content":"busy"}`},
+}
+
+// Each shape that a document spells in its own way is written in its dialect as it stood, and what is written
+// there says nothing twice: no reader finds two decisions in it.
+func TestSeedSpellings(t *testing.T) {
+	for _, s := range spelledShapes {
+		text := strings.ReplaceAll(s.text, "$T", payloadTime)
+		d := waggle.Decode(waggle.Envelope{From: "w1", Text: text, Timestamp: payloadTime})
+		if d.Payload == nil || len(d.Unread) > 0 {
+			t.Errorf("%s: %s, unread %q, %q", text, d.Kind, d.Unread, d.Warnings)
+			continue
+		}
+		if got, err := waggle.Encode(d.Payload, s.dialect); err != nil || got != text {
+			t.Errorf("%s: %v\n%s", s.dialect, err, cmp.Diff(text, got))
+		}
+		for _, w := range d.Warnings {
+			if strings.Contains(w, "more than once") || strings.Contains(w, "twice") {
+				t.Errorf("%s: %s", text, w)
+			}
+		}
+	}
+}
+
+// What a sender is taken to speak after a message: a form that several documents have changes nothing, and a
+// request of mixed spelling is answered where its id is looked for.
+func TestSpeaks(t *testing.T) {
+	const (
+		idle = `{"type":"idle_notification","from":"w1","timestamp":"$T","idleReason":"available"}`
+		done = `{"type":"task_completed","from":"w1","taskId":"1","timestamp":"$T"}`
+		plan = `{"type":"plan_approval_request","from":"w1","timestamp":"$T","planFilePath":"/p","planContent":"p","requestId":"r"}`
+	)
+	for _, c := range []struct {
+		text         string
+		before, want waggle.Dialect
+	}{
+		{"words", waggle.DialectAPI, waggle.DialectAPI},
+		{idle, "", waggle.DialectWire},
+		{idle, waggle.DialectAPI, waggle.DialectAPI},
+		{idle, waggle.DialectProtocol, waggle.DialectProtocol},
+		{idle, waggle.DialectCatalog, waggle.DialectWire},
+		{done, waggle.DialectProtocol, waggle.DialectProtocol},
+		{plan, waggle.DialectAPI, waggle.DialectWire},
+		{plan, waggle.DialectProtocol, waggle.DialectProtocol},
+		{`{"type":"idle_notification","timestamp":"$T","state":"idle"}`, waggle.DialectAPI, waggle.DialectCatalog},
+		{`{"type":"shutdown_response","requestId":"r","approved":true}`, waggle.DialectAPI, waggle.DialectAPI},
+		{`{"type":"permission_request","requestId":"r","agent_id":"w1","tool_name":"Bash","input":{}}`, "", waggle.DialectProtocol},
+		{`{"type":"permission_request","requestId":"r","agent_id":"w1","tool":{"name":"Bash","arguments":"ls"},"timestamp":"$T"}`, "", waggle.DialectCatalog},
+		{`{"type":"permission_request","request_id":"r","agentId":"w1","toolName":"Bash","toolUseId":"u","input":{}}`, waggle.DialectCatalog, waggle.DialectWire},
+		{`{"type":"plan_approval_request","from":"w1","planContent":"p","request_id":"r"}`, "", waggle.DialectTool},
+		{`{"type":"plan_approval_request","from":"w1","planContent":"p","summary":"s","requestId":"r"}`, "", waggle.DialectWire},
+		{`{"type":"sandbox_permission_request","requestID":"r","host":"h"}`, waggle.DialectCatalog, waggle.DialectWire},
+	} {
+		d := waggle.Decode(waggle.Envelope{From: "w1", Text: strings.ReplaceAll(c.text, "$T", payloadTime), Timestamp: payloadTime})
+		if got := d.Speaks(c.before); got != c.want {
+			t.Errorf("%s\nafter %q: %q, want %q (%s, %q)", c.text, c.before, got, c.want, d.Dialect, d.Spellings)
 		}
 	}
 }

@@ -23,7 +23,10 @@ func (e *PayloadError) Error() string {
 // Validate reports what is missing or malformed in a payload that is to be sent,
 // as a *PayloadError. It refuses what Encode could only write by leaving out
 // something that matters: several hosts, a capability, a second arm of rules.
-func Validate(p Payload) error {
+func Validate(p Payload) error { return validate(p, DialectWire) }
+
+// validate is Validate for what is written in a dialect.
+func validate(p Payload, d Dialect) error {
 	p = value(p)
 	if p == nil {
 		return &PayloadError{Kind: KindInvalid, Problems: []string{"there is no payload"}}
@@ -37,7 +40,7 @@ func Validate(p Payload) error {
 	case Unknown:
 		c.unknown(p)
 	default:
-		tables[p.Kind()].problems(&c, p)
+		tables[p.Kind()].problems(&c, p, d)
 	}
 	if len(c) == 0 {
 		return nil

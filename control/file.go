@@ -40,7 +40,7 @@ func (l *Leader) SeeFile(in message.Incoming, now time.Time) []journal.Draft {
 	if ok, why := policy.MaySendFile(d.Kind, policy.RoleWorker, policy.RoleLeader); !ok {
 		return in.Deny(why)
 	}
-	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, Channel: policy.ChannelFile}
+	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, Channel: policy.ChannelFile, Spelling: spelling(d, m.Spelling)}
 	s.ID, _ = waggle.RequestIDOf(d.Payload)
 	if record.IsRequest(d.Kind) {
 		return l.askedByFile(in, m, s, now)
@@ -67,6 +67,14 @@ func (l *Leader) SeeFile(in message.Incoming, now time.Time) []journal.Draft {
 		}
 	}
 	return []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
+}
+
+// spelling is the dialect that the sender of a message speaks, as a record has it: "" for the wire's.
+func spelling(d waggle.Decoded, before waggle.Dialect) waggle.Dialect {
+	if s := d.Speaks(before); s != waggle.DialectWire {
+		return s
+	}
+	return ""
 }
 
 // askedByFile opens a question. Under an id that has another input already neither is

@@ -37,12 +37,12 @@ func (w *Worker) ReceiveFile(in message.Incoming, l *Leader, now time.Time) []jo
 		return in.Deny(why)
 	}
 	if p, ok := d.Payload.(waggle.ShutdownRequest); ok {
-		return w.askedToGo(in, waggle.RequestID(p.RequestID))
+		return w.askedToGo(in, waggle.RequestID(p.RequestID), spelling(d, ""))
 	}
 	return w.answeredByFile(in, l, now)
 }
 
-func (w *Worker) askedToGo(in message.Incoming, id waggle.RequestID) []journal.Draft {
+func (w *Worker) askedToGo(in message.Incoming, id waggle.RequestID, spelling waggle.Dialect) []journal.Draft {
 	switch {
 	case w.gone:
 		return in.Deny("this member has ended")
@@ -51,7 +51,7 @@ func (w *Worker) askedToGo(in message.Incoming, id waggle.RequestID) []journal.D
 	case id == "":
 		return in.Deny("a request without an id cannot be answered")
 	}
-	return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: record.CommandShutdown, Entry: in.Entry, ID: id, Channel: policy.ChannelFile}}}
+	return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: record.CommandShutdown, Entry: in.Entry, ID: id, Channel: policy.ChannelFile, Spelling: spelling}}}
 }
 
 func (w *Worker) answeredByFile(in message.Incoming, l *Leader, now time.Time) []journal.Draft {
@@ -85,8 +85,7 @@ func (w *Worker) answeredByFile(in message.Incoming, l *Leader, now time.Time) [
 // composed writes a payload as this worker's envelope, without messageId, which a guest's lead does
 // not use.
 func (w *Worker) composed(color string, to waggle.MemberName, p waggle.Payload, m record.Mint) (*record.Mail, error) {
-	mail, err := record.Compose(w.Name, color, to, p, m)
-	return w.spelled(mail, err)
+	return w.spelled(record.Compose(w.Name, color, to, p, m))
 }
 
 func (w *Worker) spelled(mail *record.Mail, err error) (*record.Mail, error) {

@@ -106,6 +106,7 @@ type Member struct {
 	Turns    map[string]*record.Seen // task id: the idle notice that ended its turn
 	Mode     policy.Mode             // set by a mode command; "" means the policy's own
 	ModeBy   policy.Role             // who set it
+	Spelling waggle.Dialect          // of a member that uses files: the one it spoke last, in which it is written to; "": the wire's
 	Broken   bool                    // its journal is broken, and the operator has looked at that
 	Borrowed *Borrowing              // nil: it has its conversation
 
@@ -148,6 +149,8 @@ type Request struct {
 	// Escalated is who escalated it to the operator, who alone decides it then; nil: it was not
 	// escalated.
 	Escalated *record.Decided
+	// Spelling is the dialect in which its asker is answered; "": the wire's. It is not in the digest.
+	Spelling waggle.Dialect
 }
 
 // Gate is what the request is about.

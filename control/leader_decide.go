@@ -114,6 +114,8 @@ func unasked(req *Request, v Answer) string {
 	switch words := req.Kind == record.KindQuestion; {
 	case v.Allow && req.Gate() == policy.GatePlan && strings.TrimSpace(req.Ask.Plan) == "":
 		return fmt.Sprintf("the plan of request %s is empty, as its file was not written yet: a denial has the member propose it again", req.ID)
+	case v.UpdatedInput != "" && req.Gate() == policy.GateTool && !message.CarriesInput(req.Spelling):
+		return fmt.Sprintf("request %s asks in a form whose answer has no place for a changed input: allow what was asked, or deny it and say what would be allowed", req.ID)
 	case !words && len(v.Answers) > 0:
 		return fmt.Sprintf("request %s asks for permission, not for words", req.ID)
 	case !words || !v.Allow:
@@ -334,7 +336,8 @@ func (l *Leader) decision(req *Request, v Answer, mint record.Mint) (record.Deci
 	if req.Kind == record.KindQuestion {
 		return d, nil
 	}
-	mail, err := record.Compose(waggle.Lead, "", m.Name, message.Response(req.Key, req.Ask, v.Allow, v.Reason, v.UpdatedInput, mint.Now), mint)
+	answer, dialect := message.In(req.Spelling, message.Response(req.Key, req.Ask, v.Allow, v.Reason, v.UpdatedInput, mint.Now), req.Ask.Input, mint.Now)
+	mail, err := record.ComposeIn(dialect, waggle.Lead, "", m.Name, answer, mint)
 	if err != nil {
 		return record.Decided{}, err
 	}

@@ -254,9 +254,12 @@ func (l *Leader) seenRec(r journal.Record, b record.Seen) error {
 	}
 	l.entries[b.Entry] = true
 	ref := peerSeq{b.Instance, b.Ref}
-	switch file := b.ChannelOf() == policy.ChannelFile; {
-	case file != (m.Trust == record.FileTrust):
+	file := b.ChannelOf() == policy.ChannelFile
+	if file != (m.Trust == record.FileTrust) {
 		return l.ignore(r, "a member that waggle does not run, and no other, is heard by file")
+	}
+	m.Spelling = b.Spelling
+	switch {
 	case record.IsRequest(b.Kind):
 		return l.requested(m, r, b)
 	case file:
@@ -324,7 +327,7 @@ func (l *Leader) requested(m *Member, r journal.Record, b record.Seen) error {
 		return fmt.Errorf("request %s does not have its digest", b.ID)
 	}
 	from := m.State()
-	req := &Request{Key: k, Digest: b.Digest, Ask: *b.Ask, Task: b.Task, Seq: r.Seq, Seen: r.Time, Expires: b.Expires}
+	req := &Request{Key: k, Digest: b.Digest, Ask: *b.Ask, Spelling: b.Spelling, Task: b.Task, Seq: r.Seq, Seen: r.Time, Expires: b.Expires}
 	l.mintHandle(req, r)
 	l.Requests, l.pending = append(l.Requests, req), append(l.pending, req)
 	l.byKey[k] = req

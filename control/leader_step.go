@@ -155,12 +155,23 @@ func (l *Leader) Assign(m *Member, t record.Task, by policy.Role, mint record.Mi
 }
 
 func (l *Leader) command(m *Member, c record.Commanded, p waggle.Payload, mint record.Mint) ([]journal.Draft, error) {
-	mail, err := record.Compose(waggle.Lead, "", m.Name, p, mint)
+	mail, err := orderFor(m, p, mint)
 	if err != nil {
 		return nil, err
 	}
 	c.Instance, c.Mail = m.Instance, mail
 	return []journal.Draft{{Kind: record.KindCommanded, Must: true, Body: c}}, nil
+}
+
+// orderFor composes an order in the dialect that the member has spoken last, and where that cannot
+// say it, in the wire's.
+func orderFor(m *Member, p waggle.Payload, mint record.Mint) (*record.Mail, error) {
+	said, dialect := message.In(m.Spelling, p, "", mint.Now)
+	mail, err := record.ComposeIn(dialect, waggle.Lead, "", m.Name, said, mint)
+	if err != nil && dialect != waggle.DialectWire {
+		return record.Compose(waggle.Lead, "", m.Name, p, mint)
+	}
+	return mail, err
 }
 
 // AskShutdown orders a member to end. A second call while one is outstanding reuses it (L9) and

@@ -85,6 +85,7 @@ func requestFields(c *snapshot.Codec, x *Request) {
 	snapshot.Text(c, &x.Closed)
 	snapshot.List(c, &x.Votes, snapshot.Decided)
 	snapshot.Shared(c, &x.Escalated, snapshot.Decided)
+	snapshot.Text(c, &x.Spelling)
 }
 
 func orderFields(c *snapshot.Codec, x *Order) {
@@ -130,6 +131,7 @@ func memberFields(c *snapshot.Codec, x *Member) {
 	snapshot.Dict(c, &x.Turns, snapshot.Text[string], snapshot.To(snapshot.Seen))
 	snapshot.Text(c, &x.Mode)
 	snapshot.Text(c, &x.ModeBy)
+	snapshot.Text(c, &x.Spelling)
 	c.Flag(&x.Broken)
 	snapshot.Shared(c, &x.Borrowed, borrowingFields)
 	snapshot.Text(c, &x.base)

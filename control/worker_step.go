@@ -109,7 +109,12 @@ func (w *Worker) Say(p waggle.Payload, s record.Said, l *Leader, m record.Mint) 
 }
 
 func (w *Worker) say(p waggle.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
-	mail, err := w.composed(w.color(l), waggle.Lead, p, m)
+	return w.sayIn(waggle.DialectWire, p, s, l, m)
+}
+
+// sayIn is say to a lead that reads a dialect.
+func (w *Worker) sayIn(d waggle.Dialect, p waggle.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
+	mail, err := w.spelled(record.ComposeIn(d.For(p.Kind()), w.Name, w.color(l), waggle.Lead, p, m))
 	if err != nil {
 		return nil, err
 	}
@@ -159,5 +164,5 @@ func (w *Worker) AnswerShutdown(approve bool, reason string, at Shown, l *Leader
 	if !approve {
 		p = waggle.ShutdownRejected{RequestID: string(id), From: string(w.Name), Reason: reason, Timestamp: waggle.FormatTime(m.Now)}
 	}
-	return w.say(p, record.Said{ID: id, Note: reason}, l, m)
+	return w.sayIn(w.Shutdown.Spelling, p, record.Said{ID: id, Note: reason}, l, m)
 }

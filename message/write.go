@@ -73,13 +73,51 @@ func Response(k record.Key, a record.Ask, allow bool, reason, input string, now 
 	}
 	p := waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeError, Error: reason}
 	if allow {
-		return waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeSuccess,
+		return waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeSuccess, Notes: reason,
 			Response: &waggle.PermissionGranted{UpdatedInput: json.RawMessage(cmp.Or(input, a.Input))}}
 	}
 	if p.Error == "" {
 		p.Error = "Permission denied"
 	}
 	return p
+}
+
+// updatedInput and permissionUpdates are what an answer can change beside the decision.
+const (
+	updatedInput      = "response.updated_input"
+	permissionUpdates = "response.permission_updates"
+)
+
+// CarriesInput reports whether an answer in a dialect can change the input of a tool call. One that
+// could not must not be sent: what was not allowed would run.
+func CarriesInput(d waggle.Dialect) bool {
+	return d.Carries(waggle.KindPermissionResponse, updatedInput)
+}
+
+// In is a payload as it is written to a reader of dialect d, and the dialect: the wire's where the
+// document of d has no form for the kind. asked is the input of the request that it answers. An
+// answer in a dialect without a place for an input or rules leaves out the input that was asked, and
+// rules: less is allowed without them, and its notes say so.
+func In(d waggle.Dialect, p waggle.Payload, asked string, now time.Time) (waggle.Payload, waggle.Dialect) {
+	d = d.For(p.Kind())
+	switch v := p.(type) {
+	case waggle.PermissionResponse:
+		v.Timestamp = waggle.FormatTime(now)
+		if g := v.Response; g != nil && !CarriesInput(d) && SameInput(g.UpdatedInput, asked) {
+			if len(g.PermissionUpdates) > 0 && !d.Carries(p.Kind(), permissionUpdates) {
+				v.Notes = strings.TrimPrefix(v.Notes+"; the rules that go with it have no place in this answer", "; ")
+			}
+			v.Response = nil
+		}
+		return v, d
+	case waggle.ModeSetRequest:
+		v.Timestamp = waggle.FormatTime(now)
+		return v, d
+	case waggle.TeamPermissionUpdate:
+		v.Timestamp = waggle.FormatTime(now)
+		return v, d
+	}
+	return p, d
 }
 
 // Added lists the rules of now that before does not have, as the wire has them.

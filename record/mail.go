@@ -36,13 +36,17 @@ func (m Mint) Nth(n int) Mint {
 // Compose encodes a payload as the exact envelope that a record will hold. Encode refuses what its
 // receiver could not decode, because that would never be answered.
 func Compose(from waggle.MemberName, color string, to waggle.MemberName, p waggle.Payload, m Mint) (*Mail, error) {
-	text, err := waggle.Encode(p, waggle.DialectWire)
+	return ComposeIn(waggle.DialectWire, from, color, to, p, m)
+}
+
+// ComposeIn is Compose for a receiver that reads a dialect.
+func ComposeIn(d waggle.Dialect, from waggle.MemberName, color string, to waggle.MemberName, p waggle.Payload, m Mint) (*Mail, error) {
+	env := waggle.Envelope{From: string(from), Timestamp: waggle.FormatTime(m.Now), Color: color, MsgV: 1, MsgID: m.MsgID, Type: "message"}
+	env, err := env.Carrying(p, d)
 	if err != nil {
 		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)
 	}
-	text = strings.ToValidUTF8(text, "\uFFFD") // as JSON holds it: the sum is of what is read
-	env := waggle.Envelope{From: string(from), Text: text, Timestamp: waggle.FormatTime(m.Now), Color: color,
-		MsgV: 1, MsgID: m.MsgID, Type: "message"}
+	env.Text = strings.ToValidUTF8(env.Text, "\uFFFD") // as JSON holds it: the sum is of what is read
 	env, err = env.WithMessageID()
 	if err != nil {
 		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)
@@ -51,7 +55,7 @@ func Compose(from waggle.MemberName, color string, to waggle.MemberName, p waggl
 	if err != nil {
 		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)
 	}
-	return &Mail{To: to, Kind: p.Kind(), SHA256: HashText(text), Envelope: raw}, nil
+	return &Mail{To: to, Kind: p.Kind(), SHA256: HashText(env.Text), Envelope: raw}, nil
 }
 
 // ComposeText is compose for plain words.

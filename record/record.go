@@ -315,6 +315,9 @@ type Seen struct {
 	// Channel is file for a message of a member that waggle does not run: the entry is its only
 	// evidence. "": the sender's journal has it.
 	Channel policy.Channel `json:"channel,omitempty"`
+	// Spelling is the dialect in which the sender is answered and written to from now on
+	// (waggle.Decoded.Speaks); "": the wire's. It is in no digest.
+	Spelling waggle.Dialect `json:"spelling,omitempty"`
 }
 
 // Values of Decided.Decision.
@@ -582,6 +585,8 @@ type Applied struct {
 	Task    *Task            `json:"task,omitempty"`
 	// Channel is file for what a guest's lead orders: there is no leader_seq then.
 	Channel policy.Channel `json:"channel,omitempty"`
+	// Spelling is the dialect of that order, in which it is answered; "": the wire's.
+	Spelling waggle.Dialect `json:"spelling,omitempty"`
 }
 
 // Taken says what the session has taken: one turn's work.

@@ -358,6 +358,7 @@ func Seen(c *Codec, x *record.Seen) {
 	Text(c, &x.Note)
 	c.Flag(&x.Told)
 	Text(c, &x.Channel)
+	Text(c, &x.Spelling)
 }
 
 func Unverified(c *Codec, x *record.Unverified) {
@@ -409,6 +410,7 @@ func Applied(c *Codec, x *record.Applied) {
 	Unsigned(c, &x.Version)
 	Shared(c, &x.Task, Task)
 	Text(c, &x.Channel)
+	Text(c, &x.Spelling)
 }
 
 func Ready(c *Codec, x *record.Ready) {
