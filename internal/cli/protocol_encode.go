@@ -23,19 +23,26 @@ func protocolEncodeCmd(a *app.App) *cobra.Command {
 		Use:   "encode [KIND] [FILE | -]",
 		Short: "Encode a payload object as one text value, or the output of decode",
 		Long: `With KIND, read a payload object (its fields, in any known spelling) and write one text
-value. A key that the kind does not have is refused.
+value, in the spelling of the wire. A payload that another dialect spells whole and that
+lacks what the wire needs, such as the sender in the shapes of seed 000, is written in its
+own. A key that the kind does not have is refused.
+
+--dialect names another spelling: protocol (seed 001), catalog (000), api (002), tool (003),
+early (004), legacy (shutdown_response). One that has no place for what the payload decides
+is refused.
 
 Without KIND, read the output of waggle protocol decode and write its input again: one
 text value, or a mailbox when the entries have envelopes. A payload that was not changed
-is written with its original bytes, in whatever dialect; a changed one is encoded anew.`,
+is written with its original bytes, in whatever dialect; a changed one is encoded anew, in
+the dialect that it had.`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: completeKinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			want := waggle.Dialect(dialect)
+			if !cmd.Flags().Changed("dialect") {
+				want = waggle.DialectNone
+			}
 			if len(args) == 0 || len(args) == 1 && args[0] == "-" {
-				if !cmd.Flags().Changed("dialect") {
-					want = waggle.DialectNone
-				}
 				return encodeDecoded(a, args, want)
 			}
 			data, err := input(a, args[1:])
@@ -49,8 +56,12 @@ is written with its original bytes, in whatever dialect; a changed one is encode
 			return textValue(a, text)
 		},
 	}
-	cmd.Flags().StringVar(&dialect, "dialect", string(waggle.DialectWire), "wire, or catalog (seed shapes)")
-	app.Must(cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]string{"wire", "catalog"}, cobra.ShellCompDirectiveNoFileComp)))
+	var names []string
+	for _, d := range waggle.Dialects() {
+		names = append(names, string(d))
+	}
+	cmd.Flags().StringVar(&dialect, "dialect", string(waggle.DialectWire), strings.Join(names, ", "))
+	app.Must(cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
@@ -149,7 +160,21 @@ func encodeMail(e decodedEntry, d waggle.Dialect) (json.RawMessage, error) {
 	if stands(decodeEnvelope(e.Envelope), e, d) {
 		return e.Envelope, nil
 	}
-	text, err := encodePayload(e, d)
+	p, d, err := payloadOf(e, d)
+	if err != nil {
+		return nil, err
+	}
+	if p.Kind() == waggle.KindShutdownRequest && d == waggle.DialectAPI { // the envelope says what it is
+		env, err := waggle.ParseEnvelope(e.Envelope)
+		if err != nil {
+			return nil, err
+		}
+		if env, err = env.Carrying(p, d); err != nil {
+			return nil, err
+		}
+		return env.MarshalJSON()
+	}
+	text, err := waggle.Encode(p, d)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +194,11 @@ func encodeEntry(e decodedEntry, d waggle.Dialect) (string, error) {
 	if e.Text != "" && stands(textEntry(e.Text), e, d) {
 		return e.Text, nil
 	}
-	return encodePayload(e, d)
+	p, d, err := payloadOf(e, d)
+	if err != nil {
+		return "", err
+	}
+	return waggle.Encode(p, d)
 }
 
 // stands reports whether an entry's payload still equals its text, in the wanted dialect.
@@ -190,58 +219,68 @@ func sameJSON(a, b json.RawMessage) bool {
 	return errA == nil && errB == nil && reflect.DeepEqual(va, vb)
 }
 
-// encodePayload encodes an entry from its kind and payload alone. A dialect that can only be read
-// becomes the wire's.
-func encodePayload(e decodedEntry, d waggle.Dialect) (string, error) {
+// payloadOf reads the payload of an entry from its kind and payload alone, with the dialect to write
+// it in: d, or the one that the entry had, where that is written.
+func payloadOf(e decodedEntry, d waggle.Dialect) (waggle.Payload, waggle.Dialect, error) {
 	if d == waggle.DialectNone {
-		d = waggle.DialectWire
-		if e.Dialect == waggle.DialectCatalog {
-			d = e.Dialect
-		}
+		d = e.Dialect.For(e.Kind)
 	}
 	switch e.Kind {
 	case waggle.KindInvalid:
-		return "", invalidEntry(e)
+		return nil, d, invalidEntry(e)
 	case waggle.KindText, waggle.KindSystemInit:
 		o, err := jsonobj.Parse(e.Payload)
 		if err != nil {
-			return "", fmt.Errorf("payload: %w", err)
+			return nil, d, fmt.Errorf("payload: %w", err)
 		}
 		raw, _ := o.Get("text")
 		text, ok := jsonobj.String(raw)
 		if !ok || o.Len() != 1 {
-			return "", fmt.Errorf("the payload of a %s is an object with the string text alone", e.Kind)
+			return nil, d, fmt.Errorf("the payload of a %s is an object with the string text alone", e.Kind)
 		}
 		if e.Kind == waggle.KindText {
-			return waggle.Encode(waggle.Text{Text: text}, d)
+			return waggle.Text{Text: text}, d, nil
 		}
-		return waggle.Encode(waggle.SystemInit{Text: text}, d)
+		return waggle.SystemInit{Text: text}, d, nil
 	case waggle.KindUnknown:
 		dec, err := decodeObject(e.Kind, e.Payload)
-		if err != nil {
-			return "", err
-		}
-		return waggle.Encode(dec.Payload, d)
+		return dec.Payload, d, err
 	}
-	return encodeInput(e.Kind, e.Payload, d)
+	dec, err := decodeKnown(e.Kind, e.Payload)
+	return dec.Payload, d, err
 }
 
 func invalidEntry(e decodedEntry) error {
 	return fmt.Errorf("it is invalid, there is nothing to encode: %s", strings.Join(e.Warnings, "; "))
 }
 
+// encodeInput encodes a payload object; d is none for the wire's form, or its own where it lacks
+// what the wire needs.
 func encodeInput(kind waggle.Kind, data []byte, d waggle.Dialect) (string, error) {
 	if kind == waggle.KindText {
-		return waggle.Encode(waggle.Text{Text: strings.TrimSuffix(string(data), "\n")}, d)
+		return waggle.Encode(waggle.Text{Text: strings.TrimSuffix(string(data), "\n")}, waggle.DialectWire)
 	}
-	dec, err := decodeObject(kind, data)
+	dec, err := decodeKnown(kind, data)
 	if err != nil {
 		return "", err
 	}
-	if len(dec.Unread) > 0 {
-		return "", fmt.Errorf("a %s has no such key: %s", kind, strings.Join(dec.Unread, ", "))
+	if d != waggle.DialectNone {
+		return waggle.Encode(dec.Payload, d)
 	}
-	return waggle.Encode(dec.Payload, d)
+	text, err := waggle.Encode(dec.Payload, waggle.DialectWire)
+	if own := dec.Dialect.For(kind); err != nil && own != waggle.DialectWire {
+		return waggle.Encode(dec.Payload, own)
+	}
+	return text, err
+}
+
+// decodeKnown is decodeObject for a payload whose every key is of its kind.
+func decodeKnown(kind waggle.Kind, data []byte) (waggle.Decoded, error) {
+	dec, err := decodeObject(kind, data)
+	if err == nil && len(dec.Unread) > 0 {
+		err = fmt.Errorf("a %s has no such key: %s", kind, strings.Join(dec.Unread, ", "))
+	}
+	return dec, err
 }
 
 // decodeObject reads a payload object as a kind. Its own type, if it has one, must be a type of
