@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/internal/view/resultview"
+	"waggle/operator"
 	"waggle/operator/results"
 )
 
@@ -18,7 +21,7 @@ func diffCmd(a *app.App) *cobra.Command {
 began at: committed, staged, not staged and new files, without those that git ignores.
 When the member moved its work onto newer commits of the branch that the worktree came
 from, it is compared with those. The command changes nothing, and also finds a member that
-has left. Into a file or a pipe the diff is written as it is.
+has left. Into a file or a pipe the diff is written as it is; exit 1 when it is cut.
 
 --json: {"team","member","branch","path","base","head","files":[{"path","added","deleted",
 "binary"}],"uncommitted","cut","diff"}; diff is "" with --stat.`,
@@ -50,12 +53,15 @@ func showDiff(a *app.App, d *results.Diff, stat bool) error {
 	case stat:
 		a.ShowPage(resultview.DiffStatPage(d), "", nil)
 		return nil
-	case !app.Tty(a.Out):
-		return a.Put(d.Text)
+	case app.Tty(a.Out):
+		a.ShowPage(view.DiffPage(d.Text), "", nil)
+	default:
+		if err := a.Put(d.Text); err != nil {
+			return err
+		}
 	}
-	a.ShowPage(view.DiffPage(d.Text), "", nil)
 	if d.More {
-		a.Notes([]string{"the diff is cut"})
+		return &operator.Error{Kind: operator.Failed, Op: "diff", Msg: fmt.Sprintf("the diff is longer than waggle reads, and was cut; git shows all of it in %s, since %.12s", operator.Visible(d.Path), d.Base)}
 	}
 	return nil
 }

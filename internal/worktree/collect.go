@@ -203,7 +203,7 @@ func (g Git) takePack(ctx context.Context, t Tree, r *refs, name string, room fu
 		return err
 	}
 	idx := strings.TrimSuffix(to, ".pack") + ".idx"
-	if _, _, err := g.bare(t).bounded(ctx, t.Mirror, slow, outLimit, "index-pack", "-o", idx, tmp); err != nil {
+	if err := g.bare(t).act(ctx, t.Mirror, "index-pack", "-o", idx, tmp); err != nil {
 		return errors.Join(&HostileError{filepath.Join(r.dir, "objects", "pack", name), "is no pack: " + err.Error()}, os.Remove(tmp))
 	}
 	if err := os.Rename(tmp, to); err != nil {

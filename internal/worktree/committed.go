@@ -80,7 +80,7 @@ func (g Git) commitLinked(ctx context.Context, t Tree, message string, files []s
 	if tip.head, err = g.commit(ctx, t.Path, "HEAD"); err != nil {
 		return tip, err
 	}
-	if _, _, err := g.bounded(ctx, t.Path, slow, outLimit, "add", "--all", "--", "."); err != nil {
+	if err := g.act(ctx, t.Path, "add", "--all", "--", "."); err != nil {
 		return tip, err
 	}
 	w := g
@@ -137,7 +137,7 @@ func (g Git) commitOwn(ctx context.Context, t Tree, message string, files []stri
 	}
 	repo := g.of(t.Common)
 	repo.options = append(slices.Clone(hardened), "-c", "fetch.fsckObjects=true")
-	_, _, err = repo.bounded(ctx, t.Common, slow, outLimit, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+	err = repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+tip.ref+":"+tip.ref)
 	return tip, err
 }
@@ -148,7 +148,7 @@ func (g Git) treeOwn(ctx context.Context, t Tree, k taken) (string, error) {
 	if err := p.index(ctx, t, k); err != nil {
 		return "", err
 	}
-	if _, _, err := p.bounded(ctx, t.Path, slow, outLimit, "add", "--all", "--", "."); err != nil {
+	if err := p.act(ctx, t.Path, "add", "--all", "--", "."); err != nil {
 		return "", err
 	}
 	return p.line(ctx, t.Path, "write-tree")

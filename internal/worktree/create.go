@@ -303,7 +303,7 @@ func (s Store) add(ctx context.Context, r Record) error {
 		}
 		return s.Git.branchAt(ctx, r.Tree, r.Tree.Base, "")
 	}
-	_, _, err := s.Git.bounded(ctx, r.Tree.Repo, slow, outLimit,
+	err := s.Git.act(ctx, r.Tree.Repo,
 		"worktree", "add", "--quiet", "--no-track", "-b", r.Tree.Branch, "--", r.Tree.Path, r.Tree.Base)
 	return err
 }
@@ -454,7 +454,7 @@ func (s Store) restore(ctx context.Context, r Record) error {
 	if err := os.Mkdir(t.Path, 0o700); err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
-	if _, _, err := s.Git.of(t.Common).bounded(ctx, t.Common, slow, outLimit, "worktree", "add", "--quiet", "--", t.Path, t.Branch); err != nil && s.onlyHook(ctx, t, err) == "" {
+	if err := s.Git.of(t.Common).act(ctx, t.Common, "worktree", "add", "--quiet", "--", t.Path, t.Branch); err != nil && s.onlyHook(ctx, t, err) == "" {
 		return errors.Join(err, os.Remove(t.Path)) // only if it is empty
 	}
 	return nil
@@ -469,7 +469,7 @@ func (s Store) refill(ctx context.Context, t Tree, dir string) error {
 	}
 	g := s.Git.of(dir)
 	g.workTree = files
-	_, _, err := g.bounded(ctx, files, slow, outLimit, "checkout-index", "--all", "--force", "--index")
+	err := g.act(ctx, files, "checkout-index", "--all", "--force", "--index")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(files, ".git"), []byte("gitdir: "+dir+"\n"), 0o666)
 	}

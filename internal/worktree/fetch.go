@@ -60,7 +60,7 @@ func (g Git) Fetch(ctx context.Context, t Tree) (moved bool, err error) {
 			return false, &MovedError{t.Branch, now}
 		}
 	}
-	if _, _, err := repo.bounded(ctx, t.Common, slow, outLimit, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+	if err := repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+refOf(t.Branch)+":"+refOf(t.Branch)); err != nil {
 		return false, err
 	}

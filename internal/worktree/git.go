@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -116,11 +115,22 @@ var always = []string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c",
 
 // run runs git in dir and returns what it wrote to stdout.
 func (g Git) run(ctx context.Context, dir string, args ...string) (string, error) {
-	out, more, err := g.bounded(ctx, dir, 1, outLimit, args...)
+	return g.whole(ctx, dir, 1, outLimit, args...)
+}
+
+// whole is bounded for an output that is of use only as a whole: a longer one is an error.
+func (g Git) whole(ctx context.Context, dir string, times, limit int, args ...string) (string, error) {
+	out, more, err := g.bounded(ctx, dir, times, limit, args...)
 	if err == nil && more {
-		err = &GitError{Args: args, Dir: dir, Err: fmt.Errorf("it wrote more than %d bytes", outLimit)}
+		return "", &GitError{Args: args, Dir: dir, Err: fmt.Errorf("it wrote more than %d bytes", limit)}
 	}
 	return out, err
+}
+
+// act runs a git that may write all files of a checkout and run hooks. What it writes to stdout is dropped, so that
+// it works to its end however much that is.
+func (g Git) act(ctx context.Context, dir string, args ...string) error {
+	return g.command(ctx, dir, slow, &capped{drop: true}, args...)
 }
 
 // line is run for an answer of one line, which may hold newlines itself.
@@ -132,14 +142,27 @@ func (g Git) line(ctx context.Context, dir string, args ...string) (string, erro
 // bounded is run with other limits: on the time, as a multiple of Limit, and on the
 // output in bytes, where more says that it was cut.
 func (g Git) bounded(ctx context.Context, dir string, times, limit int, args ...string) (out string, more bool, err error) {
+	stdout := &capped{left: limit}
+	err = g.command(ctx, dir, times, stdout, args...)
+	if stdout.cut {
+		return string(stdout.b), true, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return string(stdout.b), false, nil
+}
+
+// command runs git in dir, at most times as long as Limit.
+func (g Git) command(ctx context.Context, dir string, times int, stdout *capped, args ...string) error {
 	if g.Program == "" {
-		return "", false, ErrNoGit
+		return ErrNoGit
 	}
 	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
 		if err == nil {
 			err = &fs.PathError{Op: "chdir", Path: dir, Err: errors.New("not a directory")}
 		}
-		return "", false, err
+		return err
 	}
 	each := g.Limit
 	if each == 0 {
@@ -158,24 +181,21 @@ func (g Git) bounded(ctx context.Context, dir string, times, limit int, args ...
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(append(Environ(g.Environ), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "PWD="+dir), g.extra...), endWait
 	cmd.Stdin = strings.NewReader(g.input)
 	inGroup(cmd)
-	stdout, stderr := &capped{left: limit}, &capped{left: errLimit, drop: true}
+	stderr := &capped{left: errLimit, drop: true}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	err = cmd.Run()
-	if stdout.cut {
-		return stdout.String(), true, nil
-	}
-	if err != nil {
+	if err := cmd.Run(); err != nil {
 		if tctx.Err() != nil {
 			err = context.Cause(tctx)
 		}
-		return "", false, &GitError{Args: args, Dir: dir, Said: strings.TrimSpace(stderr.String()), Err: err}
+		return &GitError{Args: args, Dir: dir, Said: strings.TrimSpace(string(stderr.b)), Err: err}
 	}
-	return stdout.String(), false, nil
+	return nil
 }
 
-// capped keeps the first bytes that are written to it; then it fails, or drops.
+// capped keeps the first bytes that are written to it; then it fails, or drops. It embeds no bytes.Buffer, whose
+// ReadFrom io.Copy would use.
 type capped struct {
-	bytes.Buffer
+	b    []byte
 	left int
 	drop bool
 	cut  bool
@@ -185,7 +205,7 @@ var errFull = errors.New("enough")
 
 func (c *capped) Write(p []byte) (int, error) {
 	n := min(len(p), c.left)
-	c.Buffer.Write(p[:n])
+	c.b = append(c.b, p[:n]...)
 	c.left -= n
 	if n == len(p) || c.drop {
 		return len(p), nil

@@ -24,7 +24,7 @@ func (g Git) traced(ctx context.Context, dir string, args ...string) (hooks []st
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
 	g.extra = append(slices.Clone(g.extra), "GIT_TRACE2_EVENT="+filepath.ToSlash(f.Name()))
-	_, _, err = g.bounded(ctx, dir, slow, outLimit, args...)
+	err = g.act(ctx, dir, args...)
 	return hooksIn(f), err
 }
 

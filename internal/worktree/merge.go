@@ -172,7 +172,7 @@ func (s Store) scratch(ctx context.Context, m Merging) (string, error) {
 	}
 	quiet := s.Git.of(m.Tree.Common)
 	quiet.options = noHooks
-	_, _, err := quiet.bounded(ctx, m.Tree.Common, slow, outLimit, "worktree", "add", "--quiet", "--detach", "--", dir, m.Into.Commit)
+	err := quiet.act(ctx, m.Tree.Common, "worktree", "add", "--quiet", "--detach", "--", dir, m.Into.Commit)
 	if err != nil {
 		return "", errors.Join(noSpace(err), s.dropScratch(context.WithoutCancel(ctx), m.Tree, dir))
 	}
@@ -204,7 +204,7 @@ func (g Git) combine(ctx context.Context, dir string, m Merging) (hooks []string
 	case HowRebase:
 		quiet := g
 		quiet.options = append(slices.Clone(g.options), noHooks...)
-		if _, _, err := quiet.bounded(ctx, dir, slow, outLimit, "checkout", "--quiet", "--detach", m.Tip.Commit); err != nil {
+		if err := quiet.act(ctx, dir, "checkout", "--quiet", "--detach", m.Tip.Commit); err != nil {
 			return nil, err
 		}
 		hooks, err = g.traced(ctx, dir, "-c", "rebase.autoStash=false", "-c", "rebase.updateRefs=false", "rebase", "--quiet", m.Into.Commit)

@@ -18,14 +18,14 @@ func (g Git) Remote(ctx context.Context, t Tree, branch string) (string, error) 
 }
 
 // Subjects are the subjects of the commits from base, which is not among them, to tip, newest first.
-func (g Git) Subjects(ctx context.Context, t Tree, base, tip string) ([]string, error) {
+func (g Git) Subjects(ctx context.Context, t Tree, base, tip string) (subjects []string, more bool, err error) {
 	var st Status
 	if err := g.of(t.Common).log(ctx, t.Common, []string{tip, "--not", base}, &st); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	out := []string{}
+	subjects = []string{}
 	for _, c := range st.Commits {
-		out = append(out, c.Subject)
+		subjects = append(subjects, c.Subject)
 	}
-	return out, nil
+	return subjects, st.More, nil
 }

@@ -69,7 +69,7 @@ func (s Store) remove(ctx context.Context, r Record) error {
 	if err != nil {
 		return err
 	}
-	force := r.State == removing && !st.Missing && s.halfGone(ctx, t.Path, &st)
+	force := r.State == removing && !st.Missing && s.Git.halfGone(ctx, t.Path, &st)
 	switch {
 	case st.Clean(), force:
 	default:
@@ -142,11 +142,15 @@ func link(t Tree) error {
 
 // halfGone reports a worktree whose removal was cut short: it was clean then, and all
 // that differs now is that files are missing.
-func (s Store) halfGone(ctx context.Context, dir string, st *Status) bool {
+func (g Git) halfGone(ctx context.Context, dir string, st *Status) bool {
 	if len(st.Untracked)+len(st.Hidden)+len(st.Commits)+len(st.Submodules)+len(st.Stashes) > 0 || st.Operation != "" || st.Locked || len(st.Changed) == 0 {
 		return false
 	}
-	for _, f := range st.Changed {
+	changed, err := g.remaining(ctx, dir, st)
+	if err != nil {
+		return false
+	}
+	for _, f := range changed {
 		at := dir + string(os.PathSeparator) + f
 		if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -155,13 +159,27 @@ func (s Store) halfGone(ctx context.Context, dir string, st *Status) bool {
 			return false
 		}
 		var inside Status // of a submodule
-		g := s.Git
-		g.options = hardened
-		if err := g.changes(ctx, Tree{Path: at}, &inside, "--ignore-submodules=none"); err != nil || inside.More || !s.halfGone(ctx, at, &inside) {
+		in := g
+		in.options = hardened
+		if err := in.changes(ctx, Tree{Path: at}, &inside, "--ignore-submodules=none"); err != nil || !in.halfGone(ctx, at, &inside) {
 			return false
 		}
 	}
 	return true
+}
+
+// remaining are the changed files of a status. Of one that was cut they are all that exist, each untracked file among them.
+func (g Git) remaining(ctx context.Context, dir string, st *Status) ([]string, error) {
+	if !st.More {
+		return st.Changed, nil
+	}
+	changed, err := g.run(ctx, dir, "diff", "--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=none", "--diff-filter=d", "HEAD", "--")
+	if err != nil {
+		return nil, err
+	}
+	others, err := g.run(ctx, dir, "ls-files", "--others", "--exclude-standard", "--directory", "-z")
+	return append(fields(changed), fields(others)...), err
 }
 
 // drop runs git to remove a worktree. Git itself checks once more, unless forced or where it would refuse any
@@ -189,7 +207,7 @@ func (s Store) drop(ctx context.Context, t Tree, force bool) error {
 	if force {
 		args = append(args, "--force")
 	}
-	if _, _, err := s.Git.of(t.Common).bounded(ctx, t.Common, slow, outLimit, append(args, "--", t.Path)...); err != nil {
+	if err := s.Git.of(t.Common).act(ctx, t.Common, append(args, "--", t.Path)...); err != nil {
 		if said(err, "submodule") || said(err, "contains modified or untracked files") || said(err, "locked") {
 			return &KeptError{Tree: t, Why: err.(*GitError).Said}
 		}

@@ -72,7 +72,11 @@ func (s Status) String() string {
 	if s.Missing {
 		parts = append(parts, "its directory is gone")
 	}
-	if len(parts) == 0 {
+	switch {
+	case len(parts) > 0:
+	case s.More:
+		return "more than git could list"
+	default:
 		return "clean"
 	}
 	return strings.Join(parts, ", ")
@@ -282,11 +286,10 @@ func (g Git) hiddenIn(ctx context.Context, t Tree, sub string, s *Status) error 
 		g.options = hardened
 	}
 	dir := filepath.Join(t.Path, sub)
-	out, more, err := g.bounded(ctx, dir, slow, 8*outLimit, "ls-files", "-v", "--stage", "-z", "--cached")
+	out, err := g.whole(ctx, dir, slow, 8*outLimit, "ls-files", "-v", "--stage", "-z", "--cached")
 	if err != nil {
 		return err
 	}
-	s.More = s.More || more
 	for _, f := range fields(out) {
 		what, path, _ := strings.Cut(f, "\t")
 		tag, what, _ := strings.Cut(what, " ")

@@ -175,14 +175,14 @@ func (g Git) hasSubmodules(ctx context.Context, t Tree) (bool, error) {
 
 // links are the submodules in the index of a checkout.
 func (g Git) links(ctx context.Context, dir string) (paths []string, err error) {
-	out, more, err := g.bounded(ctx, dir, slow, 8*outLimit, "ls-files", "--stage", "-z")
-	if err == nil && more {
-		err = fmt.Errorf("worktree: %s has too many files", dir)
+	out, err := g.whole(ctx, dir, slow, 8*outLimit, "ls-files", "--stage", "-z")
+	if err != nil {
+		return nil, err
 	}
 	for _, f := range fields(out) {
 		if what, path, _ := strings.Cut(f, "\t"); strings.HasPrefix(what, gitlink) {
 			paths = append(paths, path)
 		}
 	}
-	return paths, err
+	return paths, nil
 }

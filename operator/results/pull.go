@@ -20,6 +20,7 @@ type Report struct {
 	Title   string
 	Tasks   []Task
 	Commits []string // subjects, newest first
+	Earlier bool     // there are earlier commits than these
 }
 
 // PullOptions are the settings of Pull.
@@ -94,7 +95,7 @@ func (o Operator) pull(ctx context.Context, w *work, p *Pulled, gh string, po Pu
 		return &operator.Error{Kind: operator.Refused, Op: "pr", Msg: p.Member + " has changed nothing"}
 	}
 	r := Report{Diff: *d, Title: w.subject(), Tasks: w.tasks()}
-	if r.Commits, err = w.store.Git.Subjects(ctx, w.tree, d.Base, p.Commit); err != nil {
+	if r.Commits, r.Earlier, err = w.store.Git.Subjects(ctx, w.tree, d.Base, p.Commit); err != nil {
 		return explained("pr", err)
 	}
 	if p.Title == "" {

@@ -106,6 +106,7 @@ type ComparedDocument struct {
 	Added   int                  `json:"added"`
 	Deleted int                  `json:"deleted"`
 	Files   []FileChangeDocument `json:"files"`
+	Cut     bool                 `json:"cut"`   // there are more files
 	Check   *CheckedDocument     `json:"check"` // null: it did not run
 }
 
@@ -115,7 +116,7 @@ func Compare(cs []results.Compared) CompareDocument {
 	for _, c := range cs {
 		added, deleted := c.Diff.Lines()
 		d := ComparedDocument{Team: c.Diff.Team, Member: c.Diff.Member, Branch: c.Diff.Branch, Task: c.Task, State: c.State, Working: c.Working,
-			Added: added, Deleted: deleted, Files: Diff(c.Diff, true).Files}
+			Added: added, Deleted: deleted, Files: Diff(c.Diff, true).Files, Cut: c.Diff.More}
 		if c.Check != nil {
 			d.Check = (*CheckedDocument)(c.Check)
 		}
@@ -141,7 +142,11 @@ func ComparePage(cs []results.Compared) (p page.Page) {
 		default:
 			check = "failed"
 		}
-		t.Rows = append(t.Rows, []string{c.Diff.Member, state, fmt.Sprint(len(c.Diff.Files)), fmt.Sprint(added), fmt.Sprint(deleted), check, c.Task})
+		changed := fmt.Sprint(len(c.Diff.Files))
+		if c.Diff.More {
+			changed += ", cut"
+		}
+		t.Rows = append(t.Rows, []string{c.Diff.Member, state, changed, fmt.Sprint(added), fmt.Sprint(deleted), check, c.Task})
 	}
 	p.Table(t)
 	return p
@@ -323,6 +328,9 @@ func PullBody(r results.Report) string {
 	b.WriteString("## Commits\n\n")
 	for _, c := range r.Commits {
 		fmt.Fprintf(&b, "- %s\n", c)
+	}
+	if r.Earlier {
+		b.WriteString("- and earlier commits\n")
 	}
 	fmt.Fprintf(&b, "\n## Files\n\n%s\n\n", Changed(&r.Diff))
 	for _, f := range r.Files {

@@ -46,7 +46,7 @@ func TestPulledViews(t *testing.T) {
 	golden(t, "pulled", resultview.Pulled(p))
 	samePage(t, "pulled", resultview.PulledPage(p))
 	same(t, "pull_body.md", resultview.PullBody(results.Report{Diff: *someDiff(), Tasks: []results.Task{{ID: "1", Subject: "fix it", State: results.TaskDone}, {ID: "2", Subject: "more", State: results.TaskFailed}},
-		Commits: []string{"fix it", "begin"}}))
+		Commits: []string{"fix it", "begin"}, Earlier: true}))
 }
 
 func TestReviewViews(t *testing.T) {
