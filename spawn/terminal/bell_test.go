@@ -253,3 +253,41 @@ func TestTmuxBell(t *testing.T) {
 	testenv.Eventually(t, "the first server has ended", func() bool { return !first.Alive() })
 	rings()
 }
+
+// A flag is removed from the window in which it rang, though its pane was moved or closed since; what is gone with its
+// window or its server is forgotten.
+func TestTmuxBellMoved(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", "80", "-y", "24", "sleep 600")
+	s.run("split-window", "-d", "-t", "%0", "sleep 600") // %1
+	s.run("new-window", "-t", "mine", "sleep 600")       // %2
+	b, err := terminal.NewTmuxBell(s.program, append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=%1"}, s.env...), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rung := func(do ...string) {
+		t.Helper()
+		if err := b.Ring(t.Context(), "api", "one waits"); err != nil {
+			t.Fatal(err)
+		}
+		testenv.Eventually(t, "a flag", func() bool { return s.flags() != "" })
+		s.run(do...)
+		if err := b.Quiet(t.Context(), "api"); err != nil {
+			t.Errorf("%q: %v", do, err)
+		}
+		s.flagged("")
+		if got := s.run("list-windows", "-a", "-F", "#{@waggle-rang-1-api}"); strings.TrimSpace(got) != "" {
+			t.Errorf("%q: options stay: %s", do, got)
+		}
+	}
+	rung("break-pane", "-d", "-s", "%1")                // to a window of its own
+	rung("join-pane", "-d", "-s", "%1", "-t", "mine:0") // and back: its window is closed
+	rung("kill-pane", "-t", "%1")
+	first := s.identity()
+	s.run("kill-server")
+	testenv.Eventually(t, "the end of the server", func() bool { return !first.Alive() })
+	if err := b.Quiet(t.Context(), "api"); err != nil {
+		t.Errorf("without its server: %v", err)
+	}
+}

@@ -53,9 +53,9 @@ func (b *TmuxBell) rangOf(who string) string {
 	}, who)
 }
 
-// rung are the options of the pane's window that begin with rang.
-func (b *TmuxBell) rung(ctx context.Context) (names []string, err error) {
-	out, err := b.t.run(ctx, "show-options", "-w", "-t", b.pane)
+// rung are the options of a window, or of that of a pane, that begin with rang.
+func (b *TmuxBell) rung(ctx context.Context, target string) (names []string, err error) {
+	out, err := b.t.run(ctx, "show-options", "-w", "-t", target)
 	for line := range strings.Lines(out) {
 		if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(name, rang) {
 			names = append(names, name)
@@ -64,15 +64,14 @@ func (b *TmuxBell) rung(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-func (b *TmuxBell) unset(ctx context.Context, option string) error {
-	_, err := b.t.run(ctx, "set-option", "-w", "-u", "-t", b.pane, option)
+func (b *TmuxBell) unset(ctx context.Context, target, option string) error {
+	_, err := b.t.run(ctx, "set-option", "-w", "-u", "-t", target, option)
 	return err
 }
 
 // at is where the pane is now.
 type at struct {
-	tty, window      string
-	sessions         []string // that have its window
+	tty              string
 	flagged, inSight bool
 }
 
@@ -82,7 +81,7 @@ func (b *TmuxBell) where(ctx context.Context) (*at, error) {
 		return nil, errors.New("the tmux server of this pane has ended")
 	}
 	out, err := b.t.run(ctx, "list-panes", "-a", "-F",
-		"#{pid} #{pane_id} #{pane_dead} #{session_id} #{window_bell_flag} #{&&:#{pane_active},#{&&:#{window_active},#{session_attached}}} #{window_id} #{pane_tty}")
+		"#{pid} #{pane_id} #{pane_dead} #{window_bell_flag} #{&&:#{pane_active},#{&&:#{window_active},#{session_attached}}} #{pane_tty}")
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +91,12 @@ func (b *TmuxBell) where(ctx context.Context) (*at, error) {
 		switch {
 		case len(f) > 0 && f[0] != fmt.Sprint(b.server.PID):
 			return nil, fmt.Errorf("another tmux server runs at %s", b.t.socket)
-		case len(f) != 8 || f[1] != b.pane || f[2] != "0":
+		case len(f) != 6 || f[1] != b.pane || f[2] != "0":
 			continue
 		case here == nil:
-			here = &at{window: f[6], tty: f[7]}
+			here = &at{tty: f[5]}
 		}
-		here.sessions, here.flagged, here.inSight = append(here.sessions, f[3]), here.flagged || f[4] == "1", here.inSight || f[5] == "1"
+		here.flagged, here.inSight = here.flagged || f[3] == "1", here.inSight || f[4] == "1"
 	}
 	return here, nil
 }
@@ -137,10 +136,10 @@ func (b *TmuxBell) show(ctx context.Context, client, text string) (err error) {
 
 // ring rings, and records that the flag that the window has by it is ours.
 func (b *TmuxBell) ring(ctx context.Context, who string, here *at) error {
-	names, err := b.rung(ctx)
+	names, err := b.rung(ctx, b.pane)
 	if !here.flagged { // somebody has looked at the window since
 		for _, name := range names {
-			err = errors.Join(err, b.unset(ctx, name))
+			err = errors.Join(err, b.unset(ctx, b.pane, name))
 		}
 	}
 	if err = errors.Join(err, bell(here.tty)); err != nil || who == "" || here.flagged && len(names) == 0 {
@@ -184,23 +183,47 @@ func bell(tty string) error {
 	return nil
 }
 
-// Quiet removes the flag that Ring has set, when nobody else has rung here and where no other window of the session has
-// one: tmux removes the flags of a whole session only. Otherwise the flag stays until somebody looks at the window.
+// Quiet removes the flag that Ring has set, when nobody else has rung in that window and where no other window of the
+// session has one: tmux removes the flags of a whole session only. Otherwise the flag stays until somebody looks at the
+// window. It finds the window by what Ring has recorded there, though the pane was moved or closed since; nothing is left
+// of a window that was closed, or of a server that has ended.
 func (b *TmuxBell) Quiet(ctx context.Context, who string) error {
-	here, err := b.where(ctx)
-	if err != nil || here == nil {
+	if !b.server.Alive() {
+		return nil
+	}
+	if _, err := b.where(ctx); err != nil {
 		return err
 	}
-	names, err := b.rung(ctx)
-	if own := b.rangOf(who); err != nil || !slices.Contains(names, own) {
+	own := b.rangOf(who)
+	out, err := b.t.run(ctx, "list-windows", "-a", "-F", "#{window_id} #{session_id} #{"+own+"}")
+	if err != nil {
 		return err
-	} else if err := b.unset(ctx, own); err != nil || len(names) > 1 {
+	}
+	sessions := map[string][]string{}
+	for line := range strings.Lines(out) {
+		if f := strings.Fields(line); len(f) == 3 {
+			sessions[f[0]] = append(sessions[f[0]], f[1])
+		}
+	}
+	for window, in := range sessions {
+		err = errors.Join(err, b.quiet(ctx, window, own, in))
+	}
+	return err
+}
+
+// quiet is Quiet for one window, which these sessions have.
+func (b *TmuxBell) quiet(ctx context.Context, window, own string, sessions []string) error {
+	names, err := b.rung(ctx, window)
+	if err != nil || !slices.Contains(names, own) {
+		return err
+	}
+	if err := b.unset(ctx, window, own); err != nil || len(names) > 1 {
 		return err
 	}
 	const flagged = "#{W:#{?window_bell_flag,#{window_id},}#{?window_activity_flag,+,}#{?window_silence_flag,+,}}"
-	for _, s := range here.sessions {
+	for _, s := range sessions {
 		// kill-session -C ends nothing: it removes the flags.
-		_, serr := b.t.run(ctx, "if-shell", "-F", "-t", s+":"+here.window, "#{==:"+flagged+",#{window_id}}", "kill-session -C -t '"+s+"'")
+		_, serr := b.t.run(ctx, "if-shell", "-F", "-t", s+":"+window, "#{==:"+flagged+",#{window_id}}", "kill-session -C -t '"+s+"'")
 		err = errors.Join(err, serr)
 	}
 	return err
