@@ -105,6 +105,7 @@ const (
 	NextOwnChecks      Step = "own-checks"
 	NextFollow         Step = "follow"
 	NextMergeAgain     Step = "merge-again"
+	NextMergeByHand    Step = "merge-by-hand"
 	NextPeekResume     Step = "peek-resume"
 	NextFollowHere     Step = "follow-here"
 	NextCompare        Step = "compare"

@@ -156,6 +156,7 @@ func (c *collector) run(ctx context.Context, act bool) error {
 type collector struct {
 	o     Operator
 	teams []*operator.State
+	aside []*operator.State // whose journals were set aside: only their worktrees are looked at
 	out   *Collected
 	seen  map[string]bool // what out contains, by kind and identity
 	acted int             // how many of Found have been acted on
@@ -173,7 +174,7 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 		return err
 	}
 	known = slices.DeleteFunc(known, func(k home.Known) bool {
-		return k.Root != c.o.RootURL && k.Broken == nil || name != "" && k.Team != name || k.Dir.Aside
+		return k.Root != c.o.RootURL && k.Root != "" || name != "" && k.Team != name
 	})
 	if left, err := c.o.LeftMail(ctx, name); name != "" && len(known) == 0 && len(left) == 0 {
 		if err != nil {
@@ -184,6 +185,12 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 	for _, k := range known {
 		if k.Broken != nil {
 			c.keep(Kept{Kind: "team", Team: string(k.Team), Path: k.Dir.Path, Why: k.Broken.Error()})
+			continue
+		}
+		if k.Dir.Aside {
+			if err := c.setAside(ctx, k); err != nil {
+				return err
+			}
 			continue
 		}
 		s, err := c.o.OpenJournal(k.Dir, k.Team, journal.Leader)
@@ -203,6 +210,19 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 		c.teams = append(c.teams, s)
 	}
 	return nil
+}
+
+// setAside opens a team that was ended without its journal, which was set aside: its worktrees have what its members did.
+func (c *collector) setAside(ctx context.Context, k home.Known) error {
+	s, err := c.o.salvage(ctx, k.Dir, k.Team, nil)
+	if err == nil {
+		err = recordEnded(ctx, c.o, s)
+	}
+	if err == nil {
+		err = c.o.Guard(ctx, s, "gc")
+	}
+	c.aside = append(c.aside, s)
+	return err
 }
 
 // unreadable keeps the processes of a team whose journal cannot be read.
@@ -264,6 +284,11 @@ func (c *collector) look(ctx context.Context) error {
 		}
 		c.interrupted(s)
 		c.unseenOf(s)
+	}
+	for _, s := range c.aside {
+		if err := c.worktrees(ctx, s); err != nil {
+			return fmt.Errorf("gc of %s: %w", s.Team, err)
+		}
 	}
 	if !c.ended {
 		if err := c.leftMail(ctx, c.name); err != nil {
@@ -513,6 +538,9 @@ func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
 			k.Why = taken(m)
 		}
 		if k.Why != "" {
+			if s.Dir.Aside {
+				k.Do = mergeByHand(r.Tree.Branch)
+			}
 			c.keep(k)
 			continue
 		}

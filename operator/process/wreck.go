@@ -207,15 +207,22 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 	}
 	err = o.EndWrecked(ctx, s)
 	if err == nil {
-		_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: EndedDown}}}, nil
-		})
+		err = recordEnded(ctx, o, s)
 	}
 	if err == nil {
 		err = errors.Join(o.CloseTerminals(ctx, s, AllRead), o.Sweep(ctx, s, so.Note))
 	}
 	if err != nil {
 		return nil, errors.Join(err, release())
+	}
+	kept, kerr := o.settleWorktrees(ctx, s, "")
+	if so.Note != nil {
+		for _, k := range kept {
+			so.Note(operator.Note{What: operator.NoteKept, Member: k.Member, Text: k.String(), Next: mergeByHand(k.Branch)})
+		}
+		if kerr != nil {
+			so.Note(operator.Note{What: "trouble", Text: "its worktrees stay as they are: " + kerr.Error(), Next: operator.NextListKept.With()})
+		}
 	}
 	place, err := o.PutAway(ctx, s, false)
 	aside := ""
@@ -228,11 +235,24 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 	if so.Note != nil {
 		so.Note(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its journal could not be read and is in %s: %v", aside, s.Broken)})
 	}
-	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Archive: place, Worktrees: []operator.KeptWorktree{}}
+	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Archive: place, Worktrees: kept}
 	for _, m := range s.Lead.Members {
 		d.Members = append(d.Members, endOf(m))
 	}
 	return d, nil
+}
+
+// mergeByHand is how work is kept of a team that no command merges, because its journal was set aside.
+func mergeByHand(branch string) operator.Next {
+	return operator.Next{Step: operator.NextMergeByHand, Text: branch}
+}
+
+// recordEnded records the end of a wreck, in memory.
+func recordEnded(ctx context.Context, o Operator, s *operator.State) error {
+	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: EndedDown}}}, nil
+	})
+	return err
 }
 
 // EndWrecked ends the members of a wreck, all at the same time.

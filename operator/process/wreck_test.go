@@ -363,3 +363,42 @@ func TestGiveBack(t *testing.T) {
 		t.Error("it has asked nothing")
 	}
 }
+
+// TestWreckWork: the work of a team that was ended by force because its journal is broken is reported at its end, kept by
+// gc with what to do, and removed once nothing of it would be lost.
+func TestWreckWork(t *testing.T) {
+	t.Parallel()
+	repo := repository(t)
+	r, s := rig(t)
+	r.Op.Worktrees = t.TempDir()
+	ann := r.Enlist(s, "ann", inTree(repo))
+	idle := r.Enlist(s, "bob", inTree(repo)).Worktree.Path
+	work := filepath.Join(ann.Worktree.Path, "work")
+	must(t, os.WriteFile(work, []byte("mine"), 0o600))
+	spoil(t, s, 3)
+	o := process.Of(r.Op)
+	said := &operatortest.Heard{}
+	d, err := o.Down(t.Context(), "api", process.StopOptions{Force: true, Note: said.Note})
+	if err != nil || len(d.Worktrees) != 1 || d.Worktrees[0].Branch != ann.Worktree.Branch || said.Of(operator.NoteKept, "1 uncommitted file") != 1 {
+		t.Fatalf("%+v, %v, said %+v", d, err, said.All())
+	}
+	if there(idle) {
+		t.Error("a worktree without changes stays")
+	}
+	for range 2 {
+		c, err := o.GC(t.Context(), "", true)
+		if err != nil || len(c.Found) != 0 || len(c.Kept) != 1 {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		if k := c.Kept[0]; k.Path != ann.Worktree.Path || k.Member != "ann" || k.Do.Step != operator.NextMergeByHand || k.Do.Text != ann.Worktree.Branch || k.ID != filepath.Base(s.Dir.Path) {
+			t.Errorf("%+v", k)
+		}
+	}
+	must(t, os.Remove(work))
+	if c, err := o.GC(t.Context(), "api", true); err != nil || len(c.Found) != 1 || !c.Found[0].Done || there(ann.Worktree.Path) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := o.GC(t.Context(), "api", false); err != nil || len(c.Found)+len(c.Kept) != 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

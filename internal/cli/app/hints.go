@@ -114,6 +114,7 @@ var Steps = map[operator.Step]string{
 	operator.NextOwnChecks:      "waggle init without --template writes a file for your own checks",
 	operator.NextFollow:         "waggle pending; waggle peek {member}; waggle diff {member}; waggle merge {member}",
 	operator.NextMergeAgain:     "waggle diff {member} --team {team}; waggle merge {member} --team {team}",
+	operator.NextMergeByHand:    "commit there what is to stay, and git merge {text} in your checkout; then waggle gc --yes removes it",
 	operator.NextPeekResume:     "waggle peek {member} --team {team} has its log; waggle resume {member} --team {team} tries again",
 	operator.NextFollowHere:     "waggle pending; waggle peek {member}; waggle stop {member}",
 	operator.NextCompare:        "waggle compare shows them side by side; waggle merge the one to keep, waggle stop the others",
