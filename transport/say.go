@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -52,48 +53,101 @@ func (s SessionSocket) Say(ctx context.Context, by Speaker, msgID, text string) 
 	if err := s.check(addr); err != nil {
 		return false, err
 	}
-	frames, err := s.frames(by, msgID, text)
+	err = outgoing{at: addr, by: by, msgID: msgID, text: text, token: s.Token, verify: s.verify, unreachable: unreachable}.say(ctx, func(c io.Reader) error {
+		_, err := io.Copy(io.Discard, io.LimitReader(c, maxFrame))
+		read = err == nil
+		return err
+	})
+	return read, err
+}
+
+func unreachable(addr waggle.Address, err error) error {
+	return &NotFoundError{To: addr, Why: "the session is unreachable: " + err.Error(), Missing: MissingSession}
+}
+
+// Listener is the path of a socket at which another program of this user listens. It takes the frame that a session
+// takes, without a token; what it answers is returned as it stands.
+type Listener string
+
+// maxReply bounds the answer of a Listener, in bytes; what follows is not read.
+const maxReply = 4 << 10
+
+// Say writes words, by one connection, and waits up to 3 s for one line or the end. heard reports that one of them
+// came, answer is the line, "" when there was none. Errors: *NotFoundError when no process listens there,
+// *NotSocketError for another file, *RefusedError when a process of another user listens; after other errors the
+// listener may or may not have the words.
+func (l Listener) Say(ctx context.Context, by Speaker, msgID, text string) (answer string, heard bool, err error) {
+	addr := waggle.Address{Scheme: waggle.SchemeUDS, Target: string(l)}
+	if err := isSocket(addr); err != nil {
+		return "", false, err
+	}
+	err = outgoing{at: addr, by: by, msgID: msgID, text: text, verify: sameUser, unreachable: silent}.say(ctx, func(c io.Reader) error {
+		line, err := bufio.NewReader(io.LimitReader(c, maxReply)).ReadString('\n')
+		answer = strings.TrimRight(line, "\r\n")
+		heard = err == nil || errors.Is(err, io.EOF)
+		if answer != "" && errors.Is(err, syscall.ECONNRESET) { // it answered before it had read all
+			heard, err = true, nil
+		}
+		return err
+	})
+	return answer, heard, err
+}
+
+func silent(addr waggle.Address, err error) error {
+	return &NotFoundError{To: addr, Why: "no program takes the words: " + err.Error(), Hint: "start the program that listens there, or use a member's name"}
+}
+
+// outgoing is one message to a socket that takes words.
+type outgoing struct {
+	at                 waggle.Address
+	by                 Speaker
+	msgID, text, token string
+	// verify refuses the process that listens; nothing is written before.
+	verify func(waggle.Address, *net.UnixConn) error
+	// unreachable is the error when nobody takes the connection.
+	unreachable func(waggle.Address, error) error
+}
+
+// say connects, writes the words, ends its side and gives the rest of the connection to hear, whose errors but a
+// reset are no failure: a program that is busy reads later.
+func (o outgoing) say(ctx context.Context, hear func(io.Reader) error) error {
+	frames, err := o.frames()
 	if err != nil {
-		return false, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, sayTimeout)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", s.Path)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", o.at.Target)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-		return false, unreachable(addr, err)
+		return o.unreachable(o.at, err)
 	case err != nil:
-		return false, err
+		return err
 	}
 	defer conn.Close()
 	c := conn.(*net.UnixConn)
-	if err := s.verify(addr, c); err != nil {
-		return false, err
+	if err := o.verify(o.at, c); err != nil {
+		return err
 	}
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
 	defer stop()
 	if _, err := c.Write(frames); err != nil {
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
-			return false, unreachable(addr, err)
+			return o.unreachable(o.at, err)
 		}
-		return false, &RemoteError{To: addr, Code: CodeFailed, Message: "it did not read the whole message: " + err.Error()}
+		return &RemoteError{To: o.at, Code: CodeFailed, Message: "it did not read the whole message: " + err.Error()}
 	}
 	if err := c.CloseWrite(); err != nil {
-		return false, nil // it hung up after the words were written
+		return nil // it hung up after the words were written
 	}
 	c.SetReadDeadline(time.Now().Add(hearTimeout))
 	if ctx.Err() != nil { // the deadline of a context that has ended stands
-		return false, nil
+		return nil
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(c, maxFrame))
-	if errors.Is(err, syscall.ECONNRESET) {
-		return false, &RemoteError{To: addr, Code: CodeFailed, Message: "it hung up before it had read the whole message"}
+	if err := hear(c); errors.Is(err, syscall.ECONNRESET) {
+		return &RemoteError{To: o.at, Code: CodeFailed, Message: "it hung up before it had read the whole message"}
 	}
-	return err == nil, nil // too late is no failure: a client that is busy reads later
-}
-
-func unreachable(addr waggle.Address, err error) error {
-	return &NotFoundError{To: addr, Why: "the session is unreachable: " + err.Error(), Missing: MissingSession}
+	return nil
 }
 
 // check verifies the path before a connection: a socket of this user in a directory that only this
@@ -135,8 +189,8 @@ func (s SessionSocket) verify(addr waggle.Address, c *net.UnixConn) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", addr, err)
 	}
-	if other.UID != os.Geteuid() {
-		return &RefusedError{To: addr, Why: fmt.Sprintf("uid %d serves it: nothing was sent", other.UID)}
+	if err := sameUser(addr, c); err != nil {
+		return err
 	}
 	ours, err := s.Owns(other.PID)
 	switch {
@@ -148,14 +202,26 @@ func (s SessionSocket) verify(addr waggle.Address, c *net.UnixConn) error {
 	return nil
 }
 
-// frames are the lines of one message, as the client itself writes them.
-func (s SessionSocket) frames(by Speaker, msgID, text string) ([]byte, error) {
+// sameUser asks the kernel whose process listens.
+func sameUser(addr waggle.Address, c *net.UnixConn) error {
+	other, err := peer.Of(c)
+	if err != nil {
+		return fmt.Errorf("%s: %w", addr, err)
+	}
+	if other.UID != os.Geteuid() {
+		return &RefusedError{To: addr, Why: fmt.Sprintf("uid %d serves it: nothing was sent", other.UID)}
+	}
+	return nil
+}
+
+// frames are the lines of the message, as the client itself writes them.
+func (o outgoing) frames() ([]byte, error) {
 	var out []byte
-	if s.Token != "" {
+	if o.token != "" {
 		auth, err := line(struct {
 			Type  string `json:"type"`
 			Token string `json:"token"`
-		}{frameAuth, s.Token})
+		}{frameAuth, o.token})
 		if err != nil {
 			return nil, err
 		}
@@ -166,8 +232,8 @@ func (s SessionSocket) frames(by Speaker, msgID, text string) ([]byte, error) {
 		Content string `json:"content"`
 	}
 	from, attr := "", ""
-	if by.Answers != "" {
-		from = "uds:" + by.Answers
+	if o.by.Answers != "" {
+		from = "uds:" + o.by.Answers
 		attr = ` from="` + attribute(from) + `"`
 	}
 	user, err := line(struct {
@@ -177,8 +243,8 @@ func (s SessionSocket) frames(by Speaker, msgID, text string) ([]byte, error) {
 		Message  message `json:"message"`
 		Priority string  `json:"priority"`
 		From     string  `json:"from,omitempty"`
-	}{1, msgID, frameUser, message{"user", elementBegin + attr + ` from-name="` + attribute(by.Name) + `" from-mode="prompting">` + "\n" +
-		keepInside(text) + "\n" + elementEnd}, "next", from})
+	}{1, o.msgID, frameUser, message{"user", elementBegin + attr + ` from-name="` + attribute(o.by.Name) + `" from-mode="prompting">` + "\n" +
+		keepInside(o.text) + "\n" + elementEnd}, "next", from})
 	return append(out, user...), err
 }
 

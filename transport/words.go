@@ -136,7 +136,11 @@ func asWords(text string) string {
 	return notice + text
 }
 
-// words reads a session's frames until it hangs up. It writes nothing: the client reads nothing.
+// moreWords is how long a connection whose words are in the mailbox is kept for further frames.
+const moreWords = 300 * time.Millisecond
+
+// words reads a session's frames until it hangs up, or writes no more after words that are in the mailbox: the end of
+// the connection tells a client that waits for it. It writes nothing: the client reads nothing.
 // Invalid frames, and words that could not be put into the mailbox, are recorded. After a failure
 // the connection stays open for as long as the client keeps it: the client notices the failure
 // because the connection is not closed.
@@ -149,12 +153,16 @@ func (ss *session) words(ctx context.Context, line []byte) {
 	}
 	failed := false
 	for {
-		if err := ss.takeWords(ctx, from, line); err != nil {
+		patience := idleTimeout
+		switch taken, err := ss.takeWords(ctx, from, line); {
+		case taken && !failed:
+			patience = moreWords
+		case err != nil:
 			failed = true
 			ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, Team: ss.s.o.Team, At: ss.s.path, Why: "words of " + from + ": " + err.Error()})
 		}
 		var err error
-		ss.c.SetReadDeadline(time.Now().Add(idleTimeout))
+		ss.c.SetReadDeadline(time.Now().Add(patience))
 		if line, err = readLine(ss.r, maxFrame); err != nil {
 			if errors.Is(err, errLineTooLong) {
 				failed = true
@@ -182,10 +190,11 @@ func (ss *session) linger(ctx context.Context) {
 	}
 }
 
-func (ss *session) takeWords(ctx context.Context, from string, line []byte) error {
+// takeWords takes one frame; taken reports that its words are in the mailbox.
+func (ss *session) takeWords(ctx context.Context, from string, line []byte) (taken bool, err error) {
 	w, err := parseWords(line)
 	if err != nil || w.kind == frameAuth {
-		return err
+		return false, err
 	}
 	name := waggle.MemberName(ss.s.o.Name)
 	if ss.s.o.Name == OperatorSocket {
@@ -195,7 +204,7 @@ func (ss *session) takeWords(ctx context.Context, from string, line []byte) erro
 	a := arrival{sum: sha256.Sum256([]byte(w.text)), env: waggle.Envelope{From: from, Text: text, Summary: summaryOf(w.text),
 		Timestamp: waggle.FormatTime(ss.s.o.Now()), MsgV: 1, MsgID: w.msgID, Type: "message"}}
 	if err := a.check(nil); err != nil {
-		return err
+		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, takePatience)
 	defer cancel()
@@ -204,12 +213,12 @@ func (ss *session) takeWords(ctx context.Context, from string, line []byte) erro
 	for {
 		_, err := ss.s.once.take(ctx, ss.s.o.Host, ss.peer, waggle.Address{Scheme: waggle.SchemeMember, Member: name}, a)
 		if err == nil || codeOf(err) != CodeLocked {
-			return err
+			return err == nil, err
 		}
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			return err
+			return false, err
 		}
 	}
 }

@@ -46,9 +46,11 @@ of the same sender, one beyond a rate, and one for which a busy session has no r
 waits up to 10 s until the message would not be dropped, then exits 8. A session whose
 client has no socket is an error (6).
 
-TO may also be the socket of a running member or session, uds:PATH or an absolute path,
-or a waggle endpoint of another process, http://HOST:PORT/v1/TEAM/MEMBER (see waggle
-serve; the token is WAGGLE_TOKEN, or this state's own).
+TO may also be the socket of a running member, of a session or of another program of
+yours, uds:PATH or an absolute path: the program gets the frame of a session's message,
+and its first line is shown as the answer. Or it is a waggle endpoint of another process,
+http://HOST:PORT/v1/TEAM/MEMBER (see waggle serve; the token is WAGGLE_TOKEN, or this
+state's own).
 
 TEXT '-' reads stdin. A message has no authority; text that decodes as a control message
 is refused.

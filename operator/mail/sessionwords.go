@@ -14,6 +14,7 @@ import (
 
 	"waggle"
 	"waggle/internal/session"
+	"waggle/message"
 	"waggle/operator"
 	"waggle/record"
 	"waggle/spawn"
@@ -114,11 +115,11 @@ func (o Operator) HasSession(what string) bool {
 	return len(o.sessionRows().Called(what)) > 0
 }
 
-// sockets sends to uds addresses: to sessions of another client in that client's frames, to sockets
-// of waggle in waggle's.
+// sockets sends to uds addresses: to sockets of waggle in waggle's frames, to sessions of another client and to
+// every other program that listens in that client's.
 type sockets struct {
 	o    Operator
-	ours transport.Sender
+	ours transport.Sockets
 }
 
 // Send implements transport.Sender.
@@ -132,7 +133,30 @@ func (s sockets) Send(ctx context.Context, to waggle.Address, env waggle.Envelop
 			return s.o.say(ctx, r, env)
 		}
 	}
+	if _, ours := transport.Token(s.ours.Keys, path); !ours {
+		return s.o.tellListener(ctx, path, env)
+	}
 	return s.ours.Send(ctx, to, env)
+}
+
+// tellListener writes a message to the socket of a program that is neither waggle's nor a session.
+func (o Operator) tellListener(ctx context.Context, path string, env waggle.Envelope) (transport.Receipt, error) {
+	by, err := o.speaker(ctx, env.From)
+	if err != nil {
+		return transport.Receipt{}, err
+	}
+	answer, heard, err := transport.Listener(path).Say(ctx, by, env.MsgID, env.Text)
+	if err != nil {
+		return transport.Receipt{}, err
+	}
+	detail := "the program that listens there has not answered; that it read the message is not confirmed"
+	switch {
+	case answer != "":
+		detail = "the program that listens there answered " + strconv.Quote(message.Clip(answer))
+	case heard:
+		detail = "the program that listens there ended the connection without an answer; that anybody is shown it is not confirmed"
+	}
+	return transport.Receipt{MsgID: env.MsgID, State: transport.Written, Detail: detail}, nil
 }
 
 // say writes a message to a session's socket. It is recorded before and after.
