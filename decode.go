@@ -182,13 +182,16 @@ func (f *frame) invalid(why []string) Decoded {
 }
 
 // decodeWords reads an entry whose text is no frame: plain text, or one of seed
-// 002's two shapes that carry a type in the envelope (protocol §9.1 #16).
+// 002's shapes that carry a type in the envelope (protocol §9.1 #16).
 func decodeWords(e Envelope) Decoded {
 	switch {
 	case e.Type == string(KindSystemInit):
 		return Decoded{Kind: KindSystemInit, Dialect: DialectAPI, Type: e.Type, Payload: SystemInit{Text: e.Text}}
 	case e.Type == string(KindShutdownRequest):
 		return decodeShutdownProse(e)
+	}
+	if d, ok := decodeShutdownAnswerProse(e); ok {
+		return d
 	}
 	d := Decoded{Kind: KindText, Payload: Text{Text: e.Text}}
 	if tableOf(e.Type) != nil {

@@ -34,6 +34,35 @@ func (e Envelope) carryingShutdown(r ShutdownRequest) (Envelope, error) {
 	return e.With(keyMetadata, metadata.close())
 }
 
+// decodeShutdownAnswerProse reads an answer in the form of seed 002's request: the type in the envelope, the id and
+// what else a payload has in its metadata, prose as text. Without an id there it is plain text.
+func decodeShutdownAnswerProse(e Envelope) (Decoded, bool) {
+	switch Kind(e.Type) {
+	case KindShutdownApproved, KindShutdownRejected, typeShutdownResponse:
+	default:
+		return Decoded{}, false
+	}
+	if len(metadataIDs(e)) == 0 {
+		return Decoded{}, false
+	}
+	raw, _ := e.Member("metadata")
+	facts, ok := scan(string(raw))
+	if !ok || facts.tooBig() {
+		return Decoded{}, false
+	}
+	f := newFrame(e, e.Type, string(raw))
+	f.faults, f.label = facts.faults(), DialectAPI
+	d := f.decode(tableOf(e.Type))
+	if no, ok := d.Payload.(ShutdownRejected); ok && no.Reason == "" {
+		no.Reason = toValid(e.Text)
+		d.Payload = no
+	}
+	if d.Payload != nil {
+		d.Dialect = DialectAPI
+	}
+	return d, true
+}
+
 // shutdownAnswer reads protocol §1.10 and §1.11, and shutdown_response, which
 // says either. A yes that anything in the frame contradicts is a no.
 func (f *frame) shutdownAnswer() Payload {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -128,11 +129,20 @@ func (l *Leader) saidByFile(m *Member, r journal.Record, b record.Seen) error {
 	case waggle.KindShutdownRejected:
 		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID && m.AgreedAt.IsZero() {
 			l.close(m.Shutdown)
-			m.Shutdown, m.Rejected = nil, b.Note
+			m.Shutdown, m.Rejected = nil, refusal(&b)
 			return l.did(m, from, machine.EvShutdownNo, r, string(b.ID))
 		}
 	}
 	return nil
+}
+
+// refusal is the reason of a rejected shutdown, which not every spelling has (protocol §1.11).
+func refusal(b *record.Seen) string { return cmp.Or(b.Note, "it gave no reason") }
+
+// Refuses reports a member that waggle does not run and that said no to its last request to end. It is
+// asked once, and no signal follows: it stays until somebody asks it again.
+func (m *Member) Refuses() bool {
+	return m.Trust == record.FileTrust && m.Left == nil && m.Shutdown == nil && m.Rejected != ""
 }
 
 // byFile reports a request whose asker uses files.

@@ -98,8 +98,8 @@ type Member struct {
 	Rejected string    // reason of the last no
 	LastIdle *record.Seen
 	IdleAt   time.Time // when that was seen
-	// AgreedAt is when a member that uses files approved its shutdown; zero: it has not. The author
-	// of the file is unknown, so it ends nothing by itself.
+	// AgreedAt is when a member that uses files approved its shutdown; zero: it has not. The next pass records
+	// it as left. The author of the file is unknown: it only shortens the wait for an end that was ordered.
 	AgreedAt time.Time
 	Claimed  map[string]*record.Seen // task id: the completions that such a member reported; no effect follows from them
 	Done     map[string]*record.Seen // task id: its task_completed

@@ -291,7 +291,7 @@ func (l *Leader) seenRec(r journal.Record, b record.Seen) error {
 	case waggle.KindShutdownRejected:
 		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID && !m.Approved {
 			l.close(m.Shutdown)
-			m.Shutdown, m.Rejected = nil, b.Note
+			m.Shutdown, m.Rejected = nil, refusal(&b)
 			return l.did(m, from, machine.EvShutdownNo, r, string(b.ID))
 		}
 	}
@@ -507,6 +507,9 @@ func (l *Leader) shutdownSent(r journal.Record, m *Member, o *Order) error {
 		return fmt.Errorf("second shutdown of %s", m.Name) // a second call reuses the outstanding id (L9)
 	}
 	m.Shutdown = l.order(o)
+	if m.Trust == record.FileTrust { // it is asked once: its last no is about an earlier request
+		m.Rejected = ""
+	}
 	return l.did(m, from, machine.EvShutdownSent, r, string(o.Commanded.ID))
 }
 

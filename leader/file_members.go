@@ -2,7 +2,7 @@ package leader
 
 import (
 	"context"
-	"time"
+	"fmt"
 
 	"waggle/control"
 	"waggle/journal"
@@ -18,13 +18,13 @@ func (l *Leader) hearFile(ctx context.Context, in message.Incoming) error {
 	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.SeeFile(in, now), nil })
 }
 
-// agreedGrace is how long a member that agreed by file to end may take, when nobody sees its
-// process and no command waits for it.
-const agreedGrace = 10 * time.Second
-
-// overdue reports a member that agreed to end and whose time is over: it is recorded as left.
-func (l *Leader) overdue(m *control.Member) bool {
-	return m.Trust == record.FileTrust && !m.AgreedAt.IsZero() && !l.p.Minter.Now().Before(m.AgreedAt.Add(agreedGrace))
+// runsOn says that a member which agreed by file to end has a process that runs: another program's, which
+// waggle does not end.
+func (l *Leader) runsOn(m *control.Member) string {
+	if m.Process == nil || !l.p.Alive(m.Process.ID) {
+		return ""
+	}
+	return fmt.Sprintf("its process %d still runs, which waggle does not end", m.Process.ID.PID)
 }
 
 // readers checks what the members of other programs did with orders and words that were sent to

@@ -57,8 +57,8 @@ func (l *Leader) reap(ctx context.Context) error {
 		detail, gone := l.ended(m)
 		switch {
 		case l.ending[m.Instance] > 0: // Stop says how it went
-		case l.overdue(m): // it said by file that it ends
-			if err := l.let(ctx, m, m.How(), detail); err != nil {
+		case m.Trust == record.FileTrust && !m.AgreedAt.IsZero(): // it said by file that it ends
+			if err := l.let(ctx, m, m.How(), l.runsOn(m)); err != nil {
 				return err
 			}
 		case !gone:
@@ -70,7 +70,7 @@ func (l *Leader) reap(ctx context.Context) error {
 			l.gone[m.Instance], l.found = true, true
 			l.reopen(ctx, m.Instance)
 		case l.awaits(m):
-		case l.p.Dismiss || m.Approved || m.Stopping != nil || !m.AgreedAt.IsZero():
+		case l.p.Dismiss || m.Approved || m.Stopping != nil:
 			if err := l.let(ctx, m, m.How(), detail); err != nil {
 				return err
 			}

@@ -200,7 +200,8 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 		return err
 	}
 	entry, ok := c.Member(m.Name)
-	if !ok || entry.Gone() || entry.JoinedAt.After(m.LeftAt) {
+	now := o.Minter.Now()
+	if !ok || entry.Gone() || entry.JoinedAt.After(m.LeftAt) && !entry.JoinedAt.After(now) { // the clock of who wrote it may be ahead
 		return nil
 	}
 	board, err := task.Open(o.Root.TasksDir(o.Team), o.Team, task.Options{Deadline: shortly})
@@ -216,7 +217,7 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 	if err := lastStatus(board.MemberDir(m.Name), m); err != nil && o.Log != nil {
 		o.Log.Warn("task-status.json does not show that the member ended", "member", m.Name, "err", err)
 	}
-	return reg.Remove(ctx, m.Name, o.Minter.Now())
+	return reg.Remove(ctx, m.Name, now)
 }
 
 // lost shows that a member has died and is not started again, and gives back the tasks of a

@@ -5,7 +5,7 @@ var expected = map[string]map[string][4]string{
 	"permission":     {"worker": asks("permission_request", `permission_response (success, {"command": "one"})`), "lead": kept},
 	"network":        {"worker": asks("sandbox_permission_request", "sandbox_permission_response (allow true)"), "lead": kept},
 	"plan":           {"worker": asks("plan_approval_request", "plan_approval_response (approved true)"), "lead": kept},
-	"shutdown":       {"worker": reports, "lead": kept},
+	"shutdown":       {"worker": ends, "lead": kept},
 	"task":           {"worker": reports, "lead": kept},
 	"idle":           {"worker": reports, "lead": kept},
 	"mode and rules": {"worker": refused, "lead": kept},
@@ -31,6 +31,9 @@ const left = "bob has left; 1 in the registry"
 var (
 	// reports are shown of the worker and do nothing; in another's name they are not.
 	reports = [4]string{"record seen", "record seen → 2 times record seen", "record seen; " + left, "record seen → record seen; 2 times record unverified"}
+	// ends are reports after which the worker is no member.
+	ends = [4]string{"record seen; record left; " + left, "record seen; record left; " + left + " → 2 times record seen; " + left, "record seen; " + left,
+		"record seen; record left; " + left + " → record seen; 2 times record unverified; " + left}
 	// refused is what a worker may not send.
 	refused = [4]string{"record unverified", "record unverified → 2 times record unverified", "record unverified; " + left, "record unverified → 3 times record unverified"}
 	words   = [4]string{"nothing", "nothing → nothing", left, "nothing → nothing"}

@@ -22,6 +22,10 @@ type entry struct {
 	Timestamp string `json:"timestamp"`
 	Color     string `json:"color,omitempty"`
 	Read      bool   `json:"read"`
+
+	// Of seed 002, where the type is not in the text.
+	Type     string          `json:"type,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
 // write puts a text into a mailbox with any sender.

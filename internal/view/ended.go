@@ -19,7 +19,7 @@ type EndedDocument struct {
 // MemberEndDocument is how a member ended.
 type MemberEndDocument struct {
 	Member   string        `json:"member"`
-	How      string        `json:"how"`      // handshake, stopped, died; released: waggle does not run it; listed: only the registry has it
+	How      string        `json:"how"`      // handshake, stopped, died; released: waggle does not run it; stays: so, and it refused; listed: only the registry has it, and it was not asked
 	Step     string        `json:"step"`     // the last step that was needed: handshake, stdin, term, kill; gone when it had ended by itself
 	Rejected string        `json:"rejected"` // why it rejected its shutdown; "" without a reason
 	Forced   bool          `json:"forced"`   // it was not asked
@@ -92,6 +92,8 @@ func endText(e process.MemberEnd) string {
 		return "was dead already"
 	case record.LeftReleased:
 		return released(e) + "it was let go: waggle does not run it"
+	case "stays":
+		return released(e) + "it is still a member: waggle does not run it"
 	case "listed":
 		return "is only in the registry: it was not asked"
 	}

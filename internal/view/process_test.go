@@ -18,7 +18,7 @@ func TestEnded(t *testing.T) {
 	ends := []process.MemberEnd{refused, {Member: "bob", How: record.LeftHandshake, Step: "handshake", Answered: true}, {Member: "cleo", How: record.LeftDied, Step: "gone"},
 		{Member: "dan", How: record.LeftReleased}, {Member: "eve", How: record.LeftReleased, Forced: true}, {Member: "fay", How: record.LeftReleased, Rejected: "busy"},
 		{Member: "gus", How: "listed"}, {Member: "hal", How: record.LeftStopped, Step: "kill", Forced: true}, {Member: "ida", How: record.LeftStopped, Step: "stdin"},
-		{Member: "jon", How: record.LeftStopped, Step: "its pane was killed"}, {Member: "kim", How: record.LeftStopped, Step: "gone", Forced: true}}
+		{Member: "jon", How: record.LeftStopped, Step: "its pane was killed"}, {Member: "lou", How: "stays", Step: "handshake", Rejected: "busy", Answered: true}, {Member: "kim", How: record.LeftStopped, Step: "gone", Forced: true}}
 	d := &process.DownResult{Team: "api", State: "ended", Members: ends, Archive: "/a", Worktrees: []operator.KeptWorktree{kept}}
 	golden(t, "member_end", view.MemberEnd(refused))
 	golden(t, "ended", view.Ended(d))

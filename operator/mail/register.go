@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"waggle"
+	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/record"
@@ -31,13 +32,17 @@ func (o Operator) Admit(ctx context.Context, cfg *team.Config, m team.Member) er
 		return err
 	}
 	return o.Append(ctx, s, func() ([]journal.Draft, error) {
-		var ds []journal.Draft
-		if old, ok := s.Lead.Member(m.Name); ok && old.Left == nil { // another program removed its entry
-			ds = s.Lead.Let(old, record.LeftReplaced, "registered anew")
-		}
-		return append(ds, journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(id), Name: m.Name, Color: m.Color,
-			Agent: BackendRegistered, Backend: BackendRegistered, Cwd: m.Cwd, Trust: record.FileTrust, Provenance: record.Registered}}), nil
+		return Registered(s.Lead, m, record.Instance(id)), nil
 	})
+}
+
+// Registered drafts that an entry of the registry is a member which another program runs.
+func Registered(lead *control.Leader, m team.Member, id record.Instance) (ds []journal.Draft) {
+	if old, ok := lead.Member(m.Name); ok && old.Left == nil { // another program removed its entry
+		ds = lead.Let(old, record.LeftReplaced, "registered anew")
+	}
+	return append(ds, journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: id, Name: m.Name, Color: m.Color,
+		Agent: BackendRegistered, Backend: BackendRegistered, Cwd: m.Cwd, Trust: record.FileTrust, Provenance: record.Registered}})
 }
 
 // mineAbroad lists the members of another program's team that were registered here and are still in

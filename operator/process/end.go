@@ -15,10 +15,12 @@ import (
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/mail"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
+	"waggle/team"
 )
 
 // GraceUsual is the default time for members to end by handshake.
@@ -37,7 +39,7 @@ const askAgain = time.Second
 // MemberEnd is how a member ended.
 type MemberEnd struct {
 	Member string
-	How    string // handshake, stopped, died; released: waggle does not run it; listed: only the registry has it
+	How    string // handshake, stopped, died; released: waggle does not run it; stays: so, and it refused; listed: only the registry has it
 	// Step is the last step that was needed: handshake, stdin, term, kill; gone when it had ended
 	// by itself.
 	Step     string
@@ -48,13 +50,13 @@ type MemberEnd struct {
 	Worktree *operator.KeptWorktree
 }
 
-// Kind is the outcome: None, it agreed, or was not asked; Refused, it refused and was ended;
-// Timeout, it did not answer in time and was ended; Died, it was dead already.
+// Kind is the outcome: None, it agreed, or was not asked; Refused, it refused, and was ended or stays;
+// Timeout, it did not answer in time, and was ended or let go; Died, it was dead already.
 func (e MemberEnd) Kind() operator.Kind {
 	switch {
 	case e.How == record.LeftDied:
 		return operator.Died
-	case e.How != record.LeftStopped || e.Forced:
+	case e.Forced, e.How != record.LeftStopped && e.How != record.LeftReleased && e.How != endStays:
 		return operator.None
 	case e.Rejected != "":
 		return operator.Refused
@@ -80,22 +82,41 @@ func endOf(m *control.Member) MemberEnd {
 	return e
 }
 
-// endListed is the How of a registry entry without a record: it never had a process, and is not
-// asked.
-const endListed = "listed"
+// Hows of a MemberEnd that are no record.LeftHandshake and the like, for there is no record of the end.
+const (
+	endListed = "listed" // an entry of the registry that was not asked
+	endStays  = "stays"  // waggle does not run it, and it refused
+)
 
-// listed returns the entries of a team's registry that have no record here.
-func (o Operator) listed(ctx context.Context, s *operator.State) (ends []MemberEnd) {
+// listed returns the entries of a team's registry that have no record here: other programs made them.
+func (o Operator) listed(ctx context.Context, s *operator.State) (ms []team.Member) {
 	cfg, err := o.Registry(ctx, s.Team)
 	if err != nil {
 		return nil // the end of a team needs no registry
 	}
 	for _, m := range cfg.Members {
-		if _, known := s.Lead.Member(m.Name); !known && !m.Gone() && !m.IsLead() {
-			ends = append(ends, MemberEnd{Member: string(m.Name), How: endListed, Step: spawn.RungGone})
+		known, ok := s.Lead.Member(m.Name)
+		fresh := !ok || known.Left != nil && m.JoinedAt.After(known.LeftAt)
+		if fresh && !m.Gone() && !m.IsLead() {
+			ms = append(ms, m)
 		}
 	}
-	return ends
+	return ms
+}
+
+// register records that entries of the registry are members of other programs, so that they can be
+// asked to end and heard.
+func (o Operator) register(ctx context.Context, s *operator.State, entries ...team.Member) error {
+	for _, m := range entries {
+		id, err := o.Minter.UID()
+		if err != nil {
+			return err
+		}
+		if _, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) { return mail.Registered(s.Lead, m, record.Instance(id)), nil }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // StopForced is the reason of an end without a handshake.
@@ -155,7 +176,7 @@ func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.
 	}()
 	// A held mailbox lock delays the messages at most by wordsWait, and the end not at all.
 	words, done := context.WithTimeout(ctx, e.Grace+wordsWait)
-	errs := []error{unheld(words, l.Deny(words)), unheld(words, o.handshakes(words, l, e, nudges))}
+	errs := []error{o.register(ctx, s, o.listed(ctx, s)...), l.Refresh(ctx), unheld(words, l.Deny(words)), unheld(words, o.handshakes(words, l, e, nudges))}
 	done()
 	errs = append(errs, ctx.Err(), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
 	DropLeft(s)
@@ -185,12 +206,14 @@ func (o Operator) handshakes(ctx context.Context, l *leader.Leader, e TeamEnd, n
 		}
 		var live []*control.Member
 		l.View(func(lead *control.Leader) { live = lead.Live() })
-		live = slices.DeleteFunc(live, func(m *control.Member) bool { return !answers(m, l) })
+		live = slices.DeleteFunc(live, func(m *control.Member) bool {
+			return !answers(m, l) || m.Refuses() && !asked[m.Name].IsZero()
+		})
 		if len(live) == 0 || !o.Minter.Now().Before(until) {
 			return errors.Join(errs...)
 		}
 		for _, m := range live {
-			// A member that said no is asked again, but not at once.
+			// A member of ours that said no is asked again, but not at once.
 			if o.Minter.Now().Before(asked[m.Name].Add(askAgain)) {
 				continue
 			}
@@ -210,8 +233,7 @@ func (o Operator) handshakes(ctx context.Context, l *leader.Leader, e TeamEnd, n
 }
 
 // answers reports a member that can be asked to end: it has come up, or may still, and has not
-// died. The agreement of a member that waggle does not run is only a message in a file, so its
-// process is waited for until it is gone or the time is over.
+// died.
 func answers(m *control.Member, l *leader.Leader) bool {
 	if m.Trust == record.FileTrust {
 		return m.Died == nil && m.Stopping == nil

@@ -29,7 +29,9 @@ type StopOptions struct {
 // Stop ends one member. It asks the member, and asks again after a refusal, until the grace is
 // over. Then it ends the member's processes by SIGTERM and SIGKILL to their groups, within ten
 // seconds more, verifies and records the end. It works with and without a process that leads. A
-// member that waggle does not run is asked and released.
+// member that waggle does not run is asked once: its yes releases it at once, its no keeps it, and it is
+// released when it does not answer within the grace. An entry that another program wrote into the
+// registry is recorded as such a member first.
 func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
 	o.Patience = endPatience
 	end, err := o.stop(ctx, name, member, so)
@@ -48,7 +50,7 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 	if err != nil {
 		return nil, err
 	}
-	m, err := decide.Member(s, member)
+	m, err := o.memberOrEntry(ctx, s, member)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +72,9 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 	st := &stopping{o: o, s: s, m: m, nudges: nudges, report: r.Report}
 	if !so.Force {
 		err = st.ask(ctx, o.Minter.Now().Add(cmp.Or(so.Grace, GraceUsual)))
+		if err == nil && m.Refuses() {
+			return &MemberEnd{Member: string(m.Name), How: endStays, Step: "handshake", Rejected: m.Rejected, Answered: true}, nil
+		}
 	}
 	rung := ""
 	if err == nil && m.Left == nil {
@@ -93,6 +98,26 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 	return &end, errors.Join(err, o.CloseTerminals(ctx, s, func(other *control.Member) bool { return other == m }))
 }
 
+// memberOrEntry finds a member by name, or an entry of the registry of that name.
+func (o Operator) memberOrEntry(ctx context.Context, s *operator.State, name string) (*control.Member, error) {
+	m, err := decide.Member(s, name)
+	if err == nil {
+		return m, nil
+	}
+	cfg, rerr := o.Registry(ctx, s.Team)
+	if rerr != nil {
+		return nil, err
+	}
+	e, ok := cfg.Member(waggle.MemberName(name))
+	if !ok || e.Gone() || e.IsLead() {
+		return nil, err
+	}
+	if err := o.register(ctx, s, *e); err != nil {
+		return nil, err
+	}
+	return decide.Member(s, name)
+}
+
 // stopping is the end of one member in progress.
 type stopping struct {
 	o      Operator
@@ -102,13 +127,14 @@ type stopping struct {
 	report func()
 }
 
-// ask asks the member to end until it has, cannot receive the request, or the time is over.
+// ask asks the member to end until it has, cannot receive the request, or the time is over; a member that
+// waggle does not run, until it has answered.
 func (st *stopping) ask(ctx context.Context, until time.Time) error {
 	var asked time.Time
 	words, done := context.WithTimeout(ctx, until.Sub(st.o.Minter.Now())+wordsWait)
 	defer done()
 	for {
-		if now := st.o.Minter.Now(); now.Sub(asked) >= askAgain {
+		if now := st.o.Minter.Now(); asked.IsZero() || now.Sub(asked) >= askAgain && st.m.Trust != record.FileTrust {
 			asked = now
 			if err := st.order(ctx); err != nil {
 				return err
@@ -121,7 +147,7 @@ func (st *stopping) ask(ctx context.Context, until time.Time) error {
 		if ctx.Err() == nil && words.Err() != nil {
 			return nil
 		}
-		if st.m.Left != nil || st.m.Died != nil || !st.o.Minter.Now().Before(until) {
+		if st.m.Left != nil || st.m.Died != nil || st.m.Refuses() || !st.o.Minter.Now().Before(until) {
 			return nil
 		}
 		select {
@@ -239,7 +265,7 @@ type DownResult struct {
 }
 
 // Kind is the outcome: None, every member that could be asked agreed, or none was asked; Refused,
-// one refused and was ended; Timeout, one did not answer in time and was ended.
+// one refused and was ended or let go; Timeout, one did not answer in time and was ended or let go.
 func (d *DownResult) Kind() operator.Kind {
 	kind := operator.None
 	for _, m := range d.Members {
@@ -291,7 +317,7 @@ func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions
 	for _, m := range s.Lead.Members {
 		gone[m.Instance] = m.Left != nil
 	}
-	others := o.listed(ctx, s)
+	entries := o.listed(ctx, s)
 	if err := o.bringDown(ctx, s, so); short(err) {
 		return o.downUnrecorded(ctx, s, so, err)
 	} else if err != nil {
@@ -308,7 +334,11 @@ func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions
 			d.Members = append(d.Members, endOf(m))
 		}
 	}
-	d.Members = append(d.Members, others...)
+	for _, m := range entries {
+		if _, known := s.Lead.Member(m.Name); !known {
+			d.Members = append(d.Members, MemberEnd{Member: string(m.Name), How: endListed, Step: spawn.RungGone})
+		}
+	}
 	return d, nil
 }
 

@@ -55,7 +55,9 @@ func TestEndOf(t *testing.T) {
 		"nothing was left of it":   {control.Member{Left: &record.Left{How: record.LeftStopped}}, process.MemberEnd{How: "stopped", Step: spawn.RungGone}, operator.Timeout},
 		"it was not asked":         {control.Member{Stopping: &record.Stopping{Why: process.StopForced}, Left: &record.Left{How: record.LeftStopped, Detail: spawn.RungTerm}}, process.MemberEnd{How: "stopped", Step: spawn.RungTerm, Forced: true}, 0},
 		"it died":                  {control.Member{Left: &record.Left{How: record.LeftDied, Detail: "signal killed"}}, process.MemberEnd{How: "died", Step: spawn.RungGone}, operator.Died},
-		"another program goes on":  {control.Member{Left: &record.Left{How: record.LeftReleased}}, process.MemberEnd{How: "released", Step: spawn.RungGone}, 0},
+		"another program goes on":  {control.Member{Left: &record.Left{How: record.LeftReleased}}, process.MemberEnd{How: "released", Step: spawn.RungGone}, operator.Timeout},
+		"another program refused":  {control.Member{Rejected: "busy", Left: &record.Left{How: record.LeftReleased}}, process.MemberEnd{How: "released", Step: spawn.RungGone, Rejected: "busy", Answered: true}, operator.Refused},
+		"another's was let go":     {control.Member{Stopping: &record.Stopping{Why: process.StopForced}, Left: &record.Left{How: record.LeftReleased}}, process.MemberEnd{How: "released", Step: spawn.RungGone, Forced: true}, 0},
 		"it died while it refused": {control.Member{Rejected: "busy", Left: &record.Left{How: record.LeftDied}}, process.MemberEnd{How: "died", Step: spawn.RungGone, Rejected: "busy", Answered: true}, operator.Died},
 	} {
 		c.m.Name, c.want.Member = "ann", "ann"

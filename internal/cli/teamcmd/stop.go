@@ -15,9 +15,9 @@ import (
 )
 
 const stopCodes = `
-Exit code: 0 it agreed, or was not asked (--force); 6 it refused and was ended;
-4 it did not answer in time and was ended; 5 it was dead already; 1 it could not be
-ended. --json: {"member","how","step","rejected","forced","answered","worktree"}.`
+Exit code: 0 it agreed, or was not asked (--force); 6 it refused, and was ended or, when
+another program runs it, is still a member; 4 it did not answer in time, and was ended or
+let go; 5 it was dead already; 1 it could not be ended. --json: {"member","how","step","rejected","forced","answered","worktree"}.`
 
 func Stop(a *app.App) *cobra.Command {
 	var so process.StopOptions
@@ -27,6 +27,10 @@ func Stop(a *app.App) *cobra.Command {
 		Long: `End one member. The command asks it to end, and asks again when it refuses. After the
 grace it closes the member's input, sends its processes SIGTERM, then SIGKILL, and
 verifies their end. That takes at most ten seconds more. With --force it does not ask.
+
+A member that another program runs is asked once, by a message, and is not signalled. Its
+yes ends its membership at once; its no keeps it a member; without an answer it is let go
+after the grace. So is an entry that another program wrote into config.json.
 ` + stopCodes,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
@@ -66,9 +70,9 @@ SIGTERM, then SIGKILL. A process that leads the team does this when there is one
 team's files are archived, and the command shows a report.
 ` + reportHelp + `
 
-Exit code: 0 every member agreed, and no required task is left; 6 one refused and was
-ended; 4 one did not answer in time and was ended; else as of a run that left the same
-tasks undone: 5 the owner of one died, 10 its budget was used up, 3 nobody answered its
+Exit code: 0 every member agreed, and no required task is left; 6 one refused, and was
+ended or, when another program runs it, let go; 4 one did not answer in time, and was
+ended or let go; else as of a run that left the same tasks undone: 5 the owner of one died, 10 its budget was used up, 3 nobody answered its
 question, 6 it was denied a call, 1 it failed, 7 it is open.
 
 --json: {"team","state","members":[{"member","how","step","rejected","forced","answered",
