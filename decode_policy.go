@@ -2,6 +2,7 @@ package waggle
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"waggle/internal/jsontext"
@@ -59,12 +60,13 @@ func (f *frame) mode(paths ...string) string {
 // teamPermissionUpdate ends the reading of protocol §1.8. A rule that cannot be read makes
 // the whole frame invalid: leaving out a deny rule would widen what is allowed.
 func (f *frame) teamPermissionUpdate(p *TeamPermissionUpdate) Payload {
-	allow, allows := f.toolList(updateRules.path(DialectCatalog), behaviorAllow)
-	deny, denies := f.toolList(updateDenied.path(DialectCatalog), behaviorDeny)
+	allow, allows := f.toolList(updateRules.path(DialectCatalog), true)
+	deny, denies := f.toolList(updateDenied.path(DialectCatalog), false)
 	behavior, hasBehavior := f.find(updateBehavior.paths...)
 	rules, hasRules := f.find(append([]string{updateRules.path(DialectWire)}, updateRules.also...)...)
+	removed, removes := f.find(updateRemoved.paths...)
 	switch {
-	case (allows || denies) && (hasBehavior || hasRules):
+	case (allows || denies) && (hasBehavior || hasRules || removes):
 		f.contradict("rules and permissionUpdate differ")
 	case allows:
 		p.PermissionUpdate = PermissionUpdate{Behavior: behaviorAllow, Rules: allow}
@@ -77,9 +79,27 @@ func (f *frame) teamPermissionUpdate(p *TeamPermissionUpdate) Payload {
 		f.fail("permissionUpdate needs behavior and rules")
 	default:
 		b := f.behavior(behavior)
-		p.PermissionUpdate = PermissionUpdate{Behavior: b, Rules: f.rules(rules, p.ToolName, b)}
+		p.PermissionUpdate = PermissionUpdate{Behavior: b, Rules: f.rules(updateRules.name, rules, p.ToolName, b == behaviorAllow)}
+		if removes {
+			p.PermissionUpdate.RemovedRules = f.rules(updateRemoved.name, removed, p.ToolName, b != behaviorAllow)
+		}
 	}
 	return *p
+}
+
+// policyVersion reads the number that orders the updates of a lead; 0 where the frame has none.
+// An order that cannot be read makes the frame invalid: without it an old update could follow a new one.
+func (f *frame) policyVersion(paths ...string) uint64 {
+	raw, ok := f.find(paths...)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseUint(raw, 10, 64)
+	if err != nil || n == 0 || n > MaxPolicyVersion {
+		f.fail("%s is %s, not an integer from 1 to %d", paths[0], show(raw), uint64(MaxPolicyVersion))
+		return 0
+	}
+	return n
 }
 
 func (f *frame) behavior(raw string) string {
@@ -92,22 +112,22 @@ func (f *frame) behavior(raw string) string {
 	return ""
 }
 
-// rules reads permissionUpdate.rules. A rule without a tool is about the tool
-// that the frame names.
-func (f *frame) rules(raw, tool, behavior string) []PermissionRule {
+// rules reads a list of permissionUpdate. A rule without a tool is about the tool
+// that the frame names. widens: the list makes more allowed.
+func (f *frame) rules(path, raw, tool string, widens bool) []PermissionRule {
 	list := []PermissionRule{}
 	if raw[0] != '[' {
-		f.fail("permissionUpdate.rules is %s, not an array", jsontext.WithArticle(raw))
+		f.fail("%s is %s, not an array", path, jsontext.WithArticle(raw))
 		return list
 	}
 	for _, item := range jsontext.Items(raw) {
-		rule, ok := f.rule(item, behavior)
+		rule, ok := f.rule(path, item, widens)
 		if ok && rule.ToolName == "" {
 			rule.ToolName = tool
 			f.warn("a rule names no tool: the frame's toolName is taken")
 		}
 		if !ok || rule.ToolName == "" {
-			f.fail("permissionUpdate.rules holds something that is not a rule")
+			f.fail("%s holds something that is not a rule", path)
 			return list
 		}
 		list = append(list, rule)
@@ -115,18 +135,17 @@ func (f *frame) rules(raw, tool, behavior string) []PermissionRule {
 	return list
 }
 
-// rule reads one rule of a list. A key that is not known may narrow the rule. An
-// allow rule without it would allow more than was written, so the frame is invalid;
-// a deny or ask rule without it reaches further, and is read with a warning.
-func (f *frame) rule(raw, behavior string) (PermissionRule, bool) {
+// rule reads one rule of a list. A key that is not known may narrow the rule. In a list that widens what is
+// allowed the rule without it would allow more than was written, so the frame is invalid; in another it reaches
+// further, and is read with a warning.
+func (f *frame) rule(path, raw string, widens bool) (PermissionRule, bool) {
 	rule, unknown, ok := readRule(raw)
 	for _, key := range unknown {
-		path := updateRules.name + "[]." + key
-		if !slices.Contains(f.unread, path) {
-			f.unread = note(f.unread, "%s", []any{path})
+		if key := path + "[]." + key; !slices.Contains(f.unread, key) {
+			f.unread = note(f.unread, "%s", []any{key})
 		}
-		if behavior != behaviorDeny && behavior != behaviorAsk {
-			f.fail("an allow rule has the key %s, which is not understood: without it the rule would allow more", show(key))
+		if widens {
+			f.fail("a rule of %s has the key %s, which is not understood: without it more would be allowed", path, show(key))
 			continue
 		}
 		f.warn("key %s of a rule is not known: ignored", show(key))
@@ -184,7 +203,7 @@ func parseRuleText(s string) (PermissionRule, bool) {
 }
 
 // toolList reads an array of rule texts; it reports whether the key is there.
-func (f *frame) toolList(path, behavior string) ([]PermissionRule, bool) {
+func (f *frame) toolList(path string, widens bool) ([]PermissionRule, bool) {
 	raw, ok := f.find(path)
 	if !ok {
 		return nil, false
@@ -195,7 +214,7 @@ func (f *frame) toolList(path, behavior string) ([]PermissionRule, bool) {
 	}
 	list := []PermissionRule{}
 	for _, item := range jsontext.Items(raw) {
-		rule, ok := f.rule(item, behavior)
+		rule, ok := f.rule(updateRules.name, item, widens)
 		if !ok || rule.ToolName == "" {
 			f.fail("%s holds something that is not a rule", path)
 			return list, true

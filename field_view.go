@@ -12,10 +12,12 @@ const (
 	FieldTime   FieldType = "time"   // text: ISO 8601
 	FieldMillis FieldType = "millis" // milliseconds since 1970
 	FieldFlag   FieldType = "flag"   // true or false
-	FieldTexts  FieldType = "texts"  // a list of texts
-	FieldObject FieldType = "object" // an object that is kept as it stands
-	FieldJSON   FieldType = "json"   // a value that is kept as it stands
-	FieldList   FieldType = "list"   // a list of such values, or of objects with Items
+	// FieldVersion is a positive integer, at most MaxPolicyVersion.
+	FieldVersion FieldType = "version"
+	FieldTexts   FieldType = "texts"  // a list of texts
+	FieldObject  FieldType = "object" // an object that is kept as it stands
+	FieldJSON    FieldType = "json"   // a value that is kept as it stands
+	FieldList    FieldType = "list"   // a list of such values, or of objects with Items
 )
 
 // Field describes one field of a kind's payload: a row of the table that Decode, Encode

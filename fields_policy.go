@@ -32,8 +32,9 @@ var teamPermissionUpdateTable = table[TeamPermissionUpdate]{
 			codec: text(func(p *TeamPermissionUpdate) *string { return &p.ToolName }), doc: "The tool of rules that name none."},
 		{name: "directoryPath", in: "wire:directoryPath!", decides: true,
 			codec: text(func(p *TeamPermissionUpdate) *string { return &p.DirectoryPath }), doc: "Where the rules hold; empty: everywhere."},
-		updateBehavior, updateRules,
+		updateBehavior, updateRules, updateRemoved,
 		updateDenied,
+		updateVersion,
 		{name: "timestamp", in: "wire:timestamp- catalog:1:timestamp!?",
 			codec: spokenTime(func(p *TeamPermissionUpdate) *string { return &p.Timestamp }), doc: "When it was changed; on the wire the envelope says it."},
 	},
@@ -64,6 +65,35 @@ var (
 		},
 		catalog: func(o *object, key string, p *TeamPermissionUpdate) { o.strs(key, ruleTexts(p.PermissionUpdate.Rules)) },
 		items:   viewFields(ruleFields), doc: "The rules; in the catalogue those that allow."}
+	updateRemoved = &fieldOf[TeamPermissionUpdate]{
+		name: "permissionUpdate.removedRules", in: "wire:permissionUpdate.removedRules also:permission_update.removedRules", decides: true,
+		codec: codec[TeamPermissionUpdate]{
+			typ: FieldList,
+			write: func(o *object, key string, p *TeamPermissionUpdate) {
+				o.raws(key, ruleObjects(p.PermissionUpdate.RemovedRules))
+			},
+			empty: func(p *TeamPermissionUpdate) bool { return len(p.PermissionUpdate.RemovedRules) == 0 },
+			test: func(c *checks, r *fieldOf[TeamPermissionUpdate], p *TeamPermissionUpdate) {
+				c.rules(r.name, p.PermissionUpdate.RemovedRules)
+			},
+		},
+		items: viewFields(ruleFields), doc: "The rules that no longer have the behaviour."}
+	updateVersion = &fieldOf[TeamPermissionUpdate]{
+		name: "policyVersion", in: "wire:policyVersion catalog:4:policyVersion", decides: true,
+		codec: codec[TeamPermissionUpdate]{
+			typ: FieldVersion,
+			read: func(f *frame, p *TeamPermissionUpdate, paths []string) {
+				p.PolicyVersion = f.policyVersion(paths...)
+			},
+			write: func(o *object, key string, p *TeamPermissionUpdate) { o.int(key, int64(p.PolicyVersion)) },
+			empty: func(p *TeamPermissionUpdate) bool { return p.PolicyVersion == 0 },
+			test: func(c *checks, r *fieldOf[TeamPermissionUpdate], p *TeamPermissionUpdate) {
+				if p.PolicyVersion > MaxPolicyVersion {
+					c.add("%s is larger than %d", r.name, MaxPolicyVersion)
+				}
+			},
+		},
+		doc: "Orders the updates of one lead; each is larger than the one before."}
 	updateDenied = &fieldOf[TeamPermissionUpdate]{
 		name: "alsoDeny", in: "catalog:3:rules.disallowedTools+", hidden: true, decides: true,
 		codec: codec[TeamPermissionUpdate]{
@@ -156,6 +186,8 @@ func (p *TeamPermissionUpdate) noForm(d Dialect) string {
 	switch b := p.PermissionUpdate.Behavior; {
 	case b != behaviorAllow && b != behaviorDeny:
 		return "the catalog form cannot say behavior " + b
+	case len(p.PermissionUpdate.RemovedRules) > 0 || p.AlsoDeny != nil && len(p.AlsoDeny.RemovedRules) > 0:
+		return "the catalog form cannot say removedRules"
 	case p.DirectoryPath != "":
 		return "the catalog form cannot say directoryPath"
 	case p.AlsoDeny != nil && b == behaviorDeny:

@@ -73,6 +73,8 @@ func written() (list []waggle.Payload) {
 	return append(list,
 		waggle.PermissionResponse{RequestID: "r", Subtype: waggle.SubtypeError, ToolUseID: "u", Error: "no"},
 		waggle.SandboxPermissionResponse{RequestID: "r", Host: "example.com", Timestamp: payloadTime, Scope: "session", Notes: "no"},
+		waggle.TeamPermissionUpdate{PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: []waggle.PermissionRule{},
+			RemovedRules: []waggle.PermissionRule{{ToolName: "Edit"}}}, PolicyVersion: 8},
 	)
 }
 

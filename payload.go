@@ -201,6 +201,9 @@ type TeamPermissionUpdate struct {
 	ToolName         string           `json:"toolName"`
 	DirectoryPath    string           `json:"directoryPath"`
 	PermissionUpdate PermissionUpdate `json:"permissionUpdate"`
+	// PolicyVersion orders the updates of one lead: from 1 to MaxPolicyVersion, and 0 in an
+	// update that has none. It proves nothing about the sender.
+	PolicyVersion uint64 `json:"policyVersion,omitempty"`
 	// AlsoDeny holds the second arm of seed 000's shape when a message both
 	// allows and disallows tools. On the wire it is an update of its own.
 	AlsoDeny  *PermissionUpdate `json:"alsoDeny,omitempty"`
@@ -208,10 +211,15 @@ type TeamPermissionUpdate struct {
 	Routing
 }
 
-// PermissionUpdate is a behaviour (allow, deny, ask) and the rules it is for.
+// MaxPolicyVersion is the largest policyVersion: 2^53-1, the largest integer that every JSON reader has exactly.
+const MaxPolicyVersion = 1<<53 - 1
+
+// PermissionUpdate is a behaviour (allow, deny, ask), the rules that get it and those that lose it.
 type PermissionUpdate struct {
 	Behavior string           `json:"behavior"`
 	Rules    []PermissionRule `json:"rules"`
+	// RemovedRules are the rules that no longer have the behaviour.
+	RemovedRules []PermissionRule `json:"removedRules,omitempty"`
 }
 
 // PermissionRule names a tool and, optionally, what of it: Bash and "git:*".

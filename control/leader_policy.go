@@ -2,6 +2,7 @@ package control
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"waggle"
@@ -43,14 +44,20 @@ func (l *Leader) SetPolicy(p record.PolicySet, w journal.Writer, mint record.Min
 		return nil, err
 	}
 	p = l.prune(p, mint.Now)
-	p.Policy.Version, p.By = l.version+1, policy.RoleOperator
+	p.By = policy.RoleOperator
+	p.Policy.Version = l.version + 1 // newsOf compares modes under it
+	most := 1
+	for _, m := range l.Members {
+		most = max(most, len(l.newsOf(m, p, mint.Now).rules))
+	}
+	p.Policy.Version = l.version + uint64(most)
 	ds := []journal.Draft{{Kind: record.KindPolicy, Must: true, Body: p}}
 	n := 0
 	for _, m := range l.Members {
 		if m.State() == machine.Terminated {
 			continue
 		}
-		for _, news := range l.newsOf(m, p, mint.Now) {
+		for _, news := range l.newsOf(m, p, mint.Now).payloads(p.Policy.Version) {
 			c, err := l.command(m, record.Commanded{What: record.CommandPolicy, Version: p.Policy.Version, By: policy.RoleOperator}, news, mint.Nth(n))
 			if err != nil {
 				return nil, err
@@ -62,30 +69,50 @@ func (l *Leader) SetPolicy(p record.PolicySet, w journal.Writer, mint record.Min
 	return ds, nil
 }
 
-// newsOf are the wire frames for the changes of a new policy for a member: its mode when it
-// changes, the new denials, the new allows, a frame each, because a frame carries one behaviour
-// (protocol §1.7, §1.8). A removed rule has no form on the wire: a member of ours gets an update
-// without rules, whose record names the version; a member that uses files gets nothing, because
-// some readers would apply what such a frame says.
-func (l *Leader) newsOf(m *Member, next record.PolicySet, now time.Time) []waggle.Payload {
-	var news []waggle.Payload
+// news are the frames that tell a member of a new policy.
+type news struct {
+	mode  policy.Mode // its mode when it changes, else empty
+	rules []waggle.TeamPermissionUpdate
+}
+
+// newsOf are the changes of a new policy for a member: its mode when it changes, the new denials, the new allows,
+// what is no longer denied and no longer allowed, a frame each, because a frame carries one behaviour and a removal
+// has an empty list of rules, which no reader takes for a grant (protocol §1.7, §1.8). When nothing of that changes,
+// a member of ours gets an update without rules, whose record names the version; a member that uses files gets nothing.
+func (l *Leader) newsOf(m *Member, next record.PolicySet, now time.Time) (n news) {
 	old, next := m.policyOf(l.Policy), m.policyOf(next)
 	if mode := m.modeUnder(next); mode != m.modeUnder(old) {
-		news = append(news, waggle.ModeSetRequest{Mode: string(mode), From: string(waggle.Lead)})
+		n.mode = mode
 	}
 	before, after := old.For(m.Instance, now), next.For(m.Instance, now)
+	none := []waggle.PermissionRule{}
 	for _, u := range []waggle.PermissionUpdate{
 		{Behavior: "deny", Rules: message.Added(before.Deny, after.Deny)},
 		{Behavior: "allow", Rules: message.Added(before.Allow, after.Allow)},
+		{Behavior: "deny", Rules: none, RemovedRules: message.Added(after.Deny, before.Deny)},
+		{Behavior: "allow", Rules: none, RemovedRules: message.Added(after.Allow, before.Allow)},
 	} {
-		if len(u.Rules) > 0 {
-			news = append(news, waggle.TeamPermissionUpdate{ToolName: u.Rules[0].ToolName, PermissionUpdate: u})
+		if named := append(slices.Clone(u.Rules), u.RemovedRules...); len(named) > 0 {
+			n.rules = append(n.rules, waggle.TeamPermissionUpdate{ToolName: named[0].ToolName, PermissionUpdate: u})
 		}
 	}
-	if len(news) == 0 && m.Trust != record.FileTrust {
-		news = append(news, waggle.TeamPermissionUpdate{PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: []waggle.PermissionRule{}}})
+	if n.mode == "" && len(n.rules) == 0 && m.Trust != record.FileTrust {
+		n.rules = []waggle.TeamPermissionUpdate{{PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: none}}}
 	}
-	return news
+	return n
+}
+
+// payloads are the frames in the order in which they are sent. The updates are numbered up to the policy's version,
+// because a reader takes none twice and none out of order.
+func (n news) payloads(version uint64) (list []waggle.Payload) {
+	if n.mode != "" {
+		list = append(list, waggle.ModeSetRequest{Mode: string(n.mode), From: string(waggle.Lead)})
+	}
+	for i, u := range n.rules {
+		u.PolicyVersion = version - uint64(len(n.rules)-1-i)
+		list = append(list, u)
+	}
+	return list
 }
 
 // modeUnder is the member's mode under a policy, by its name on the wire.

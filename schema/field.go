@@ -66,6 +66,8 @@ func property(f waggle.Field) *jsonschema.Schema {
 		s.Type, s.Pattern = "string", timePattern
 	case waggle.FieldMillis:
 		s.Type, s.Minimum = "integer", jsonschema.Ptr(0.0)
+	case waggle.FieldVersion:
+		s.Type, s.Minimum, s.Maximum = "integer", jsonschema.Ptr(1.0), jsonschema.Ptr(float64(waggle.MaxPolicyVersion))
 	case waggle.FieldFlag:
 		s.Type = "boolean"
 	case waggle.FieldTexts:

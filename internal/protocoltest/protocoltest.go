@@ -48,6 +48,7 @@ func Samples() []waggle.Payload {
 		waggle.TeamPermissionUpdate{
 			ToolName: "Bash", DirectoryPath: "/src/api",
 			PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: []waggle.PermissionRule{{ToolName: "Bash", RuleContent: "git:*"}, {ToolName: "Read"}}},
+			PolicyVersion:    7,
 		},
 		waggle.ShutdownRequest{RequestID: "shutdown-1795194121941@w1", From: "team-lead", Reason: "all done", Timestamp: At},
 		waggle.ShutdownApproved{RequestID: "shutdown-1795194121941@w1", From: "w1", Timestamp: At, PaneID: "%7", BackendType: "tmux"},
@@ -135,12 +136,17 @@ func draw(t *rapid.T, k waggle.Kind) waggle.Payload {
 		rule := rapid.Custom(func(t *rapid.T) waggle.PermissionRule {
 			return waggle.PermissionRule{ToolName: rapid.StringN(1, -1, -1).Draw(t, "tool"), RuleContent: rapid.String().Draw(t, "content")}
 		})
+		var removed []waggle.PermissionRule // absent when it is empty
+		if rapid.Bool().Draw(t, "removes") {
+			removed = rapid.SliceOfN(rule, 1, 3).Draw(t, "removed")
+		}
 		return waggle.TeamPermissionUpdate{
 			ToolName: text("tool"), DirectoryPath: text("directory"),
 			PermissionUpdate: waggle.PermissionUpdate{
 				Behavior: rapid.SampledFrom([]string{"allow", "deny", "ask"}).Draw(t, "behavior"),
-				Rules:    rapid.SliceOfN(rule, 0, 3).Draw(t, "rules"),
+				Rules:    rapid.SliceOfN(rule, 0, 3).Draw(t, "rules"), RemovedRules: removed,
 			},
+			PolicyVersion: rapid.Uint64Max(waggle.MaxPolicyVersion).Draw(t, "version"),
 		}
 	case waggle.KindShutdownRequest:
 		return waggle.ShutdownRequest{RequestID: some("id"), From: some("from"), Reason: text("reason"), Timestamp: at}

@@ -22,8 +22,8 @@ type PolicyChange struct {
 	Version uint64
 	Changed bool // false: the policy had it already
 	Members []PolicyMember
-	// Keep names the members that keep a removed rule: waggle does not run them, and no message of
-	// the protocol removes a rule.
+	// Keep names the members that may keep a removed rule: waggle does not run them, and whether their program
+	// reads permissionUpdate.removedRules is not known (protocol §1.8).
 	Keep []string
 }
 

@@ -73,8 +73,9 @@ func policyAddCmd(a *app.App) *cobra.Command {
 		Long: `Add a rule: Tool, Tool(pattern), 'Bash(go test:*)', 'Edit(src/**)',
 'WebFetch(domain:example.com)'. It applies to the team, or with --for to one member, until
 you remove it, or until the time of --until. It makes a new version of the policy, which
-applies to the next call. --json: {"team","version","changed","members":[{"name","state",
-"version","mode"}]}; state is applied, pending or unsupported.`,
+applies to the next call, and is the policyVersion of the last message about it.
+--json: {"team","version","changed","members":[{"name","state","version","mode"}]}; state
+is applied, pending or unsupported.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, op, name, err := ruleArg(a, args[0])
@@ -115,8 +116,9 @@ func policyRmCmd(a *app.App) *cobra.Command {
 		Use:   "rm RULE",
 		Short: "Remove a rule: a new version of the policy",
 		Long: `Remove a rule from the team and from every member, or with --for from one member only. A
-member that waggle does not run keeps the rules that it has: the command names it. --json
-is as for policy add, with the names of such members in "keep".`,
+member that waggle does not run is told, and keeps the rule when its program does not read
+permissionUpdate.removedRules: the command names it. --json is as for policy add, with the
+names of such members in "keep".`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRules,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -13,7 +13,7 @@ type PolicyChangeDocument struct {
 	Version uint64                 `json:"version"`
 	Changed bool                   `json:"changed"` // false: the policy had it already
 	Members []PolicyMemberDocument `json:"members"`
-	Keep    []string               `json:"keep"` // members that keep a removed rule; null: nothing was changed
+	Keep    []string               `json:"keep"` // members that may keep a removed rule; null: nothing was changed
 }
 
 // PolicyMemberDocument is how far a member is with a policy.
@@ -53,7 +53,7 @@ func PolicyChangePage(c *decide.PolicyChange, what string) (p page.Page) {
 	}
 	p.Line(page.Plain(fmt.Sprintf("%s: policy version %d", what, c.Version)))
 	for _, name := range c.Keep {
-		p.Line(page.Plain("  " + name + " keeps the old rule if it was told of it: waggle does not run it, and no message takes a rule back"))
+		p.Line(page.Plain("  " + name + " keeps the old rule if it was told of it and its program does not read removedRules: waggle does not run it"))
 	}
 	addPolicyMembers(&p, c.Members)
 	return p
