@@ -23,7 +23,7 @@ func (f *frame) taskContext(p *TaskAssignment, paths []string) {
 func (f *frame) taskAssignment(p *TaskAssignment) Payload {
 	if p.AssignedBy == "" {
 		p.AssignedBy = f.fallback(taskAssigner.name, f.env.From)
-	} else if f.env.From != "" && p.AssignedBy != f.env.From {
+	} else if f.env.From != "" && f.env.From != string(Lead) && p.AssignedBy != f.env.From { // the lead passes on what others assign
 		f.warn("assignedBy is %s, the envelope's from is %s", show(p.AssignedBy), show(f.env.From))
 	}
 	if p.TaskID == "" {

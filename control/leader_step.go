@@ -142,16 +142,20 @@ func (l *Leader) withdrawn(peer *Worker) []journal.Draft {
 	return ds
 }
 
-// Assign orders a member to do a task, in the name of the lead or the operator. A task that was
-// assigned before is assigned anew.
+// Assign orders a member to do a task, in the name of the lead or the operator, whom assignedBy names: the envelope is
+// the lead's in both cases. A task that was assigned before is assigned anew.
 func (l *Leader) Assign(m *Member, t record.Task, by policy.Role, mint record.Mint) ([]journal.Draft, error) {
 	if m.State() == machine.Terminated {
 		return nil, &RefusedError{Why: fmt.Sprintf("%s has ended and takes no work", m.Name)}
 	}
 	t.SHA256 = record.HashText(t.Instructions)
+	from := string(waggle.Lead)
+	if by == policy.RoleOperator {
+		from = string(policy.RoleOperator)
+	}
 	return l.command(m, record.Commanded{What: record.CommandAssigned, Task: &t, By: by},
 		waggle.TaskAssignment{TaskID: t.ID, Subject: t.Subject, Description: t.Instructions,
-			AssignedBy: string(waggle.Lead), Timestamp: waggle.FormatTime(mint.Now), PlanModeRequired: t.PlanRequired}, mint)
+			AssignedBy: from, Timestamp: waggle.FormatTime(mint.Now), PlanModeRequired: t.PlanRequired}, mint)
 }
 
 func (l *Leader) command(m *Member, c record.Commanded, p waggle.Payload, mint record.Mint) ([]journal.Draft, error) {

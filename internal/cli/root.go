@@ -142,7 +142,10 @@ Exit codes:
   2 wrong usage                8 locked by another process
   3 a human decision is due    9 not found (near names are listed)
   4 timed out                 10 a budget is used up
-  5 a worker died`
+  5 a worker died
+
+WAGGLE_TRANSITIONS=FILE, or - for stderr: commands that lead write each change of state
+of members, requests and tasks there, as a JSON line.`
 
 // Root builds the command tree.
 func Root(a *app.App) *cobra.Command {

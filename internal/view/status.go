@@ -287,7 +287,19 @@ func addTeamFoot(p *page.Page, st *inspect.Status, several bool) {
 		p.Line(page.Plain(of + budgetText(b)))
 	}
 	addOverlaps(p, st.Overlaps)
+	addUnheard(p, st, of)
 	addCounts(p, st, several, st.Pending)
+}
+
+// addUnheard names the members that wrote themselves into the registry of a team of waggle, with the command after
+// which waggle reads what they say.
+func addUnheard(p *page.Page, st *inspect.Status, of string) {
+	for _, m := range st.Members {
+		if m.Unheard {
+			p.Line(page.Warning(of+m.Name+" registered itself: what it asks and reports has no effect"), page.Plain("  "),
+				page.WholeStep(operator.Next{Step: operator.NextHear, Team: waggle.TeamName(st.Team), Member: waggle.MemberName(m.Name)}))
+		}
+	}
 }
 
 // mail counts the messages for the operator.

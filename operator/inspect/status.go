@@ -88,6 +88,7 @@ type MemberStatus struct {
 	Backend  string
 	Trust    record.Level
 	From     record.Provenance // "": another program's member, which nothing here made
+	Unheard  bool              // only the registry of a team of waggle has it: what it asks and reports has no effect
 	Task     string
 	Pending  int
 	Policy   uint64
@@ -446,7 +447,9 @@ func (o Operator) others(ctx context.Context, s *operator.State, st *Status) err
 			continue
 		}
 		if _, ours := s.Lead.Member(m.Name); !ours {
-			st.Members = append(st.Members, fileMember(m, MemberFacts{Now: o.Minter.Now(), Files: true, Active: idleHint(m), Source: "config.json"}))
+			ms := fileMember(m, MemberFacts{Now: o.Minter.Now(), Files: true, Active: idleHint(m), Source: "config.json"})
+			ms.Unheard = true
+			st.Members = append(st.Members, ms)
 		}
 	}
 	return nil

@@ -51,9 +51,25 @@ func (o Operator) ArchiveOf(s *operator.State, cfg *team.Config) (string, error)
 	return dir.Archive(), err
 }
 
+// unheard is the entry of a member that only the registry of a team of waggle has, nil when there is none.
+func unheard(s *operator.State, cfg *team.Config, name waggle.MemberName) *team.Member {
+	if s == nil {
+		return nil
+	}
+	e, listed := cfg.Member(name)
+	if !listed || e.Gone() || e.IsLead() {
+		return nil
+	}
+	if m, known := s.Lead.Member(e.Name); known && m.Left == nil {
+		return nil
+	}
+	return e
+}
+
 // Register adds a member that another program runs. It archives the mail of an earlier member of
 // that name first, and returns the archive's path. In a team that waggle leads the prompt is the
-// first entry of its mailbox.
+// first entry of its mailbox, and a member that wrote itself into the registry keeps its entry and
+// its mail: from then on waggle hears it.
 func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Member, unique bool) (added team.Member, archived string, err error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
@@ -84,6 +100,12 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 		}
 		m.Model = cmp.Or(m.Model, NoModel)
 		m = Present(m)
+	}
+	if e := unheard(s, cfg, m.Name); e != nil && !unique && m.BackendType != BackendAdopted {
+		if err := o.Admit(ctx, cfg, *e); err != nil {
+			return team.Member{}, "", err
+		}
+		return *e, "", o.prompt(ctx, name, *e)
 	}
 	if added, archived, err = reg.KeepIn(kept).Add(ctx, m, unique); err != nil || m.BackendType == BackendAdopted {
 		return added, archived, err // the caller that adopts the member records its process with it

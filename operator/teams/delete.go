@@ -198,13 +198,13 @@ func (o Operator) endFirst(ctx context.Context, tv *inspect.TeamView, s *operato
 	}
 	switch {
 	case tv.Led:
-		return &operator.Error{Kind: operator.Locked, Op: "delete", Msg: fmt.Sprintf("team %s is live: a process leads it", tv.Team), Advice: "end that run first", Err: cause}
+		return &operator.Error{Kind: operator.Locked, Op: "delete", Msg: fmt.Sprintf("team %s is live: a process leads it", tv.Team), Next: operator.Next{Step: operator.NextDownFirst, Team: waggle.TeamName(tv.Team)}, Err: cause}
 	case s == nil && !do.Force:
 		return &operator.Error{Kind: operator.Refused, Op: "delete", Err: cause, Msg: fmt.Sprintf("team %s is led by a program that waggle did not start and that runs: %s", tv.Team, strings.Join(runs, ", ")),
 			Next: operator.NextDeleteForeign.With()}
 	case !do.Force:
 		return &operator.Error{Kind: operator.Refused, Op: "delete", Err: cause, Msg: fmt.Sprintf("team %s has running members: %s", tv.Team, strings.Join(runs, ", ")),
-			Next: operator.NextDeleteForce.With()}
+			Next: operator.Next{Step: operator.NextDownOrDeleteForce, Team: waggle.TeamName(tv.Team)}}
 	}
 	for _, r := range tv.Live {
 		if do.Report != nil {

@@ -2,6 +2,7 @@ package teams_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,6 +99,9 @@ func TestDeleteOfATeamThatRuns(t *testing.T) {
 	tm.Member("ann", operatortest.Idle)
 	_, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{})
 	operatortest.Fails(t, err, operator.Refused, "team api has running members: ann (process")
+	if e := (*operator.Error)(nil); !errors.As(err, &e) || e.Next.Step != operator.NextDownOrDeleteForce || e.Next.Team != "api" {
+		t.Errorf("the error names %+v", e)
+	}
 	_, err = teams.Of(tm.FromInside()).Delete(t.Context(), "api", teams.DeleteOptions{Force: true})
 	operatortest.Fails(t, err, operator.Refused, "delete was called from inside member ann")
 	operatortest.Fails(t, teams.Of(op).Remove(t.Context(), "api", "ann"), operator.Refused, "ann runs as process")
