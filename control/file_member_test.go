@@ -381,3 +381,44 @@ func TestChannelsOfMembers(t *testing.T) {
 		t.Errorf("%d are ignored, ada is %s", got, ada.State())
 	}
 }
+
+// TestPlanSaysTheMode: the approval of a plan names the mode that holds for its member, and no mode where it would
+// contradict the approval or another program does not know it (protocol §1.6).
+func TestPlanSaysTheMode(t *testing.T) {
+	said := func(w *world, r *control.Request) string {
+		w.decide(verdict(r, true), operator)
+		env, err := r.Order.Mail.Open()
+		w.must(err)
+		return waggle.Decode(env).Payload.(waggle.PlanApprovalResponse).PermissionMode
+	}
+	for _, c := range []struct{ team, own, file, ours policy.Mode }{
+		{"", "", policy.ModeDefault, policy.ModeDefault},
+		{policy.ModeAcceptEdits, "", policy.ModeAcceptEdits, policy.ModeAcceptEdits},
+		{policy.ModeDefault, policy.ModeAcceptEdits, policy.ModeAcceptEdits, policy.ModeAcceptEdits},
+		{policy.ModeAcceptEdits, policy.ModePlan, "", ""},
+		{policy.ModeDefault, policy.ModeSafe, "", policy.ModeSafe},
+		{policy.ModeLockedDown, "", "", policy.ModeLockedDown},
+	} {
+		set := record.PolicySet{Policy: policy.Policy{Mode: c.team}}
+		w, ada := working(t, set, true)
+		if c.own != "" {
+			w.setMode(ada, c.own, policy.RoleOperator, operator)
+			w.round()
+		}
+		k := ada.ask(plan, record.Ask{Plan: "one"})
+		w.round()
+		if got := said(w, w.request(k)); got != string(c.ours) {
+			t.Errorf("team %q, own %q: ada is told %q, want %q", c.team, c.own, got, c.ours)
+		}
+		w, bob := fileWorld(t, set)
+		if c.own != "" {
+			w.do(operator, func() ([]journal.Draft, error) {
+				return w.l.SetMode(bob, c.own, policy.RoleOperator, operator, w.mint())
+			})
+		}
+		w.heardByFile(waggle.PlanApprovalRequest{RequestID: "plan-1", From: "bob", PlanContent: "one", Timestamp: stamp})
+		if got := said(w, w.request(record.Key{Instance: bob.Instance, Kind: plan, ID: "plan-1"})); got != string(c.file) {
+			t.Errorf("team %q, own %q: bob is told %q, want %q", c.team, c.own, got, c.file)
+		}
+	}
+}

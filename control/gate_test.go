@@ -236,13 +236,27 @@ func TestPlanIsAGate(t *testing.T) {
 	if err := m.start(read); err != nil {
 		t.Errorf("reading while planning: %v", err)
 	}
+	cat := m.ask(tool, record.Ask{Tool: "Bash", Input: `{"command":"cat a.go | head -3"}`, Cwd: "/work"})
+	if err := m.start(cat); err != nil {
+		t.Errorf("reading by the shell while planning: %v", err)
+	}
+	outside := m.ask(tool, record.Ask{Tool: "Bash", Input: `{"command":"cat /etc/hostname"}`, Cwd: "/work"})
+	w.round()
+	w.decide(verdict(w.request(outside), true), operator)
+	w.round()
+	if err := m.start(outside); err != nil {
+		t.Errorf("reading outside while planning, with the operator's yes: %v", err)
+	}
 	list := m.ask(tool, record.Ask{Tool: "TaskList", Input: `{}`, Cwd: "/work"})
 	if err := m.start(list); err != nil {
 		t.Errorf("looking at the tasks while planning: %v", err)
 	}
 	write := record.Ask{Tool: "Write", Input: `{"file_path":"a.go","content":""}`, Cwd: "/work"}
-	if err := m.start(m.ask(tool, write)); err == nil {
-		t.Error("written before the plan was approved")
+	for _, a := range []record.Ask{write, {Tool: "Bash", Input: `{"command":"cat a.go > b"}`, Cwd: "/work"}, {Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}} {
+		k := m.ask(tool, a)
+		if err := m.start(k); err == nil {
+			t.Errorf("%s before the plan was approved", a.Input)
+		}
 	}
 	first := m.ask(plan, record.Ask{Plan: "one"})
 	w.round()
@@ -264,9 +278,25 @@ func TestPlanIsAGate(t *testing.T) {
 		t.Error("the plan that is carried out was asked again")
 	}
 	m.is(t, machine.Executing)
-	// Another plan closes the gate again, though none was required.
+	// Another plan closes the gate again, though none was required, and for what was allowed before it too.
+	before := m.ask(tool, record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"})
 	m.ask(plan, record.Ask{Plan: "two"})
 	m.is(t, machine.PlanProposed)
+	refused[*control.GrantError](t, m.start(before), "plan is not approved")
+}
+
+// A start before the approval of the plan is on record only with a tool that reads by its name, or with what the
+// rules found of the call.
+func TestStartedWhilePlanning(t *testing.T) {
+	for _, reads := range []bool{false, true} {
+		_, m := working(t, record.PolicySet{}, true)
+		k := m.ask(tool, record.Ask{Tool: "Bash", Input: `{"command":"ls"}`, Cwd: "/work"})
+		c, _ := m.w.Call(k)
+		err := m.w.Apply(recordOf(t, 1000, record.KindStarted, m.writer(), record.Started{Key: k, Digest: c.Digest, Tool: "Bash", Task: m.w.Turn().Task, Reads: reads}))
+		if (err == nil) != reads || err != nil && !strings.Contains(err.Error(), "before the plan was approved") {
+			t.Errorf("reads %t: %v", reads, err)
+		}
+	}
 }
 
 // A newer plan withdraws those before it; an approval of an older one has no effect, whenever it

@@ -29,6 +29,9 @@ type Answer struct {
 	UpdatedInput string
 	// Answers are those to a question, one for each, with Allow.
 	Answers []record.Reply
+	// Rules are those that the same append makes of the allow of a tool call. The answer tells its reader of
+	// them (protocol §1.2); what holds is the policy on record.
+	Rules []policy.Rule
 	// First is the first request that the same command answers; nil: this one.
 	First *record.Key
 
@@ -336,7 +339,8 @@ func (l *Leader) decision(req *Request, v Answer, mint record.Mint) (record.Deci
 	if req.Kind == record.KindQuestion {
 		return d, nil
 	}
-	answer, dialect := message.In(req.Spelling, message.Response(req.Key, req.Ask, v.Allow, v.Reason, v.UpdatedInput, mint.Now), req.Ask.Input, mint.Now)
+	reply := message.Reply{Allow: v.Allow, Reason: v.Reason, Input: v.UpdatedInput, Mode: l.afterPlan(m), Rules: v.Rules}
+	answer, dialect := message.In(req.Spelling, message.Response(req.Key, req.Ask, reply, mint.Now), req.Ask.Input, mint.Now)
 	mail, err := record.ComposeIn(dialect, waggle.Lead, "", m.Name, answer, mint)
 	if err != nil {
 		return record.Decided{}, err

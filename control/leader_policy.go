@@ -115,6 +115,17 @@ func (n news) payloads(version uint64) (list []waggle.Payload) {
 	return list
 }
 
+// afterPlan is the mode that holds for a member once its plan is approved, "" where the approval does not say it:
+// plan, which would contradict it, and to another program the modes that only waggle has (protocol §1.6, §1.7).
+func (l *Leader) afterPlan(m *Member) policy.Mode {
+	mode := cmp.Or(l.ModeOf(m.Instance), policy.ModeDefault)
+	ours := mode == policy.ModeSafe || mode == policy.ModeLockedDown
+	if mode == policy.ModePlan || ours && m.Trust == record.FileTrust {
+		return ""
+	}
+	return mode
+}
+
 // modeUnder is the member's mode under a policy, by its name on the wire.
 func (m *Member) modeUnder(p record.PolicySet) policy.Mode {
 	return cmp.Or(p.ModeOf(m.Mode, m.ModeBy, m.modeVersion), policy.ModeDefault)

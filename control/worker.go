@@ -338,10 +338,10 @@ func (w *Worker) Waiting() []*TaskState {
 	return ts
 }
 
-// readOnly are the tools that policy.ModePlan allows.
+// readOnly are the tools that policy.ModePlan allows by their names.
 var readOnly = []string{"Read", "NotebookRead", "Glob", "Grep", "LS",
 	"TaskList", "TaskGet", "ListAgents", "EnterPlanMode", "ExitPlanMode"}
 
 // ReadOnly reports whether a tool cannot change anything: a worker may run it before its plan is
-// approved.
+// approved. A shell text that only reads may run too: the rules find that (record.Started.Reads).
 func ReadOnly(tool string) bool { return slices.Contains(readOnly, tool) }

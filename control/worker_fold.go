@@ -292,7 +292,7 @@ func (w *Worker) startedRec(r journal.Record, b record.Started) error {
 		return fmt.Errorf("start of %s while shutting down", b.ID)
 	case w.turn == nil:
 		return fmt.Errorf("start of %s outside a turn", b.ID)
-	case tool && w.base == machine.PlanProposed && !ReadOnly(b.Tool):
+	case tool && w.base == machine.PlanProposed && !ReadOnly(b.Tool) && !b.Reads:
 		return fmt.Errorf("start of %s before the plan was approved", b.ID)
 	}
 	c.Task, c.Epoch, c.turn = b.Task, w.Epoch, w.turn

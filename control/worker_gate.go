@@ -220,18 +220,20 @@ func (w *Worker) Start(k record.Key, epoch uint64, l *Leader, now time.Time) ([]
 		return nil, ErrNoTurn
 	case c.Answer.UseBy != nil && !now.Before(*c.Answer.UseBy):
 		return nil, &GrantError{"the grant was not used in time"}
-	case w.base == machine.PlanProposed && !ReadOnly(c.Ask.Tool):
-		return nil, &GrantError{"the plan is not approved yet"}
 	}
 	m, ok := l.ByInstance(w.Instance)
 	if !ok || m.Left != nil || (m.Process != nil && m.Process.Epoch != epoch) {
 		return nil, &GrantError{"this process is no longer the member's"}
 	}
-	v := w.Judge(k.Kind, c.Run(), l, now)
-	if v.Decision == policy.Deny || v.Decision == policy.Ask && c.AskedSeq == 0 {
+	owed := w.base == machine.PlanProposed
+	switch v, mode := w.Judge(k.Kind, c.Run(), l, now), "mode "+string(w.mode(l)); {
+	case v.Decision == policy.Deny && owed && v.Rule == mode: // that of a plan allows what only reads
+		return nil, &GrantError{"the plan is not approved yet"}
+	case v.Decision == policy.Deny || v.Decision == policy.Ask && c.AskedSeq == 0:
 		return nil, &GrantError{"no longer allowed: " + v.Rule}
 	}
-	return []journal.Draft{{Kind: record.KindStarted, Must: true, Body: record.Started{Key: k, Digest: c.RunDigest(), Tool: c.Ask.Tool, Task: w.turn.Task}}}, nil
+	return []journal.Draft{{Kind: record.KindStarted, Must: true, Body: record.Started{Key: k, Digest: c.RunDigest(), Tool: c.Ask.Tool, Task: w.turn.Task,
+		Reads: owed && !ReadOnly(c.Ask.Tool)}}}, nil
 }
 
 // Finish ends a call that was started. A second end drafts nothing.

@@ -535,8 +535,13 @@ func decide(ctx context.Context, j journal.Journal, fold *control.Leader, w jour
 			if !out.Changed {
 				break
 			}
-			if ds, err := more(); err == nil {
+			switch ds, err := more(); {
+			case err == nil:
 				all = append(all, ds...)
+			case len(v.Rules) > 0: // the answer tells of no rule that is not made
+				v.Rules = nil
+				out, refused = fold.Decide(v, w, m)
+				all = slices.Clone(out.Drafts)
 			}
 		}
 		return all, refused

@@ -88,7 +88,7 @@ func TestResponse(t *testing.T) {
 	for kind, a := range asked {
 		for _, allow := range []bool{true, false} {
 			k := key(kind)
-			got := message.AnswerOf(read(t, message.Response(k, a, allow, "", "", noon)))
+			got := message.AnswerOf(read(t, message.Response(k, a, message.Reply{Allow: allow, Mode: policy.ModeAcceptEdits}, noon)))
 			if got.Of != kind || got.ID != k.ID || got.Allow != allow || got.More != (kind == waggle.KindPlanApprovalRequest && allow) {
 				t.Errorf("%s, %v: %+v", kind, allow, got)
 			}
@@ -100,12 +100,42 @@ func TestResponse(t *testing.T) {
 			}
 		}
 	}
-	other := message.AnswerOf(message.Response(key(waggle.KindPermissionRequest), asked[waggle.KindPermissionRequest], true, "", `{"command":"ls"}`, noon))
+	other := message.AnswerOf(message.Response(key(waggle.KindPermissionRequest), asked[waggle.KindPermissionRequest], message.Reply{Allow: true, Input: `{"command":"ls"}`}, noon))
 	if string(other.Input) != `{"command":"ls"}` {
 		t.Errorf("another input: %+v", other)
 	}
 	if got := message.AnswerOf(waggle.IdleNotification{}); !reflect.DeepEqual(got, message.Answer{}) {
 		t.Errorf("no response: %+v", got)
+	}
+}
+
+// TestResponseTells: an approval names the mode that holds after it or none, and an allow the rules that were made
+// with it, in the form of real clients; a refusal has neither.
+func TestResponseTells(t *testing.T) {
+	both := message.Reply{Allow: true, Mode: policy.ModeAcceptEdits, Rules: policy.MustRules("Bash(go test:*)", "WebSearch")}
+	ask := record.Ask{Tool: "Bash", Input: `{"command":"go test"}`}
+	for _, c := range []struct {
+		kind  waggle.Kind
+		reply message.Reply
+		want  string // "" is no such key
+		key   string
+	}{
+		{waggle.KindPlanApprovalRequest, both, `"permissionMode":"acceptEdits"`, "permissionMode"},
+		{waggle.KindPlanApprovalRequest, message.Reply{Allow: true}, "", "permissionMode"},
+		{waggle.KindPlanApprovalRequest, message.Reply{Mode: policy.ModeAcceptEdits}, "", "permissionMode"},
+		{waggle.KindPermissionRequest, both, `"permission_updates":[` +
+			`{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"go test:*"}],"behavior":"allow","destination":"session"},` +
+			`{"type":"addRules","rules":[{"toolName":"WebSearch"}],"behavior":"allow","destination":"session"}]`, "permission_updates"},
+		{waggle.KindPermissionRequest, message.Reply{Allow: true}, "", "permission_updates"},
+		{waggle.KindPermissionRequest, message.Reply{Rules: both.Rules}, "", "permission_updates"},
+	} {
+		got, err := waggle.Encode(message.Response(key(c.kind), ask, c.reply, noon), waggle.DialectWire)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(got), c.want) || strings.Contains(string(got), c.key) != (c.want != "") {
+			t.Errorf("%s %+v: %s", c.kind, c.reply, got)
+		}
 	}
 }
 

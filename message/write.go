@@ -43,11 +43,15 @@ func Request(k record.Key, a record.Ask, from waggle.MemberName, color string, c
 		Description: a.Reason, Input: []byte(a.Input), PermissionSuggestions: suggestions(c)}
 }
 
-// suggestions are the rules that would have allowed a call, narrowest first, as real
-// clients write them (protocol §1.1). They are shown and never act.
+// suggestions are the rules that would have allowed a call, narrowest first (protocol §1.1). They are
+// shown and never act.
 func suggestions(c policy.Call) []json.RawMessage {
-	list := []json.RawMessage{}
-	for _, r := range policy.Suggest(c) {
+	return append([]json.RawMessage{}, updates(policy.Suggest(c))...)
+}
+
+// updates are allowing rules as real clients write and read them (protocol §1.1, §1.2), each by itself.
+func updates(rules []policy.Rule) (list []json.RawMessage) {
+	for _, r := range rules {
 		content := ""
 		if r.Pattern != "" {
 			content = `,"ruleContent":` + quote(r.Pattern)
@@ -57,24 +61,32 @@ func suggestions(c policy.Call) []json.RawMessage {
 	return list
 }
 
-// Response is the wire form of an answer to a request. input is what runs instead of the input that
-// was asked; "": nothing does.
-func Response(k record.Key, a record.Ask, allow bool, reason, input string, now time.Time) waggle.Payload {
+// Reply is what an answer says to a request.
+type Reply struct {
+	Allow  bool
+	Reason string
+	Input  string        // what runs instead of the input that was asked; "": nothing does
+	Mode   policy.Mode   // with the approval of a plan: the mode that holds for its member from then on; "": it is not said
+	Rules  []policy.Rule // with the allow of a call: the rules that were made with it
+}
+
+// Response is the wire form of an answer to a request.
+func Response(k record.Key, a record.Ask, r Reply, now time.Time) waggle.Payload {
 	id, ts := string(k.ID), waggle.FormatTime(now)
 	switch k.Kind {
 	case waggle.KindPlanApprovalRequest:
-		p := waggle.PlanApprovalResponse{RequestID: id, Approved: allow, Feedback: reason, Timestamp: ts}
-		if allow {
-			p.PermissionMode = string(policy.ModeDefault)
+		p := waggle.PlanApprovalResponse{RequestID: id, Approved: r.Allow, Feedback: r.Reason, Timestamp: ts}
+		if r.Allow {
+			p.PermissionMode = string(r.Mode)
 		}
 		return p
 	case waggle.KindSandboxPermissionRequest:
-		return waggle.SandboxPermissionResponse{RequestID: id, Host: cmp.Or(a.Spelled, a.Hostport()), Allow: allow, Timestamp: ts}
+		return waggle.SandboxPermissionResponse{RequestID: id, Host: cmp.Or(a.Spelled, a.Hostport()), Allow: r.Allow, Timestamp: ts}
 	}
-	p := waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeError, Error: reason}
-	if allow {
-		return waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeSuccess, Notes: reason,
-			Response: &waggle.PermissionGranted{UpdatedInput: json.RawMessage(cmp.Or(input, a.Input))}}
+	p := waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeError, Error: r.Reason}
+	if r.Allow {
+		return waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeSuccess, Notes: r.Reason,
+			Response: &waggle.PermissionGranted{UpdatedInput: json.RawMessage(cmp.Or(r.Input, a.Input)), PermissionUpdates: updates(r.Rules)}}
 	}
 	if p.Error == "" {
 		p.Error = "Permission denied"

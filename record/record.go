@@ -557,6 +557,8 @@ type Started struct {
 	Digest Digest `json:"digest"` // of what runs
 	Tool   string `json:"tool,omitempty"`
 	Task   string `json:"task,omitempty"`
+	// Reads: a plan is owed, and the rules found that the call only reads, as its tool's name does not tell.
+	Reads bool `json:"reads,omitempty"`
 }
 
 // Finished ends a started call.

@@ -130,6 +130,9 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 	var with []func() ([]journal.Draft, error)
 	taught := false
 	if l := a.Lesson; l != nil && a.Allow {
+		if !l.Task { // no message has a rule that ends with a task
+			v.Rules = []policy.Rule{l.Rule}
+		}
 		mint, err := o.Minter.Mint()
 		if err != nil {
 			return Decided{}, err

@@ -353,6 +353,10 @@ func TestLearn(t *testing.T) {
 	if v, err := o.Policy(t.Context(), "api", "ann"); err != nil || len(v.Rules) != 1 {
 		t.Errorf("the rule is not there with the decision: %+v, %v", v, err)
 	}
+	told, _ := rig.State().Lead.Request(call.Key)
+	if env, err := told.Order.Mail.Open(); err != nil || !strings.Contains(env.Text, `"permission_updates":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"make check"}],"behavior":"allow","destination":"session"}]`) {
+		t.Errorf("the answer does not tell of the rule: %s, %v", env.Text, err)
+	}
 	c, err := o.Learn(t.Context(), "api", ds, *lesson)
 	if err != nil || !c.Changed {
 		t.Fatalf("%+v, %v", c, err)
