@@ -145,3 +145,42 @@ func TestStringsAsJavaScript(t *testing.T) {
 		t.Fatalf("broken bytes: %s, %v", text, err)
 	}
 }
+
+// TestDialectsKeepTheDecision: whichever dialect a payload is written in, its reader finds the same decision and
+// the same request id, says the decision once, and knows every key.
+func TestDialectsKeepTheDecision(t *testing.T) {
+	for _, info := range waggle.Kinds() {
+		for _, dialect := range waggle.Dialects() {
+			if dialect.For(info.Kind) != dialect {
+				continue
+			}
+			t.Run(string(info.Kind)+"/"+string(dialect), func(t *testing.T) {
+				payloads := protocoltest.Payload(info.Kind)
+				rapid.Check(t, func(t *rapid.T) {
+					p := payloads.Draw(t, "payload")
+					e, err := waggle.Envelope{From: "w1", Timestamp: protocoltest.At}.Carrying(p, dialect)
+					if err != nil {
+						return // the form cannot say it
+					}
+					if info.Kind == waggle.KindSystemInit {
+						e.Type = string(info.Kind)
+					}
+					d := waggle.Decode(e)
+					if d.Kind != info.Kind || d.Dialect == waggle.DialectMixed || len(d.Unread) > 0 {
+						t.Fatalf("%s: kind %s, dialect %s, unread %q, %q", e.Text, d.Kind, d.Dialect, d.Unread, d.Warnings)
+					}
+					if got, want := yes(d.Payload), yes(p); got != want {
+						t.Fatalf("%s: verdict %v, want %v", e.Text, got, want)
+					}
+					sent, _ := waggle.RequestIDOf(p)
+					if got, _ := waggle.RequestIDOf(d.Payload); got != sent {
+						t.Fatalf("%s: id %q, want %q", e.Text, got, sent)
+					}
+					if strings.Contains(strings.Join(d.Warnings, "\n"), "more than once") {
+						t.Fatalf("%s: %q", e.Text, d.Warnings)
+					}
+				})
+			})
+		}
+	}
+}
