@@ -224,3 +224,34 @@ func TestGuestGoes(t *testing.T) {
 		}
 	}
 }
+
+// TestGuestAnswersAsAsked: a guest answers its lead's request to end in the spelling that it had, seed 002's in
+// the envelope included. It names no pane there when it has none: an empty one would be the reader's own.
+func TestGuestAnswersAsAsked(t *testing.T) {
+	asked := waggle.ShutdownRequest{RequestID: "s1", From: "team-lead", Reason: "over", Timestamp: stamp}
+	for _, c := range []struct {
+		dialect waggle.Dialect
+		at      control.Shown
+		want    string
+	}{
+		{waggle.DialectWire, control.Shown{}, `{"type":"shutdown_approved","requestId":"s1","from":"ada","timestamp":"` + stamp + `"}`},
+		{waggle.DialectCatalog, control.Shown{}, `{"type":"shutdown_approved","requestId":"s1","timestamp":"` + stamp + `"}`},
+		{waggle.DialectAPI, control.Shown{}, `{"type":"shutdown_approved","requestId":"s1","timestamp":"` + stamp + `"}`},
+		{waggle.DialectAPI, control.Shown{Pane: "%7", Backend: "tmux"}, `{"type":"shutdown_approved","requestId":"s1","paneId":"%7","backendType":"tmux","timestamp":"` + stamp + `"}`},
+	} {
+		g := newGuest(t)
+		env, err := envelope("team-lead", "").Carrying(asked, c.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := box{}
+		g.do(g.w.ReceiveFile(incoming("ada", b.put(env, false)), g.l, start))
+		g.step(func() ([]journal.Draft, error) {
+			return g.w.AnswerShutdown(true, "", c.at, g.l, record.Mint{Now: start, MsgID: "00000000-0000-4000-8000-000000000099", Nonce: "0000099"})
+		})
+		said := g.w.Outbox[len(g.w.Outbox)-1]
+		if got, err := said.Mail.Open(); err != nil || got.Text != c.want {
+			t.Errorf("%s, %v: %v\n%s\nwant\n%s", c.dialect, c.at, err, got.Text, c.want)
+		}
+	}
+}

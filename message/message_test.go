@@ -199,3 +199,38 @@ func TestClip(t *testing.T) {
 		}
 	})
 }
+
+// TestInADialect: an answer in a dialect without a place for rules is written without them and says so, and one
+// with a changed input is not written at all.
+func TestInADialect(t *testing.T) {
+	now := time.Date(2026, 11, 20, 18, 15, 43, 0, time.UTC)
+	const asked = `{"arguments":"one"}`
+	answer := func(input string, rules ...json.RawMessage) waggle.Payload {
+		return waggle.PermissionResponse{RequestID: "r", Subtype: waggle.SubtypeSuccess,
+			Response: &waggle.PermissionGranted{UpdatedInput: json.RawMessage(input), PermissionUpdates: rules}}
+	}
+	for _, c := range []struct {
+		spoken, dialect waggle.Dialect
+		p               waggle.Payload
+		want            string // "": it is refused
+	}{
+		{waggle.DialectCatalog, waggle.DialectCatalog, answer(asked), `{"type":"permission_response","requestId":"r","timestamp":"2026-11-20T18:15:43.000Z","approved":true}`},
+		{waggle.DialectCatalog, waggle.DialectCatalog, answer(asked, json.RawMessage(`{"type":"addRules"}`)),
+			`{"type":"permission_response","requestId":"r","timestamp":"2026-11-20T18:15:43.000Z","approved":true,"notes":"the rules that go with it have no place in this answer"}`},
+		{waggle.DialectCatalog, waggle.DialectCatalog, answer(`{"arguments":"two"}`), ""},
+		{waggle.DialectProtocol, waggle.DialectProtocol, answer(asked, json.RawMessage(`{"type":"addRules"}`)),
+			`{"type":"permission_response","requestId":"r","subtype":"success","response":{"updatedInput":{"arguments":"one"},"permissionUpdates":[{"type":"addRules"}]}}`},
+		{waggle.DialectAPI, waggle.DialectWire, answer(asked), `{"type":"permission_response","request_id":"r","subtype":"success","response":{"updated_input":{"arguments":"one"}}}`},
+	} {
+		p, d := message.In(c.spoken, c.p, asked, now)
+		got, err := waggle.Encode(p, d)
+		if d != c.dialect || got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("to a reader of %s, in %s: %s, %v\nwant in %s: %s", c.spoken, d, got, err, c.dialect, c.want)
+		}
+	}
+	for d, want := range map[waggle.Dialect]bool{"": true, waggle.DialectWire: true, waggle.DialectProtocol: true, waggle.DialectCatalog: false, waggle.DialectAPI: true, waggle.DialectEarly: false} {
+		if message.CarriesInput(d) != want {
+			t.Errorf("%q carries an input: %v", d, !want)
+		}
+	}
+}
