@@ -107,6 +107,14 @@ func (d Dir) leads() (spawn.Identity, bool) {
 	return s.ID, s.ID.PID > 0
 }
 
+// Leading is the pid of the process that leads, as it or the file of its lease says; 0: it is not known.
+func (d Dir) Leading() int {
+	if by, ok := d.leads(); ok && by.Alive() {
+		return by.PID
+	}
+	return atomicfile.Holder(d.LeaderLease())
+}
+
 // LeftLead removes the record of this process as the leading one. The caller releases
 // the lease after it.
 func (d Dir) LeftLead() error {

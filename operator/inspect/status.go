@@ -187,6 +187,8 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	}
 	if p := s.Lead.Led; p != nil && led {
 		st.Leader.PID, st.Leader.Detached = p.ID.PID, p.Detached || s.Lead.Detached
+	} else if led { // the record of it is behind a break of the journal, or not written yet
+		st.Leader.PID = s.Dir.Leading()
 	}
 	st.Pending, st.Alarms = len(s.Lead.Pending()), Unverified(s)
 	for _, scope := range []record.BudgetScope{record.ScopeTeam, record.ScopeRun} {

@@ -1,0 +1,39 @@
+package inspect_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"waggle/home"
+	"waggle/internal/operatortest"
+	"waggle/operator/inspect"
+	"waggle/record"
+)
+
+// TestLeaderOfBroken: the process that leads is shown by its own record where the leader's journal is broken.
+func TestLeaderOfBroken(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	r := operatortest.Team(t, op, "api", record.PolicySet{})
+	s := r.State()
+	r.Enlist(s, "ann")
+	led := operatortest.Process(t)
+	path := filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")
+	b, err := os.ReadFile(path)
+	if err == nil {
+		b[bytes.IndexByte(b, '\n')+9] ^= 1
+		err = os.WriteFile(path, b, 0o600)
+	}
+	if err == nil {
+		err = s.Dir.NoteStarted(home.Started{Team: "api", Root: op.RootURL, Name: "team-lead", ID: led})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := inspect.Of(op).Status(t.Context(), "api")
+	if err != nil || st.Broken == nil || !st.Leader.Led || st.Leader.PID != led.PID {
+		t.Errorf("%+v, %v, want pid %d", st.Leader, err, led.PID)
+	}
+}
