@@ -99,7 +99,7 @@ func (g Group) text() (lines []string, inputs int) {
 	parts := slices.SortedFunc(maps.Keys(who), func(a, b part) int {
 		return cmp.Or(strings.Compare(a.asks, b.asks), strings.Compare(a.cwd, b.cwd))
 	})
-	lines = append(lines, fmt.Sprintf("%d asked for %s, %d different, risk %s", g.Count, operator.Visible(cmp.Or(g.Tool, g.Kind)), len(parts), g.Risk))
+	lines = append(lines, fmt.Sprintf("%d asked for %s, %d different, risk %s", g.Count, operator.Visible(cmp.Or(g.Tool, Wanted(waggle.Kind(g.Kind)))), len(parts), g.Risk))
 	for _, p := range parts {
 		slices.Sort(who[p])
 		lines = append(lines, "  "+strings.Join(who[p], ", ")+" in "+p.cwd)

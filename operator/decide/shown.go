@@ -92,6 +92,19 @@ func Describe(k waggle.Kind, a record.Ask) string {
 	return a.Tool + " " + a.Input
 }
 
+// Wanted is what requests of a kind ask for, in words.
+func Wanted(k waggle.Kind) string {
+	switch record.GateOf(k) {
+	case policy.GatePlan:
+		return "a plan's approval"
+	case policy.GateNetwork:
+		return "a host"
+	case policy.GateQuestion:
+		return "an answer in words"
+	}
+	return "a tool call"
+}
+
 // Brief is Describe with the input as people write it: a shell text without the JSON around it. It is
 // for lists and reasons; what is decided is shown whole (Asks).
 func Brief(k waggle.Kind, a record.Ask) string {

@@ -2,9 +2,9 @@ package policyview
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
+	"waggle"
 	"waggle/internal/view/page"
 	"waggle/operator/decide"
 )
@@ -31,7 +31,7 @@ func Explained(e *decide.Explained) ExplainedDocument {
 
 // ExplainedPage shows what decided a call, and the result of every rule on it now.
 func ExplainedPage(e *decide.Explained, now time.Time) (p page.Page) {
-	p.Line(page.Strong(e.ID), page.Plain(fmt.Sprintf("  %s of %s, asked at %s", strings.TrimSuffix(e.Kind, "_request"), e.Member, page.Moment(e.At, now))))
+	p.Line(page.Strong(e.ID), page.Plain(fmt.Sprintf("  %s asked for %s at %s", e.Member, decide.Wanted(waggle.Kind(e.Kind)), page.Moment(e.At, now))))
 	by := fmt.Sprintf("  %s by %s under policy version %d", e.Decision, e.By, e.Version)
 	switch {
 	case e.Decision == "":
