@@ -108,6 +108,20 @@ func (o Operator) Nearest(ctx context.Context, dir string) (found []*State, wher
 	return found, where
 }
 
+// Elsewhere returns the directory of the accepted team file of a living team, when it is neither WorkDir nor above it;
+// "" otherwise, and for a team without a file.
+func (o Operator) Elsewhere(name waggle.TeamName) string {
+	s, err := o.State(context.Background(), name)
+	if s == nil || err != nil {
+		return ""
+	}
+	dir, err := filepath.EvalSymlinks(o.WorkDir)
+	if at := fileDir(s.Dir.TeamFile()); err == nil && !under(dir, at) {
+		return at
+	}
+	return ""
+}
+
 // fileDir returns the real directory of the file that an accepted team file was copied from, "" when
 // no path is recorded or its directory is gone.
 func fileDir(accepted string) string {

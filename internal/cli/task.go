@@ -70,7 +70,7 @@ func sayTask(a *app.App, r *board.TaskResult, err error, did view.TaskStep) erro
 	if err != nil {
 		return err
 	}
-	if err := a.Give(view.TaskResult(r, app.StepText), view.TaskResultPage(r, did)); err != nil || a.Flags.JSON {
+	if err := a.Give(view.TaskResult(r, a.StepsOf(waggle.TeamName(a.Flags.Team))), view.TaskResultPage(r, did)); err != nil || a.Flags.JSON {
 		return err
 	}
 	if waits := view.TaskWaits(r); waits != "" {
@@ -271,7 +271,7 @@ func taskLinks(a *app.App, cmd *cobra.Command, id string, add, drop []task.ID, a
 	if err != nil {
 		return err
 	}
-	return a.Give(view.TaskResult(r, app.StepText), view.TaskLinksPage(r))
+	return a.Give(view.TaskResult(r, a.StepsOf(waggle.TeamName(a.Flags.Team))), view.TaskLinksPage(r))
 }
 
 func taskReleaseCmd(a *app.App) *cobra.Command {
@@ -383,7 +383,7 @@ func taskRelease(a *app.App, cmd *cobra.Command, args []string) error {
 		results = append(results, r)
 	}
 	if a.Flags.JSON && len(results) > 0 {
-		return errors.Join(err, a.Document(view.TaskResults(results, app.StepText)))
+		return errors.Join(err, a.Document(view.TaskResults(results, a.StepsOf(waggle.TeamName(a.Flags.Team)))))
 	}
 	for _, r := range results {
 		if serr := sayTask(a, r, nil, view.TaskReleased); serr != nil {

@@ -55,7 +55,7 @@ func taskList(ctx context.Context, a *app.App, f taskListFlags) error {
 		ls = append(ls, l)
 	}
 	if a.Flags.JSON && len(ls) > 0 {
-		return errors.Join(errs, a.Document(view.Tasks(app.StepText, ls...)))
+		return errors.Join(errs, a.Document(view.Tasks(a.StepsOf, ls...)))
 	}
 	for i, l := range ls {
 		if len(of) > 1 {
@@ -77,7 +77,7 @@ func sayTasks(a *app.App, name waggle.TeamName, l *board.TaskList, f taskListFla
 	if f.tree || app.Tty(a.Out) {
 		page = view.TaskTreePage
 	}
-	a.ShowPage(page(l, app.StepText), name, nil)
+	a.ShowPage(page(l, a.StepsOf(name)), name, nil)
 	a.Talk("%s", view.TaskCount(l))
 }
 
@@ -96,7 +96,7 @@ order is null when no member has an order of waggle for it.`,
 				if err != nil {
 					return app.Answer{}, err
 				}
-				return app.Answer{Doc: view.OneTask(d, app.StepText), Page: view.TaskPage(d, a.Clock(), app.StepText)}, nil
+				return app.Answer{Doc: view.OneTask(d, a.StepsOf(name)), Page: view.TaskPage(d, a.Clock(), a.StepsOf(name))}, nil
 			})
 		},
 	}

@@ -58,7 +58,9 @@ func (g *digests) add(d *inspect.Digest) {
 	}
 	do := func(into *operator.Next, next operator.Next) {
 		if next.Step != "" {
-			*into = next
+			if *into = next; g.several {
+				into.Team = waggle.TeamName(d.Team)
+			}
 		}
 	}
 	for _, w := range d.Waiting {

@@ -328,7 +328,9 @@ func addCounts(p *page.Page, st *inspect.Status, several bool, pending int) {
 				text = n.one
 			}
 			next := page.Step(n.next.With())
-			next.Scoped = !several
+			if several {
+				next = page.WholeStep(operator.Next{Step: n.next, Team: waggle.TeamName(st.Team)})
+			}
 			p.Line(page.Warning(fmt.Sprintf("%s%d %s", of, n.n, text)), page.Plain("  "), next)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"waggle"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/operator"
@@ -27,8 +28,9 @@ func tasks() *board.TaskList {
 }
 
 func TestTasks(t *testing.T) {
-	golden(t, "tasks", view.Tasks(spell, tasks()))
-	golden(t, "tasks_empty", view.Tasks(spell, &board.TaskList{}))
+	of := func(waggle.TeamName) page.Spell { return spell }
+	golden(t, "tasks", view.Tasks(of, tasks()))
+	golden(t, "tasks_empty", view.Tasks(of, &board.TaskList{}))
 	samePage(t, "tasks", view.TasksPage(tasks(), spell))
 	samePage(t, "task_tree", view.TaskTreePage(tasks(), spell))
 	plain := &board.TaskList{Tasks: tasks().Tasks[2:3], Forest: []task.Branch{{Task: task.Task{ID: "3"}}}}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"waggle"
 	"waggle/internal/view/page"
 	"waggle/operator/board"
 	"waggle/task"
@@ -17,11 +18,11 @@ type TasksDocument struct {
 }
 
 // Tasks is the document of lists.
-func Tasks(spell page.Spell, ls ...*board.TaskList) TasksDocument {
+func Tasks(spell func(waggle.TeamName) page.Spell, ls ...*board.TaskList) TasksDocument {
 	d := TasksDocument{[]TaskDocument{}}
 	for _, l := range ls {
 		for _, t := range l.Tasks {
-			doc := taskDocument(t, spell)
+			doc := taskDocument(t, spell(l.Team))
 			doc.Team = string(l.Team)
 			d.Tasks = append(d.Tasks, doc)
 		}

@@ -6,6 +6,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
@@ -263,22 +264,64 @@ func (a *App) observer() (machine.Observer, error) {
 	}
 }
 
-func (a *App) log() *slog.Logger {
-	level := slog.LevelWarn
-	if a.Env("WAGGLE_DEBUG") != "" {
-		level = slog.LevelDebug
+// Team picks the team of --team or WAGGLE_TEAM, that of this directory, or the only one, for a command that acts: it is
+// an error when this directory has a team file of another team, which is not up.
+func (a *App) Team() (operator.Operator, waggle.TeamName, error) {
+	op, name, err := a.pick()
+	if err == nil {
+		err = a.acts(op, name)
 	}
-	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: level}))
+	return op, name, err
 }
 
-// Team picks the team of --team or WAGGLE_TEAM, that of this directory, or the only one.
-func (a *App) Team() (operator.Operator, waggle.TeamName, error) {
+// pick is Team for a command that reads.
+func (a *App) pick() (operator.Operator, waggle.TeamName, error) {
 	op, err := a.Op()
 	if err != nil {
 		return op, "", err
 	}
 	name, err := op.Pick(a.Flags.Team)
 	return op, name, err
+}
+
+// acts returns an error when a picked team is not that of this directory, whose own is not up.
+func (a *App) acts(op operator.Operator, name waggle.TeamName) error {
+	if why := a.otherTeam(op, name); why != "" {
+		return &operator.Error{Kind: operator.Usage, Op: "team", Msg: why, Near: []string{string(name)}, Next: operator.NextSameIn.With()}
+	}
+	return nil
+}
+
+// otherTeam says that a team that was picked unnamed is not that of the team file of this directory or a parent; "": it
+// is, or there is no file that can be read.
+func (a *App) otherTeam(op operator.Operator, name waggle.TeamName) string {
+	if a.Flags.Team != "" {
+		return ""
+	}
+	at := op.Elsewhere(name)
+	if at == "" {
+		return ""
+	}
+	for dir := op.WorkDir; ; dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, "waggle.yaml")
+		if _, err := os.Stat(path); err == nil {
+			f, err := teamfile.ReadFile(path)
+			if err != nil || f.Team == name {
+				return ""
+			}
+			return fmt.Sprintf("team %s of %s is not up; the only team that is up is %s of %s", f.Team, operator.Visible(path), name, operator.Visible(at))
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// sayOther notes that what is read is not of this directory's team.
+func (a *App) sayOther(op operator.Operator, name waggle.TeamName) {
+	if why := a.otherTeam(op, name); why != "" {
+		a.Notes([]string{why})
+	}
 }
 
 // TeamRead is Team for a command that reads: --team may also name a team that has ended. Then the operator
@@ -293,7 +336,10 @@ func (a *App) TeamRead(ctx context.Context) (operator.Operator, waggle.TeamName,
 
 // TeamOrEnded is TeamRead for a command that says itself what has ended: op.Reads is not nil then.
 func (a *App) TeamOrEnded(ctx context.Context) (operator.Operator, waggle.TeamName, error) {
-	op, name, err := a.Team()
+	op, name, err := a.pick()
+	if err == nil {
+		a.sayOther(op, name)
+	}
 	if operator.KindOf(err) != operator.NotFound || a.Flags.Team == "" {
 		return op, name, err
 	}
@@ -332,6 +378,7 @@ func (a *App) TeamWith(ctx context.Context, member string) (op operator.Operator
 		if err == nil && len(with) == 1 && with[0] != string(names[0]) {
 			return op, with[0], nil
 		}
+		a.sayOther(op, names[0])
 		return op, "", nil
 	}
 	if known, err := op.Home.List(); err != nil || len(names)+len(known) == 0 {
@@ -412,6 +459,15 @@ func Width(w io.Writer) int {
 // TaskTeam picks the task list: --team, CLAUDE_CODE_TASK_LIST_ID, or the only team. A list may
 // exist without its team: those of Claude Code outlive their sessions (protocol §4).
 func (a *App) TaskTeam() (operator.Operator, waggle.TeamName, error) {
+	op, name, err := a.pickTasks()
+	if err == nil && a.Env("CLAUDE_CODE_TASK_LIST_ID") == "" {
+		err = a.acts(op, name)
+	}
+	return op, name, err
+}
+
+// pickTasks is TaskTeam for a command that reads.
+func (a *App) pickTasks() (operator.Operator, waggle.TeamName, error) {
 	op, err := a.Op()
 	if err != nil {
 		return op, "", err
@@ -431,9 +487,12 @@ func (a *App) TaskTeam() (operator.Operator, waggle.TeamName, error) {
 
 // TaskTeamRead is TaskTeam for a command that reads: --team may also name a team that has ended.
 func (a *App) TaskTeamRead(ctx context.Context) (operator.Operator, waggle.TeamName, error) {
-	op, name, err := a.TaskTeam()
+	op, name, err := a.pickTasks()
 	if operator.KindOf(err) == operator.NotFound && a.Flags.Team != "" {
 		return a.TeamRead(ctx)
+	}
+	if err == nil {
+		a.sayOther(op, name)
 	}
 	return op, name, err
 }

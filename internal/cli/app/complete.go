@@ -34,7 +34,7 @@ func (a *App) CompleteTeams(*cobra.Command, []string, string) ([]string, cobra.S
 }
 
 func (a *App) CompleteMembers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	op, name, err := a.Team()
+	op, name, err := a.pick()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -51,7 +51,7 @@ func (a *App) CompleteMembers(cmd *cobra.Command, args []string, _ string) ([]st
 
 // CompleteTasks offers the ids of tasks that are not completed.
 func (a *App) CompleteTasks(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	op, name, err := a.TaskTeam()
+	op, name, err := a.pickTasks()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -113,7 +113,7 @@ func (a *App) CompleteModes(cmd *cobra.Command, args []string, word string) ([]s
 
 // CompleteRules offers the rules in force.
 func (a *App) CompleteRules(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	op, name, err := a.Team()
+	op, name, err := a.pick()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -89,7 +89,7 @@ func (a *App) Fail(ctx context.Context, err error) int {
 	b := failureBody{Code: ExitOf(err), Message: err.Error(), Near: []string{}}
 	var e *operator.Error
 	if errors.As(err, &e) {
-		b.Op, b.Hint = e.Op, Hint(e)
+		b.Op, b.Hint = e.Op, a.hint(e)
 		b.Near = append(b.Near, e.Near...)
 		if e.Next.Step == operator.NextSameIn {
 			b.Hint = a.sameIn(ctx, e.Near)

@@ -3,6 +3,7 @@ package app
 import (
 	"strings"
 
+	"waggle"
 	"waggle/internal/view/page"
 	"waggle/operator"
 )
@@ -16,9 +17,48 @@ func Hint(e *operator.Error) string {
 	return StepText(e.Next)
 }
 
+// hint is Hint for the team that the command named.
+func (a *App) hint(e *operator.Error) string {
+	if e.Advice != "" {
+		return e.Advice
+	}
+	return a.StepsOf(waggle.TeamName(a.Flags.Team))(e.Next)
+}
+
 // StepText returns a step as a person types it, "" for none.
 func StepText(n operator.Next) string {
-	return strings.NewReplacer("{team}", string(n.Team), "{member}", string(n.Member), "{id}", n.ID, "{text}", n.Text).Replace(Steps[n.Step])
+	in := ""
+	if n.Team != "" {
+		in = " --team " + string(n.Team)
+	}
+	return strings.NewReplacer("{in}", in, "{team}", string(n.Team), "{member}", string(n.Member), "{id}", n.ID, "{text}", n.Text).Replace(Steps[n.Step])
+}
+
+// StepsOf returns steps of a team as a person types them here: they name the team, unless the commands are about it
+// without a name.
+func (a *App) StepsOf(name waggle.TeamName) page.Spell {
+	if !a.named(name) {
+		return StepText
+	}
+	return func(n operator.Next) string {
+		if n.Team == "" {
+			n.Team = name
+		}
+		return StepText(n)
+	}
+}
+
+// named reports whether a command has to name a team, because without a name it would be about others too.
+func (a *App) named(name waggle.TeamName) bool {
+	if name == "" || a.Flags.Team != "" {
+		return name != ""
+	}
+	op, err := a.Op()
+	if err != nil {
+		return false
+	}
+	usual, err := op.Pick("")
+	return err == nil && usual != name || operator.KindOf(err) == operator.Usage
 }
 
 // sentence returns a text of the packages below with its step.
@@ -29,7 +69,7 @@ func waysOn(team string) string {
 	return strings.ReplaceAll("waggle audit acknowledge --team {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name", "{team}", team)
 }
 
-// Steps are the texts of all steps. {team}, {member}, {id} and {text} are the fields of
+// Steps are the texts of all steps. {in} is the flag that names the team, where the step has one; {team}, {member}, {id} and {text} are the fields of
 // operator.Next.
 var Steps = map[operator.Step]string{
 	operator.NextStatus:        "waggle status --team {team}",
@@ -47,17 +87,17 @@ var Steps = map[operator.Step]string{
 	operator.NextStatusEnded:   "waggle status {team} says how it ended, and what is kept",
 	operator.NextReadEnded:     "waggle digest {team}; waggle log --team {team}",
 	operator.NextSessions:      "waggle status shows the sessions that run",
-	operator.NextShowMembers:   "waggle team show",
+	operator.NextShowMembers:   "waggle team show{in}",
 	operator.NextWhy:           "waggle why {member} --team {team}",
-	operator.NextWhyRestart:    "waggle why {member} says more; it is started again as its restart policy says",
-	operator.NextWhyMember:     "waggle why {member}",
-	operator.NextPeek:          "waggle peek {member}",
+	operator.NextWhyRestart:    "waggle why {member}{in} says more; it is started again as its restart policy says",
+	operator.NextWhyMember:     "waggle why {member}{in}",
+	operator.NextPeek:          "waggle peek {member}{in}",
 	operator.NextState:         "--state says where records lie",
 	operator.NextLog:           "waggle log --team {team}",
 	operator.NextLogUnverified: "waggle log --kind unverified --team {team}",
-	operator.NextAudit:         "waggle audit query",
+	operator.NextAudit:         "waggle audit query{in}",
 	operator.NextAuditSessions: "waggle audit query -",
-	operator.NextLogClaims:     "waggle log --kind unverified",
+	operator.NextLogClaims:     "waggle log --kind unverified{in}",
 	operator.NextOwnProcess:    "codex --no-daemon starts a session in a process of its own",
 	operator.NextInstallHooks:  "waggle hooks install",
 	operator.NextInstallHere:   "waggle hooks install --project",
@@ -106,54 +146,54 @@ var Steps = map[operator.Step]string{
 	operator.NextRestoreElsewhere:   "--name NAME restores under another name; --force puts the team that is there into the archive first",
 	operator.NextRestoreMakeRoom:    "--name NAME restores it under another name; waggle team delete {team} --tasks makes room",
 
-	operator.NextSpawn:          "waggle spawn starts a member in it",
-	operator.NextSpawnName:      "waggle spawn NAME starts a member of it",
-	operator.NextSpawnAgain:     "waggle spawn {member} starts it anew",
+	operator.NextSpawn:          "waggle spawn{in} starts a member in it",
+	operator.NextSpawnName:      "waggle spawn NAME{in} starts a member of it",
+	operator.NextSpawnAgain:     "waggle spawn {member}{in} starts it anew",
 	operator.NextSpawnProcess:   "say --backend process, or name the member in the team file",
 	operator.NextAcceptSetup:    `waggle new "TASK" in a terminal shows it and asks, once for a team`,
 	operator.NextNoSetup:        "waggle new --no-setup goes on without it",
 	operator.NextInstallAgent:   "npm install -g @anthropic-ai/claude-code installs it; waggle new exec 'COMMAND' runs a command",
 	operator.NextOwnChecks:      "waggle init without --template writes a file for your own checks",
-	operator.NextFollow:         "waggle pending; waggle peek {member}; waggle diff {member}; waggle merge {member}",
+	operator.NextFollow:         "waggle pending; waggle peek {member}{in}; waggle diff {member}{in}; waggle merge {member}{in}",
 	operator.NextMergeAgain:     "waggle diff {member} --team {team}; waggle merge {member} --team {team}",
 	operator.NextMergeByHand:    "commit there what is to stay, and git merge {text} in your checkout; then waggle gc --yes removes it",
 	operator.NextPeekResume:     "waggle peek {member} --team {team} has its log; waggle resume {member} --team {team} tries again",
-	operator.NextFollowHere:     "waggle pending; waggle peek {member}; waggle stop {member}",
+	operator.NextFollowHere:     "waggle pending; waggle peek {member}{in}; waggle stop {member}{in}",
 	operator.NextCompare:        "waggle compare shows them side by side; waggle merge the one to keep, waggle stop the others",
-	operator.NextParts:          "waggle plan show {member}; waggle plan approve {member} --rev 1; waggle new {member} --parts",
+	operator.NextParts:          "waggle plan show {member}{in}; waggle plan approve {member} --rev 1{in}; waggle new {member} --parts",
 	operator.NextStopMember:     "waggle stop {member} --team {team} ends it",
-	operator.NextStopAgain:      "waggle stop {member} again when there is room",
+	operator.NextStopAgain:      "waggle stop {member}{in} again when there is room",
 	operator.NextTell:           "waggle send {member} TEXT --team {team} tells it something",
 	operator.NextTypePane:       "waggle attach {member} --type --team {team}",
 	operator.NextTypeThere:      "--type goes to it; waggle peek shows its screen",
 	operator.NextGuest:          "waggle guest NAME -- COMMAND",
-	operator.NextToken:          "the operator makes one with waggle team token NAME",
-	operator.NextAddClient:      "waggle team add NAME --agent mcp makes a member for a client",
+	operator.NextToken:          "the operator makes one with waggle team token NAME{in}",
+	operator.NextAddClient:      "waggle team add NAME --agent mcp{in} makes a member for a client",
 	operator.NextAdoptPID:       "a session without agent teams writes no such file: name its process with --pid",
 	operator.NextAdoptedStatus:  ": waggle status --team {team}",
 	operator.NextAdoptedSend:    "waggle send {member} --team {team} puts them into {text}; the session sees them when something in it reads that file (waggle inbox {member} --team {team})",
 	operator.NextAdoptedSay:     "waggle send {member} --team {team} says them to its session by its own socket, as words of another session",
 	operator.NextAdoptedAnswers: "what is sent from below its process with waggle send is this member's, and has no authority",
 	operator.NextRegister:       "waggle team add NAME --team {team} registers a member to speak as",
-	operator.NextRegisterOrLead: "leave out --as to speak as the lead, or waggle team add {member}",
+	operator.NextRegisterOrLead: "leave out --as to speak as the lead, or waggle team add {member}{in}",
 	operator.NextSpeakAs:        "name one with --as",
 	operator.NextAs:             "--as names whose chat this is",
 
-	operator.NextListTasks:         "waggle task list",
-	operator.NextListOwners:        "waggle task list shows who has them",
-	operator.NextAddTask:           "waggle task add makes a new one",
-	operator.NextAssignTask:        "waggle task assign {id} {member}",
-	operator.NextOrderTask:         ": waggle task assign {id} {member}",
-	operator.NextRepeatTask:        "waggle task assign {id} {member} orders it again",
-	operator.NextConfirmTask:       "you say so with waggle task done {id}",
-	operator.NextClaimTask:         "waggle task claim {id} --as NAME",
-	operator.NextFinishTask:        "waggle task done {id}",
-	operator.NextReleaseOne:        "waggle task release ID gives back one task",
-	operator.NextReleaseOrAssign:   "waggle task release {id} gives it back, waggle task assign {id} NAME hands it on",
-	operator.NextUnblockTask:       "waggle task unblock ID BLOCKER takes a dependency away",
-	operator.NextShowTask:          "look at it and try again: waggle task show {id}",
-	operator.NextArtifacts:         "waggle task artifacts {member}",
-	operator.NextReadableArtifacts: "waggle task artifacts {member} lists what can be read",
+	operator.NextListTasks:         "waggle task list{in}",
+	operator.NextListOwners:        "waggle task list{in} shows who has them",
+	operator.NextAddTask:           "waggle task add{in} makes a new one",
+	operator.NextAssignTask:        "waggle task assign {id} {member}{in}",
+	operator.NextOrderTask:         ": waggle task assign {id} {member}{in}",
+	operator.NextRepeatTask:        "waggle task assign {id} {member}{in} orders it again",
+	operator.NextConfirmTask:       "you say so with waggle task done {id}{in}",
+	operator.NextClaimTask:         "waggle task claim {id} --as NAME{in}",
+	operator.NextFinishTask:        "waggle task done {id}{in}",
+	operator.NextReleaseOne:        "waggle task release ID{in} gives back one task",
+	operator.NextReleaseOrAssign:   "waggle task release {id}{in} gives it back, waggle task assign {id} NAME{in} hands it on",
+	operator.NextUnblockTask:       "waggle task unblock ID BLOCKER{in} takes a dependency away",
+	operator.NextShowTask:          "look at it and try again: waggle task show {id}{in}",
+	operator.NextArtifacts:         "waggle task artifacts {member}{in}",
+	operator.NextReadableArtifacts: "waggle task artifacts {member}{in} lists what can be read",
 
 	operator.NextPending:        "waggle pending shows what waits",
 	operator.NextPendingList:    "waggle pending",
@@ -161,7 +201,7 @@ var Steps = map[operator.Step]string{
 	operator.NextShow:           "waggle show {id}",
 	operator.NextAnswer:         "waggle show {id} shows it whole, then waggle {text} {id}",
 	operator.NextShowGroup:      "waggle show --group {id}",
-	operator.NextExplain:        "waggle policy explain {id}",
+	operator.NextExplain:        "waggle policy explain {id}{in}",
 	operator.NextShowAgain:      "look again: waggle show {id}",
 	operator.NextShowThenDecide: "waggle show {id}, then approve or deny it",
 	operator.NextShowOptions:    "waggle show {id} lists the options",
@@ -170,29 +210,29 @@ var Steps = map[operator.Step]string{
 	operator.NextFindGroup:      "waggle pending, or waggle show PATTERN, prints the requests and the id of their group",
 	operator.NextSayGroup:       "say which by a request of it: waggle show --group ID",
 	operator.NextSayDigest:      "say which with --digest; waggle pending --json has it",
-	operator.NextPlanRevisions:  "waggle plan list --all shows the revisions",
-	operator.NextNetList:        "waggle net list",
+	operator.NextPlanRevisions:  "waggle plan list --all{in} shows the revisions",
+	operator.NextNetList:        "waggle net list{in}",
 	operator.NextSandboxTest:    "write sandbox: {mode: required} into the team file; waggle sandbox test says what this machine can hold",
-	operator.NextNetPending:     "waggle net pending; --until TIME --for NAME answers ahead",
-	operator.NextNetAhead:       "to answer ahead say the port and for whom: waggle net allow {text}:443 --for NAME --until TIME",
-	operator.NextNetOpen:        "waggle net allow HOST:PORT --until TIME --for NAME opens a host for a time",
+	operator.NextNetPending:     "waggle net pending{in}; --until TIME --for NAME answers ahead",
+	operator.NextNetAhead:       "to answer ahead say the port and for whom: waggle net allow {text}:443 --for NAME --until TIME{in}",
+	operator.NextNetOpen:        "waggle net allow HOST:PORT --until TIME --for NAME{in} opens a host for a time",
 	operator.NextWildcard:       "if that is meant, say --wildcard",
-	operator.NextListRules:      "waggle policy list",
-	operator.NextDenyRule:       "waggle policy add --deny RULE denies for good",
+	operator.NextListRules:      "waggle policy list{in}",
+	operator.NextDenyRule:       "waggle policy add --deny RULE{in} denies for good",
 
-	operator.NextShowMessage:   "waggle msg show {id}",
+	operator.NextShowMessage:   "waggle msg show {id}{in}",
 	operator.NextReadMessages:  "its messages are still readable: waggle inbox --team {team}",
 	operator.NextReadUnmarked:  "read it without --mark-read",
 	operator.NextWaitDelivered: "--wait delivered",
 	operator.NextSendPlain:     "send it without --priority",
 	operator.NextSendAsLead:    "--as never carries authority; leave it out",
-	operator.NextSendMember:    "a mailbox file takes messages by its member's name: waggle send NAME TEXT",
+	operator.NextSendMember:    "a mailbox file takes messages by its member's name: waggle send NAME TEXT{in}",
 	operator.NextSendPID:       "name it by its process: waggle send @PID TEXT",
 	operator.NextAnswerRequest: "waggle approve or waggle deny answers a request",
 	operator.NextAnswerPlan:    "waggle approve or waggle deny answers a plan",
 	operator.NextAnswerHost:    "waggle approve or waggle deny answers a network request",
 	operator.NextEndTeam:       "waggle down ends a team",
-	operator.NextGiveTask:      "waggle task assign gives a task to a member",
+	operator.NextGiveTask:      "waggle task assign{in} gives a task to a member",
 
 	operator.NextServe:        "waggle serve starts one",
 	operator.NextServeIs:      "waggle serve is such an endpoint",
@@ -206,10 +246,10 @@ var Steps = map[operator.Step]string{
 	operator.NextBridgeToken:  "waggle bridge --where prints it",
 	operator.NextBridgeListen: "--listen 127.0.0.1:0",
 	operator.NextInbox:        "its messages are readable: waggle inbox --team {team}",
-	operator.NextInboxRead:    "waggle inbox",
-	operator.NextMessages:     "waggle msg list",
-	operator.NextInboxUnread:  "waggle inbox --unread",
-	operator.NextInboxArchive: "waggle inbox NAME --archive",
+	operator.NextInboxRead:    "waggle inbox{in}",
+	operator.NextMessages:     "waggle msg list{in}",
+	operator.NextInboxUnread:  "waggle inbox --unread{in}",
+	operator.NextInboxArchive: "waggle inbox NAME --archive{in}",
 	operator.NextInboxOf:      "waggle inbox {member} --team {team}",
 	operator.NextDeadLetters:  "waggle msg list --delivery dead-letter --team {team}",
 }

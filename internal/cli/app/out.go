@@ -310,7 +310,7 @@ func (a *App) Scope(name waggle.TeamName) string {
 	if a.Flags.State != "" {
 		s += " --state " + a.Flags.State
 	}
-	if a.Flags.Team != "" {
+	if a.named(name) {
 		s += " --team " + string(name)
 	}
 	return s

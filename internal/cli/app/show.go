@@ -159,11 +159,13 @@ func (a *App) Spelled(l page.Line, name waggle.TeamName) string {
 	var b strings.Builder
 	for _, s := range l {
 		text := operator.Visible(s.Text)
-		if s.Next.Step != "" {
+		switch {
+		case s.Scoped && s.Next.Team == "" && strings.Contains(Steps[s.Next.Step], "{in}"):
+			text += a.StepsOf(name)(s.Next) + a.Scope("")
+		case s.Scoped:
+			text += StepText(s.Next) + a.Scope(name)
+		default:
 			text += StepText(s.Next)
-		}
-		if s.Scoped {
-			text += a.Scope(name)
 		}
 		text = inRole(s.Role, text)
 		if s.Color != "" {

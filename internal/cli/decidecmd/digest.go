@@ -115,11 +115,11 @@ func digests(ctx context.Context, a *app.App, op operator.Operator, of []string,
 
 func digestDocument(a *app.App, ds []*inspect.Digest) any {
 	if len(ds) == 1 {
-		return view.Digest(ds[0], a.Now(), app.StepText)
+		return view.Digest(ds[0], a.Now(), a.StepsOf(waggle.TeamName(ds[0].Team)))
 	}
 	var list view.DigestList
 	for _, d := range ds {
-		list.Digests = append(list.Digests, view.Digest(d, a.Now(), app.StepText))
+		list.Digests = append(list.Digests, view.Digest(d, a.Now(), a.StepsOf(waggle.TeamName(d.Team))))
 	}
 	return list
 }
