@@ -10,6 +10,7 @@ import (
 	"waggle/internal/cli/app"
 	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -24,12 +25,13 @@ func inboxCmd(a *app.App) *cobra.Command {
 		Long: `Show the messages in a member's mailbox, by default in the lead's, oldest first, a
 sentence each; --raw shows their text as it is. NAME is found in all teams. Only
 --mark-read marks them as read. Without NAME, where there are several teams and none of
-them is that of this directory, it shows the messages for the lead of each. With --news
-and no leader, the command first records the reports that have arrived.
+them is that of this directory, it shows, or follows, the messages for the lead of each.
+With --news and no leader, the command first records the reports that have arrived.
 
 --json: {"team","member","entries":[{"index","from","timestamp","read","kind","text",
 "payload","summary","color","msg_id","warnings","id","archive"}]}, with --news also
-"news"; with --follow one entry a line. Of several teams: {"inboxes":[…]}.`,
+"news"; with --follow one entry a line, of several teams with "team". Of several teams:
+{"inboxes":[…]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,9 +48,23 @@ and no leader, the command first records the reports that have arrived.
 					a.Flags.Team = string(to.Team)
 				}
 			}
+			if archive && (follow || mark) {
+				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--archive shows what is over: nothing arrives there, and nothing is unread"}
+			}
+			if prompt && (follow || archive || news) {
+				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--as-prompt gives what is unread in the mailbox, once",
+					Advice: "leave out --follow, --archive and --news"}
+			}
 			op, name, err := teamWith(cmd.Context(), a, args, member)
-			if len(args) == 0 && operator.KindOf(err) == operator.Usage && !mark && !follow && !news && !archive && !prompt && !address {
-				return allInboxes(cmd.Context(), a, op, inboxView{a: a, op: op, member: member, unread: unread, raw: raw})
+			if len(args) == 0 && operator.KindOf(err) == operator.Usage && !mark && !prompt {
+				b := inboxView{a: a, op: op, member: member, unread: unread, news: news, archive: archive, raw: raw}
+				switch {
+				case address:
+					return allAddresses(cmd.Context(), a, op)
+				case follow:
+					return followAll(cmd.Context(), b)
+				}
+				return allInboxes(cmd.Context(), a, op, b)
 			}
 			if err != nil {
 				return err
@@ -64,18 +80,11 @@ and no leader, the command first records the reports that have arrived.
 				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--news is for the lead's mailbox: members report their status to the lead only"}
 			}
 			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, news: news, archive: archive, raw: raw, seen: map[string]bool{}}
-			if archive && (follow || mark) {
-				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--archive shows what is over: nothing arrives there, and nothing is unread"}
-			}
-			if prompt && (follow || archive || news) {
-				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--as-prompt gives what is unread in the mailbox, once",
-					Advice: "leave out --follow, --archive and --news"}
-			}
 			if prompt {
 				return b.prompt(cmd.Context())
 			}
 			if follow {
-				return b.follow(cmd.Context())
+				return follows(cmd.Context(), &b)
 			}
 			return b.once(cmd.Context())
 		},
@@ -106,7 +115,8 @@ func allInboxes(ctx context.Context, a *app.App, op operator.Operator, b inboxVi
 			continue
 		}
 		doc.Inboxes = append(doc.Inboxes, view.Inbox(in))
-		found += len(in.Entries)
+		found += len(in.Entries) + len(in.News)
+		b.told = 0
 		if !a.Flags.JSON {
 			a.ShowPage(view.TeamInboxPage(in, b.raw, a.Clock()), b.team, nil)
 		}
@@ -149,6 +159,19 @@ func sayAddress(ctx context.Context, a *app.App, op operator.Operator, team wagg
 	return nil
 }
 
+// allAddresses shows the address of each team's lead.
+func allAddresses(ctx context.Context, a *app.App, op operator.Operator) error {
+	return a.EachTeam(ctx, a.TeamRead, func(_ operator.Operator, name waggle.TeamName) (app.Answer, error) {
+		at, err := mail.Of(op).SocketAddress(ctx, name, waggle.Lead)
+		if err != nil {
+			return app.Answer{}, err
+		}
+		var p page.Page
+		p.Line(page.Plain(at))
+		return app.Answer{Doc: view.AddressDocument{Address: at, Member: string(waggle.Lead), Team: string(name)}, Page: p}, nil
+	})
+}
+
 type inboxView struct {
 	a            *app.App
 	op           operator.Operator
@@ -158,6 +181,7 @@ type inboxView struct {
 	news         bool
 	told         journal.Seq // news up to this seq were shown
 	archive, raw bool
+	several      bool // it is followed beside those of other teams
 	seen         map[string]bool
 }
 
@@ -220,11 +244,31 @@ func (b *inboxView) prompt(ctx context.Context) error {
 	return mail.Of(b.op).MarkRead(ctx, in)
 }
 
-func (b *inboxView) follow(ctx context.Context) error {
-	ctx, stop := b.a.WhileShown(ctx)
+// followAll follows the lead's messages of every team.
+func followAll(ctx context.Context, b inboxView) error {
+	names, err := b.op.Names()
+	if err != nil {
+		return err
+	}
+	all := make([]*inboxView, len(names))
+	for i, name := range names {
+		of := b
+		of.team, of.seen, of.several = name, map[string]bool{}, true
+		all[i] = &of
+	}
+	return follows(ctx, all...)
+}
+
+// follows shows what arrives until Ctrl-C, or until nothing can arrive any more.
+func follows(ctx context.Context, all ...*inboxView) error {
+	ctx, stop := all[0].a.WhileShown(ctx)
 	defer stop()
 	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{}, b.op.Boxes(b.team).Dirs()...)
+	var dirs []string
+	for _, b := range all {
+		dirs = append(dirs, b.op.Boxes(b.team).Dirs()...)
+	}
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{}, dirs...)
 	if err != nil {
 		cancel()
 		return err
@@ -235,38 +279,16 @@ func (b *inboxView) follow(ctx context.Context) error {
 		}
 	}()
 	for {
-		in, err := b.read(ctx)
-		if ctx.Err() != nil {
-			return nil // Ctrl-C is how one stops following
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range in.Entries {
-			if b.seen[e.ID] {
-				continue
-			}
-			b.seen[e.ID] = true
-			if !b.a.Flags.JSON {
-				b.a.ShowPage(view.EntryPage(e, b.raw, b.a.Clock()), b.team, nil)
-			} else if err := b.a.Line(view.Entry(e)); err != nil {
+		for _, b := range slices.Clone(all) {
+			err := b.arrived(ctx)
+			switch {
+			case ctx.Err() != nil:
+				return nil // Ctrl-C is how one stops following
+			case err != nil && len(all) == 1:
 				return err
-			}
-		}
-		if !b.a.Flags.JSON {
-			b.a.ShowPage(view.NewsPage(in.News, b.a.Clock()), b.team, nil)
-		} else if len(in.News) > 0 { // one line for each wake-up of the lead's session
-			if err := b.a.Line(view.NewsDocument{News: in.News}); err != nil {
-				return err
-			}
-		}
-		if in.Gone {
-			return &operator.Error{Kind: operator.NotFound, Op: "inbox", Msg: "nothing can arrive any more",
-				Advice: "waggle status" + b.a.Scope(b.team)}
-		}
-		if b.mark && b.a.Shown() {
-			if err := mail.Of(b.op).MarkRead(ctx, in); err != nil {
-				return err
+			case err != nil:
+				decidecmd.SaySkipped(b.a, b.team, err)
+				all = slices.DeleteFunc(all, func(of *inboxView) bool { return of == b })
 			}
 		}
 		select {
@@ -274,4 +296,47 @@ func (b *inboxView) follow(ctx context.Context) error {
 		case <-nudges:
 		}
 	}
+}
+
+// arrived shows the messages that it has not shown yet.
+func (b *inboxView) arrived(ctx context.Context) error {
+	in, err := b.read(ctx)
+	if err != nil {
+		return err
+	}
+	in.Entries = slices.DeleteFunc(in.Entries, func(e mail.InboxEntry) bool { return b.seen[e.ID] })
+	if b.several && !b.a.Flags.JSON && len(in.Entries)+len(in.News) > 0 {
+		b.a.Say("%s", app.Bold(string(b.team)))
+	}
+	for _, e := range in.Entries {
+		b.seen[e.ID] = true
+		if !b.a.Flags.JSON {
+			b.a.ShowPage(view.EntryPage(e, b.raw, b.a.Clock()), b.team, nil)
+		} else if err := b.line(view.Entry(e)); err != nil {
+			return err
+		}
+	}
+	if !b.a.Flags.JSON {
+		b.a.ShowPage(view.NewsPage(in.News, b.a.Clock()), b.team, nil)
+	} else if len(in.News) > 0 { // one line for each wake-up of the lead's session
+		if err := b.line(view.NewsDocument{News: in.News}); err != nil {
+			return err
+		}
+	}
+	if in.Gone {
+		return &operator.Error{Kind: operator.NotFound, Op: "inbox", Msg: "nothing can arrive any more",
+			Advice: "waggle status" + b.a.Scope(b.team)}
+	}
+	if b.mark && b.a.Shown() {
+		return mail.Of(b.op).MarkRead(ctx, in)
+	}
+	return nil
+}
+
+// line writes a document in one line, of several teams with its team.
+func (b *inboxView) line(doc any) error {
+	if b.several {
+		doc = app.OfTeam(b.team, doc)
+	}
+	return b.a.Line(doc)
 }

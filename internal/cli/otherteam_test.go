@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"waggle"
 	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
+	"waggle/mailbox"
 	"waggle/record"
 )
 
@@ -85,5 +88,52 @@ func TestTeamInSteps(t *testing.T) {
 		if out, code := typedIn(t, op, dir, line); code != 0 || !strings.Contains(out, "waggle task assign 1 bob --team beta") {
 			t.Errorf("%s: exit %d\n%s", line, code, out)
 		}
+	}
+}
+
+// TestInboxOfSeveral: without a NAME the addresses and the archives of all teams are shown, and their messages followed;
+// what marks or is for one session asks for the team.
+func TestInboxOfSeveral(t *testing.T) {
+	t.Parallel()
+	o := operatortest.New(t)
+	op := operatorOf{o.Root.Path, o.Home.Path, o.Environ}
+	for _, name := range []waggle.TeamName{"alpha", "beta"} {
+		r := operatortest.Team(t, o, name, record.PolicySet{})
+		r.Enlist(r.State(), "ann")
+		text := waggle.Envelope{From: "ann", Text: "hello from " + string(name), Timestamp: "2026-01-02T03:04:05.000Z"}
+		box, err := o.Boxes(name).Open(waggle.Lead, mailbox.Options{})
+		if err == nil {
+			err = box.Append(t.Context(), text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	for line, want := range map[string]int{"inbox --archive": 0, "inbox --archive --json": 0, "inbox --news": 0, "inbox --mark-read": 2, "inbox --as-prompt": 2} {
+		if out, code := typedIn(t, op, dir, line); code != want || want == 2 && !strings.Contains(out, "--team alpha") {
+			t.Errorf("%s: exit %d\n%s", line, code, out)
+		}
+	}
+	if out, code := typedIn(t, op, dir, "inbox --address"); code == 2 {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	for _, line := range []string{"inbox --follow", "inbox --follow --json"} {
+		cmd := exec.Command(binary(t), append([]string{"--root", op.root, "--state", op.state}, strings.Fields(line)...)...)
+		path := filepath.Join(t.TempDir(), "out")
+		out, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, op.environ, out, out
+		if err := errors.Join(cmd.Start(), out.Close()); err != nil {
+			t.Fatal(err)
+		}
+		testenv.Eventually(t, line, func() bool {
+			b, err := os.ReadFile(path)
+			return err == nil && strings.Contains(string(b), "hello from alpha") && strings.Contains(string(b), "hello from beta")
+		})
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	}
 }

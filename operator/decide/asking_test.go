@@ -173,7 +173,7 @@ func TestDecideGroup(t *testing.T) {
 		}
 	}
 	hosts, err := o.ShowGroup(t.Context(), "api", host.Handle)
-	if err != nil || hosts.Batch {
+	if err != nil || hosts.Batch || !strings.Contains(strings.Join(hosts.Text, " "), "1 asked for a host, 1 different") {
 		t.Fatalf("%+v, %v", hosts, err)
 	}
 	yes := decide.Answer{Allow: true, Via: "approve"}

@@ -101,6 +101,9 @@ func (a *App) answer(x Answer, name waggle.TeamName, several bool) {
 	}
 }
 
+// OfTeam is a document of one of several teams.
+func OfTeam(name waggle.TeamName, doc any) any { return ofTeam{name, doc} }
+
 // ofTeam is a document with the name of its team.
 type ofTeam struct {
 	team waggle.TeamName
