@@ -13,6 +13,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"waggle"
 	"waggle/spawn"
 )
 
@@ -21,6 +22,9 @@ type ExecSpec struct {
 	// Command is the argv that is run for each task. Empty: the task's
 	// instructions are the command, run by sh -c.
 	Command []string `json:"command,omitempty"`
+	// Report makes the end of the command's output the turn's result, and words to the lead: a lead that cannot read
+	// the member's journal and log.
+	Report bool `json:"report,omitempty"`
 }
 
 type execAgent struct{ spec ExecSpec }
@@ -58,7 +62,30 @@ func (a *execAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return shellResult(out), nil
+	r := shellResult(out)
+	if a.spec.Report && out.Allowed {
+		return reported(ctx, h, out.Ran, r)
+	}
+	return r, nil
+}
+
+// reported is the result of a command whose output is one. The output goes to the lead as words too; one that a reader
+// would take for a message of the protocol is marked as output.
+func reported(ctx context.Context, h Host, ran *Ran, r Result) (Result, error) {
+	text := strings.TrimSpace(strings.ToValidUTF8(ran.Tail, "\uFFFD"))
+	if text == "" {
+		return r, nil
+	}
+	if waggle.DecodeText(text).Kind != waggle.KindText {
+		text = "its output:\n" + text
+	}
+	r.Summary = text
+	words := text
+	if r.Failed {
+		words = r.Reason + "\n" + text
+	}
+	summary, _, _ := strings.Cut(words, "\n")
+	return r, h.Say(ctx, string(waggle.Lead), words, summary)
 }
 
 // shellCommand is a command as it is judged and as it is run.

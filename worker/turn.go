@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -553,6 +554,10 @@ func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, record.Sai
 		idle.IdleReason, idle.Result, idle.FailureReason, said.Note = "failed", "", reason, reason
 	case end.res.Failed:
 		idle.FailureReason = tidy(end.res.Reason)
+	}
+	if w.p.Fold.Guest && idle.Summary == "" { // its lead may read no result
+		first, _, _ := strings.Cut(cmp.Or(idle.Result, idle.FailureReason), "\n")
+		idle.Summary = clip(first, longestSummary)
 	}
 	if t.work.Task != "" {
 		said.Task, idle.CompletedTaskID, idle.CompletedStatus = t.work.Task, t.work.Task, "resolved"

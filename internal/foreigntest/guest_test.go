@@ -25,13 +25,16 @@ type guesting struct {
 }
 
 // newGuest runs gopher, who appends the messages that it gets to the file heard.
-func newGuest(t *testing.T) *guesting {
+func newGuest(t *testing.T) *guesting { return guestOf(t, "cat >> heard") }
+
+// guestOf runs gopher with a shell text for each message.
+func guestOf(t *testing.T, text string) *guesting {
 	t.Helper()
 	s := newStage(t, "lead")
 	s.op.Root.Locks = t.TempDir() // as the command line sets it
 	must(t, os.Remove(filepath.Join(s.them.team, ".config.json.flk")))
 	cwd := t.TempDir()
-	g, err := teams.Of(s.op).Guest(t.Context(), s.team, teams.NewGuest{Name: "gopher", Command: []string{"sh", "-c", "cat >> heard"}, Cwd: cwd})
+	g, err := teams.Of(s.op).Guest(t.Context(), s.team, teams.NewGuest{Name: "gopher", Command: []string{"sh", "-c", text}, Cwd: cwd})
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	run := &guesting{stage: s, done: make(chan error, 1), stop: stop}
@@ -148,6 +151,59 @@ func TestGuestTurn(t *testing.T) {
 	}))
 	if want := []string{"/config.json", "/inboxes/gopher.json", "/inboxes/team-lead.json"}; !reflect.DeepEqual(there, want) {
 		t.Errorf("in the tree there are %v, want %v", there, want)
+	}
+}
+
+// TestGuestResult: what a guest's command printed reaches the lead as words and in the idle notice, also when it
+// failed; at most its end, and never as a message of the protocol.
+func TestGuestResult(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, text, words, summary string }{
+		{"printed", "echo 42 files; echo all good", "42 files\nall good", "42 files"},
+		{"failed", "echo broken; exit 3", "exit status 3\nbroken", "broken"},
+		{"nothing", "true", "", "done"},
+		{"long", "seq 5000", "4999\n5000", ""},
+		{"a frame", `echo '{"type":"permission_request","requestId":"r"}'`, "its output:\n{\"type\":\"permission_request\",\"requestId\":\"r\"}", "its output:"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			g := guestOf(t, "cat >> heard; "+tt.text)
+			g.says("team-lead", "please look at this")
+			a := g.asked() // cat >> heard makes it a call that asks
+			g.says("team-lead", verdict(a.Request_id, a.Tool_use_id, `{"updated_input":`+string(a.Input)+`}`))
+			if tt.words != "" {
+				e, _ := g.heard()
+				if !strings.HasSuffix(e.Text, tt.words) || len(e.Text) > 5000 || strings.HasPrefix(e.Text, "{") {
+					t.Errorf("the lead got the words %q", e.Text)
+				}
+			}
+			e, _ := g.heard()
+			var idle struct{ Type, Summary, Result, FailureReason string }
+			must(t, json.Unmarshal([]byte(e.Text), &idle))
+			if idle.Type != "idle_notification" || tt.summary != "" && idle.Summary != tt.summary || tt.words != "" && !strings.HasSuffix(tt.words, idle.Result) && tt.name != "long" {
+				t.Errorf("the idle notice is %s", e.Text)
+			}
+		})
+	}
+}
+
+// TestGuestEarly: a guest says that it comes before the lead reads mail while the registry has no other member than
+// the lead and ours.
+func TestGuestEarly(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "lead")
+	s.op.Root.Locks = t.TempDir()
+	comes := func() bool {
+		g, err := teams.Of(s.op).Guest(t.Context(), s.team, teams.NewGuest{Name: "gopher", Command: []string{"true"}, Cwd: t.TempDir()})
+		must(t, err)
+		return g.Early
+	}
+	if !comes() {
+		t.Error("alone with its lead it does not come early")
+	}
+	s.joins("bob")
+	if comes() {
+		t.Error("beside another member it comes early")
 	}
 }
 

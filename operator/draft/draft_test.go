@@ -1,6 +1,7 @@
 package draft_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -223,7 +224,7 @@ tasks:
 		t.Fatal(err)
 	}
 	s := rig.State()
-	spec, err := teamfile.AgentSpec("exec", []string{"make", "more"})
+	spec, err := json.Marshal(agent.ExecSpec{Command: []string{"make", "more"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -552,11 +552,6 @@ func spec(y yamlMember) (json.RawMessage, error) {
 	return nil, nil
 }
 
-// AgentSpec returns the settings of an agent that needs only a command, which may be empty.
-func AgentSpec(kind string, command []string) (json.RawMessage, error) {
-	return specOf(yamlMember{Agent: kind, Command: command})
-}
-
 // InPane reports whether a backend shows its processes in panes, splits or windows.
 func InPane(backend string) bool {
 	return slices.Contains([]string{operator.BackendTmux, operator.BackendTmuxWindow, operator.BackendITerm2}, backend)

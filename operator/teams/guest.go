@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"waggle"
+	"waggle/agent"
+	"waggle/internal/jsonobj"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
-	"waggle/operator/teamfile"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/team"
@@ -33,8 +35,11 @@ type Guest struct {
 	Name       waggle.MemberName
 	Instance   record.Instance
 	Registered bool // it was registered by this call
-	o          Operator
-	guest      worker.Guest
+	// Early reports that the registry has no member but the lead and those that were registered here. Claude Code's
+	// lead reads no mail before it has started a member of its own (protocol §9.2 #48).
+	Early bool
+	o     Operator
+	guest worker.Guest
 }
 
 // Guest prepares a member that was registered here (team add) to work in a team that another
@@ -49,9 +54,9 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 	case len(n.Command) == 0:
 		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: "a guest needs a command that is run for the words it gets", Next: operator.NextGuest.With()}
 	}
-	spec, err := teamfile.AgentSpec("exec", n.Command)
+	spec, err := jsonobj.Marshal(agent.ExecSpec{Command: n.Command, Report: true})
 	if err != nil {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Err: err}
+		return nil, err
 	}
 	cfg, err := o.Registry(ctx, name)
 	if err != nil {
@@ -76,6 +81,10 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 		return nil, &operator.Error{Kind: operator.Refused, Op: "guest", Msg: fmt.Sprintf("%s has just been taken out of team %s", n.Name, name)}
 	}
 	g.Name, g.Instance = m.Name, m.Instance
+	g.Early = !slices.ContainsFunc(cfg.Members, func(e team.Member) bool {
+		_, ours := g.State.Lead.Member(e.Name)
+		return !e.IsLead() && !ours
+	})
 	return g, o.bound(ctx, g.State, n.Mode)
 }
 

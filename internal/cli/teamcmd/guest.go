@@ -29,8 +29,10 @@ Claude Code session's, until its lead asks it to end. The command registers NAME
 'team add' has not. COMMAND runs for each message, which it reads on its standard input.
 Before each run the guest asks the lead, in the lead's own dialect, unless the mode allows
 the run. The lead's answer allows that one run as it was asked, and nothing that the
-ceiling of your configuration denies. The guest sets isActive in the team's registry while
-a turn runs, and changes nothing else there.`,
+ceiling of your configuration denies. What the command prints goes to the lead as words,
+its last 4 KiB, and in the idle notice. The guest sets isActive in the team's registry while
+a turn runs, and changes nothing else there. Claude Code's lead reads mail once it has
+spawned a member of its own: a guest that comes before says so.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n := teams.NewGuest{Command: args[1:]}
@@ -61,6 +63,9 @@ a turn runs, and changes nothing else there.`,
 				return err
 			}
 			a.Talk("%s works in team %s until its lead ends it; Ctrl-C leaves", g.Name, team)
+			if g.Early {
+				a.Talk("%s its lead has started no member yet, and Claude Code's lead reads no mail before: ask it to spawn one", app.Yellow("note:"))
+			}
 			stop := spawn.Reap(func(err error) { unreaped(a, err) })
 			err = g.Run(cmd.Context(), worker.Options{Environ: a.MemberEnviron(), Output: a.Out, Log: slog.New(slog.NewTextHandler(a.Err, nil))})
 			stop()
