@@ -153,17 +153,26 @@ func TestAskedByFile(t *testing.T) {
 // TestAskedByFileRefuses: a message opens no request when no answer could name what it asks for.
 func TestAskedByFileRefuses(t *testing.T) {
 	w, bob := fileWorld(t, record.PolicySet{})
-	see := func(raw string) []journal.Draft {
-		return w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", raw), false)), w.now)
-	}
-	hosts := strings.Replace(encode(t, askHost("p1", "a.test")), `"hostPattern":{"host":"a.test"}`, `"hosts":["a.test","b.test"]`, 1)
-	for why, ds := range map[string][]journal.Draft{
-		"several hosts under one id": see(hosts),
-		"only the network can be":    see(strings.Replace(encode(t, askHost("p2", "a.test")), `"hostPattern"`, `"capability":"disk","hostPattern"`, 1)),
-		"host":                       w.byFile(askHost("p3", "a b/c")),
+	// What nobody can be asked about is denied with the reason, and nobody can allow it.
+	for id, c := range map[string]struct{ raw, why string }{
+		"p2": {strings.Replace(encode(t, askHost("p2", "a.test")), `"hostPattern"`, `"capability":"disk","hostPattern"`, 1), "only the network can be"},
+		"p3": {encode(t, askHost("p3", "a b/c")), "no host that can be asked for"},
+		"p6": {strings.Replace(encode(t, askHost("p6", "a.test")), `"hostPattern":{"host":"a.test"}`, `"hosts":["a.test","b test"]`, 1), "b test"},
 	} {
-		if got := refusedFor(ds); len(ds) != 1 || !strings.Contains(got, why) {
-			t.Errorf("%q, want %q: %+v", got, why, ds)
+		w.do(w.lead(), func() ([]journal.Draft, error) {
+			return w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", c.raw), false)), w.now), nil
+		})
+		r := w.request(record.Key{Instance: bob.Instance, Kind: host, ID: waggle.RequestID(id)})
+		refused[*control.RefusedError](t, w.decide(verdict(r, true), operator).Refusal, "cannot be allowed")
+		due := w.l.Due(w.now)
+		if len(due) != 1 || due[0].Key != r.Key || due[0].Allow || due[0].Via != control.ViaUnaskable || !strings.Contains(due[0].Reason, c.why) {
+			t.Fatalf("%s: %+v", id, due)
+		}
+		w.decide(due[0], w.lead())
+		env, err := r.Order.Mail.Open()
+		w.must(err)
+		if p := waggle.Decode(env).Payload.(waggle.SandboxPermissionResponse); p.Allow || p.Scope != "" || !strings.Contains(p.Notes, c.why) {
+			t.Errorf("%s is told %+v", id, p)
 		}
 	}
 	if one := w.byFile(askHost("p4", "a.test")); refusedFor(one) != "" {
@@ -420,5 +429,58 @@ func TestPlanSaysTheMode(t *testing.T) {
 		if got := said(w, w.request(record.Key{Instance: bob.Instance, Kind: plan, ID: "plan-1"})); got != string(c.file) {
 			t.Errorf("team %q, own %q: bob is told %q, want %q", c.team, c.own, got, c.file)
 		}
+	}
+}
+
+// TestHostsByFile: a list is answered as a whole, a pattern by a rule for all of it only; the answer says how far it
+// reaches.
+func TestHostsByFile(t *testing.T) {
+	grant := func(host string, deny bool) record.HostGrant {
+		return record.HostGrant{Host: host, Deny: deny, Instance: "bob-file", By: record.ByOperator}
+	}
+	ends := grant("a.test", false)
+	until := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	ends.Until = &until
+	for _, c := range []struct {
+		name  string
+		hosts string // as JSON
+		rules []record.HostGrant
+		want  string // allow, deny, "" asks
+		scope string
+	}{
+		{name: "no rule", hosts: `["a.test","b.test"]`, scope: "one-shot"},
+		{name: "one of two", hosts: `["a.test","b.test"]`, rules: []record.HostGrant{grant("a.test", false)}, scope: "one-shot"},
+		{name: "both", hosts: `["a.test","b.test:443"]`, rules: []record.HostGrant{grant("a.test", false), grant("b.test", false)}, want: "allow", scope: "session"},
+		{name: "one for a time", hosts: `["a.test","b.test"]`, rules: []record.HostGrant{ends, grant("b.test", false)}, want: "allow", scope: "one-shot"},
+		{name: "one is denied", hosts: `["a.test","b.test"]`, rules: []record.HostGrant{grant("a.test", false), grant("b.test", true)}, want: "deny"},
+		{name: "an allowed host below a denied pattern", hosts: `["a.test.org"]`, rules: []record.HostGrant{grant("a.test.org", false), grant("*.test.org", true)}, want: "deny"},
+		{name: "a pattern", hosts: `["*.test.org"]`, scope: "one-shot"},
+		{name: "a pattern and a host below it", hosts: `["*.test.org"]`, rules: []record.HostGrant{grant("a.test.org", false)}, scope: "one-shot"},
+		{name: "the pattern itself", hosts: `["*.test.org"]`, rules: []record.HostGrant{grant("*.test.org", false)}, want: "allow", scope: "session"},
+		{name: "a wider pattern", hosts: `["*.a.test.org"]`, rules: []record.HostGrant{grant("*.test.org", false)}, want: "allow", scope: "session"},
+		{name: "a pattern with a denied host", hosts: `["*.test.org"]`, rules: []record.HostGrant{grant("*.test.org", false), grant("a.test.org", true)}, scope: "one-shot"},
+		{name: "a denied pattern", hosts: `["*.a.test.org"]`, rules: []record.HostGrant{grant("*.test.org", true)}, want: "deny"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, bob := fileWorld(t, record.PolicySet{Hosts: c.rules})
+			raw := strings.Replace(encode(t, askHost("h1", "x")), `"hostPattern":{"host":"x"}`, `"hosts":`+c.hosts, 1)
+			w.do(w.lead(), func() ([]journal.Draft, error) {
+				return w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", raw), false)), w.now), nil
+			})
+			r := w.request(record.Key{Instance: bob.Instance, Kind: host, ID: "h1"})
+			switch due := w.l.Due(w.now); {
+			case c.want == "" && len(due) > 0, c.want != "" && (len(due) != 1 || due[0].Allow != (c.want == "allow")):
+				t.Fatalf("the rules: %+v", due)
+			case c.want == "":
+				w.decide(verdict(r, true), operator)
+			default:
+				w.decide(due[0], w.lead())
+			}
+			env, err := r.Order.Mail.Open()
+			w.must(err)
+			if p := waggle.Decode(env).Payload.(waggle.SandboxPermissionResponse); p.Scope != c.scope || p.Allow != (c.want != "deny") {
+				t.Errorf("bob is told %+v", p)
+			}
+		})
 	}
 }

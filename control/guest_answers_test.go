@@ -255,3 +255,21 @@ func TestGuestAnswersAsAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestGuestScope: a scope in the lead's answer opens no more than what was asked, and is said; the scope of one request
+// is not more.
+func TestGuestScope(t *testing.T) {
+	for scope, more := range map[string]bool{"": false, "one-shot": false, "once": false, "session": true, "forever": true} {
+		g := newGuest(t)
+		k := g.ask(host, record.Ask{Host: "a.test"})
+		g.do(g.answers(waggle.SandboxPermissionResponse{RequestID: string(k.ID), Host: "a.test", Allow: true, Scope: scope, Timestamp: stamp}))
+		if c, _ := g.w.Call(k); strings.Contains(c.Answer.Reason, "beyond this request") != more {
+			t.Errorf("scope %q: %q", scope, c.Answer.Reason)
+		}
+		for _, grant := range g.w.Grants(g.l, start) {
+			if grant.Scope != control.ScopeOnce {
+				t.Errorf("scope %q: %+v", scope, grant)
+			}
+		}
+	}
+}

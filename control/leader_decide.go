@@ -32,6 +32,9 @@ type Answer struct {
 	// Rules are those that the same append makes of the allow of a tool call. The answer tells its reader of
 	// them (protocol §1.2); what holds is the policy on record.
 	Rules []policy.Rule
+	// Session says of an allow of a host that a standing answer of the same command allows it for as long as
+	// the member is there. The answer tells its reader (protocol §1.4); what holds is the policy on record.
+	Session bool
 	// First is the first request that the same command answers; nil: this one.
 	First *record.Key
 
@@ -119,6 +122,8 @@ func unasked(req *Request, v Answer) string {
 		return fmt.Sprintf("the plan of request %s is empty, as its file was not written yet: a denial has the member propose it again", req.ID)
 	case v.UpdatedInput != "" && req.Gate() == policy.GateTool && !message.CarriesInput(req.Spelling):
 		return fmt.Sprintf("request %s asks in a form whose answer has no place for a changed input: allow what was asked, or deny it and say what would be allowed", req.ID)
+	case v.Allow && req.Ask.Refused != "":
+		return fmt.Sprintf("request %s cannot be allowed: %s", req.ID, req.Ask.Refused)
 	case !words && len(v.Answers) > 0:
 		return fmt.Sprintf("request %s asks for permission, not for words", req.ID)
 	case !words || !v.Allow:
@@ -307,11 +312,12 @@ func (l *Leader) overreach(req *Request, v Answer, now time.Time) string {
 
 // Faces and causes of a decision, for Decided.Via.
 const (
-	ViaExpiry   = "expiry"
-	ViaHeadless = "headless"
-	ViaRules    = "rules"
-	ViaAuto     = "auto"
-	ViaEnding   = "ending"
+	ViaExpiry    = "expiry"
+	ViaUnaskable = "unaskable" // nobody can be asked what it asks (record.Ask.Refused)
+	ViaHeadless  = "headless"
+	ViaRules     = "rules"
+	ViaAuto      = "auto"
+	ViaEnding    = "ending"
 )
 
 const expiredText = "nobody answered before the deadline; ask again if it is still needed"
@@ -339,7 +345,7 @@ func (l *Leader) decision(req *Request, v Answer, mint record.Mint) (record.Deci
 	if req.Kind == record.KindQuestion {
 		return d, nil
 	}
-	reply := message.Reply{Allow: v.Allow, Reason: v.Reason, Input: v.UpdatedInput, Mode: l.afterPlan(m), Rules: v.Rules}
+	reply := message.Reply{Allow: v.Allow, Reason: v.Reason, Input: v.UpdatedInput, Mode: l.afterPlan(m), Rules: v.Rules, Session: v.Session}
 	answer, dialect := message.In(req.Spelling, message.Response(req.Key, req.Ask, reply, mint.Now), req.Ask.Input, mint.Now)
 	mail, err := record.ComposeIn(dialect, waggle.Lead, "", m.Name, answer, mint)
 	if err != nil {
@@ -359,6 +365,8 @@ func (l *Leader) Due(now time.Time) []Answer {
 		switch {
 		case r.Expires != nil && !now.Before(*r.Expires):
 			v.Via, v.Reason = ViaExpiry, expiredReason(r)
+		case r.Ask.Refused != "":
+			v.Via, v.Reason = ViaUnaskable, r.Ask.Refused
 		case decider == policy.DecideAuto && r.Gate() == policy.GatePlan:
 			v.Via, v.Allow, v.Rule = ViaAuto, true, "decide plan: auto"
 		case (decider == policy.DecideRules || l.byFile(r)) && l.byRules(r, &v, now):
@@ -385,6 +393,7 @@ func (l *Leader) byRules(r *Request, v *Answer, now time.Time) bool {
 		return false
 	}
 	v.By, v.Via, v.Rule, v.Reason, v.Allow = policy.RoleRules, ViaRules, j.Rule, j.Why, j.Decision == policy.Allow
+	v.Session = v.Allow && r.Gate() == policy.GateNetwork && l.Policy.Stands(r.Instance, r.Ask)
 	v.judged = l.policyOf(r.Instance).Judged(l.ModeOf(r.Instance), r.Task)
 	return true
 }

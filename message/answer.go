@@ -37,7 +37,7 @@ func AnswerOf(p waggle.Payload) Answer {
 	case waggle.PlanApprovalResponse:
 		return Answer{Of: waggle.KindPlanApprovalRequest, ID: waggle.RequestID(p.RequestID), Allow: p.Approved, Reason: p.Feedback, More: p.PermissionMode != ""}
 	case waggle.SandboxPermissionResponse:
-		return Answer{Of: waggle.KindSandboxPermissionRequest, ID: waggle.RequestID(p.RequestID), Allow: p.Allow, Reason: p.Notes, Host: p.Host, More: p.Scope != ""}
+		return Answer{Of: waggle.KindSandboxPermissionRequest, ID: waggle.RequestID(p.RequestID), Allow: p.Allow, Reason: p.Notes, Host: p.Host, More: p.Scope != "" && p.Scope != scopeOnce && p.Scope != "once"}
 	}
 	return Answer{}
 }

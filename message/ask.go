@@ -1,6 +1,13 @@
 package message
 
 import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/idna"
+
 	"waggle"
 	"waggle/policy"
 	"waggle/record"
@@ -16,20 +23,72 @@ func AskOf(p waggle.Payload, cwd string) (a record.Ask, why string) {
 	case waggle.PlanApprovalRequest:
 		return record.Ask{N: record.SumN, Plan: p.PlanContent}, ""
 	case waggle.SandboxPermissionRequest:
-		a = record.Ask{N: record.SumN, Reason: Clip(p.Reason)}
-		asked, err := p.HostPattern.Host, error(nil)
-		if a.Host, a.Port, err = policy.ReadHost(asked, nil); a.Hostport() != asked {
-			a.Spelled = asked
-		}
-		switch {
-		case err != nil:
-			return a, err.Error()
-		case p.Capability != "":
-			return a, "it asks for " + Clip(p.Capability) + ", and only the network can be asked for"
-		case len(p.Hosts) > 1:
-			return a, "it asks for several hosts under one id, and an answer names one"
-		}
-		return a, ""
+		return askOfHosts(p), ""
 	}
 	return a, "it asks for nothing that can be answered"
+}
+
+// maxHosts is how many hosts one request may ask for: a person reads them all.
+const maxHosts = 32
+
+// askOfHosts is a request for the network. One that nobody can be asked about says why (record.Ask.Refused).
+func askOfHosts(p waggle.SandboxPermissionRequest) record.Ask {
+	a := record.Ask{N: record.SumN, Reason: Clip(p.Reason), Spelled: p.HostPattern.Host}
+	asked := p.Hosts
+	if len(asked) == 0 {
+		asked = []string{p.HostPattern.Host}
+	}
+	var targets []record.Target
+	switch {
+	case p.Capability != "":
+		a.Refused = "it asks for " + Clip(p.Capability) + ", and only the network can be asked for"
+	case len(asked) > maxHosts:
+		a.Refused = fmt.Sprintf("it asks for %d hosts, and at most %d can be asked for at once", len(asked), maxHosts)
+	default:
+		for _, host := range asked {
+			t, err := readTarget(host)
+			if err != nil {
+				a.Refused = err.Error()
+				break
+			}
+			if !slices.Contains(targets, t) {
+				targets = append(targets, t)
+			}
+		}
+	}
+	if a.Refused != "" {
+		a.Host = strings.ReplaceAll(Clip(p.HostPattern.Host), ",", " ") // shown; no target
+		return a
+	}
+	if a.Host, a.Port = record.Join(targets); a.Hostport() == a.Spelled {
+		a.Spelled = ""
+	}
+	return a
+}
+
+// toASCII converts an international name; policy judges the others.
+func toASCII(host string) (string, error) {
+	if strings.IndexFunc(host, func(r rune) bool { return r > 127 }) < 0 {
+		return host, nil
+	}
+	return idna.Lookup.ToASCII(host)
+}
+
+// readTarget reads a host as policy.ReadHost does, or *.NAME for the hosts below a name.
+func readTarget(asked string) (t record.Target, err error) {
+	below, wild := strings.CutPrefix(asked, "*.")
+	t.Host, t.Port, err = policy.ReadHost(below, toASCII)
+	switch {
+	case err != nil && wild:
+		return t, fmt.Errorf("%.80q is no pattern that can be asked for: %w", asked, err)
+	case err != nil:
+		return t, err
+	case !wild:
+		return t, nil
+	}
+	if _, err := netip.ParseAddr(t.Host); err == nil || strings.Contains(below, "://") {
+		return t, fmt.Errorf("%.80q is no pattern that can be asked for: write *.NAME or *.NAME:PORT", asked)
+	}
+	t.Host = "*." + t.Host
+	return t, nil
 }

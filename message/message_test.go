@@ -2,6 +2,7 @@ package message_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -66,13 +67,68 @@ func TestRequest(t *testing.T) {
 // TestAskOfUnbound: a message that asks for more than one answer can bind asks for nothing.
 func TestAskOfUnbound(t *testing.T) {
 	for want, p := range map[string]waggle.Payload{
-		"several hosts":           waggle.SandboxPermissionRequest{RequestID: "s", HostPattern: waggle.HostPattern{Host: "a.example.com"}, Hosts: []string{"a.example.com", "b.example.com"}},
-		"only the network":        waggle.SandboxPermissionRequest{RequestID: "s", HostPattern: waggle.HostPattern{Host: "a.example.com"}, Capability: "mount"},
-		"host":                    waggle.SandboxPermissionRequest{RequestID: "s", HostPattern: waggle.HostPattern{Host: "a b"}},
 		"nothing that can be ans": waggle.IdleNotification{},
 	} {
 		if _, why := message.AskOf(p, ""); !strings.Contains(why, want) {
 			t.Errorf("%+v: %q, want %q", p, why, want)
+		}
+	}
+}
+
+// TestAskOfHosts: a host, a pattern and a list are asked for as they are normalised; what nobody can be asked about says
+// why, and is no target.
+func TestAskOfHosts(t *testing.T) {
+	many := make([]string, 200)
+	for i := range many {
+		many[i] = fmt.Sprintf("h%d.example.com", i)
+	}
+	for _, c := range []struct {
+		asked      []string
+		capability string
+		want       string // the targets
+		refused    string
+	}{
+		{asked: []string{"EXAMPLE.com."}, want: "example.com"},
+		{asked: []string{"bücher.example:443"}, want: "xn--bcher-kva.example:443"},
+		{asked: []string{"[::1]:80"}, want: "[::1]:80"},
+		{asked: []string{"https://x.org/"}, want: "x.org:443"},
+		{asked: []string{"*.Example.com"}, want: "*.example.com"},
+		{asked: []string{"*.example.com:443"}, want: "*.example.com:443"},
+		{asked: []string{"a.example.com", "A.example.com.", "b.example.com:443", "*.c.example", "[::1]:80", "::1"},
+			want: "a.example.com b.example.com:443 *.c.example [::1]:80 ::1"},
+		{asked: []string{"a.example.com", "A.example.com"}, want: "a.example.com"},
+		{asked: []string{"a b"}, refused: "no name of one host"},
+		{asked: []string{"*"}, refused: "no name of one host"},
+		{asked: []string{"*.*.com"}, refused: "no pattern"},
+		{asked: []string{"*.10.0.0.1"}, refused: "no pattern"},
+		{asked: []string{"*.https://x.org"}, refused: "no pattern"},
+		{asked: []string{"x.org:99999"}, refused: "port"},
+		{asked: []string{"127.1"}, refused: "another address"},
+		{asked: []string{"a.example.com,b.example.com"}, refused: "no name of one host"},
+		{asked: []string{"a.example.com", "bad host"}, refused: "bad host"},
+		{asked: many, refused: "200 hosts"},
+		{asked: []string{"a.example.com"}, capability: "mount", refused: "only the network"},
+	} {
+		p := waggle.SandboxPermissionRequest{RequestID: "s", HostPattern: waggle.HostPattern{Host: c.asked[0]}, Capability: c.capability}
+		if len(c.asked) > 1 {
+			p.Hosts = c.asked
+		}
+		a, why := message.AskOf(p, "")
+		if why != "" {
+			t.Errorf("%q: dropped: %s", c.asked, why)
+		}
+		var got []string
+		for _, one := range a.Targets() {
+			got = append(got, one.String())
+		}
+		switch {
+		case c.refused != "" && (!strings.Contains(a.Refused, c.refused) || len(got) != 1):
+			t.Errorf("%q: %q, targets %q, want %q", c.asked, a.Refused, got, c.refused)
+		case c.refused == "" && (a.Refused != "" || strings.Join(got, " ") != c.want):
+			t.Errorf("%q: %q, %q, want %q", c.asked, got, a.Refused, c.want)
+		}
+		if r := message.Response(key(waggle.KindSandboxPermissionRequest), a, message.Reply{}, noon).(waggle.SandboxPermissionResponse); r.Host != c.asked[0] {
+			t.Errorf("%q: the answer names %q", c.asked, r.Host)
 		}
 	}
 }

@@ -68,7 +68,23 @@ type Reply struct {
 	Input  string        // what runs instead of the input that was asked; "": nothing does
 	Mode   policy.Mode   // with the approval of a plan: the mode that holds for its member from then on; "": it is not said
 	Rules  []policy.Rule // with the allow of a call: the rules that were made with it
+	// Session: the allow of a host is for as long as the member is there; else it is for this request.
+	Session bool
 }
+
+// scope is how far the allow of a host reaches, "" for a denial (protocol §1.4).
+func (r Reply) scope() string {
+	switch {
+	case !r.Allow:
+		return ""
+	case r.Session:
+		return "session"
+	}
+	return scopeOnce
+}
+
+// scopeOnce is the scope of an answer to one request.
+const scopeOnce = "one-shot"
 
 // Response is the wire form of an answer to a request.
 func Response(k record.Key, a record.Ask, r Reply, now time.Time) waggle.Payload {
@@ -81,7 +97,7 @@ func Response(k record.Key, a record.Ask, r Reply, now time.Time) waggle.Payload
 		}
 		return p
 	case waggle.KindSandboxPermissionRequest:
-		return waggle.SandboxPermissionResponse{RequestID: id, Host: cmp.Or(a.Spelled, a.Hostport()), Allow: r.Allow, Timestamp: ts}
+		return waggle.SandboxPermissionResponse{RequestID: id, Host: cmp.Or(a.Spelled, a.Hostport()), Allow: r.Allow, Timestamp: ts, Scope: r.scope(), Notes: r.Reason}
 	}
 	p := waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeError, Error: r.Reason}
 	if r.Allow {

@@ -41,8 +41,13 @@ type Ask struct {
 	Tool  string `json:"tool,omitempty"`
 	Input string `json:"input,omitempty"` // the JSON text in the message, byte for byte
 	Cwd   string `json:"cwd,omitempty"`
-	Host  string `json:"host,omitempty"` // network
-	Port  string `json:"port,omitempty"`
+	// Host is that of a request for the network: a name, an address, or *.NAME for the hosts below it. Several that
+	// are answered as a whole are joined by commas, each with its port, and Port is "" (Targets).
+	Host string `json:"host,omitempty"`
+	Port string `json:"port,omitempty"`
+	// Refused is why nobody can be asked: the request is answered with a denial that says it. It is not in the
+	// digest.
+	Refused string `json:"refused,omitempty"`
 	// Spelled is the host as another program asked for it, where that is not its normal
 	// form: it goes back in the answer and is not in the digest.
 	Spelled string `json:"spelled,omitempty"`
@@ -243,7 +248,7 @@ func (a Ask) Check(kind waggle.Kind) error {
 	if !IsRequest(kind) {
 		return fmt.Errorf("ask: %s is not a question", kind)
 	}
-	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Spelled, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.MustAsk, a.Stdin, a.Program}, a.Env...)
+	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Refused, a.Spelled, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.MustAsk, a.Stdin, a.Program}, a.Env...)
 	if a.Own != nil {
 		texts = append(texts, a.Own.File, a.Own.Approved)
 	}
@@ -280,4 +285,40 @@ func (a Ask) Hostport() string {
 		return a.Host
 	}
 	return net.JoinHostPort(a.Host, a.Port)
+}
+
+// Target is one host that a request asks for.
+type Target struct{ Host, Port string }
+
+// Wild reports a target of many hosts: *.NAME.
+func (t Target) Wild() bool { return strings.HasPrefix(t.Host, "*.") }
+
+func (t Target) String() string { return Ask{Host: t.Host, Port: t.Port}.Hostport() }
+
+// Join is the Host and the Port of a request for these targets.
+func Join(ts []Target) (host, port string) {
+	if len(ts) == 1 {
+		return ts[0].Host, ts[0].Port
+	}
+	texts := make([]string, len(ts))
+	for i, t := range ts {
+		texts[i] = t.String()
+	}
+	return strings.Join(texts, ","), ""
+}
+
+// Targets lists the hosts that a request for the network asks for.
+func (a Ask) Targets() []Target {
+	if !strings.Contains(a.Host, ",") {
+		return []Target{{a.Host, a.Port}}
+	}
+	var ts []Target
+	for text := range strings.SplitSeq(a.Host, ",") {
+		t := Target{Host: text}
+		if host, port, err := net.SplitHostPort(text); err == nil {
+			t = Target{host, port}
+		}
+		ts = append(ts, t)
+	}
+	return ts
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"waggle"
@@ -110,6 +111,17 @@ func (p PolicySet) HostsFor(i Instance, now time.Time) []HostGrant {
 	return slices.DeleteFunc(slices.Clone(p.Hosts), func(g HostGrant) bool { return !concerns(g.Instance, i) || Past(g.Until, now) })
 }
 
+// Stands reports whether answers for this member alone allow each host that a request asks for as long as the member is
+// there.
+func (p PolicySet) Stands(i Instance, a Ask) bool {
+	return !slices.ContainsFunc(a.Targets(), func(t Target) bool {
+		return !slices.ContainsFunc(p.Hosts, func(g HostGrant) bool {
+			return !g.Deny && g.Instance == i && g.Until == nil && (g.Port == "" || g.Port == t.Port) &&
+				(g.Host == t.Host || policy.HostAllowed([]string{g.Host}, t.one()))
+		})
+	})
+}
+
 // Judge is the verdict of the rules on a member's request. There are none for plans. mode is the
 // member's mode.
 func (p PolicySet) Judge(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, now time.Time) policy.Verdict {
@@ -120,25 +132,70 @@ func (p PolicySet) Judge(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, 
 		c := p.Call(a)
 		return p.Ceiling.hold(own.Judge(c), own.Mode, c)
 	case waggle.KindSandboxPermissionRequest:
-		return judgeHost(own, p.HostsFor(i, now), a)
+		return judgeHosts(own, p.HostsFor(i, now), a)
 	}
 	return policy.Verdict{Decision: policy.Ask}
+}
+
+// judgeHosts judges all hosts of a request as a whole: one that is denied denies it, and it is allowed when each is.
+func judgeHosts(p policy.Policy, grants []HostGrant, a Ask) policy.Verdict {
+	if a.Refused != "" {
+		return policy.Verdict{Decision: policy.Ask, Rule: "input", Why: "Nobody can be asked about it."}
+	}
+	var all policy.Verdict
+	var rules []string
+	for _, t := range a.Targets() {
+		v := judgeHost(p, grants, t)
+		switch {
+		case v.Decision == policy.Deny:
+			return v
+		case len(rules) == 0 || v.Decision == policy.Ask && all.Decision == policy.Allow:
+			all = v
+		}
+		if !slices.Contains(rules, v.Rule) {
+			rules = append(rules, v.Rule)
+		}
+	}
+	if all.Decision == policy.Allow {
+		all.Rule = strings.Join(rules, ", ")
+	}
+	return all
+}
+
+// anyBelow stands for every host below a name: no rule names it but one for all of them.
+const anyBelow = "waggle-stands-for-any-host"
+
+// one is the host of a target, or a host that stands for all of a pattern.
+func (t Target) one() string {
+	if below, wild := strings.CutPrefix(t.Host, "*"); wild {
+		return anyBelow + below
+	}
+	return t.Host
+}
+
+// deniedBelow reports whether a host below a name is denied: all of them cannot be allowed by a rule then.
+func deniedBelow(name string, p policy.Policy, grants []HostGrant) bool {
+	return slices.ContainsFunc(p.Deny, func(r policy.Rule) bool {
+		host, ok := strings.CutPrefix(r.Pattern, "domain:")
+		return r.Tool == "WebFetch" && ok && strings.HasSuffix(strings.ToLower(host), "."+name)
+	}) || slices.ContainsFunc(grants, func(g HostGrant) bool { return g.Deny && strings.HasSuffix(g.Host, "."+name) })
 }
 
 // judgeHost judges a host by the rules for WebFetch and the standing answers, a
 // denial first. The network has a gate of its own: no mode opens it, and a worker
 // that plans asks for it.
-func judgeHost(p policy.Policy, grants []HostGrant, a Ask) policy.Verdict {
+func judgeHost(p policy.Policy, grants []HostGrant, t Target) policy.Verdict {
 	switch p.Mode {
 	case policy.ModeBypassPermissions:
 		p.Mode = policy.ModeDefault
 	case policy.ModePlan:
 		p.Mode = policy.ModeSafe
 	}
-	call := policy.Call{Tool: "WebFetch", Input: []byte(`{"url":` + plain("https://"+a.Hostport()+"/") + `}`)}
+	below, wild := strings.CutPrefix(t.Host, "*.")
+	call := policy.Call{Tool: "WebFetch", Input: []byte(`{"url":` + plain("https://"+Target{t.one(), t.Port}.String()+"/") + `}`)}
 	granted := map[string]HostGrant{}
 	for _, g := range grants {
-		if g.Port != "" && g.Port != a.Port {
+		if g.Port != "" && g.Port != t.Port {
 			continue
 		}
 		rule := policy.Rule{Tool: "WebFetch", Pattern: "domain:" + g.Host}
@@ -153,7 +210,10 @@ func judgeHost(p policy.Policy, grants []HostGrant, a Ask) policy.Verdict {
 	if g, ok := granted[v.Rule]; ok {
 		v.Rule, v.Why = "allow "+g.String(), "The operator has allowed this host."
 	}
-	if _, err := policy.ParseHost(a.Host); err != nil && v.Decision == policy.Allow {
+	if wild && v.Decision == policy.Allow && deniedBelow(below, p, grants) {
+		return policy.Verdict{Decision: policy.Ask, Rule: "input", Why: "A host below this name is denied."}
+	}
+	if _, err := policy.ParseHost(t.Host); err != nil && v.Decision == policy.Allow {
 		return policy.Verdict{Decision: policy.Ask, Rule: "input", Why: "It is not a plain host name."}
 	}
 	return v

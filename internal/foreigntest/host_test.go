@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"waggle/operator/decide"
@@ -22,7 +23,8 @@ func TestForeignHosts(t *testing.T) {
 		{"https://Example.com", "example.com:443"},
 		{"example.com:0443", "example.com:443"},
 		{"127.1", ""},
-		{"*.example.com", ""},
+		{"*.Example.com", "*.example.com"},
+		{"*", ""},
 		{"user@example.com", ""},
 	} {
 		s := newStage(t, "worker")
@@ -39,7 +41,7 @@ func TestForeignHosts(t *testing.T) {
 			t.Errorf("%s is shown as %+v, want %s", c.asked, qs, c.shown)
 			continue
 		}
-		s.answers(true)
+		s.answers(!strings.HasPrefix(c.asked, "*.")) // allowing a pattern takes a confirmation
 		raw, err := os.ReadFile(filepath.Join(s.them.team, "inboxes", "bob.json"))
 		must(t, err)
 		var es []entry

@@ -89,6 +89,7 @@ func Ask(c *Codec, x *record.Ask) {
 	Text(c, &x.Cwd)
 	Text(c, &x.Host)
 	Text(c, &x.Port)
+	Text(c, &x.Refused)
 	Text(c, &x.Spelled)
 	Text(c, &x.Plan)
 	Text(c, &x.Reason)

@@ -27,6 +27,9 @@ type Answer struct {
 	// number chooses an option. With Allow.
 	Words []string
 	Via   string // the face: approve, deny, answer, prompt
+	// Session is control.Answer.Session. Wildcard says that the operator has confirmed that an allow opens every
+	// host below a name.
+	Session, Wildcard bool
 	// Lesson, with an allow of a tool call, is a rule to be learned from it: a
 	// separate act, done after the decision.
 	Lesson *Lesson
@@ -119,8 +122,11 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 	if m, ok := s.Lead.ByInstance(req.Instance); ok && a.Allow && released(m) {
 		return Refused(a.ID, &operator.Error{Kind: operator.Refused, Op: a.Via, Msg: req.Handle + ": " + asker(m)}), nil
 	}
+	if err := unconfirmed(req, a.Wildcard); a.Allow && err != nil {
+		return Refused(a.ID, err), nil
+	}
 	v := control.Answer{Key: req.Key, Digest: record.Digest(a.Digest), Allow: a.Allow, By: policy.RoleOperator,
-		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput, First: first}
+		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput, First: first, Session: a.Session}
 	if v.Digest == "" {
 		v.Digest = req.Digest
 	}

@@ -34,7 +34,11 @@ type NetRequest struct {
 	Asked    time.Time
 	Expires  time.Time // zero: never
 	Status   string
+	Sandbox  record.HeldLevel // of the member: below enforced nothing holds its commands to an answer
 }
+
+// Enforced reports whether the machine holds to an answer.
+func (n NetRequest) Enforced() bool { return n.Sandbox.Enforces() }
 
 // NetPending lists the open requests for hosts, oldest first.
 func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetRequest, error) {
@@ -51,11 +55,42 @@ func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetRe
 		if i < 0 {
 			i = len(out)
 			out = append(out, NetRequest{Host: q.Host, Port: q.Port, Shown: ShownHost(q.Host, q.Port), Member: q.Member, Instance: q.Instance,
-				IDs: []string{}, Reason: q.Reason, Asked: q.Asked, Expires: q.Expires, Status: q.Status})
+				IDs: []string{}, Reason: q.Reason, Asked: q.Asked, Expires: q.Expires, Status: q.Status, Sandbox: q.Sandbox})
 		}
 		out[i].IDs, out[i].Handles = append(out[i].IDs, q.ID), append(out[i].Handles, q.Handle)
 	}
 	return out, nil
+}
+
+// NetNamed returns the open request for the network that a word names by its handle or its whole id, also an answered
+// one by an id in waggle's form; nil: the word is a host. An id is its asker's choice, so a word with a dot or a colon,
+// and the host of an open request, is a host.
+func (o Operator) NetNamed(ctx context.Context, name waggle.TeamName, word string) (*Request, error) {
+	_, err := ParseNetTarget(word)
+	if err == nil && strings.ContainsAny(word, ".:") {
+		return nil, nil
+	}
+	qs, perr := o.Pending(ctx, name, strings.HasPrefix(word, "sandbox-"))
+	if perr != nil {
+		return nil, perr
+	}
+	var named []Request
+	for _, q := range qs {
+		switch {
+		case q.Kind != string(waggle.KindSandboxPermissionRequest):
+		case err == nil && strings.EqualFold(q.Host, word):
+			return nil, nil
+		case q.ID == word || q.Handle == record.CleanHandle(word):
+			named = append(named, q)
+		}
+	}
+	switch {
+	case len(named) == 1:
+		return &named[0], nil
+	case len(named) > 1:
+		return nil, &operator.Error{Kind: operator.Usage, Op: "net", Msg: word + " names several requests", Near: []string{named[0].Handle, named[1].Handle}}
+	}
+	return nil, nil
 }
 
 // target returns the host of a network request as messages and people name it.
@@ -69,6 +104,13 @@ func target(a record.Ask) string {
 // ShownHost writes a host so that it cannot be mistaken for another: an international name in both
 // spellings.
 func ShownHost(host, port string) string {
+	if ts := (record.Ask{Host: host, Port: port}).Targets(); len(ts) > 1 {
+		texts := make([]string, len(ts))
+		for i, t := range ts {
+			texts[i] = ShownHost(t.Host, t.Port)
+		}
+		return strings.Join(texts, ", ")
+	}
 	shown := target(record.Ask{Host: host, Port: port})
 	if other := otherSpelling(host); other != "" {
 		shown += " (" + other + ")"
@@ -143,10 +185,44 @@ func (t NetTarget) String() string {
 	return ShownHost(t.Host, t.Port)
 }
 
-// covers reports whether a request is about the target.
-func (t NetTarget) covers(a record.Ask) bool {
-	host := strings.ToLower(a.Host)
-	return (t.Any || t.Port == "" || t.Port == a.Port) && (host == t.Host || policy.HostAllowed([]string{t.Host}, host))
+// covers reports whether an answer about the target answers a request as a whole: an allow covers all of its hosts, a
+// denial one of them.
+func (t NetTarget) covers(a record.Ask, allow bool) bool {
+	covers := func(one record.Target) bool {
+		host := strings.ToLower(one.Host)
+		return (t.Any || t.Port == "" || t.Port == one.Port) && (host == t.Host || policy.HostAllowed([]string{t.Host}, host))
+	}
+	if allow {
+		return !slices.ContainsFunc(a.Targets(), func(one record.Target) bool { return !covers(one) })
+	}
+	return slices.ContainsFunc(a.Targets(), covers)
+}
+
+// unconfirmed refuses to allow a request for the hosts below a name that the operator has not confirmed, or that are
+// of unrelated owners.
+func unconfirmed(r *control.Request, confirmed bool) error {
+	if r.Gate() != policy.GateNetwork {
+		return nil
+	}
+	for _, one := range r.Ask.Targets() {
+		if !one.Wild() {
+			continue
+		}
+		t, err := ParseNetTarget(one.String())
+		switch {
+		case err != nil:
+			return err
+		case !confirmed:
+			return wildcard(t)
+		}
+	}
+	return nil
+}
+
+// wildcard asks the operator to confirm that an answer opens many hosts.
+func wildcard(t NetTarget) error {
+	return &operator.Error{Kind: operator.Question, Op: "net allow", Msg: t.String() + " is every host below " + t.Host[2:] + ", also those that do not exist yet",
+		Next: operator.NextWildcard.With()}
 }
 
 // NetAnswer is the operator's answer about a host. Without Session and Until it answers the open
@@ -173,6 +249,8 @@ type NetDecided struct {
 	Results []Decided
 	Policy  *PolicyChange // nil: nothing stands
 	Grants  []GrantView   // that stand now for what was answered
+	// Unenforced are the members that were answered and whose commands nothing holds to the answer.
+	Unenforced []string
 }
 
 // DecideNet answers every open request about a host, each by its own id. When the
@@ -181,8 +259,7 @@ type NetDecided struct {
 // allowed for that very host and port.
 func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnswer) (*NetDecided, error) {
 	if a.Allow && a.Target.Wild() && !a.Wildcard {
-		return nil, &operator.Error{Kind: operator.Question, Op: "net allow", Msg: a.Target.String() + " is every host below " + a.Target.Host[2:] + ", also those that do not exist yet",
-			Next: operator.NextWildcard.With()}
+		return nil, wildcard(a.Target)
 	}
 	s, err := o.OpenToAct(ctx, name, "a decision")
 	if err != nil {
@@ -195,6 +272,11 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 	if a.Revoke {
 		open = nil
 	}
+	for _, r := range open {
+		if err := unconfirmed(r, a.Wildcard); a.Allow && err != nil {
+			return nil, err
+		}
+	}
 	grants, err := grants(s, a, open)
 	if err != nil {
 		return nil, err
@@ -202,7 +284,8 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 	out := &NetDecided{Results: []Decided{}, Grants: []GrantView{}}
 	var answers []Answer
 	for _, r := range open {
-		answers = append(answers, Answer{ID: string(r.ID), Digest: string(r.Digest), Allow: a.Allow, Reason: a.Reason, Via: "net " + effectOf(!a.Allow)})
+		answers = append(answers, Answer{ID: string(r.ID), Digest: string(r.Digest), Allow: a.Allow, Reason: a.Reason, Via: "net " + effectOf(!a.Allow),
+			Session: a.Session, Wildcard: a.Wildcard})
 	}
 	once, err := onceOf(s, a, o.Minter.Now())
 	if err != nil {
@@ -239,6 +322,12 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 	if len(answers) > 0 {
 		out.Results, err = o.decideAll(ctx, s, answers)
 	}
+	for _, r := range open {
+		name := scopeName(s, r.Instance)
+		if !heldFor(s, r.Instance).Enforces() && !slices.Contains(out.Unenforced, name) {
+			out.Unenforced = append(out.Unenforced, name)
+		}
+	}
 	return out, err
 }
 
@@ -267,7 +356,9 @@ func requestOf(s *operator.State, a NetAnswer) ([]*control.Request, error) {
 			return nil, err
 		}
 	}
-	covers := func(r *control.Request) bool { return a.Target.covers(r.Ask) && (only == "" || r.Instance == only) }
+	covers := func(r *control.Request) bool {
+		return a.Target.covers(r.Ask, a.Allow) && (only == "" || r.Instance == only)
+	}
 	if a.ID != "" {
 		r, err := findRequest(s.Lead, a.ID, a.Digest)
 		switch {
@@ -307,20 +398,25 @@ func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]record.H
 	}
 	for _, r := range open {
 		key := r.Key
-		g := record.HostGrant{Host: strings.ToLower(r.Ask.Host), Port: r.Ask.Port, Instance: r.Instance, From: &key}
-		if a.ID == "" {
-			g.Host = a.Target.Host
+		for _, t := range r.Ask.Targets() {
+			g := record.HostGrant{Host: strings.ToLower(t.Host), Port: t.Port, Instance: r.Instance, From: &key}
+			if a.ID == "" {
+				if !a.Target.covers(record.Ask{Host: t.Host, Port: t.Port}, true) {
+					continue // a denial of one host denies the others for this request only
+				}
+				g.Host = a.Target.Host
+			}
+			if a.Target.Any {
+				g.Port = ""
+			}
+			if _, err := policy.ParseHost(g.Host); err != nil && a.standing() {
+				return nil, &operator.Error{Kind: operator.Refused, Op: "net", Msg: fmt.Sprintf("%s is no plain host name: it is answered one request at a time", operator.Visible(g.Host)), Err: err}
+			}
+			if a.Member == everyone {
+				g.Instance = ""
+			}
+			add(g)
 		}
-		if a.Target.Any {
-			g.Port = ""
-		}
-		if _, err := policy.ParseHost(g.Host); err != nil && a.standing() {
-			return nil, &operator.Error{Kind: operator.Refused, Op: "net", Msg: fmt.Sprintf("%s is no plain host name: it is answered one request at a time", operator.Visible(g.Host)), Err: err}
-		}
-		if a.Member == everyone {
-			g.Instance = ""
-		}
-		add(g)
 	}
 	if !a.Allow && a.ID == "" { // a denial replaces every allow for the same host
 		for _, g := range s.Lead.Policy.Hosts {
@@ -363,7 +459,7 @@ func onceOf(s *operator.State, a NetAnswer, now time.Time) (keys []record.Key, e
 			return nil, err
 		}
 		for _, g := range w.Grants(s.Lead, now) {
-			if g.Scope == control.ScopeOnce && a.Target.covers(record.Ask{Host: g.Host, Port: g.Port}) {
+			if g.Scope == control.ScopeOnce && a.Target.covers(record.Ask{Host: g.Host, Port: g.Port}, false) {
 				keys = append(keys, record.Key{Instance: m.Instance, Kind: waggle.KindSandboxPermissionRequest, ID: g.Request})
 			}
 		}

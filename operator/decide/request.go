@@ -28,9 +28,11 @@ type Request struct {
 	// MustAsk says why a person decides although a rule or a mode would allow the call; "": none would.
 	MustAsk string
 	// Because says why no rule and no mode answers the call, as the rules are now; "" where they do.
-	Because  string
-	Host     string
-	Port     string
+	Because string
+	Host    string
+	Port    string
+	// Sandbox is the level of the member that asks for a host: below enforced nothing holds its commands to an answer.
+	Sandbox  record.HeldLevel
 	Plan     string
 	Revision int    // of a plan: 1, 2, … for this member's task
 	Hash     string // of a plan's text, SHA-256
@@ -176,7 +178,7 @@ func (o Operator) PendingIn(s *operator.State, all bool) []Request {
 		requests = s.Lead.Requests
 	}
 	for _, r := range requests {
-		qs = append(qs, o.request(s.Lead, r, now))
+		qs = append(qs, o.requestIn(s, r, now))
 	}
 	SortRequests(qs)
 	return qs
@@ -196,7 +198,7 @@ func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*R
 	if err != nil {
 		return nil, err
 	}
-	q := o.request(s.Lead, r, o.Minter.Now())
+	q := o.requestIn(s, r, o.Minter.Now())
 	return &q, nil
 }
 
@@ -228,7 +230,19 @@ func riskOrder(r string) int { return max(0, slices.Index(policy.Risks(), policy
 
 // Request returns one request of an open team as it is shown.
 func (o Operator) Request(s *operator.State, r *control.Request) Request {
-	return o.request(s.Lead, r, o.Minter.Now())
+	return o.requestIn(s, r, o.Minter.Now())
+}
+
+// requestIn is request, with what confines a member that asks for a host.
+func (o Operator) requestIn(s *operator.State, r *control.Request, now time.Time) Request {
+	q := o.request(s.Lead, r, now)
+	if r.Gate() != policy.GateNetwork {
+		return q
+	}
+	if q.Sandbox = heldFor(s, r.Instance); q.File == "" && !q.Sandbox.Enforces() {
+		q.Unheld = "nothing holds the commands of " + q.Member + " to an answer: its sandbox is " + string(q.Sandbox)
+	}
+	return q
 }
 
 func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) Request {
@@ -271,6 +285,9 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 	if q.Answer = answerNow(r); m.Trust == record.FileTrust {
 		q.File = q.Trust
 		q.Unheld = "waggle does not run " + string(m.Name) + ": only a file says that it asks this, and what it runs is not held"
+		if r.Gate() == policy.GateNetwork {
+			q.Unheld = "waggle does not run " + string(m.Name) + ": only a file says that it asks this, and nothing holds it to the answer"
+		}
 	}
 	if q.Status == StatusOpen || q.Status == StatusExpired || q.Status == StatusUnanswerable {
 		q.Asker = asker(m)

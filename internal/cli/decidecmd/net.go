@@ -2,7 +2,6 @@ package decidecmd
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +10,7 @@ import (
 	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 func Net(a *app.App) *cobra.Command {
@@ -24,8 +24,10 @@ func Net(a *app.App) *cobra.Command {
 		Use:   "pending",
 		Short: "List the hosts of open requests",
 		Long: `List the hosts that members ask for. Several requests of a member for one host are one
-line, and one answer answers all of them. --json: {"pending":[{"host","port","shown",
-"member","instance","ids","reason","age_s","expires_at","status"}]}.`,
+line, and one answer answers all of them. Without an enforced sandbox an answer binds only
+what keeps to it. --json: {"pending":[{"host","port","shown","member","instance","ids",
+"reason","age_s","expires_at","status","enforced","sandbox"}]}; several hosts that are
+asked for as a whole are one "host", joined by commas.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return netPending(cmd.Context(), a) },
 	}, netListCmd(a), netAnswerCmd(a, true), netAnswerCmd(a, false), netRevokeCmd(a))
@@ -81,9 +83,11 @@ sandbox an answer binds only tools that ask. --json: {"hosts":[{"host","port","s
 	}
 }
 
-const netLong = ` TARGET is the id of a request, HOST, HOST:PORT or HOST:* for
-every port; HOST may be *.NAME for the hosts below a name. The command answers every open
-request for the target, each by its own id.
+const netLong = ` TARGET is the handle or the id of an open request, HOST, HOST:PORT or
+HOST:* for every port; HOST may be *.NAME for the hosts below a name. What has a dot or a
+colon is a host. The command answers every open request for the target, each by its own
+id; one for several hosts is answered as a whole: allowed when the target covers all of
+them, denied when it covers one.
 
 Without a flag the answer covers the open requests only. With --session it applies to the
 member until it leaves, with --until 2h, 18:00 or a date until then: it answers later
@@ -109,16 +113,17 @@ func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
 	if allow {
 		cmd.Use, cmd.Short = "allow TARGET", "Allow a host: once, for the session, or until a time"
 		cmd.Long = "Allow a host." + netLong + `
-A wildcard needs --wildcard, or a yes on the terminal, and cannot be a public suffix such
-as *.com or *.github.io. The command shows an international name in both spellings.
---json: {"results","policy","grants"}.`
+A wildcard, also one that is asked for, needs --wildcard, or a yes on the terminal, and
+cannot be a public suffix such as *.com or *.github.io. The command shows an international
+name in both spellings, and says where nothing enforces the answer.
+--json: {"results","policy","grants","unenforced"}.`
 		fl.BoolVar(&f.wildcard, "wildcard", false, "confirm that it covers every host below that name")
 		return cmd
 	}
 	cmd.Use, cmd.Short = "deny TARGET", "Deny a host, and remove the permission for it"
 	cmd.Long = "Deny a host." + netLong + `
 The command removes the permission for that very host and port. --json: {"results",
-"policy","grants"}.`
+"policy","grants","unenforced"}.`
 	return cmd
 }
 
@@ -160,10 +165,19 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 		return err
 	}
 	n := decide.NetAnswer{Member: waggle.MemberName(f.member), Allow: allow, Reason: f.reason, Session: f.session, Digest: f.digest, Wildcard: f.wildcard, Revoke: f.revoke}
-	if strings.HasPrefix(target, "sandbox-") {
-		n.ID = target
-	} else if n.Target, err = decide.ParseNetTarget(target); err != nil {
+	asked, err := decide.Of(op).NetNamed(ctx, name, target)
+	switch {
+	case err != nil:
 		return err
+	case asked != nil && !f.revoke:
+		n.ID = asked.ID
+		if n.Digest == "" {
+			n.Digest = asked.Digest
+		}
+	default:
+		if n.Target, err = decide.ParseNetTarget(target); err != nil {
+			return err
+		}
 	}
 	if f.ends {
 		t, err := operator.ParseUntil(f.until, a.Now())
@@ -173,8 +187,11 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 		t = t.UTC()
 		n.Until = &t
 	}
-	if allow && n.Target.Wild() && !f.wildcard && a.CanAsk() {
-		if err := confirm(ctx, a, "this opens every host below "+n.Target.Host[2:]+", also those that do not exist yet", "open them?"); err != nil {
+	for _, base := range opens(n, asked) {
+		if !allow || f.wildcard || !a.CanAsk() {
+			break
+		}
+		if err := confirm(ctx, a, "this opens every host below "+base+", also those that do not exist yet", "open them?"); err != nil {
 			return err
 		}
 		n.Wildcard = true
@@ -194,4 +211,18 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 	}
 	a.ShowPage(policyview.NetDecidedPage(out, a.Clock()), name, nil)
 	return err
+}
+
+// opens lists the names below which an allow opens every host.
+func opens(n decide.NetAnswer, asked *decide.Request) (names []string) {
+	targets := []record.Target{{Host: n.Target.Host}}
+	if asked != nil {
+		targets = record.Ask{Host: asked.Host, Port: asked.Port}.Targets()
+	}
+	for _, t := range targets {
+		if t.Wild() {
+			names = append(names, t.Host[2:])
+		}
+	}
+	return names
 }

@@ -8,6 +8,7 @@ import (
 
 	"waggle/internal/view/page"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 // NetQuestionDocument is a host that a member asks for.
@@ -22,6 +23,8 @@ type NetQuestionDocument struct {
 	AgeS      int64    `json:"age_s"`
 	ExpiresAt *string  `json:"expires_at"`
 	Status    string   `json:"status"`
+	Enforced  bool     `json:"enforced"` // the machine holds the member's commands to an answer
+	Sandbox   string   `json:"sandbox"`  // enforced, files only, off, unknown
 }
 
 // NetPendingList is the document of hosts with open requests.
@@ -33,16 +36,16 @@ type NetPendingList struct {
 func NetPending(ns []decide.NetRequest, now time.Time) NetPendingList {
 	l := NetPendingList{make([]NetQuestionDocument, 0, len(ns))}
 	for _, n := range ns {
-		l.Pending = append(l.Pending, NetQuestionDocument{n.Host, n.Port, n.Shown, n.Member, n.Instance, append([]string{}, n.IDs...), n.Reason, page.AgeSeconds(n.Asked, now), page.Until(n.Expires), n.Status})
+		l.Pending = append(l.Pending, NetQuestionDocument{n.Host, n.Port, n.Shown, n.Member, n.Instance, append([]string{}, n.IDs...), n.Reason, page.AgeSeconds(n.Asked, now), page.Until(n.Expires), n.Status, n.Enforced(), string(n.Sandbox)})
 	}
 	return l
 }
 
 // NetPendingPage has a row for each host.
 func NetPendingPage(ns []decide.NetRequest, now time.Time) (p page.Page) {
-	t := page.Table{Head: []string{"ID", "MEMBER", "N", "AGE", "STATUS", "HOST AND REASON"}, About: true}
+	t := page.Table{Head: []string{"ID", "MEMBER", "N", "AGE", "STATUS", "ENFORCED", "HOST AND REASON"}, About: true}
 	for _, n := range ns {
-		t.Rows = append(t.Rows, []string{n.Handles[0], n.Member, strconv.Itoa(len(n.IDs)), page.Age(n.Asked, now), n.Status, strings.TrimSuffix(n.Shown+"  "+n.Reason, "  ")})
+		t.Rows = append(t.Rows, []string{n.Handles[0], n.Member, strconv.Itoa(len(n.IDs)), page.Age(n.Asked, now), n.Status, enforcedWord(n.Sandbox), strings.TrimSuffix(n.Shown+"  "+n.Reason, "  ")})
 	}
 	p.Table(t)
 	return p
@@ -82,18 +85,18 @@ func grants(gs []decide.GrantView) []GrantDocument {
 func GrantPage(gs []decide.GrantView, now time.Time) (p page.Page) {
 	t := page.Table{Head: []string{"EFFECT", "FOR", "BY", "ENFORCED", "UNTIL", "HOST"}, About: true}
 	for _, g := range gs {
-		t.Rows = append(t.Rows, []string{g.Effect, g.Scope, cmp.Or(g.By, "unknown"), enforcedWord(g), untilOr(g.Expires, now, "as long as the member"), g.Shown})
+		t.Rows = append(t.Rows, []string{g.Effect, g.Scope, cmp.Or(g.By, "unknown"), enforcedWord(g.Sandbox), untilOr(g.Expires, now, "as long as the member"), g.Shown})
 	}
 	p.Table(t)
 	return p
 }
 
 // enforcedWord says whether a standing answer holds.
-func enforcedWord(g decide.GrantView) string {
-	if g.Enforced() {
+func enforcedWord(level record.HeldLevel) string {
+	if level.Enforces() {
 		return "yes"
 	}
-	return "no: sandbox " + string(g.Sandbox)
+	return "no: sandbox " + string(level)
 }
 
 func untilOr(t, now time.Time, always string) string {
@@ -108,11 +111,13 @@ type NetDecidedDocument struct {
 	Results []DecidedDocument     `json:"results"`
 	Policy  *PolicyChangeDocument `json:"policy"` // null: no standing answer was made
 	Grants  []GrantDocument       `json:"grants"` // the standing answers that it made
+	// Unenforced are the members that were answered and whose commands nothing holds to the answer.
+	Unenforced []string `json:"unenforced"`
 }
 
 // NetDecided is the document of an answer about a host.
 func NetDecided(n *decide.NetDecided) NetDecidedDocument {
-	return NetDecidedDocument{decided(n.Results), PolicyChange(n.Policy), grants(n.Grants)}
+	return NetDecidedDocument{decided(n.Results), PolicyChange(n.Policy), grants(n.Grants), append([]string{}, n.Unenforced...)}
 }
 
 // notHeld says that nothing holds commands to a standing answer; "" where something does.
@@ -127,6 +132,11 @@ func notHeld(g decide.GrantView) string {
 func NetDecidedPage(n *decide.NetDecided, now time.Time) (p page.Page) {
 	for _, g := range n.Grants {
 		p.Line(page.Plain(g.Shown + "  " + g.Effect + " for " + g.Scope + ", " + untilOr(g.Expires, now, "as long as the member is there") + notHeld(g)))
+	}
+	for _, name := range n.Unenforced {
+		if len(n.Grants) == 0 {
+			p.Line(page.Plain("nothing enforces it for " + name + ": it binds only what asks and keeps to the answer"))
+		}
 	}
 	if n.Policy != nil {
 		p = append(p, PolicyChangePage(n.Policy, "network")...)
