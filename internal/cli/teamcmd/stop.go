@@ -17,7 +17,8 @@ import (
 const stopCodes = `
 Exit code: 0 it agreed, or was not asked (--force); 6 it refused, and was ended or, when
 another program runs it, is still a member; 4 it did not answer in time, and was ended or
-let go; 5 it was dead already; 1 it could not be ended. --json: {"member","how","step","rejected","forced","answered","worktree"}.`
+let go; 5 it was dead already; 1 it could not be ended. --json:
+{"member","how","step","rejected","forced","answered","worktree"}.`
 
 func Stop(a *app.App) *cobra.Command {
 	var so process.StopOptions
@@ -72,8 +73,9 @@ team's files are archived, and the command shows a report.
 
 Exit code: 0 every member agreed, and no required task is left; 6 one refused, and was
 ended or, when another program runs it, let go; 4 one did not answer in time, and was
-ended or let go; else as of a run that left the same tasks undone: 5 the owner of one died, 10 its budget was used up, 3 nobody answered its
-question, 6 it was denied a call, 1 it failed, 7 it is open.
+ended or let go; else as of a run that left the same tasks undone: 5 the owner of one
+died, 10 its budget was used up, 3 nobody answered its question, 6 it was denied a call,
+1 it failed, 7 it is open.
 
 --json: {"team","state","members":[{"member","how","step","rejected","forced","answered",
 "worktree"}],"archive","worktrees"}; with --plan {"team","led","running":[{"name",
