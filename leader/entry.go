@@ -17,7 +17,8 @@ func Entry(name waggle.TeamName, m *control.Member) team.Member {
 		backend = "tmux" // the name that other programs know
 	}
 	e := team.Member{AgentID: waggle.NewAgentID(m.Name, name), Name: m.Name, AgentType: "general-purpose", Model: cmp.Or(m.Model, "none"),
-		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: m.JoinedAt, Cwd: m.Cwd, Subscriptions: []string{}, BackendType: backend}
+		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: m.JoinedAt, Cwd: m.Cwd, Subscriptions: []string{}, BackendType: backend,
+		IsActive: new(true), SpawnedAt: m.JoinedAt}
 	if m.Worktree != nil {
 		e.WorktreePath = m.Worktree.Path
 	}
@@ -31,9 +32,10 @@ func Book(name waggle.TeamName, uid record.TeamUID, members []*control.Member, n
 			now = m.JoinedAt
 		}
 	}
-	cfg := &team.Config{Name: name, CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name), LeadSessionID: session(uid),
-		Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead, AgentType: string(waggle.Lead),
-			JoinedAt: now, TmuxPaneID: "leader", Subscriptions: []string{}, BackendType: "in-process"}}}
+	cfg := &team.Config{Name: name, Description: team.DescriptionOf(name), CreatedAt: now, SchemaVersion: team.SchemaVersion,
+		LeadAgentID: waggle.NewAgentID(waggle.Lead, name), LeadSessionID: session(uid),
+		Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead, AgentType: string(waggle.Lead), Model: "none",
+			JoinedAt: now, TmuxPaneID: "leader", Subscriptions: []string{}, BackendType: "in-process", IsActive: new(true), SpawnedAt: now}}}
 	for _, m := range members {
 		if m.Leads() {
 			continue // the lead is there

@@ -57,7 +57,7 @@ func (l *Leader) tend(ctx context.Context) {
 	}
 	switch {
 	case fresh && e.Alarm:
-		l.p.Log.Warn("ALARM: another program keeps changing the registry; it is left as it is now", "members", e.Whom)
+		l.p.Log.Warn("another program keeps changing the registry; it is left as it is now", "members", e.Whom)
 	case fresh:
 		l.p.Log.Warn("another program changed the registry", "members", e.Whom, "why", e.Why)
 	}
@@ -228,10 +228,7 @@ func correct(c *team.Config, members []*control.Member) {
 		case !ok:
 			c.Members = append(c.Members, Entry(c.Name, m))
 		default:
-			entry.ShutdownAt = time.Time{}
-			if entry.IsActive != nil && !*entry.IsActive {
-				entry.IsActive = nil
-			}
+			entry.ShutdownAt, entry.IsActive = time.Time{}, new(true)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func onRecord(cfg *team.Config, lead *control.Leader) {
 		case !ok:
 			cfg.Members = append(cfg.Members, leader.Entry(cfg.Name, m))
 		case entry.Gone():
-			entry.ShutdownAt, entry.IsActive = time.Time{}, nil
+			entry.ShutdownAt, entry.IsActive = time.Time{}, new(true)
 		}
 	}
 }

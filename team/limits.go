@@ -48,6 +48,9 @@ func CheckName(name string) (waggle.TeamName, error) {
 	return n, nil
 }
 
+// DescriptionOf is the description of a team that waggle leads and that nobody has described.
+func DescriptionOf(name waggle.TeamName) string { return "team " + string(name) + ", led by waggle" }
+
 // CheckDescription says whether a team may have this description: at most 500
 // characters on one line or several, none of them a control character. The empty
 // one means that there is none.

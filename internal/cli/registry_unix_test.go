@@ -74,7 +74,7 @@ func TestRegistryEdits(t *testing.T) {
 	right := func(name string) func() bool {
 		return func() bool {
 			m := e.listed(name)
-			return m != nil && !m.Gone() && (m.IsActive == nil || *m.IsActive)
+			return m != nil && !m.Gone() && m.IsActive != nil && *m.IsActive
 		}
 	}
 	began := time.Now()
@@ -117,6 +117,9 @@ func TestRegistryEdits(t *testing.T) {
 		t.Error("corrected again after the alarm")
 	}
 	out := e.give([]int{0}, "status", "--team", "api")
+	if strings.Contains(out, "authority") {
+		t.Errorf("an edit of the registry is no message that claims authority:\n%s", out)
+	}
 	if !strings.Contains(out, "ann") || !strings.Contains(out, "config.json") {
 		t.Errorf("status does not show it: %s", out)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/record"
@@ -72,6 +73,10 @@ func (t *Reporter) Report() {
 		t.request(q)
 	}
 	for _, u := range lead.Unverified {
+		if u.Box == leader.RegistryBox {
+			t.Once(fmt.Sprint("registry ", u.Seq), operator.Note{What: "changed in the registry", Member: u.From, Text: u.Why})
+			continue
+		}
 		t.Once(fmt.Sprint("unverified ", u.Seq), operator.Note{What: "unverified", Member: u.From, Text: fmt.Sprintf("%s %s: %s", u.Kind, u.ID, u.Why)})
 	}
 }

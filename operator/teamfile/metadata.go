@@ -7,6 +7,7 @@ import (
 
 	"waggle"
 	"waggle/internal/jsonobj"
+	"waggle/team"
 )
 
 // About is what the registry has about a team besides its name and members.
@@ -20,7 +21,7 @@ func (a About) Describe(name waggle.TeamName) string {
 	if a.Description != "" {
 		return a.Description
 	}
-	return "team " + string(name) + ", led by waggle"
+	return team.DescriptionOf(name)
 }
 
 // ParseMetadata makes an object of KEY=VALUE pairs, in their order; nil of none. A

@@ -367,6 +367,9 @@ func (s logSentence) either() string {
 	switch s.r.Kind {
 	case record.KindUnverified:
 		b := body[record.Unverified](s.r)
+		if b.Box == "config.json" { // leader.RegistryBox
+			return "another program changed the registry: " + b.Why
+		}
 		return strings.TrimSpace(fmt.Sprintf("%s from %s in the mailbox of %s has no effect: %s", b.Kind, b.From, b.Box, b.Why))
 	case record.KindNoticed:
 		b := body[record.Noticed](s.r)
