@@ -46,7 +46,7 @@ func SGR(color string) (params string, ok bool) {
 // no present member.
 func (c *Config) Color() string {
 	palette := Palette
-	if c.seedForm() {
+	if c.SeedForm() {
 		palette = SeedPalette
 	}
 	at := 0
@@ -68,8 +68,9 @@ func (c *Config) Color() string {
 	return palette[at%len(palette)]
 }
 
-// seedForm reports a config in the form of seed 002: without a lead.
-func (c *Config) seedForm() bool {
+// SeedForm reports a file in the form of seed 002: without a lead. Its readers look for messageId, and its members have
+// what the document requires of them.
+func (c *Config) SeedForm() bool {
 	if c.kept == nil {
 		return false
 	}

@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Name          waggle.TeamName // the name in the file; "" when that is not a valid name
 	Description   string
-	CreatedAt     time.Time // epoch ms or ISO 8601 on disk; written as it was, new ones as ms
+	CreatedAt     time.Time // epoch ms or ISO 8601 on disk; written as it was, a new one in the form of its dialect
 	LeadAgentID   waggle.AgentID
 	LeadSessionID string
 	Members       []Member
@@ -179,7 +179,7 @@ const membersKey = "members"
 var configFields = []jsonobj.Field[Config]{
 	jsonobj.Text("name", jsonobj.Write, func(c *Config) *waggle.TeamName { return &c.Name }),
 	jsonobj.Text("description", jsonobj.Omit, func(c *Config) *string { return &c.Description }),
-	jsonobj.Time("createdAt", "", jsonobj.Millis, func(c *Config) *time.Time { return &c.CreatedAt }),
+	jsonobj.TimeOf("createdAt", "", (*Config).createdForm, func(c *Config) *time.Time { return &c.CreatedAt }),
 	jsonobj.Text("leadAgentId", jsonobj.Omit, func(c *Config) *waggle.AgentID { return &c.LeadAgentID }),
 	jsonobj.Text("leadSessionId", jsonobj.Omit, func(c *Config) *string { return &c.LeadSessionID }),
 	membersField,
@@ -205,6 +205,14 @@ func objectField[T any](key string, at func(*T) *json.RawMessage) jsonobj.Field[
 }
 
 var configKeys = jsonobj.Order(configFields)
+
+// createdForm is the form of a new createdAt: ISO 8601 in a named team (seed 002), milliseconds in a session's.
+func (c *Config) createdForm() jsonobj.Form {
+	if c.Dialect() == DialectSession {
+		return jsonobj.Millis
+	}
+	return jsonobj.ISO
+}
 
 // membersField writes members; ParseConfig reads it.
 var membersField = jsonobj.Field[Config]{

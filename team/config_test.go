@@ -407,7 +407,7 @@ func TestNewConfigHasTheOrderOfEraB(t *testing.T) {
 	want := `{
   "name": "api",
   "description": "All of it",
-  "createdAt": 1795198543120,
+  "createdAt": "2026-11-20T18:15:43.120Z",
   "leadAgentId": "team-lead@api",
   "leadSessionId": "5a22f79a-0f84-4c2e-83f7-d93771874e76",
   "members": [

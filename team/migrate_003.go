@@ -17,7 +17,7 @@ var step003 = step{
 	what:    "give the team a lead",
 	config: func(t *Team, c *Config) []string {
 		var done []string
-		if c.seedForm() {
+		if c.SeedForm() {
 			c.LeadAgentID = waggle.NewAgentID(waggle.Lead, t.name)
 			done = append(done, "leadAgentId is "+string(c.LeadAgentID))
 		}

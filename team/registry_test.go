@@ -108,7 +108,7 @@ func TestCreate(t *testing.T) {
 	}
 	config := `{
   "name": "api",
-  "createdAt": 1795176000123,
+  "createdAt": "2026-11-20T12:00:00.123Z",
   "leadAgentId": "team-lead@api",
   "leadSessionId": "5a22f79a-0f84-4c2e-83f7-d93771874e76",
   "members": [

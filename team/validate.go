@@ -34,7 +34,9 @@ func (p Problem) String() string {
 // times in either form. One without is held to the file format document (seed
 // 002): name in kebab case of 3 to 64 characters, description of 1 to 500,
 // createdAt ISO 8601, and for each member agentId, name, a model of haiku,
-// sonnet and opus, a pane like %88, and isActive. Nil means valid.
+// sonnet and opus (or none, which waggle writes where there is none), a pane like
+// %88 (or "" outside of tmux), and isActive. In both, a colour or a backend that no
+// document has is a violation. Nil means valid.
 func Validate(data []byte) []Problem {
 	object, err := jsonobj.Parse(data)
 	if err != nil {
@@ -150,6 +152,7 @@ func (v *validator) member(m *jsonobj.Object, base, team string, claude bool) st
 		v.Add(base+"/agentId", "%s is not the name, @ and the team: %s", show(id), show(name+"@"+team))
 	}
 	v.Keys(m, base, "string", "agentType", "prompt", "color", "backendType", "cwd", "worktreePath", "sessionId", "mode")
+	v.look(m, base)
 	v.Keys(m, base, "boolean", "planModeRequired")
 	v.Keys(m, base, "array", "subscriptions")
 	v.Keys(m, base, "object", "metadata")
@@ -159,13 +162,42 @@ func (v *validator) member(m *jsonobj.Object, base, team string, claude bool) st
 		v.Keys(m, base, "time", "joinedAt", "spawnedAt", "shutdownAt")
 		return name
 	}
-	if model, ok := v.Text(m, base, "model", true); ok && !slices.Contains([]string{"haiku", "sonnet", "opus"}, model) {
+	if model, ok := v.Text(m, base, "model", true); ok && !slices.Contains([]string{"haiku", "sonnet", "opus", "none"}, model) {
 		v.Add(base+"/model", "%s is not haiku, sonnet or opus", show(model))
 	}
-	if id, ok := v.Text(m, base, "tmuxPaneId", true); ok && !pane.MatchString(id) {
+	backend, _ := m.Get("backendType")
+	if id, ok := v.Text(m, base, "tmuxPaneId", true); ok && !pane.MatchString(id) && (id != "" || string(backend) == `"tmux"`) {
 		v.Add(base+"/tmuxPaneId", "%s is not %% and a number", show(id))
 	}
 	v.Value(m, base, "isActive", "boolean", true)
 	v.Keys(m, base, "ISO 8601", "spawnedAt", "shutdownAt")
 	return name
+}
+
+// backends are the words of the documents for what a member runs in, and those of waggle and of other
+// programs that were seen (protocol §3).
+var backends = []string{"tmux", "iterm2", "in-process", "in_process", "process", "auto", "mcp", "registered", "adopted", "guest", "claude", "opencode"}
+
+// reserved are backends that seed 002 keeps for later.
+var reserved = []string{"docker", "k8s"}
+
+// look checks the colour and the backend of an entry.
+func (v *validator) look(m *jsonobj.Object, base string) {
+	text := func(key string) string {
+		raw, _ := m.Get(key)
+		s, _ := jsonobj.String(raw)
+		return s
+	}
+	if color := text("color"); color != "" {
+		if _, ok := SGR(color); !ok {
+			v.Add(base+"/color", "%s is no colour of the documents: %s or magenta", show(color), strings.Join(Palette, ", "))
+		}
+	}
+	switch backend := text("backendType"); {
+	case backend == "" || slices.Contains(backends, backend):
+	case slices.Contains(reserved, backend):
+		v.Add(base+"/backendType", "%s is reserved for later: nothing runs a member in it", show(backend))
+	default:
+		v.Add(base+"/backendType", "%s is no backend of the documents: tmux, iterm2 or in-process", show(backend))
+	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // beatEvery is the interval of the heartbeat of a running turn.
-const beatEvery = 10 * time.Second
+const beatEvery = 2 * time.Second
 
 // bulletin writes task-status.json at each change. The file is for people; this package does not
 // read it.

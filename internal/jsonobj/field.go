@@ -202,6 +202,11 @@ const (
 // Time is a field that holds a time in either form. A changed time keeps the
 // form it had; a new one has the given form. The zero time is empty.
 func Time[T any](key, alt string, form Form, at func(*T) *time.Time) Field[T] {
+	return TimeOf(key, alt, func(*T) Form { return form }, at)
+}
+
+// TimeOf is Time for a field whose form, when it is new, depends on the value.
+func TimeOf[T any](key, alt string, form func(*T) Form, at func(*T) *time.Time) Field[T] {
 	return Field[T]{
 		Key: key, Alt: alt,
 		Read: func(raw json.RawMessage, v *T) (err error) {
@@ -210,7 +215,7 @@ func Time[T any](key, alt string, form Form, at func(*T) *time.Time) Field[T] {
 		},
 		Same: func(a, b *T) bool { return at(a).Equal(*at(b)) },
 		Append: func(dst []byte, old json.RawMessage, v *T) []byte {
-			f := form
+			f := form(v)
 			switch TypeOf(old) {
 			case "string":
 				f = ISO

@@ -67,9 +67,9 @@ func unheard(s *operator.State, cfg *team.Config, name waggle.MemberName) *team.
 }
 
 // Register adds a member that another program runs. It archives the mail of an earlier member of
-// that name first, and returns the archive's path. In a team that waggle leads the prompt is the
-// first entry of its mailbox, and a member that wrote itself into the registry keeps its entry and
-// its mail: from then on waggle hears it.
+// that name first, and returns the archive's path. In a team that waggle leads, or that has the form of
+// seed 002, the entry has what that document requires, and the prompt is the first entry of its mailbox. In one that
+// waggle leads a member that wrote itself into the registry keeps its entry and its mail: from then on waggle hears it.
 func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Member, unique bool) (added team.Member, archived string, err error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
@@ -92,7 +92,8 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 	if err != nil {
 		return team.Member{}, "", err
 	}
-	if s != nil {
+	api := s == nil && cfg.SeedForm()
+	if s != nil || api {
 		if m.Prompt != "" {
 			if err := sendable(m.Prompt); err != nil {
 				return team.Member{}, "", fmt.Errorf("prompt: %w", err)
@@ -113,8 +114,11 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 	if err := o.Admit(ctx, cfg, added); err != nil {
 		return team.Member{}, "", errors.Join(err, reg.Remove(ctx, added.Name, o.Minter.Now()))
 	}
-	if s == nil {
-		return added, archived, nil // its dialect has no entry of that kind
+	switch {
+	case s != nil:
+		err = o.prompt(ctx, name, added)
+	case api: // the dialect of a session has no entry of that kind
+		err = o.promptAPI(ctx, name, added)
 	}
-	return added, archived, o.prompt(ctx, name, added)
+	return added, archived, err
 }

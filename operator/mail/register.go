@@ -7,6 +7,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/record"
 	"waggle/team"
@@ -73,6 +74,36 @@ func (o Operator) Discharge(ctx context.Context, cfg *team.Config, name waggle.M
 
 // firstSummary is what seed 002 gives a first prompt.
 const firstSummary = "Initial system prompt"
+
+// FirstEntry is the first entry of a member's mailbox (seed 002): its prompt, which has no authority. Its sender has no
+// colour of a member: "" for the lead's name, or system.
+func FirstEntry(prompt, from, color string, mint record.Mint) (waggle.Envelope, error) {
+	return waggle.Envelope{From: from, Text: prompt, Summary: firstSummary, Timestamp: waggle.FormatTime(mint.Now), Color: color,
+		MsgV: 1, MsgID: mint.MsgID, Type: string(waggle.KindSystemInit)}.WithMessageID()
+}
+
+// promptAPI is prompt in a team in the form of seed 002 that another program leads: from the document's system.
+func (o Operator) promptAPI(ctx context.Context, name waggle.TeamName, m team.Member) error {
+	if m.Prompt == "" {
+		return nil
+	}
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	env, err := FirstEntry(m.Prompt, "system", "system", mint)
+	if err != nil {
+		return err
+	}
+	box, err := o.Boxes(name).Open(m.Name, mailbox.Options{})
+	if err == nil {
+		err = box.Append(ctx, env)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is registered, and its prompt is not in its mailbox: %w", m.Name, err)
+	}
+	return nil
+}
 
 // prompt writes the instructions of a registered member of a team of waggle as the first entry of
 // its mailbox (seed 002): the program that runs it reads files. The entry has no authority.

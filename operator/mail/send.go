@@ -49,6 +49,7 @@ type Message struct {
 	Want Delivery
 
 	inside *control.Member // the member inside whose process the call is made
+	api    bool            // the team has the form of seed 002
 	first  bool            // the instructions of a member, the first entry of its mailbox
 }
 
@@ -94,6 +95,7 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 		if cfg, err = o.Registry(ctx, name); err != nil {
 			return nil, err
 		}
+		m.api = cfg.SeedForm()
 	}
 	s, from, color, err := o.sender(ctx, cfg, &m)
 	if err != nil {
@@ -313,8 +315,8 @@ func (o Operator) sendOut(ctx context.Context, way transport.Sender, l *letter) 
 	l.res.MsgID, l.res.State, l.res.Ahead, l.res.Detail = receipt.MsgID, Delivery(receipt.State), receipt.Ahead, receipt.Detail
 }
 
-// Extras adds fields that only some readers know: metadata, and in teams that waggle leads the id
-// as seed 002 names it.
+// Extras adds fields that only some readers know: metadata, and in teams that waggle leads or that have
+// the form of seed 002 the id as that document names it.
 func Extras(s *operator.State, env waggle.Envelope, m Message) (waggle.Envelope, error) {
 	var err error
 	if len(m.Metadata) > 0 {
@@ -322,7 +324,7 @@ func Extras(s *operator.State, env waggle.Envelope, m Message) (waggle.Envelope,
 			return env, err
 		}
 	}
-	if s == nil || s.JournalName != journal.Leader {
+	if !m.api && (s == nil || s.JournalName != journal.Leader) {
 		return env, nil
 	}
 	return env.WithMessageID()

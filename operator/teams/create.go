@@ -206,6 +206,10 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 			return team.Member{}, "", err
 		}
 	}
+	first, err := o.firstEntry(ctx, s, added)
+	if err != nil {
+		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
+	}
 	check := m.Check
 	if check != nil && tree != nil {
 		inside := *check
@@ -218,13 +222,51 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 		}
 		j := record.Joined{Instance: i, Name: added.Name, Color: added.Color,
 			Agent: m.Agent, Spec: m.Spec, File: m.File, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
-			Trust: m.Sandbox.Trust(), Channel: by.channel, Worktree: at, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, by.channel), Definition: m.Definition, Check: check}
+			Trust: m.Sandbox.Trust(), Channel: by.channel, Worktree: at, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, by.channel), Definition: m.Definition, Check: check, Baseline: first}
 		if by.as != nil {
 			j.Continues, j.Conversation = by.as.Instance, by.as.conversation
 		}
 		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: j}}, nil
 	})
 	return added, i, err
+}
+
+// firstEntry writes a member's prompt as the first entry of its mailbox (seed 002), marked as read: the member has it from
+// its start, and readers of the file find it there. It returns the entry's identity, which the member takes for old.
+func (o Operator) firstEntry(ctx context.Context, s *operator.State, m team.Member) ([]string, error) {
+	if m.Prompt == "" {
+		return nil, nil
+	}
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return nil, err
+	}
+	env, err := mail.FirstEntry(m.Prompt, string(waggle.Lead), "", mint)
+	if err != nil {
+		return nil, err
+	}
+	if waggle.Decode(env).Kind != waggle.KindSystemInit {
+		return nil, nil // readers of the file would take it for control
+	}
+	box, err := o.Boxes(s.Team).Open(m.Name, mailbox.Options{})
+	if err != nil {
+		return nil, err
+	}
+	env.Read = true
+	if err := box.Append(ctx, env); err != nil {
+		return nil, err
+	}
+	entries, err := box.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var old []string
+	for _, e := range entries {
+		if e.Envelope.MsgID == env.MsgID {
+			old = append(old, e.ID.String())
+		}
+	}
+	return old, nil
 }
 
 // preparation is what the worktree of a new member gets: what was accepted for it, and the files that

@@ -18,8 +18,9 @@ func teamValidateCmd(a *app.App) *cobra.Command {
 		Long: `Check a team's registry, mailboxes, tasks and status files against their formats.
 
 For each problem the command prints the file, the place in it as a JSON pointer, and what
-is wrong. It changes nothing. Exit code 1 when there are problems. --json:
-{"problems":[{"path","pointer","message"}]}.`,
+is wrong. Colours and backends of members that no document has are problems; docker and
+k8s are named as reserved. It changes nothing. Exit code 1 when there are problems.
+--json: {"problems":[{"path","pointer","message"}]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
