@@ -80,6 +80,8 @@ type Operator struct {
 	// Ancestors finds the processes above one: Guard refuses a call that a member's process makes
 	// in the operator's name. nil skips the guard, for programs that are no command line.
 	Ancestors func(pid int) ([]spawn.Identity, error)
+	// Called is the environment in which the command was given: it may name the session that gave it.
+	Called []string
 
 	// Confine makes the sandboxes of members that run inside of this program; nil: it has none.
 	Confine worker.Confine
@@ -285,30 +287,6 @@ func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
 	return led, nil
 }
 
-// Guard refuses a command that a member's process runs in the operator's name, and records it
-// (trust §8). It first moves a file that stands where STATE needs a directory to set-aside/,
-// because the command will write there. Guard stops accidents and injected text; it is no security
-// boundary.
-//
-// It takes the process that leads as it is: that one knows the lead's agent by the kernel's word.
-func (o Operator) Guard(ctx context.Context, s *State, what string) error {
-	if o.Leading != nil {
-		return nil
-	}
-	s.Dir.Mend(o.Minter.Now())
-	ms, err := o.Callers(s)
-	if len(ms) == 0 || err != nil {
-		return err
-	}
-	why := fmt.Sprintf("%s was called from inside %s", what, Names(ms))
-	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
-			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: string(ms[0].Name), Why: why}}}, nil
-	})
-	return errors.Join(&Error{Kind: Refused, Op: what, Msg: why + ": only the operator may do that",
-		Advice: "run it from your own terminal"}, err)
-}
-
 // Box opens a member's mailbox.
 func (o Operator) Box(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
 	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: o.limits()})
@@ -328,13 +306,3 @@ func (o Operator) ReadBox(cfg *team.Config, name waggle.MemberName, report func(
 
 // Boxes returns the mailboxes of a team.
 func (o Operator) Boxes(name waggle.TeamName) mailbox.Boxes { return boxes.Of(o.Root, name) }
-
-// Guarded opens a team for a command that only the operator may give. A team that waggle does not
-// lead is allowed: none of its members has a process that Guard could find.
-func (o Operator) Guarded(ctx context.Context, name waggle.TeamName, what string) (*State, error) {
-	s, err := o.State(ctx, name)
-	if s == nil || err != nil {
-		return nil, err
-	}
-	return s, o.Guard(ctx, s, what)
-}

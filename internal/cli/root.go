@@ -214,6 +214,7 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 		return outputFailed(ctx, a, out, 0)
 	}
 	code := 0
+	guardBelow(a, root)
 	keepErrors(root, func(err error) { code = a.Fail(ctx, err) })
 	err := fang.Execute(ctx, root, fang.WithVersion(a.Version), fang.WithoutVersion(),
 		fang.WithErrorHandler(func(_ io.Writer, _ fang.Styles, err error) { code = a.Fail(ctx, err) }))

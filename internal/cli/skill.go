@@ -14,10 +14,10 @@ var skill string
 func skillCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "skill",
-		Short: "Print a SKILL.md with which your own agent session starts and reads members",
-		Long: `Print a SKILL.md for your own agent session: it then starts members, asks them, reads
-their output and compares their changes. It names no command that decides anything; what
-waits for an answer stays yours. To install it for Claude Code:
+		Short: "Print a SKILL.md with which your own agent session reads members",
+		Long: `Print a SKILL.md for your own agent session: it then asks members, reads
+their output, compares their changes and proposes new ones. It names no command that
+decides anything; what waits for an answer stays yours. To install it for Claude Code:
 
     mkdir -p ~/.claude/skills/waggle && waggle skill > ~/.claude/skills/waggle/SKILL.md`,
 		Args: cobra.NoArgs,

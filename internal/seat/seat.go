@@ -47,7 +47,7 @@ func (o Operator) sit(ctx context.Context, name waggle.TeamName, as waggle.Membe
 	if err != nil {
 		return nil, "", err
 	}
-	if err := o.Guard(ctx, s, "mcp"); err != nil {
+	if err := o.GuardMembers(ctx, s, "mcp"); err != nil {
 		return nil, "", err
 	}
 	uid, err := o.Minter.UID()

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 
 	"waggle/journal"
 	"waggle/spawn"
@@ -17,18 +18,51 @@ type Unverified struct {
 	PID  int    `json:"pid"`
 }
 
-// Inside returns the registered session among the processes above this one; false when
-// there is none.
-func Inside(above []spawn.Identity, registered []Registered) (Registered, bool) {
+// Caller is the session inside of which a command was given.
+type Caller struct {
+	Session  ID
+	Variable string // of the environment, which says so; "": a process above does
+}
+
+// idVars are the variables in which clients tell the processes that they start the id of their session. Such a process
+// has them also when its parents have gone.
+var idVars = map[Client]string{Claude: "CLAUDE_CODE_SESSION_ID", Codex: "CODEX_THREAD_ID", Gemini: "GEMINI_SESSION_ID"}
+
+// Above returns the running session, registered by its client in configDir or recorded by a hook, whose process is
+// among those above a process, or whose id is in its environment.
+func (s Store) Above(configDir string, above []spawn.Identity, environ []string, live Liveness) (Caller, bool) {
+	var list []running
+	for _, r := range RegisteredIn(configDir) {
+		list = append(list, r.of(Claude))
+	}
+	stored, _ := s.All() // those that can be read
+	for _, one := range stored {
+		if one.runs(live) {
+			p := one.Process()
+			list = append(list, Registered{one.ID, p.Process}.of(p.Client))
+		}
+	}
 	for _, a := range above {
-		for _, r := range registered {
+		for _, r := range list {
 			if a.PID == r.Process.PID && a.Start == r.Process.Start {
-				return r, true
+				return Caller{Session: r.Session}, true
 			}
 		}
 	}
-	return Registered{}, false
+	for _, r := range list {
+		if name := idVars[r.client]; name != "" && slices.Contains(environ, name+"="+string(r.Session)) {
+			return Caller{Session: r.Session, Variable: name}, true
+		}
+	}
+	return Caller{}, false
 }
+
+type running struct {
+	Registered
+	client Client
+}
+
+func (r Registered) of(c Client) running { return running{r, c} }
 
 // Refuse records that a command was given from inside a session.
 func (s Store) Refuse(ctx context.Context, w journal.Writer, id ID, what string, pid int) error {

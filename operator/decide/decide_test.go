@@ -262,7 +262,7 @@ func TestDecideFromInside(t *testing.T) {
 		"SetMode":     second(o.SetMode(t.Context(), "api", "*", "bypass")),
 		"Acknowledge": second(o.Acknowledge(t.Context(), "api", 1)),
 		"Escalate":    second(o.EscalatePlan(t.Context(), "api", "ann", 0, "")),
-		"Guard":       o.GuardSessions(t.Context(), "policy sessions"),
+		"Guard":       o.Guard(t.Context(), nil, "policy sessions"),
 	} {
 		operatortest.Is(t, what, err, operator.Refused, "only the operator may do that")
 	}

@@ -61,7 +61,7 @@ func (o Operator) RemoveSessionRule(ctx context.Context, rule policy.Rule, deny 
 }
 
 func (o Operator) editSessionRules(ctx context.Context, what string, change func(*session.Rules) bool) (*SessionRules, error) {
-	if err := o.GuardSessions(ctx, what); err != nil {
+	if err := o.Guard(ctx, nil, what); err != nil {
 		return nil, err
 	}
 	changed := false

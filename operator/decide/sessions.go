@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -410,7 +409,7 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 	if f == nil || err != nil {
 		return nil, err
 	}
-	if err := o.GuardSessions(ctx, a.Via); err != nil {
+	if err := o.Guard(ctx, nil, a.Via); err != nil {
 		return nil, err
 	}
 	r := f.Request
@@ -566,7 +565,7 @@ func awayError(err error) error {
 // SetAway replaces the user's word that answers come from the list; a zero until is no end. changed is false where
 // it was the same.
 func (o Operator) SetAway(ctx context.Context, on bool, until time.Time) (changed bool, err error) {
-	if err := o.GuardSessions(ctx, "away"); err != nil {
+	if err := o.Guard(ctx, nil, "away"); err != nil {
 		return false, err
 	}
 	a := session.Away{On: on}
@@ -584,37 +583,6 @@ func (o Operator) ofAgent(pid int) bool {
 		return false
 	}
 	above, _ := o.Ancestors(pid) // those that can be seen
-	_, in := session.Inside(above, session.RegisteredIn(o.ClaudeDir))
+	_, in := o.sessionStore().Above(o.ClaudeDir, above, nil, session.Looking(o.Ancestors))
 	return in || o.ofMember(pid)
-}
-
-// GuardSessions refuses an answer that a process inside a session or a member gives, and records
-// it: an agent's process may not answer for its person (trust §8).
-func (o Operator) GuardSessions(ctx context.Context, what string) error {
-	if o.Ancestors == nil {
-		return nil
-	}
-	above, err := o.Ancestors(o.PID)
-	if err != nil && len(above) == 0 {
-		return err
-	}
-	if r, in := session.Inside(above, session.RegisteredIn(o.ClaudeDir)); in {
-		why := fmt.Sprintf("%s was called from inside session %s", what, r.Session)
-		rerr := o.sessionStore().Refuse(ctx, o.Writer(), r.Session, why, o.PID)
-		return errors.Join(&operator.Error{Kind: operator.Refused, Op: what, Msg: why + ": only the operator may do that", Advice: "run it from your own terminal"}, rerr)
-	}
-	names, err := o.Root.Names()
-	if err != nil {
-		return nil // without a readable process tree no caller can be identified
-	}
-	for _, name := range names {
-		s, err := o.State(ctx, name)
-		if s == nil || err != nil {
-			continue
-		}
-		if err := o.Guard(ctx, s, what); err != nil {
-			return err
-		}
-	}
-	return nil
 }

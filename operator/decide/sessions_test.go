@@ -318,13 +318,23 @@ func TestSessionGuard(t *testing.T) {
 	operatortest.Is(t, "rules from inside", err, operator.Refused, "from inside session s-1")
 	_, err = s.o.SetAway(t.Context(), true, time.Time{})
 	operatortest.Is(t, "away from inside", err, operator.Refused, "from inside session s-1")
+	operatortest.Is(t, "a command about no team", s.o.Guard(t.Context(), nil, "run"), operator.Refused, "from inside session s-1")
+	if err := s.o.GuardMembers(t.Context(), nil, "mcp"); err != nil {
+		t.Errorf("a session acts as itself: %v", err)
+	}
 	rows, qs, err := s.o.Sessions()
 	if err != nil || len(rows) != 1 || rows[0].Name != "api" || rows[0].Version != "2.1.330" || len(qs) != 1 || qs[0].Member != "api" {
 		t.Errorf("%+v, %+v, %v", rows, qs, err)
 	}
 	s.o.Ancestors = func(int) ([]spawn.Identity, error) { return nil, nil }
-	if err := s.o.GuardSessions(t.Context(), "approve"); err != nil {
+	if err := s.o.Guard(t.Context(), nil, "approve"); err != nil {
 		t.Error(err)
+	}
+	s.o.Called = []string{"CLAUDE_CODE_SESSION_ID=s-1"} // its parents have gone
+	operatortest.Is(t, "left behind", s.o.Guard(t.Context(), nil, "approve"), operator.Refused, "whose CLAUDE_CODE_SESSION_ID it has")
+	s.o.Called = []string{"CLAUDE_CODE_SESSION_ID=s-2", "CODEX_THREAD_ID=s-1"}
+	if err := s.o.Guard(t.Context(), nil, "approve"); err != nil {
+		t.Errorf("another session's id: %v", err)
 	}
 }
 

@@ -191,7 +191,7 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 // read records that the operator has read messages to the lead, unless the caller is a member's
 // process.
 func (o Operator) read(ctx context.Context, s *operator.State, ids []mailbox.ID) error {
-	if err := o.Guard(ctx, s, "reading the lead's mailbox"); err != nil {
+	if err := o.GuardMembers(ctx, s, "reading the lead's mailbox"); err != nil {
 		return err
 	}
 	return o.Append(ctx, s, func() ([]journal.Draft, error) {

@@ -195,6 +195,9 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 		return nil, "", "", err
 	}
 	callers, err := o.Callers(s)
+	if err == nil && len(callers) == 0 {
+		err = o.GuardMembers(ctx, s, "send") // a member speaks in its own team
+	}
 	switch {
 	case err != nil:
 		return nil, "", "", err

@@ -249,8 +249,9 @@ func (o Operator) speaker(ctx context.Context, name string) (transport.Speaker, 
 		if err != nil && len(above) == 0 {
 			return by, err
 		}
-		if r, in := session.Inside(above, session.RegisteredIn(o.ClaudeDir)); in {
-			for _, row := range session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors)).Rows {
+		store := session.At(o.Home.Path, o.Minter.Now)
+		if r, in := store.Above(o.ClaudeDir, above, o.Called, session.Looking(o.Ancestors)); in {
+			for _, row := range store.List(o.ClaudeDir, session.Looking(o.Ancestors)).Rows {
 				if row.ID == r.Session && row.Under == "" {
 					return transport.Speaker{Name: row.Name, Answers: row.Socket}, nil
 				}

@@ -106,7 +106,7 @@ func (o Operator) GC(ctx context.Context, name waggle.TeamName, act bool) (*Coll
 		return nil, err
 	}
 	if act && c.all {
-		if err := decide.Of(o.Operator).GuardSessions(ctx, "gc"); err != nil {
+		if err := o.Guard(ctx, nil, "gc"); err != nil {
 			return nil, err
 		}
 		decide.Of(o.Operator).TidySessions(ctx)

@@ -66,7 +66,7 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Guard(ctx, s, "guest"); err != nil {
+	if err := o.GuardMembers(ctx, s, "guest"); err != nil {
 		return nil, err
 	}
 	g := &Guest{o: o, guest: worker.Guest{Journal: operator.OwnJournal, Agent: "exec", Spec: spec, Cwd: n.Cwd}}

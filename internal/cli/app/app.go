@@ -223,7 +223,7 @@ func (a *App) Op() (operator.Operator, error) {
 	rootURL := (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
 	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Brake: brake, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(home.Home{Path: state}), "locks"), Led: led{home.Home{Path: state}, rootURL}}, RootURL: rootURL,
 		Home: home.Home{Path: state}, RunDir: a.runPath(home.Home{Path: state}), Worktrees: worktrees, WorkDir: a.workDir(), Edits: &operator.EditCache{}, Token: a.Env("WAGGLE_TOKEN"), Minter: a.Minter(), Self: self, Environ: a.MemberEnviron(), Version: a.Version, PID: os.Getpid(),
-		Log: a.log(), Ancestors: spawn.Ancestors, Confine: box, Waits: a.Waits}, nil
+		Log: a.log(), Ancestors: spawn.Ancestors, Called: a.Environ, Confine: box, Waits: a.Waits}, nil
 }
 
 // led are the teams with a state here, which waggle leads.

@@ -17,7 +17,6 @@ import (
 	"waggle/internal/session"
 	"waggle/internal/view/page"
 	"waggle/operator"
-	"waggle/operator/decide"
 	"waggle/spawn"
 )
 
@@ -184,9 +183,6 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 	}
 	op, err := a.Op()
 	if err != nil {
-		return err
-	}
-	if err := decide.Of(op).GuardSessions(cmd.Context(), "hooks "+verb); err != nil {
 		return err
 	}
 	path, err := hooksPath(a, client, f.project)

@@ -10,7 +10,6 @@ import (
 	"waggle/internal/notice"
 	"waggle/internal/view"
 	"waggle/operator"
-	"waggle/operator/decide"
 )
 
 func Notify(a *app.App) *cobra.Command {
@@ -42,9 +41,6 @@ missing, after test also sent or failed.`,
 	turn := func(use, short string, on bool) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 			op, err := a.Op()
-			if err == nil {
-				err = decide.Of(op).GuardSessions(cmd.Context(), "notify "+use)
-			}
 			if err != nil {
 				return err
 			}
@@ -67,15 +63,8 @@ missing, after test also sent or failed.`,
 became of it. Exit 1 when a channel fails or none is here.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, err := a.Op()
-			if err == nil {
-				err = decide.Of(op).GuardSessions(cmd.Context(), "notify test")
-			}
-			if err != nil {
-				return err
-			}
 			sent := map[string]error{}
-			err = testNotify(cmd.Context(), a, sent)
+			err := testNotify(cmd.Context(), a, sent)
 			return errors.Join(sayNotify(a, false, sent), err)
 		},
 	}

@@ -1,0 +1,120 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/session"
+	"waggle/journal"
+	"waggle/record"
+)
+
+// Guard refuses a command that an agent's process gives in the operator's name: one of a member of any team of this
+// root, or one of a session (trust §8). It is on record with the agent, and in the team that the command is about, s;
+// nil is a command about no team. Guard stops accidents and injected text; it is no security boundary.
+//
+// It first moves a file that stands where STATE needs a directory to set-aside/, because the command will write there.
+// It takes the process that leads as it is: that one knows the lead's agent by the kernel's word.
+func (o Operator) Guard(ctx context.Context, s *State, what string) error {
+	if refused, err := o.guardMembers(ctx, s, what); refused || err != nil || o.Leading != nil || o.Ancestors == nil {
+		return err
+	}
+	above, err := o.Ancestors(o.PID)
+	if err != nil && len(above) == 0 {
+		return err
+	}
+	store := session.At(o.Home.Path, o.Minter.Now)
+	in, ok := store.Above(o.ClaudeDir, above, o.Called, session.Looking(o.Ancestors))
+	if !ok {
+		return nil
+	}
+	why := fmt.Sprintf("%s was called from inside session %s", what, in.Session)
+	if in.Variable != "" {
+		why += ", whose " + in.Variable + " it has"
+	}
+	refused := &Error{Kind: Refused, Op: what, Msg: why + ": only the operator may do that", Advice: "run it from your own terminal"}
+	return errors.Join(refused, store.Refuse(ctx, o.Writer(), in.Session, why, o.PID), o.unverified(ctx, s, "session "+string(in.Session), why))
+}
+
+// GuardMembers is Guard for what a session may do as itself, such as reading mail and connecting as a member.
+func (o Operator) GuardMembers(ctx context.Context, s *State, what string) error {
+	_, err := o.guardMembers(ctx, s, what)
+	return err
+}
+
+func (o Operator) guardMembers(ctx context.Context, s *State, what string) (refused bool, err error) {
+	if o.Leading != nil {
+		return false, nil
+	}
+	if s != nil {
+		s.Dir.Mend(o.Minter.Now())
+	}
+	own, ms, err := o.calledFrom(ctx, s)
+	if len(ms) == 0 || err != nil {
+		return false, err
+	}
+	who, from := Names(ms), string(ms[0].Name)
+	if s == nil || own.Team != s.Team {
+		who, from = who+" of team "+string(own.Team), from+"@"+string(own.Team)
+	}
+	why := fmt.Sprintf("%s was called from inside %s", what, who)
+	err = &Error{Kind: Refused, Op: what, Msg: why + ": only the operator may do that", Advice: "run it from your own terminal"}
+	if s != nil && s.Team != own.Team {
+		err = errors.Join(err, o.unverified(ctx, s, from, why))
+	}
+	return true, errors.Join(err, o.unverified(ctx, own, string(ms[0].Name), why))
+}
+
+// calledFrom returns the members inside of whose process this command runs, with their team: s, or another of this root.
+func (o Operator) calledFrom(ctx context.Context, s *State) (*State, []*control.Member, error) {
+	if s != nil {
+		if ms, err := o.Callers(s); len(ms) > 0 || err != nil {
+			return s, ms, err
+		}
+	}
+	if o.Ancestors == nil {
+		return nil, nil, nil
+	}
+	names, err := o.Names()
+	if err != nil {
+		return nil, nil, nil // without a readable tree no caller can be identified
+	}
+	for _, name := range names {
+		if s != nil && name == s.Team {
+			continue
+		}
+		other, err := o.State(ctx, name)
+		if other == nil || err != nil {
+			continue // broken: its own commands say so
+		}
+		if ms, err := o.Callers(other); len(ms) > 0 || err != nil {
+			return other, ms, err
+		}
+	}
+	return nil, nil, nil
+}
+
+// unverified records in a team that a command was given in the operator's name.
+func (o Operator) unverified(ctx context.Context, s *State, from, why string) error {
+	if s == nil || s.Broken != nil {
+		return nil
+	}
+	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
+			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: from, Why: why}}}, nil
+	})
+	return err
+}
+
+// Guarded opens a team for a command that only the operator may give. A team that waggle does not
+// lead is allowed: none of its members has a process that Guard could find.
+func (o Operator) Guarded(ctx context.Context, name waggle.TeamName, what string) (*State, error) {
+	s, err := o.State(ctx, name)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	return s, o.Guard(ctx, s, what)
+}
