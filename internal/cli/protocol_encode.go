@@ -27,9 +27,9 @@ value, in the spelling of the wire. A payload that another dialect spells whole 
 lacks what the wire needs, such as the sender in the shapes of seed 000, is written in its
 own. A key that the kind does not have is refused.
 
---dialect names another spelling: protocol (seed 001), catalog (000), api (002), tool (003),
-early (004), legacy (shutdown_response). One that has no place for what the payload decides
-is refused.
+--dialect names another spelling: protocol (seed 001), catalog (000), api (002), tool
+(003), early (004), legacy (shutdown_response). One without a place for what the payload
+decides is refused.
 
 Without KIND, read the output of waggle protocol decode and write its input again: one
 text value, or a mailbox when the entries have envelopes. A payload that was not changed
