@@ -30,9 +30,9 @@ Claude Code session's, until its lead asks it to end. The command registers NAME
 Before each run the guest asks the lead, in the lead's own dialect, unless the mode allows
 the run. The lead's answer allows that one run as it was asked, and nothing that the
 ceiling of your configuration denies. What the command prints goes to the lead as words,
-its last 4 KiB, and in the idle notice. The guest sets isActive in the team's registry while
-a turn runs, and changes nothing else there. Claude Code's lead reads mail once it has
-spawned a member of its own: a guest that comes before says so.`,
+its last 4 KiB, and in the idle notice. The guest sets isActive in the team's registry
+while a turn runs, and changes nothing else there. Claude Code's lead reads mail once it
+has spawned a member of its own: a guest that comes before says so.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n := teams.NewGuest{Command: args[1:]}
