@@ -2,6 +2,7 @@ package waggle
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -20,7 +21,13 @@ type (
 // MemberName but ParseNewMember refuses it.
 const Lead MemberName = "team-lead"
 
-func (n TeamName) String() string   { return string(n) }
+func (n TeamName) String() string { return string(n) }
+
+var sessionTeam = regexp.MustCompile(`^session-[0-9a-f]{8}$`)
+
+// OfSession reports whether the name is that of the team of a session of Claude Code.
+func (n TeamName) OfSession() bool { return sessionTeam.MatchString(string(n)) }
+
 func (n MemberName) String() string { return string(n) }
 
 // AgentID is name@team (protocol §3).

@@ -83,9 +83,13 @@ func (w *Worker) answeredByFile(in message.Incoming, l *Leader, now time.Time) [
 }
 
 // composed writes a payload as this worker's envelope, without messageId, which a guest's lead does
-// not use.
+// not use. What leads a team that is no session's is no real client: a guest asks it as seed 001 does.
 func (w *Worker) composed(color string, to waggle.MemberName, p waggle.Payload, m record.Mint) (*record.Mail, error) {
-	return w.spelled(record.Compose(w.Name, color, to, p, m))
+	d := waggle.DialectWire
+	if w.Guest && !w.Team.OfSession() {
+		d = waggle.DialectProtocol
+	}
+	return w.spelled(record.ComposeIn(d.For(p.Kind()), w.Name, color, to, p, m))
 }
 
 func (w *Worker) spelled(mail *record.Mail, err error) (*record.Mail, error) {

@@ -21,7 +21,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -148,11 +147,9 @@ const (
 	DialectSession Dialect = "session" // session-<8 hex>; delivered messages pruned
 )
 
-var sessionName = regexp.MustCompile(`^session-[0-9a-f]{8}$`)
-
 // DialectOf returns the dialect of a team by its name.
 func DialectOf(name waggle.TeamName) Dialect {
-	if sessionName.MatchString(string(name)) {
+	if name.OfSession() {
 		return DialectSession
 	}
 	return DialectNamed

@@ -9,8 +9,10 @@ package conformance
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +25,12 @@ type Requirement struct {
 	Text     string
 	Writes   Proof
 	Reads    Proof
+	Outside  Proof // where what is on the other side is no package of ours; without a test the row is partial
 }
+
+// outside are the packages whose tests have the command line, another program or a real client on the
+// other side.
+var outside = []string{"internal/cli", "internal/claudemembertest", "internal/commandtest", "internal/crashtest", "internal/foreigntest", "internal/sessiontest", "internal/storetest"}
 
 // Proof is a test, or why there is none to have.
 type Proof struct {
@@ -60,14 +67,11 @@ func Parse(text string) ([]Requirement, error) {
 		for n := range cells {
 			cells[n] = strings.TrimSpace(cells[n])
 		}
-		if len(cells) != 4 || !document.MatchString(cells[0]) || cells[1] == "" {
-			return nil, fmt.Errorf("requirements.txt:%d: want document | requirement | test | test", i+1)
+		if n := len(cells); n != 4 && n != 5 || !document.MatchString(cells[0]) || cells[1] == "" {
+			return nil, fmt.Errorf("requirements.txt:%d: want document | requirement | test | test | test from outside", i+1)
 		}
 		r := Requirement{Document: cells[0], Text: cells[1]}
-		var err error
-		if r.Writes, err = parseProof(cells[2]); err == nil {
-			r.Reads, err = parseProof(cells[3])
-		}
+		err := r.prove(cells[2:])
 		if key := r.Document + r.Text; err == nil && seen[key] {
 			err = fmt.Errorf("it is there twice")
 		} else {
@@ -84,8 +88,29 @@ func Parse(text string) ([]Requirement, error) {
 	return reqs, nil
 }
 
-func parseProof(cell string) (Proof, error) {
-	if why, ok := strings.CutPrefix(cell, "none: "); ok {
+// prove takes the cells of the tests. Where the third is missing, one of the two is from outside.
+func (r *Requirement) prove(cells []string) (err error) {
+	if r.Writes, err = parseProof(cells[0], "none: "); err != nil {
+		return err
+	}
+	if r.Reads, err = parseProof(cells[1], "none: "); err != nil {
+		return err
+	}
+	if len(cells) > 2 {
+		r.Outside, err = parseProof(cells[2], "partial: ")
+		return err
+	}
+	for _, p := range []Proof{r.Reads, r.Writes} {
+		if slices.Contains(outside, p.Package) {
+			r.Outside = p
+			return nil
+		}
+	}
+	return errors.New("no test is from outside; name one, or partial: REASON")
+}
+
+func parseProof(cell, without string) (Proof, error) {
+	if why, ok := strings.CutPrefix(cell, without); ok {
 		return Proof{None: why}, nil
 	}
 	m := proof.FindStringSubmatch(cell)
@@ -104,7 +129,7 @@ func proofs(reqs []Requirement) []Proof {
 	var ps []Proof
 	seen := map[Proof]bool{}
 	for _, r := range reqs {
-		for _, p := range []Proof{r.Writes, r.Reads} {
+		for _, p := range []Proof{r.Writes, r.Reads, r.Outside} {
 			if p.None == "" && !seen[p] {
 				seen[p] = true
 				ps = append(ps, p)

@@ -62,16 +62,19 @@ func TestEveryKindOfEveryDocument(t *testing.T) {
 // TestParseRefuses: a line without a cell, or with one that is no test, is an error with
 // its number.
 func TestParseRefuses(t *testing.T) {
-	const good = "000 | text | control.TestA | .TestB/c\n"
+	const good = "000 | text | control.TestA | .TestB/c | internal/cli.TestC\n"
 	for _, c := range []struct{ line, want string }{
 		{"000 | text | control.TestA |", `:2: "" names no test`},
 		{"000 | text | | .TestB", `:2: "" names no test`},
+		{"000 | other | control.TestA | .TestB", ":2: no test is from outside"},
+		{"000 | other | control.TestA | .TestB | ", `:2: "" names no test`},
+		{"000 | other | control.TestA | .TestB | none: why", `:2: "none: why" names no test`},
 		{"000 | text | control.TestA", ":2: want document"},
 		{"000 | | control.TestA | .TestB", ":2: want document"},
 		{"005 | other | control.TestA | .TestB", ":2: want document"},
 		{"001 | other | TestA | .TestB", ":2: \"TestA\" names no test"},
-		{"000 | text | control.TestA | .TestB", ":2: it is there twice"},
-		{"000 | other | none: x | none: y", ":2: nothing proves it"},
+		{"000 | text | control.TestA | internal/cli.TestB", ":2: it is there twice"},
+		{"000 | other | none: x | none: y | partial: z", ":2: nothing proves it"},
 	} {
 		if _, err := conformance.Parse(good + c.line); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.line, err, c.want)
@@ -81,7 +84,7 @@ func TestParseRefuses(t *testing.T) {
 
 // TestFailed: a test that failed, was skipped or did not run is named.
 func TestFailed(t *testing.T) {
-	reqs, err := conformance.Parse("000 | a | control.TestA | .TestB/c\n000 | d | task.TestD | none: why\n000 | e | task.TestE | task.TestD\n")
+	reqs, err := conformance.Parse("000 | a | control.TestA | .TestB/c | partial: no\n000 | d | task.TestD | none: why | .TestB/c\n000 | e | task.TestE | task.TestD | task.TestF\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +95,7 @@ func TestFailed(t *testing.T) {
 {"Action":"pass","Package":"example.com/m/task"}
 `
 	got, err := conformance.Failed(strings.NewReader(results), "example.com/m", reqs)
-	want := []string{".TestB/c was skipped", "task.TestD failed", "task.TestE did not run"}
+	want := []string{".TestB/c was skipped", "task.TestD failed", "task.TestE did not run", "task.TestF did not run"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -100,8 +103,8 @@ func TestFailed(t *testing.T) {
 
 // TestUnrun: the tests that were skipped or did not run are in calls of go test that name exactly them.
 func TestUnrun(t *testing.T) {
-	reqs, err := conformance.Parse("000 | a | control.TestA | .TestB/c\n000 | d | task.TestD | none: why\n000 | e | task.TestE | task.TestF\n" +
-		"000 | g | .TestB/d | .TestB/e/f\n000 | h | .TestG/h/i | none: why\n")
+	reqs, err := conformance.Parse("000 | a | control.TestA | .TestB/c | partial: no\n000 | d | task.TestD | none: why | partial: no\n000 | e | task.TestE | task.TestF | task.TestE\n" +
+		"000 | g | .TestB/d | .TestB/e/f | partial: no\n000 | h | .TestG/h/i | none: why | control.TestA\n")
 	if err != nil {
 		t.Fatal(err)
 	}

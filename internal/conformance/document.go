@@ -11,7 +11,9 @@ var titles = map[string]string{"000": "The catalogue of message types", "001": "
 const head = `# Conformance
 
 What the five source documents of the protocol require, in a few words, and the test that
-proves it: that waggle writes it so, and that it reads it so. The page is generated from
+proves it: that waggle writes it so, that it reads it so, and, from outside, that it is so where the command line, a
+program that is not waggle or a real client is on the other side. A row without such a test is *partial*, with the
+reason. The page is generated from
 ` + "`internal/conformance/requirements.txt`" + ` by ` + "`go generate ./...`" + `. An empty cell is an
 error there, and so is a test that does not exist. The last column is what continuous
 integration insists on: its step ` + "`conformance`" + ` reads what ` + "`go test -json`" + ` said in the step
@@ -26,9 +28,13 @@ func Document(reqs []Requirement) string {
 	for _, r := range reqs {
 		if r.Document != last {
 			last = r.Document
-			fmt.Fprintf(&b, "\n## %s: %s\n\n| requirement | we write | we read | result |\n|---|---|---|---|\n", r.Document, titles[r.Document])
+			fmt.Fprintf(&b, "\n## %s: %s\n\n| requirement | we write | we read | from outside | result |\n|---|---|---|---|---|\n", r.Document, titles[r.Document])
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | pass |\n", r.Text, cell(r.Writes), cell(r.Reads))
+		result := "pass"
+		if r.Outside.None != "" {
+			result = "partial"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.Text, cell(r.Writes), cell(r.Reads), cell(r.Outside), result)
 	}
 	return b.String()
 }
