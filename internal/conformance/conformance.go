@@ -130,7 +130,7 @@ func proofs(reqs []Requirement) []Proof {
 	seen := map[Proof]bool{}
 	for _, r := range reqs {
 		for _, p := range []Proof{r.Writes, r.Reads, r.Outside} {
-			if p.None == "" && !seen[p] {
+			if p.Test != "" && !seen[p] {
 				seen[p] = true
 				ps = append(ps, p)
 			}

@@ -61,13 +61,17 @@ func (s *stage) stops(name string, grace time.Duration, then func(id string)) *p
 	if then != nil {
 		var id string
 		testenv.Eventually(s.t, name+" is asked", func() bool {
-			texts, err := foreign{s.them.team, name}.take()
-			must(s.t, err)
-			for _, text := range texts {
-				if f := frameOf(text); f.Type == "shutdown_request" {
-					id = f.RequestID
+			must(s.t, foreign{s.them.team, name}.edit(name, func(es []entry) []entry {
+				for _, e := range es {
+					if f := frameOf(e.Text); f.Type == "shutdown_request" {
+						id = f.RequestID
+					}
+					if e.Type == "shutdown_request" { // of seed 002: the id is beside the words
+						id = frameOf(string(e.Metadata)).Request_id
+					}
 				}
-			}
+				return []entry{}
+			}))
 			return id != ""
 		})
 		then(id)

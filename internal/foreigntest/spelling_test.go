@@ -52,14 +52,14 @@ const (
 
 // What the wire writes, which 001 and 004 print too.
 const (
-	wirePlanYes  = `{"type":"plan_approval_response","requestId":"ID","approved":true,"timestamp":"T"}`
+	wirePlanYes  = `{"type":"plan_approval_response","requestId":"ID","approved":true,"timestamp":"T","permissionMode":"bypassPermissions"}`
 	wirePlanNo   = `{"type":"plan_approval_response","requestId":"ID","approved":false,"feedback":"no","timestamp":"T"}`
 	wireShutdown = `{"type":"shutdown_request","requestId":"ID","from":"team-lead","reason":"over","timestamp":"T"}`
 	wireMode     = `{"type":"mode_set_request","mode":"plan","from":"team-lead"}`
-	wireRules    = `{"type":"team_permission_update","toolName":"Bash","directoryPath":"","permissionUpdate":{"behavior":"deny","rules":[{"toolName":"Bash","ruleContent":"rm:*"}]}}`
-	wireTask     = `{"type":"task_assignment","taskId":"1","subject":"Build","description":"make","assignedBy":"team-lead","timestamp":"T"}`
-	wireNetYes   = `{"type":"sandbox_permission_response","requestId":"ID","host":"one.example.com","allow":true,"timestamp":"T"}`
-	wireNetNo    = `{"type":"sandbox_permission_response","requestId":"ID","host":"one.example.com","allow":false,"timestamp":"T"}`
+	wireRules    = `{"type":"team_permission_update","toolName":"Bash","directoryPath":"","permissionUpdate":{"behavior":"deny","rules":[{"toolName":"Bash","ruleContent":"rm:*"}]},"policyVersion":2}`
+	wireTask     = `{"type":"task_assignment","taskId":"1","subject":"Build","description":"make","assignedBy":"operator","timestamp":"T"}`
+	wireNetYes   = `{"type":"sandbox_permission_response","requestId":"ID","host":"one.example.com","allow":true,"timestamp":"T","scope":"one-shot"}`
+	wireNetNo    = `{"type":"sandbox_permission_response","requestId":"ID","host":"one.example.com","allow":false,"timestamp":"T","notes":"no"}`
 	ask001       = `{"type":"permission_request","requestId":"ID","agentId":"bob","toolName":"Bash","toolUseId":"t1","description":"","input":{"command": "one"},"permissionSuggestions":[]}`
 	yes001       = `{"type":"permission_response","requestId":"ID","subtype":"success","response":{"updatedInput":{"command": "one"}}}`
 	no001        = `{"type":"permission_response","requestId":"ID","subtype":"error","error":"no"}`
@@ -79,20 +79,20 @@ var spellings = []spelled{
 	{flow: "network", document: "the client and 001", asks: `{"type":"sandbox_permission_request","requestId":"ID","workerId":"bob","workerName":"bob","workerColor":"cyan","hostPattern":{"host":"one.example.com"},"createdAt":0}`,
 		yes: wireNetYes, no: wireNetNo},
 	{flow: "network", document: "000", asks: `{"type":"sandbox_permission_request","requestId":"ID","timestamp":"T","capability":"network","details":{"hostnames":["one.example.com"],"reason":"why"}}`,
-		yes: `{"type":"sandbox_permission_response","requestId":"ID","timestamp":"T","approved":true}`,
-		no:  `{"type":"sandbox_permission_response","requestId":"ID","timestamp":"T","approved":false}`},
+		yes: `{"type":"sandbox_permission_response","requestId":"ID","timestamp":"T","approved":true,"scope":"one-shot"}`,
+		no:  `{"type":"sandbox_permission_response","requestId":"ID","timestamp":"T","approved":false,"notes":"no"}`},
 	{flow: "network", document: "002", none: "002 has no network"},
 	{flow: "network", document: "004", none: "004 (Summary of All Known Message Types) has no network"},
 	{flow: "plan", document: "the client and 001", asks: `{"type":"plan_approval_request","from":"bob","timestamp":"T","planFilePath":"/p.md","planContent":"one","requestId":"ID"}`, yes: wirePlanYes, no: wirePlanNo},
 	{flow: "plan", document: "000", asks: `{"type":"plan_approval_request","requestId":"ID","timestamp":"T","plan":{"goal":"one","steps":[],"risks":[],"tooling":[]}}`,
-		yes: `{"type":"plan_approval_response","requestId":"ID","timestamp":"T","approved":true}`,
+		yes: `{"type":"plan_approval_response","requestId":"ID","timestamp":"T","approved":true,"policy":{"permissionMode":"bypassPermissions"}}`,
 		no:  `{"type":"plan_approval_response","requestId":"ID","timestamp":"T","approved":false,"notes":"no"}`},
 	{flow: "plan", document: "002", asks: plan002,
-		yes: `{"type":"plan_approval_response","requestId":"ID","approve":true,"timestamp":"T"}`,
+		yes: `{"type":"plan_approval_response","requestId":"ID","approve":true,"timestamp":"T","permissionMode":"bypassPermissions"}`,
 		no:  `{"type":"plan_approval_response","requestId":"ID","approve":false,"feedback":"no","timestamp":"T"}`},
 	{flow: "plan", document: "004 (6. Plan Approval Request), whose answer has no form there", asks: plan004, yes: wirePlanYes, no: wirePlanNo},
 	{flow: "plan", document: "mixed: 003's id", asks: `{"type":"plan_approval_request","from":"bob","planContent":"one","request_id":"ID"}`,
-		yes: `{"type":"plan_approval_response","request_id":"ID","approve":true}`,
+		yes: `{"type":"plan_approval_response","request_id":"ID","approve":true,"permissionMode":"bypassPermissions"}`,
 		no:  `{"type":"plan_approval_response","request_id":"ID","approve":false,"feedback":"no"}`},
 	{flow: "shutdown", document: "the client, 001 and 004", asks: idle, begins: shutdown, yes: wireShutdown},
 	{flow: "shutdown", document: "000", asks: idle000, begins: shutdown, yes: `{"type":"shutdown_request","requestId":"ID","timestamp":"T","reason":"over"}`},
@@ -101,7 +101,7 @@ var spellings = []spelled{
 	{flow: "mode", document: "000", asks: idle000, begins: setsMode, yes: `{"type":"mode_set_request","timestamp":"T","mode":"plan","policy":{"permissionMode":"plan"}}`},
 	{flow: "mode", document: "002, which has no modes", asks: idle002, begins: setsMode, yes: wireMode},
 	{flow: "team policy", document: "001", asks: ask001, begins: setsRule, yes: wireRules},
-	{flow: "team policy", document: "000", asks: idle000, begins: setsRule, yes: `{"type":"team_permission_update","timestamp":"T","rules":{"disallowedTools":["Bash(rm:*)"]}}`},
+	{flow: "team policy", document: "000", asks: idle000, begins: setsRule, yes: `{"type":"team_permission_update","timestamp":"T","rules":{"disallowedTools":["Bash(rm:*)"]},"policyVersion":2}`},
 	{flow: "team policy", document: "002, which has none", asks: idle002, begins: setsRule, yes: wireRules},
 	{flow: "task assignment", document: "the client, 001 and 004", asks: idle, begins: assignsTask, yes: wireTask},
 	{flow: "task assignment", document: "000", asks: idle000, begins: assignsTask, yes: `{"type":"task_assignment","requestId":"1","timestamp":"T","task":{"title":"Build","instructions":"make"}}`},
@@ -139,11 +139,6 @@ func (s *stage) newest() string {
 	return idText.ReplaceAllString(timeText.ReplaceAllString(text, "T"), "ID")
 }
 
-// withoutMode is a plan's answer without the mode that an approval may set, which TestWalk has.
-func withoutMode(text string) string {
-	return strings.NewReplacer(`,"permissionMode":"default"`, "", `,"policy":{"permissionMode":"default"}`, "").Replace(text)
-}
-
 // answersAll lets the operator answer all that is open, with words for a denial.
 func (s *stage) answersAll(allow bool) {
 	s.t.Helper()
@@ -171,7 +166,7 @@ func (c spelled) plays(t *testing.T, allow bool) string {
 		c.begins(s)
 	}
 	s.pass()
-	return withoutMode(s.newest())
+	return s.newest()
 }
 
 // TestSpellings: a member that another program runs is answered, and is written to, in the spelling in
@@ -207,7 +202,7 @@ func TestSpellings(t *testing.T) {
 func spellingsPage() string {
 	var b strings.Builder
 	b.WriteString("\n## In which spelling it is answered\n\nA member that uses files is answered in the spelling in which it asked, and is written to in the one\n" +
-		"in which it spoke last; a payload that several documents spell alike changes nothing. ID stands for the id, T\nfor a time. The answer to a plan has the mode beside, where one is set (TestSpellings).\n\n" +
+		"in which it spoke last; a payload that several documents spell alike changes nothing. ID stands for the id, T\nfor a time. The answer to a plan says the mode that holds (TestSpellings).\n\n" +
 		"| flow | document | it writes | it is written | or, denied |\n|---|---|---|---|---|\n")
 	code := func(text string) string {
 		if text == "" {

@@ -28,8 +28,8 @@ type Caller struct {
 // has them also when its parents have gone.
 var idVars = map[Client]string{Claude: "CLAUDE_CODE_SESSION_ID", Codex: "CODEX_THREAD_ID", Gemini: "GEMINI_SESSION_ID"}
 
-// Above returns the running session, registered by its client in configDir or recorded by a hook, whose process is
-// among those above a process, or whose id is in its environment.
+// Above returns the running session whose process is among those above a process, or whose id is in its environment. The
+// sessions of Claude Code are those that it has registered in configDir, of other clients those that a hook recorded.
 func (s Store) Above(configDir string, above []spawn.Identity, environ []string, live Liveness) (Caller, bool) {
 	var list []running
 	for _, r := range RegisteredIn(configDir) {
@@ -37,8 +37,7 @@ func (s Store) Above(configDir string, above []spawn.Identity, environ []string,
 	}
 	stored, _ := s.All() // those that can be read
 	for _, one := range stored {
-		if one.runs(live) {
-			p := one.Process()
+		if p := one.Process(); p != nil && p.Client != Claude && one.runs(live) {
 			list = append(list, Registered{one.ID, p.Process}.of(p.Client))
 		}
 	}

@@ -51,6 +51,7 @@ func TestMutations(t *testing.T) {
 
 // otherForm are fields whose other type is a form that some writer uses.
 var otherForm = map[string]bool{
+	"team createdAt":    true, // milliseconds
 	"member spawnedAt":  true, // milliseconds
 	"member shutdownAt": true,
 	"task id":           true, // a number

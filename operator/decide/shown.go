@@ -94,6 +94,9 @@ func Describe(k waggle.Kind, a record.Ask) string {
 
 // Wanted is what requests of a kind ask for, in words.
 func Wanted(k waggle.Kind) string {
+	if k == KindDialog {
+		return "what its dialog says"
+	}
 	switch record.GateOf(k) {
 	case policy.GatePlan:
 		return "a plan's approval"
