@@ -84,9 +84,10 @@ func TestNotifyInTmux(t *testing.T) {
 	}
 	asks("ann", "one")
 	u.flagged("0")
-	if got := u.tmux("show-messages", "-t", strings.Fields(u.tmux("list-clients", "-F", "#{client_name}"))[0]); !strings.Contains(got, "waggle: 1 waits in tells (ann: waggle pending)") {
-		t.Errorf("the client had no message:\n%s", got)
-	}
+	client := strings.Fields(u.tmux("list-clients", "-F", "#{client_name}"))[0]
+	u.until("the client has a message", func() bool { // after the flag
+		return strings.Contains(u.tmux("show-messages", "-t", client), "waggle: 1 waits in tells (ann: waggle pending)")
+	}, func() string { return u.tmux("show-messages", "-t", client) })
 	flag := regexp.MustCompile(`0:\S*!`) // of window 0, in the status line
 	u.until("the flag is seen", func() bool { out, _ := tmuxAt(t, far, "capture-pane", "-p"); return flag.MatchString(out) },
 		func() string { out, _ := tmuxAt(t, far, "capture-pane", "-p"); return out })
