@@ -19,7 +19,7 @@ import (
 // It first moves a file that stands where STATE needs a directory to set-aside/, because the command will write there.
 // It takes the process that leads as it is: that one knows the lead's agent by the kernel's word.
 func (o Operator) Guard(ctx context.Context, s *State, what string) error {
-	if refused, err := o.guardMembers(ctx, s, what); refused || err != nil || o.Leading != nil || o.Ancestors == nil {
+	if err := o.GuardMembers(ctx, s, what); err != nil || o.Leading != nil || o.Ancestors == nil {
 		return err
 	}
 	above, err := o.Ancestors(o.PID)
@@ -41,20 +41,15 @@ func (o Operator) Guard(ctx context.Context, s *State, what string) error {
 
 // GuardMembers is Guard for what a session may do as itself, such as reading mail and connecting as a member.
 func (o Operator) GuardMembers(ctx context.Context, s *State, what string) error {
-	_, err := o.guardMembers(ctx, s, what)
-	return err
-}
-
-func (o Operator) guardMembers(ctx context.Context, s *State, what string) (refused bool, err error) {
 	if o.Leading != nil {
-		return false, nil
+		return nil
 	}
 	if s != nil {
 		s.Dir.Mend(o.Minter.Now())
 	}
 	own, ms, err := o.calledFrom(ctx, s)
 	if len(ms) == 0 || err != nil {
-		return false, err
+		return err
 	}
 	who, from := Names(ms), string(ms[0].Name)
 	if s == nil || own.Team != s.Team {
@@ -65,7 +60,7 @@ func (o Operator) guardMembers(ctx context.Context, s *State, what string) (refu
 	if s != nil && s.Team != own.Team {
 		err = errors.Join(err, o.unverified(ctx, s, from, why))
 	}
-	return true, errors.Join(err, o.unverified(ctx, own, string(ms[0].Name), why))
+	return errors.Join(err, o.unverified(ctx, own, string(ms[0].Name), why))
 }
 
 // calledFrom returns the members inside of whose process this command runs, with their team: s, or another of this root.

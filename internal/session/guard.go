@@ -33,12 +33,12 @@ var idVars = map[Client]string{Claude: "CLAUDE_CODE_SESSION_ID", Codex: "CODEX_T
 func (s Store) Above(configDir string, above []spawn.Identity, environ []string, live Liveness) (Caller, bool) {
 	var list []running
 	for _, r := range RegisteredIn(configDir) {
-		list = append(list, r.of(Claude))
+		list = append(list, running{r, Claude})
 	}
 	stored, _ := s.All() // those that can be read
 	for _, one := range stored {
 		if p := one.Process(); p != nil && p.Client != Claude && one.runs(live) {
-			list = append(list, Registered{one.ID, p.Process}.of(p.Client))
+			list = append(list, running{Registered{one.ID, p.Process}, p.Client})
 		}
 	}
 	for _, a := range above {
@@ -56,12 +56,11 @@ func (s Store) Above(configDir string, above []spawn.Identity, environ []string,
 	return Caller{}, false
 }
 
+// running is a session that runs, with its client.
 type running struct {
 	Registered
 	client Client
 }
-
-func (r Registered) of(c Client) running { return running{r, c} }
 
 // Refuse records that a command was given from inside a session.
 func (s Store) Refuse(ctx context.Context, w journal.Writer, id ID, what string, pid int) error {
