@@ -43,7 +43,7 @@ func (l *Leader) See(in message.Incoming, peer *Worker) []journal.Draft {
 	if len(records) == 0 {
 		return in.Deny("the sender's journal does not have it")
 	}
-	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, ID: id, Ref: uint64(records[0].Seq)}
+	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, ID: id, Ref: uint64(records[0].Seq), Hops: record.Hops(in.Envelope)}
 	if call := records[0].Call; call != nil {
 		return l.question(in, m, peer, call, s)
 	}

@@ -33,6 +33,7 @@ type News struct {
 	What   NewsKind          `json:"what"`
 	Task   string            `json:"task,omitempty"`
 	Note   string            `json:"note,omitempty"`
+	Hops   int               `json:"hops,omitempty"` // of the notice (record.Mail.WithHops)
 }
 
 // NewsAfter are the events for the lead's session, which has had those up to seq: one for each
@@ -76,9 +77,12 @@ func weight(t NewsKind) int {
 
 // report notes what a status message is worth.
 func (l *Leader) report(m *Member, r journal.Record, b record.Seen) {
-	n := News{Seq: r.Seq, Time: r.Time, Member: m.Name, Task: b.Task, Note: b.Note}
+	n := News{Seq: r.Seq, Time: r.Time, Member: m.Name, Task: b.Task, Note: b.Note, Hops: b.Hops}
 	switch {
 	case m.Leads(): // the lead's agent gets no event about itself
+		return
+	case b.Hops >= record.MaxHops: // they only answer each other's notices
+		m.idleDue, l.stirred = false, false
 		return
 	case b.Kind == waggle.KindTaskCompleted:
 		n.What = NewsResult

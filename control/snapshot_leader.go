@@ -165,4 +165,5 @@ func newsFields(c *snapshot.Codec, x *News) {
 	snapshot.Text(c, &x.What)
 	snapshot.Text(c, &x.Task)
 	snapshot.Text(c, &x.Note)
+	snapshot.Signed(c, &x.Hops)
 }

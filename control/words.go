@@ -67,6 +67,12 @@ func (l *Leader) Lapse(now time.Time) []journal.Draft {
 	return ds
 }
 
+// Wakes reports whether a message of a mailbox is a reason to begin a turn. One that comes after too many turns in which
+// agents only answered each other is not: it stays for the next turn. What a person said always is.
+func (l *Leader) Wakes(entry string, env waggle.Envelope) bool {
+	return l.Spoken(entry) != nil || record.Hops(env) < record.MaxHops
+}
+
 // lapsed reports words whose time is over.
 func (o *Order) lapsed(now time.Time) bool {
 	return o.Words != nil && o.Words.Expires != nil && !now.Before(*o.Words.Expires)

@@ -2,6 +2,7 @@ package control
 
 import (
 	"fmt"
+	"slices"
 
 	"waggle"
 	"waggle/journal"
@@ -118,7 +119,10 @@ func (w *Worker) sayIn(d waggle.Dialect, p waggle.Payload, s record.Said, l *Lea
 	if err != nil {
 		return nil, err
 	}
-	s.Kind, s.Mail = p.Kind(), mail
+	if s.Mail, err = mail.WithHops(w.hops()); err != nil {
+		return nil, err
+	}
+	s.Kind = p.Kind()
 	if t := w.turnTask; t != nil && t.ID == s.Task {
 		s.Assignment = t.Ref
 	}
@@ -135,7 +139,24 @@ func (w *Worker) Tell(to waggle.MemberName, text, summary string, l *Leader, m r
 	if err != nil {
 		return nil, err
 	}
+	if mail, err = mail.WithHops(w.hops()); err != nil {
+		return nil, err
+	}
 	return []journal.Draft{{Kind: record.KindSaid, Must: true, Body: record.Said{Kind: waggle.KindText, Mail: mail}}}, nil
+}
+
+// hops is what the messages of the running turn say of turns in which agents only answered each other. A turn with a
+// task, one that was told more, and one that has made a call other than a look at the team's lists does more than that.
+func (w *Worker) hops() int {
+	if w.Guest || w.turn == nil || w.turn.Task != "" || len(w.heard) > 0 {
+		return 0
+	}
+	for _, c := range slices.Backward(w.Calls) {
+		if c.turn == w.turn && !policy.ReadsTeam(c.Ask.Tool) {
+			return 0
+		}
+	}
+	return w.turn.Hops
 }
 
 func (w *Worker) color(l *Leader) string {

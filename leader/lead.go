@@ -77,7 +77,7 @@ func (l *Leader) LeadSettled(ctx context.Context) (settled, busy bool, err error
 			continue
 		}
 		in := message.Incoming{Entry: id, Box: waggle.Lead, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
-		if !in.IsControl() && l.p.Fold.ForAgent(in) {
+		if !in.IsControl() && l.p.Fold.ForAgent(in) && l.p.Fold.Wakes(id, e.Envelope) {
 			return false, false, nil
 		}
 	}

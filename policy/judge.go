@@ -311,6 +311,9 @@ func AreaOf(c Call) (Area, bool) {
 	return q.area, true
 }
 
+// ReadsTeam reports a tool that only reads the team's lists.
+func ReadsTeam(tool string) bool { return plainArea(tool) == AreaTeam }
+
 func plainArea(tool string) Area {
 	switch tool {
 	case "TaskList", "TaskGet", "ListAgents", "EnterPlanMode":

@@ -312,6 +312,8 @@ type Seen struct {
 	// Told says, for an idle notice, that the journal of the lead's agent has words to this member
 	// since its last one.
 	Told bool `json:"told,omitempty"`
+	// Hops is what its envelope says of turns in which agents only answered each other (Mail.WithHops).
+	Hops int `json:"hops,omitempty"`
 	// Channel is file for a message of a member that waggle does not run: the entry is its only
 	// evidence. "": the sender's journal has it.
 	Channel policy.Channel `json:"channel,omitempty"`
@@ -599,6 +601,9 @@ type Taken struct {
 	// News is the seq of the leader's journal up to which the lead's agent gets the events of the
 	// members with this turn; 0: it gets none.
 	News uint64 `json:"news,omitempty"`
+	// Hops is what the turn's messages say of turns in which agents only answered each other
+	// (Mail.WithHops); 0: the turn has another cause.
+	Hops int `json:"hops,omitempty"`
 }
 
 // Evidence of what the reader of another program did with a message, and why it was

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -92,7 +93,8 @@ func (w *Worker) Deliver(ctx context.Context, chat []message.Incoming) ([]mailbo
 		return nil, nil
 	}
 	todo := next != nil && !next.Taken && !next.Ended
-	words := len(chat) > 0 || w.newsDue() || len(w.asks()) > 0 || len(w.late()) > 0
+	wakes := func(in message.Incoming) bool { return w.p.Lead.Wakes(in.Entry, in.Envelope) }
+	words := slices.ContainsFunc(chat, wakes) || w.newsDue() || len(w.asks()) > 0 || len(w.late()) > 0
 	if (words || todo) && w.paused(ctx) {
 		return nil, w.takeOwn(ctx)
 	}
@@ -181,6 +183,9 @@ func (w *Worker) takeChat(ctx context.Context, chat []message.Incoming) (ids []m
 	if len(late) > 0 {
 		mails = append(mails, lateMail(late))
 	}
+	if len(asks)+len(late) == 0 {
+		taken.Hops = w.hops(chat)
+	}
 	err = w.take(ctx, taken)
 	if errors.Is(err, control.ErrUnsaid) {
 		w.wake() // the next pass reads them again
@@ -195,6 +200,22 @@ func (w *Worker) takeChat(ctx context.Context, chat []message.Incoming) (ids []m
 	w.tellLate(late)
 	w.launch(&turn{work: taken}, func(t *turn) (agent.Result, error) { return w.readChat(t, mails) })
 	return ids, nil
+}
+
+// hops counts, for a turn with this chat and the events that wait, the turns in which agents only answered each other,
+// this one too. What a person said begins anew. The caller holds mu.
+func (w *Worker) hops(chat []message.Incoming) int {
+	hops := record.MaxHops
+	for _, in := range chat {
+		if w.p.Lead.Spoken(in.Entry) != nil {
+			return 0
+		}
+		hops = min(hops, record.Hops(in.Envelope)+1)
+	}
+	for _, n := range w.news() {
+		hops = min(hops, n.Hops+1)
+	}
+	return hops
 }
 
 // takeOwn begins a turn that the agent asked for. It is not resumed after a crash, because the

@@ -358,6 +358,7 @@ func Seen(c *Codec, x *record.Seen) {
 	c.Flag(&x.Checked)
 	Text(c, &x.Note)
 	c.Flag(&x.Told)
+	Signed(c, &x.Hops)
 	Text(c, &x.Channel)
 	Text(c, &x.Spelling)
 }
@@ -469,6 +470,7 @@ func Taken(c *Codec, x *record.Taken) {
 	Text(c, &x.Task)
 	c.Flag(&x.Plan)
 	Unsigned(c, &x.News)
+	Signed(c, &x.Hops)
 }
 
 func Said(c *Codec, x *record.Said) {

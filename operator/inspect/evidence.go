@@ -142,7 +142,7 @@ func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evid
 	k.process(m, &f, g)
 	k.tools(m, g)
 	k.output(m, &f, g)
-	k.mailbox(ctx, m, g)
+	k.mailbox(ctx, m, &f, g)
 	if m.Died != nil {
 		f.Death = &Death{At: m.DiedAt, Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
 		g.Died = &DiedEvidence{At: m.DiedAt, Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
@@ -274,7 +274,7 @@ func (k *probe) output(m *control.Member, f *MemberFacts, g *Evidence) {
 	}
 }
 
-func (k *probe) mailbox(ctx context.Context, m *control.Member, g *Evidence) {
+func (k *probe) mailbox(ctx context.Context, m *control.Member, f *MemberFacts, g *Evidence) {
 	box, err := k.o.Boxes(k.s.Team).Open(m.Name, mailbox.Options{Unmended: true})
 	var unread []mailbox.Entry
 	if err == nil {
@@ -288,7 +288,9 @@ func (k *probe) mailbox(ctx context.Context, m *control.Member, g *Evidence) {
 	}
 	for _, e := range unread {
 		if e.Err != nil || !mail.Controls(mail.EntryOf(e)) {
-			g.Mailbox.Chat++
+			if g.Mailbox.Chat++; e.Err == nil && !k.s.Lead.Wakes(e.ID.String(), e.Envelope) {
+				f.Held = fmt.Sprintf("keeps what %s said for its next turn: agents only answered each other", e.Envelope.From)
+			}
 			continue
 		}
 		if g.Mailbox.Control++; g.Mailbox.Oldest == "" {
