@@ -1,7 +1,9 @@
 package control
 
 import (
+	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +17,8 @@ import (
 // A guest is a member of ours in a team that another program leads. That lead has no
 // journal here, so what it writes is taken on the channel "file" (trust §1): a verdict
 // answers one open question and allows it with its own input, a shutdown is answered.
-// Modes, rules and hosts for later have no effect, and assignments are words.
+// Modes and rules narrow, until the guest is started again; what would widen, and hosts for later,
+// have no effect, and assignments are words.
 
 // ReceiveFile judges a control entry of a guest's mailbox. An entry without effect gets one audit
 // record; an entry that is owned already, or has only words, yields no draft. An allow holds from
@@ -36,10 +39,70 @@ func (w *Worker) ReceiveFile(in message.Incoming, l *Leader, now time.Time) []jo
 	if ok, why := policy.MaySendFile(d.Kind, policy.RoleLeader, policy.RoleWorker); !ok {
 		return in.Deny(why)
 	}
-	if p, ok := d.Payload.(waggle.ShutdownRequest); ok {
+	switch p := d.Payload.(type) {
+	case waggle.ShutdownRequest:
 		return w.askedToGo(in, waggle.RequestID(p.RequestID), spelling(d, ""))
+	case waggle.ModeSetRequest:
+		return w.modeByFile(in, policy.Mode(p.Mode), l)
+	case waggle.TeamPermissionUpdate:
+		return w.rulesByFile(in, p)
 	}
 	return w.answeredByFile(in, l, now)
+}
+
+func (w *Worker) modeByFile(in message.Incoming, mode policy.Mode, l *Leader) []journal.Draft {
+	now := w.bound(l)
+	if _, err := policy.ParseMode(string(mode)); err != nil {
+		return in.Deny(err.Error())
+	}
+	if now.Meet(mode) == now {
+		return in.Deny(fmt.Sprintf("mode %s is not narrower than %s, and by file a mode only narrows", mode, now))
+	}
+	return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: record.CommandMode, Entry: in.Entry, Channel: policy.ChannelFile, Mode: mode}}}
+}
+
+// maxDenied is how many deny rules a guest takes from its lead.
+const maxDenied = 256
+
+func (w *Worker) rulesByFile(in message.Incoming, p waggle.TeamPermissionUpdate) []journal.Draft {
+	updates := []waggle.PermissionUpdate{p.PermissionUpdate}
+	if p.AlsoDeny != nil {
+		updates = append(updates, *p.AlsoDeny)
+	}
+	var deny []policy.Rule
+	for _, u := range updates {
+		if u.Behavior != "deny" {
+			continue
+		}
+		for _, r := range u.Rules {
+			rule, err := policy.FromWire(r)
+			if err != nil {
+				return in.Deny(err.Error())
+			}
+			if !slices.Contains(w.denied, rule) {
+				deny = append(deny, rule)
+			}
+		}
+	}
+	switch {
+	case len(deny) == 0:
+		return in.Deny("it denies nothing more, and by file rules only narrow")
+	case len(w.denied)+len(deny) > maxDenied:
+		return in.Deny(fmt.Sprintf("more than %d rules that deny", maxDenied))
+	}
+	return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: record.CommandPolicy, Entry: in.Entry, Channel: policy.ChannelFile, Deny: deny}}}
+}
+
+// narrow takes what a guest's lead has narrowed. It never widens, whatever the record says.
+func (w *Worker) narrow(b record.Applied) {
+	switch {
+	case b.Mode == "":
+	case w.narrowed == "":
+		w.narrowed = b.Mode
+	default:
+		w.narrowed = w.narrowed.Meet(b.Mode)
+	}
+	w.denied = append(slices.Clip(w.denied), b.Deny...)
 }
 
 func (w *Worker) askedToGo(in message.Incoming, id waggle.RequestID, spelling waggle.Dialect) []journal.Draft {

@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +83,7 @@ func TestGuestRefuses(t *testing.T) {
 	}{
 		"unreadable":  {"team-lead", `{"type":"permission_response","request_id":7}`, "cannot be read: "},
 		"of a peer":   {"bob", answer(""), "only the lead may send it"},
-		"not by file": {"team-lead", encode(t, waggle.ModeSetRequest{Mode: "plan", From: "team-lead"}), "by file has no effect"},
+		"not by file": {"team-lead", encode(t, waggle.TeamPermissionUpdate{PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: []waggle.PermissionRule{{ToolName: "Bash"}}}}), "by file rules only narrow"},
 		"another":     {"team-lead", encode(t, waggle.ShutdownRequest{RequestID: "s1", From: "bob", Timestamp: stamp}), "the payload names another sender"},
 		"not asked":   {"team-lead", encode(t, yes("other", "a.test")), "it answers nothing that was asked"},
 		"closed":      {"team-lead", encode(t, waggle.SandboxPermissionResponse{RequestID: string(allowed.ID), Host: "a.test", Timestamp: stamp}), "it answers nothing that is open"},
@@ -271,5 +272,80 @@ func TestGuestScope(t *testing.T) {
 				t.Errorf("scope %q: %+v", scope, grant)
 			}
 		}
+	}
+}
+
+// TestGuestNarrows: the lead's modes and rules only narrow what the guest may do without asking, and what it said
+// earlier stays: wider modes, allow rules, removed denials and unknown modes have no effect. A new start of the guest
+// begins with what the operator gives it.
+func TestGuestNarrows(t *testing.T) {
+	g, b := newGuest(t), box{}
+	says := func(p waggle.Payload) []journal.Draft {
+		return g.w.ReceiveFile(incoming("ada", b.put(envelope("team-lead", encode(t, p)), false)), g.l, start)
+	}
+	g.l.Policy.Policy.Mode = policy.ModeAcceptEdits
+	g.l.Policy.Policy.Allow = policy.MustRules("Bash(go test:*)", "Bash(ls:*)")
+	rules := func(behavior string, rules, removed []policy.Rule) waggle.Payload {
+		wire := func(rs []policy.Rule) []waggle.PermissionRule {
+			out := []waggle.PermissionRule{}
+			for _, r := range rs {
+				out = append(out, r.Wire())
+			}
+			return out
+		}
+		return waggle.TeamPermissionUpdate{PermissionUpdate: waggle.PermissionUpdate{Behavior: behavior, Rules: wire(rules), RemovedRules: wire(removed)}}
+	}
+	mode := func(m string) waggle.Payload { return waggle.ModeSetRequest{Mode: m, From: "team-lead"} }
+	now := func() string {
+		p := g.w.Effective(g.l, start)
+		return string(p.Mode) + " " + fmt.Sprint(p.Deny)
+	}
+	verdict := func(command string) policy.Decision {
+		return g.w.Judge(tool, record.Ask{Tool: "Bash", Input: `{"command":"` + command + `"}`, Cwd: "/work"}, g.l, start).Decision
+	}
+	for _, c := range []struct {
+		says    waggle.Payload
+		refused string
+		then    string
+	}{
+		{mode("bypassPermissions"), "not narrower", "acceptEdits []"},
+		{mode("acceptEdits"), "not narrower", "acceptEdits []"},
+		{mode("whatever"), "unknown mode", "acceptEdits []"},
+		{mode("default"), "", "default []"},
+		{mode("acceptEdits"), "not narrower", "default []"},
+		{rules("allow", policy.MustRules("Bash"), nil), "only narrow", "default []"},
+		{rules("ask", policy.MustRules("Bash"), nil), "only narrow", "default []"},
+		{rules("deny", policy.MustRules("Bash(ls:*)"), nil), "", "default [Bash(ls:*)]"},
+		{rules("deny", policy.MustRules("Bash(ls:*)"), nil), "only narrow", "default [Bash(ls:*)]"},
+		{rules("deny", nil, policy.MustRules("Bash(ls:*)")), "only narrow", "default [Bash(ls:*)]"},
+		{mode("plan"), "", "plan [Bash(ls:*)]"},
+		{mode("dontAsk"), "", "locked-down [Bash(ls:*)]"},
+	} {
+		ds := says(c.says)
+		if why := refusedFor(ds); (why == "") != (c.refused == "") || !strings.Contains(why, c.refused) {
+			t.Errorf("%s is refused for %q, want %q", encode(t, c.says), why, c.refused)
+		}
+		g.do(ds)
+		if now() != c.then {
+			t.Errorf("after %s it has %s, want %s", encode(t, c.says), now(), c.then)
+		}
+		if c.then == "default [Bash(ls:*)]" && (verdict("ls") != policy.Deny || verdict("go test ./...") != policy.Allow) {
+			t.Errorf("after %s ls is %s and go test %s", encode(t, c.says), verdict("ls"), verdict("go test ./..."))
+		}
+	}
+	many := make([]policy.Rule, 300)
+	for i := range many {
+		many[i] = policy.MustRules(fmt.Sprintf("Bash(x%d)", i))[0]
+	}
+	if why := refusedFor(says(rules("deny", many, nil))); !strings.Contains(why, "more than 256") {
+		t.Errorf("300 rules are refused for %q", why)
+	}
+	if _, err := g.j.Append(t.Context(), journal.Writer{Instance: "ada", Epoch: 2, PID: 8}, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "api", UID: "uid", Instance: "ada", Name: "ada", Epoch: 2, Guest: true}}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if now() != "acceptEdits []" {
+		t.Errorf("started again it has %s", now())
 	}
 }

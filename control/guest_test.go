@@ -13,15 +13,26 @@ import (
 // TestFileChannelIsForGuests: in a team that waggle leads, a member's fold takes no order and no
 // answer whose only evidence is a file.
 func TestFileChannelIsForGuests(t *testing.T) {
+	file := policy.ChannelFile
 	for _, guest := range []bool{false, true} {
-		j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
-		j.add(record.KindOpened, record.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: guest})
-		err := j.try(record.KindApplied, record.Applied{What: record.CommandShutdown, Entry: "e#1", ID: "shutdown-1@gopher", Channel: policy.ChannelFile})
-		if (err == nil) != guest {
-			t.Errorf("guest %v: a shutdown by file: %v", guest, err)
-		}
-		if err := j.try(record.KindApplied, record.Applied{What: record.CommandMode, Version: 2, Channel: policy.ChannelFile}); err == nil {
-			t.Errorf("guest %v: a mode by file", guest)
+		for _, c := range []struct {
+			b  record.Applied
+			ok bool // for a guest
+		}{
+			{record.Applied{What: record.CommandShutdown, Entry: "e#1", ID: "shutdown-1@gopher", Channel: file}, true},
+			{record.Applied{What: record.CommandMode, Mode: policy.ModePlan, Channel: file}, true},
+			{record.Applied{What: record.CommandPolicy, Deny: policy.MustRules("Bash"), Channel: file}, true},
+			{record.Applied{What: record.CommandMode, Version: 2, Channel: file}, false},
+			{record.Applied{What: record.CommandMode, Deny: policy.MustRules("Bash"), Channel: file}, false},
+			{record.Applied{What: record.CommandPolicy, Mode: policy.ModePlan, Channel: file}, false},
+			{record.Applied{What: record.CommandAssigned, Task: &record.Task{ID: "1"}, Channel: file}, false},
+			{record.Applied{What: record.CommandMode, Mode: policy.ModePlan, Ref: 1}, false},
+		} {
+			j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
+			j.add(record.KindOpened, record.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: guest})
+			if err := j.try(record.KindApplied, c.b); (err == nil) != (guest && c.ok) {
+				t.Errorf("guest %v: %+v: %v", guest, c.b, err)
+			}
 		}
 	}
 }

@@ -290,7 +290,7 @@ func (l *Leader) diverges(peer *Worker) (seq uint64, why string) {
 		}
 	}
 	for _, a := range peer.applied {
-		if l.excused[peerSeq{peer.Instance, a.Ref}] {
+		if a.Channel == policy.ChannelFile || l.excused[peerSeq{peer.Instance, a.Ref}] { // a guest's lead has no journal
 			continue
 		}
 		o := l.orders[journal.Seq(a.Ref)]

@@ -51,6 +51,8 @@ func workerFields(c *snapshot.Codec, x *Worker) {
 	snapshot.List(c, &x.applied, snapshot.Applied)
 	snapshot.Dict(c, &x.spoke, snapshot.Text[waggle.MemberName], (*snapshot.Codec).Instant)
 	snapshot.Dict(c, &x.vouched, voucherFields, snapshot.ListOf(snapshot.To(vouchedFields)))
+	snapshot.Text(c, &x.narrowed)
+	snapshot.List(c, &x.denied, snapshot.Rule)
 	c.Flag(&x.leaving)
 	c.Flag(&x.gone)
 }

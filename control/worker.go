@@ -8,6 +8,7 @@ import (
 	"waggle"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/policy"
 	"waggle/record"
 )
 
@@ -66,6 +67,8 @@ type Worker struct {
 	applied     []record.Applied
 	spoke       map[waggle.MemberName]time.Time // the recipients of words, with the time of the last
 	vouched     map[voucher][]*Vouched
+	narrowed    policy.Mode   // of a guest: the widest mode that its lead leaves it, since this start; "": it said nothing
+	denied      []policy.Rule // of a guest: what its lead denies it, since this start
 	leaving     bool
 	gone        bool
 	failed      error // what Apply returned

@@ -109,7 +109,7 @@ func (w *Worker) openedRec(r journal.Record, b record.Opened) error {
 		return fmt.Errorf("opened for %q of team %q in the journal of %q of team %q", b.Instance, b.UID, w.Instance, w.UID)
 	}
 	first := w.Epoch == 0
-	w.Epoch, w.Ready, w.Pane = b.Epoch, nil, ""
+	w.Epoch, w.Ready, w.Pane, w.narrowed, w.denied = b.Epoch, nil, "", "", nil
 	if !first {
 		until := w.Last.At
 		if b.Ended != nil && b.Ended.After(until) && !b.Ended.After(r.Time) {
@@ -332,8 +332,10 @@ func (c *Call) running() bool { return c.Started && c.Finished == nil && !c.Unkn
 func (w *Worker) appliedRec(r journal.Record, b record.Applied) error {
 	from := w.State()
 	switch {
-	case b.Channel != "" && (!w.Guest || b.Channel != policy.ChannelFile || b.Ref != 0 || b.What != record.CommandShutdown):
+	case b.Channel != "" && (!w.Guest || b.Channel != policy.ChannelFile || b.Ref != 0 || b.What == record.CommandAssigned):
 		return fmt.Errorf("command %q by %s", b.What, b.Channel)
+	case b.Narrows() && b.Channel == "", b.Channel != "" && b.What != record.CommandShutdown && !b.Narrows():
+		return fmt.Errorf("command %q by %q that narrows nothing, or narrows by order", b.What, b.Channel)
 	case b.Channel == "" && w.HasApplied(b.Ref):
 		return fmt.Errorf("command %d was applied twice", b.Ref)
 	case b.Channel == "":
@@ -361,6 +363,10 @@ func (w *Worker) appliedRec(r journal.Record, b record.Applied) error {
 		}
 		w.Tasks = append(w.Tasks, &TaskState{Task: *b.Task, Ref: b.Ref})
 	case record.CommandMode, record.CommandPolicy:
+		if b.Channel == policy.ChannelFile {
+			w.narrow(b)
+			break
+		}
 		if w.replaced(b.What, b.Version) {
 			return fmt.Errorf("policy version %d after %d", b.Version, w.PolicyVersion)
 		}

@@ -61,7 +61,7 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 		}
 		return k, []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: k, Digest: dig, Decision: decision,
 			By: policy.RoleRules, Rule: v.Rule, Reason: v.Why, Policy: l.Policy.Policy.Version, Ask: &a,
-			Judged: l.policyOf(w.Instance).Judged(w.mode(l), w.onTask())}}}, nil
+			Judged: w.judged(l)}}}, nil
 	}
 	if v.Rule == policy.RuleOrders {
 		own := *a.Own
@@ -146,7 +146,7 @@ func (w *Worker) withdrawPlans() []journal.Draft {
 // member, a mode that it was given, and plan mode until its plan is approved. Only the operator
 // makes a mode wider than the team's.
 func (w *Worker) Effective(l *Leader, now time.Time) policy.Policy {
-	p := l.policyOf(w.Instance).During(w.onTask()).For(w.Instance, now)
+	p := w.policy(l).For(w.Instance, now)
 	p.Mode = w.mode(l)
 	return p
 }
@@ -160,11 +160,18 @@ func (w *Worker) onTask() string {
 }
 
 func (w *Worker) mode(l *Leader) policy.Mode {
-	mode := l.ModeOf(w.Instance)
 	if w.base == machine.PlanProposed {
-		return mode.Meet(policy.ModePlan)
+		return w.bound(l).Meet(policy.ModePlan)
 	}
-	return mode
+	return w.bound(l)
+}
+
+// bound is the mode of this worker apart from the plan that it may owe.
+func (w *Worker) bound(l *Leader) policy.Mode {
+	if w.narrowed != "" {
+		return l.ModeOf(w.Instance).Meet(w.narrowed)
+	}
+	return l.ModeOf(w.Instance)
 }
 
 // ModeOf is the mode of a member apart from the plan that it may owe: the team's, or its own. The
@@ -182,7 +189,21 @@ func (l *Leader) ModeOf(i record.Instance) policy.Mode {
 
 // Judge is what the rules say of a question at this moment.
 func (w *Worker) Judge(kind waggle.Kind, a record.Ask, l *Leader, now time.Time) policy.Verdict {
-	return l.policyOf(w.Instance).During(w.onTask()).Judge(w.Instance, w.mode(l), kind, a, now)
+	return w.policy(l).Judge(w.Instance, w.mode(l), kind, a, now)
+}
+
+// policy is the policy that holds for this worker in its task, with what a guest's lead denies it.
+func (w *Worker) policy(l *Leader) record.PolicySet {
+	p := l.policyOf(w.Instance).During(w.onTask())
+	p.Policy = p.Policy.Narrow(w.denied...)
+	return p
+}
+
+// judged is what a verdict's record says of how it was judged.
+func (w *Worker) judged(l *Leader) record.Judged {
+	j := l.policyOf(w.Instance).Judged(w.mode(l), w.onTask())
+	j.Denied = w.denied
+	return j
 }
 
 // revision is the number of the next plan for the work of this turn: one more than

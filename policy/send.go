@@ -81,6 +81,7 @@ var sendTable = []SendRow{
 	{"operator commands", commands, RoleOperator, RoleWorker, []Channel{ChannelJournal}, false},
 	{"leader decides, unvouched", verdicts, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
 	{"leader ends, unvouched", []waggle.Kind{waggle.KindShutdownRequest}, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
+	{"leader narrows, unvouched", []waggle.Kind{waggle.KindModeSetRequest, waggle.KindTeamPermissionUpdate}, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
 	{"worker reports, unvouched", reports, RoleWorker, RoleLeader, []Channel{ChannelFile}, true},
 }
 
@@ -135,9 +136,10 @@ func MaySend(k waggle.Kind, from, to Role, by Channel) (ok bool, why string) {
 
 // MaySendFile is MaySend for an entry without a matching journal record, to or from a member
 // recorded as trust: file, where no better evidence exists (trust §1): a verdict may answer one
-// request with its own input inside the local ceiling, a leader may ask a member to end, and a
-// foreign worker may ask and report. Modes, rules and assignments from files never have an effect.
-// The caller checks that the member is recorded so, and that the request is open.
+// request with its own input inside the local ceiling, a leader may ask a member to end and may make
+// its mode and rules narrower, and a foreign worker may ask and report. What would widen, and assignments
+// from files, never have an effect. The caller checks that the member is recorded so, that the request is
+// open, and that the mode or the rule narrows.
 func MaySendFile(k waggle.Kind, from, to Role) (ok bool, why string) {
 	if slices.Contains(words, k) {
 		return MaySend(k, from, to, ChannelFile)

@@ -85,10 +85,10 @@ func TestMaySendKnowsEveryKindOfTheProtocol(t *testing.T) {
 }
 
 // An entry without a matching record has no effect, except with members recorded as trust: file;
-// modes, rules and assignments never have one.
+// assignments never have one, and modes and rules only where they narrow.
 func TestMaySendFile(t *testing.T) {
 	effects := map[string]string{
-		"leader worker": "permission_response sandbox_permission_response plan_approval_response shutdown_request text system_init",
+		"leader worker": "permission_response sandbox_permission_response plan_approval_response shutdown_request mode_set_request team_permission_update text system_init",
 		"worker leader": "permission_request sandbox_permission_request plan_approval_request shutdown_approved shutdown_rejected " +
 			"idle_notification task_progress task_completed text system_init",
 	}

@@ -363,6 +363,8 @@ type Judged struct {
 	Judge int         `json:"judge,omitempty"`      // policy.JudgeVersion
 	Mode  policy.Mode `json:"judge_mode,omitempty"` // that held for the member
 	Task  string      `json:"judge_task,omitempty"` // that it worked on; left out where no rule holds during a task
+	// Denied are the deny rules that a guest's lead has added.
+	Denied []policy.Rule `json:"judge_denied,omitempty"`
 }
 
 // The orders of a Commanded.
@@ -591,6 +593,14 @@ type Applied struct {
 	Channel policy.Channel `json:"channel,omitempty"`
 	// Spelling is the dialect of that order, in which it is answered; "": the wire's.
 	Spelling waggle.Dialect `json:"spelling,omitempty"`
+	// Mode and Deny are what a guest's lead has narrowed by it.
+	Mode policy.Mode   `json:"mode,omitempty"`
+	Deny []policy.Rule `json:"deny,omitempty"`
+}
+
+// Narrows reports what a guest's lead has narrowed: its mode, or its rules.
+func (a Applied) Narrows() bool {
+	return a.Version == 0 && (a.What == CommandMode && a.Mode != "" && len(a.Deny) == 0 || a.What == CommandPolicy && a.Mode == "" && len(a.Deny) > 0)
 }
 
 // Taken says what the session has taken: one turn's work.

@@ -29,6 +29,7 @@ type Guest struct {
 	Agent   string       // the kind of its agent
 	Spec    []byte       // the agent's settings
 	Cwd     string
+	Plan    bool // it needs an approved plan before it changes anything
 }
 
 // Abroad is the registry of a team that another program leads, as a guest uses it.
@@ -177,8 +178,10 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 			return nil, err
 		}
 	}
-	p.Agent = onWords{p.Agent}
-	p.Cwd = o.Guest.Cwd
+	if o.Guest.Agent == "exec" {
+		p.Agent = onWords{p.Agent}
+	}
+	p.Cwd, p.Plans = o.Guest.Cwd, o.Guest.Plan
 	shut := p.place(o, filepath.Join(o.State.Path, "guests", string(m.Name)))
 	p.Shown = nil // a guest has no pane of the lead
 	nudges, err := p.watch(append(mail.Dirs(), o.Root.TeamDir(o.Team), o.State.JournalOf(string(o.Guest.Journal)))...)

@@ -157,7 +157,7 @@ func (w *Worker) take(ctx context.Context, t record.Taken) error {
 
 // takeChat begins a turn with the chat of a batch. The caller holds mu.
 func (w *Worker) takeChat(ctx context.Context, chat []message.Incoming) (ids []mailbox.ID, err error) {
-	var taken record.Taken
+	taken := record.Taken{Plan: w.p.Plans}
 	var mails []waggle.Mail
 	shown := map[*control.Order]bool{}
 	for _, in := range chat {

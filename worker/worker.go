@@ -122,6 +122,8 @@ type Parts struct {
 	// KeepPlan writes a copy of a plan for readers of files and returns its path; nil:
 	// there is none.
 	KeepPlan func(plan string) (path string, err error)
+	// Plans: each turn of a guest needs an approved plan before it changes anything.
+	Plans bool
 	// Abroad is the team of a guest; nil: waggle leads the team.
 	Abroad Abroad
 	// Kept returns what was removed from the mailbox when it was read, where no record

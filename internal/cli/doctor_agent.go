@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/agent"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
@@ -137,14 +138,10 @@ func namedMember(name, file string) (teamfile.FileMember, error) {
 		}
 		return teamfile.FileMember{}, err
 	}
-	members := f.Members
-	if f.Lead != nil {
-		members = append(slices.Clone(members), *f.Lead)
+	if m, ok := f.Member(waggle.MemberName(name)); ok {
+		return m, nil
 	}
-	for _, m := range members {
-		if string(m.Name) == name {
-			return m, nil
-		}
+	for _, m := range f.Members {
 		kinds = append(kinds, string(m.Name))
 	}
 	return teamfile.FileMember{}, &operator.Error{Kind: operator.NotFound, Op: "doctor agent", Msg: fmt.Sprintf("%q is neither an agent nor a member in %s", name, f.Path), Near: kinds}

@@ -171,6 +171,7 @@ func Judged(c *Codec, x *record.Judged) {
 	Signed(c, &x.Judge)
 	Text(c, &x.Mode)
 	Text(c, &x.Task)
+	List(c, &x.Denied, Rule)
 }
 
 func Commanded(c *Codec, x *record.Commanded) {
@@ -413,6 +414,8 @@ func Applied(c *Codec, x *record.Applied) {
 	Shared(c, &x.Task, Task)
 	Text(c, &x.Channel)
 	Text(c, &x.Spelling)
+	Text(c, &x.Mode)
+	List(c, &x.Deny, Rule)
 }
 
 func Ready(c *Codec, x *record.Ready) {

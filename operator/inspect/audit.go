@@ -21,7 +21,7 @@ import (
 // Audit lists the gated calls of a present or past team, oldest first (see Past). Events are
 // returned also with an error, which locates the first break of each broken journal.
 func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (*operator.Record, []operator.AuditEvent, error) {
-	r, err := o.OpenRecord(ctx, of)
+	r, err := o.OpenAny(ctx, of)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,7 +121,7 @@ type AuditRecord struct {
 
 // AuditShow returns one call by its id, or an unambiguous beginning of it.
 func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, error) {
-	r, err := o.OpenRecord(ctx, of)
+	r, err := o.OpenAny(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func about(ctx context.Context, r *operator.Record, o Operator, k record.Key) ([
 	out := []AuditRecord{}
 	refs := map[uint64]bool{} // leader's records that the request's own records refer to
 	for _, rec := range recs {
-		if rec.Journal != journal.Leader && rec.Journal != journal.Name(k.Instance) {
+		if rec.Journal != r.JournalName && rec.Journal != journal.Name(k.Instance) {
 			continue
 		}
 		var b struct {
@@ -178,11 +178,11 @@ func about(ctx context.Context, r *operator.Record, o Operator, k record.Key) ([
 			continue
 		}
 		own := b.Key == k || b.Closed != nil && *b.Closed == k
-		about := rec.Journal == journal.Leader && (rec.Kind == record.KindSent || rec.Kind == record.KindClosed) && refs[b.Ref]
+		about := rec.Journal == r.JournalName && (rec.Kind == record.KindSent || rec.Kind == record.KindClosed) && refs[b.Ref]
 		if !own && !about {
 			continue
 		}
-		if own && rec.Journal == journal.Leader {
+		if own && rec.Journal == r.JournalName {
 			refs[uint64(rec.Seq)] = true
 		}
 		out = append(out, auditRecord(rec))

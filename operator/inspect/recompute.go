@@ -29,7 +29,7 @@ type ruled struct {
 // begin drops what was taken from a journal that is read again.
 func (c *checked) begin(n journal.Name) {
 	c.ruled = slices.DeleteFunc(c.ruled, func(r ruled) bool { return r.journal == n })
-	if n == journal.Leader {
+	if n == c.r.JournalName {
 		c.heard, c.sets = nil, map[uint64]record.PolicySet{}
 		c.looked, c.past = nil, map[record.Instance]bool{}
 	}
@@ -38,24 +38,24 @@ func (c *checked) begin(n journal.Name) {
 // take keeps what a record says and what is compared with others later.
 func (c *checked) take(n journal.Name, r journal.Record) {
 	switch {
-	case n == journal.Leader && r.Kind == record.KindSeen:
+	case n == c.r.JournalName && r.Kind == record.KindSeen:
 		c.heard = append(c.heard, r)
-	case n == journal.Leader && r.Kind == record.KindAcknowledged && r.Writer.Operator:
+	case n == c.r.JournalName && r.Kind == record.KindAcknowledged && r.Writer.Operator:
 		var b record.Acknowledged
 		if json.Unmarshal(r.Body, &b) == nil && b.Break != nil {
 			c.acknowledge(r, b.Break)
 		}
-	case n == journal.Leader && r.Kind == record.KindPolicy && r.Writer.Operator:
+	case n == c.r.JournalName && r.Kind == record.KindPolicy && r.Writer.Operator:
 		var b record.PolicySet
 		if json.Unmarshal(r.Body, &b) == nil {
 			c.sets[b.Policy.Version] = b
 		}
-	case n == journal.Leader && r.Kind == record.KindDecided:
+	case n == c.r.JournalName && r.Kind == record.KindDecided:
 		var b record.Decided
 		if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleRules {
 			c.ruled = append(c.ruled, ruled{n, r.Seq, r.Time, b.Key, nil, b.Decision, b.Rule, b.Policy, b.Judged})
 		}
-	case n != journal.Leader && r.Kind == record.KindAnswered:
+	case n != c.r.JournalName && r.Kind == record.KindAnswered:
 		var b record.Answered
 		if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleRules && b.Ask != nil {
 			c.ruled = append(c.ruled, ruled{n, r.Seq, r.Time, b.Key, b.Ask, b.Decision, b.Rule, b.Policy, b.Judged})
@@ -78,6 +78,7 @@ func (c *checked) recompute(v *Verified) (ps []BadRecord) {
 			continue
 		}
 		v.Recomputed++
+		set.Policy = set.Policy.Narrow(r.judged.Denied...)
 		j := set.During(r.judged.Task).Judge(r.key.Instance, r.judged.Mode, r.key.Kind, *r.ask, r.time)
 		now := map[policy.Decision]string{policy.Allow: record.DecisionAllow, policy.Deny: record.DecisionDeny}[j.Decision]
 		if now != r.decision || j.Rule != r.rule {
@@ -98,7 +99,7 @@ func orAsk(decision string) string {
 // snapshots compares the snapshots of a journal's folds with the journal.
 func (c *checked) snapshots(n journal.Name, v *Verified) (ps []BadRecord) {
 	folds := []journal.Snapshotter{control.NewWorker(nil)}
-	if n == journal.Leader {
+	if n == c.r.JournalName {
 		folds = []journal.Snapshotter{control.NewLeader(nil), control.NewBrief(nil)}
 	}
 	for _, f := range folds {

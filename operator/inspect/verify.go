@@ -75,7 +75,7 @@ func (p BadRecord) String() string {
 // chain and bodies, whether the records can follow each other, and whether the journals agree,
 // which finds a removed end. It names the first bad record of each journal.
 func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
-	r, err := o.OpenRecord(ctx, of)
+	r, err := o.OpenAny(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (c *checked) acknowledge(r journal.Record, k *record.KnownBreak) {
 	c.looked = append(c.looked, AcknowledgedBreak{BadRecord: BadRecord{Journal: string(k.Journal), Owner: c.r.Owner(k.Journal),
 		File: filepath.Join(c.r.Dir.JournalOf(string(k.Journal)), k.File), Line: k.Line, Seq: k.Seq, Why: k.Why},
 		Lost: k.Records, Kept: filepath.Join(c.r.Dir.Path, k.Kept), At: r.Time})
-	if k.Journal != journal.Leader {
+	if k.Journal != c.r.JournalName {
 		c.past[record.Instance(k.Journal)] = true
 		return
 	}
@@ -139,13 +139,13 @@ func (c *checked) acknowledge(r journal.Record, k *record.KnownBreak) {
 
 // acknowledged reports a break of a member's journal that the operator has acknowledged.
 func (c *checked) acknowledged(p BadRecord) bool {
-	return p.Journal != string(journal.Leader) && slices.ContainsFunc(c.looked, func(k AcknowledgedBreak) bool { return k.BadRecord == p })
+	return p.Journal != string(c.r.JournalName) && slices.ContainsFunc(c.looked, func(k AcknowledgedBreak) bool { return k.BadRecord == p })
 }
 
 // journal reads one journal from its first line, without a cache.
 func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 	var fold journal.Tentative
-	if n == journal.Leader {
+	if n == c.r.JournalName {
 		c.lead = control.NewLeader(nil)
 		fold = c.lead
 	} else {
@@ -194,7 +194,7 @@ func (f recorded) Apply(r journal.Record) error {
 func (c *checked) agree() []BadRecord {
 	var ps []BadRecord
 	if c.lead == nil {
-		return []BadRecord{{Journal: string(journal.Leader), Owner: string(journal.Leader), File: c.r.Dir.LeaderJournal(), Why: "there is no leader's journal"}}
+		return []BadRecord{{Journal: string(c.r.JournalName), Owner: string(c.r.JournalName), File: c.r.Dir.JournalOf(string(c.r.JournalName)), Why: "there is no leader's journal"}}
 	}
 	short := map[record.Instance]uint64{}
 	for _, r := range c.heard {
@@ -218,12 +218,12 @@ func (c *checked) agree() []BadRecord {
 		}
 		for _, d := range c.lead.Settle(w) {
 			if b, ok := d.Body.(record.Diverged); ok {
-				ps = append(ps, BadRecord{Journal: string(journal.Leader), Owner: string(journal.Leader), File: c.r.Dir.LeaderJournal(), Seq: b.Leader, Why: b.Why})
+				ps = append(ps, BadRecord{Journal: string(c.r.JournalName), Owner: string(c.r.JournalName), File: c.r.Dir.JournalOf(string(c.r.JournalName)), Seq: b.Leader, Why: b.Why})
 			}
 		}
 	}
 	if d := c.lead.Divergence; d != nil {
-		ps = append(ps, BadRecord{Journal: string(journal.Leader), Owner: string(journal.Leader), File: c.r.Dir.LeaderJournal(), Seq: uint64(d.Seq),
+		ps = append(ps, BadRecord{Journal: string(c.r.JournalName), Owner: string(c.r.JournalName), File: c.r.Dir.JournalOf(string(c.r.JournalName)), Seq: uint64(d.Seq),
 			Why: "found before, and nobody has acknowledged it: " + d.Why})
 	}
 	return ps

@@ -15,6 +15,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"waggle"
 	"waggle/internal/atomicfile"
 	"waggle/internal/claude"
 	"waggle/internal/gitdir"
@@ -65,6 +66,16 @@ func (f *File) Undefined() (types []string) {
 // defined reports a member whose type names an agent definition.
 func (m *FileMember) defined() bool {
 	return m.Agent == claude.Kind && m.Type != "" && m.Type != generalPurpose
+}
+
+// Member returns the member of a name, which the agent behind the lead may have.
+func (f *File) Member(name waggle.MemberName) (FileMember, bool) {
+	for _, m := range f.everyone() {
+		if m.Name == name {
+			return *m, true
+		}
+	}
+	return FileMember{}, false
 }
 
 func (f *File) everyone() (ms []*FileMember) {

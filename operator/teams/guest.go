@@ -2,6 +2,7 @@ package teams
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
+	"waggle/operator/teamfile"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/team"
@@ -24,9 +26,46 @@ import (
 // leads.
 type NewGuest struct {
 	Name    waggle.MemberName
-	Command []string    // run for each message that it gets, with the message on standard input
-	Cwd     string      // absolute
-	Mode    policy.Mode // "": default
+	Command []string // run for each message that it gets, with the message on standard input
+	// Agent and Spec are another agent than such a command, with its settings, and Plan says that it needs an
+	// approved plan before it changes anything.
+	Agent string
+	Spec  json.RawMessage
+	Plan  bool
+	Cwd   string      // absolute
+	Mode  policy.Mode // "": default
+}
+
+// GuestOf describes the member of a team file as a guest. What a guest cannot have is an error that names it.
+func GuestOf(f *teamfile.File, name waggle.MemberName) (NewGuest, error) {
+	m, ok := f.Member(name)
+	if !ok {
+		return NewGuest{}, &operator.Error{Kind: operator.NotFound, Op: "guest", Msg: fmt.Sprintf("there is no member %s in %s", name, f.Path)}
+	}
+	no := ""
+	switch {
+	case m.Agent != "exec" && m.Agent != "script":
+		no = "agent " + m.Agent
+	case m.Worktree:
+		no = "a worktree"
+	case m.Sandbox != nil && m.Sandbox.Mode == record.SandboxRequired:
+		no = "a sandbox"
+	case m.Check != nil:
+		no = "a check"
+	case m.Budget != nil:
+		no = "a budget"
+	}
+	if no != "" {
+		return NewGuest{}, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: fmt.Sprintf("member %s in %s has %s, which a guest cannot have", name, f.Path, no)}
+	}
+	n := NewGuest{Name: m.Name, Agent: m.Agent, Spec: m.Spec, Plan: m.PlanRequired, Cwd: m.Cwd, Mode: m.Mode}
+	if m.Agent != "exec" {
+		return n, nil
+	}
+	var exec agent.ExecSpec
+	err := json.Unmarshal(m.Spec, &exec)
+	n.Agent, n.Spec, n.Command = "", nil, exec.Command
+	return n, err
 }
 
 // Guest is such a member, ready to run.
@@ -51,12 +90,15 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 		return nil, err
 	case led != nil:
 		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: fmt.Sprintf("waggle leads team %s itself", name), Next: operator.NextSpawn.With()}
-	case len(n.Command) == 0:
+	case len(n.Command) == 0 && n.Agent == "":
 		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: "a guest needs a command that is run for the words it gets", Next: operator.NextGuest.With()}
 	}
-	spec, err := jsonobj.Marshal(agent.ExecSpec{Command: n.Command, Report: true})
-	if err != nil {
-		return nil, err
+	if n.Agent == "" {
+		spec, err := jsonobj.Marshal(agent.ExecSpec{Command: n.Command, Report: true})
+		if err != nil {
+			return nil, err
+		}
+		n.Agent, n.Spec = "exec", spec
 	}
 	cfg, err := o.Registry(ctx, name)
 	if err != nil {
@@ -69,7 +111,7 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 	if err := o.GuardMembers(ctx, s, "guest"); err != nil {
 		return nil, err
 	}
-	g := &Guest{o: o, guest: worker.Guest{Journal: operator.OwnJournal, Agent: "exec", Spec: spec, Cwd: n.Cwd}}
+	g := &Guest{o: o, guest: worker.Guest{Journal: operator.OwnJournal, Agent: n.Agent, Spec: n.Spec, Cwd: n.Cwd, Plan: n.Plan}}
 	if g.Registered, err = o.guestEntry(ctx, s, cfg, n); err != nil {
 		return nil, err
 	}
