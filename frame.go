@@ -292,7 +292,8 @@ func (f *frame) checkFrom() {
 	for _, fd := range f.fields {
 		switch fd.path {
 		case keyAgentID, keyAgentName:
-			if fromWorker[Kind(f.typ)] && fd.raw[0] == '"' {
+			own := Kind(f.typ) == KindPermissionRequest && fd.path == keyAgentName // its agentId is a field
+			if (own || fromWorker[Kind(f.typ)]) && fd.raw[0] == '"' {
 				f.checkMember(fd.path, str(fd.raw))
 			}
 			continue
