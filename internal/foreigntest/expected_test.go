@@ -2,14 +2,17 @@ package foreigntest_test
 
 // expected is what has to come of every flow, by role: plain, duplicate, late, forged.
 var expected = map[string]map[string][4]string{
-	"permission":     {"worker": asks("permission_request", `permission_response (success, {"command": "one"})`), "lead": kept},
-	"network":        {"worker": asks("sandbox_permission_request", "sandbox_permission_response (allow true)"), "lead": kept},
-	"plan":           {"worker": asks("plan_approval_request", "plan_approval_response (approved true)"), "lead": kept},
-	"shutdown":       {"worker": ends, "lead": kept},
-	"task":           {"worker": reports, "lead": kept},
-	"idle":           {"worker": reports, "lead": kept},
-	"mode and rules": {"worker": refused, "lead": kept},
-	"words":          {"worker": words, "lead": kept},
+	"permission":        {"worker": asks("permission_request", "permission_response (yes)"), "lead": kept},
+	"network":           {"worker": asks("sandbox_permission_request", "sandbox_permission_response (yes)"), "lead": kept},
+	"plan":              {"worker": asks("plan_approval_request", "plan_approval_response (yes)"), "lead": kept},
+	"permission denied": {"lead": kept},
+	"shutdown":          {"worker": ends, "lead": kept},
+	"shutdown refused":  {"worker": stays},
+	"progress":          {"worker": reports},
+	"task":              {"worker": reports, "lead": kept},
+	"idle":              {"worker": reports, "lead": kept},
+	"mode and rules":    {"worker": refused, "lead": kept},
+	"words":             {"worker": words, "lead": kept},
 }
 
 // asks is what comes of a worker's question: the operator's answer in its dialect, once;
@@ -34,6 +37,8 @@ var (
 	// ends are reports after which the worker is no member.
 	ends = [4]string{"record seen; record left; " + left, "record seen; record left; " + left + " → 2 times record seen; " + left, "record seen; " + left,
 		"record seen; record left; " + left + " → record seen; 2 times record unverified; " + left}
+	// stays is a refusal to end: it closes the request, and what comes after it answers nothing.
+	stays = [4]string{"record seen", "record seen → 2 times record unverified", "record seen; " + left, "record seen → 3 times record unverified"}
 	// refused is what a worker may not send.
 	refused = [4]string{"record unverified", "record unverified → 2 times record unverified", "record unverified; " + left, "record unverified → 3 times record unverified"}
 	words   = [4]string{"nothing", "nothing → nothing", left, "nothing → nothing"}

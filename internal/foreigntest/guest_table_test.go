@@ -1,37 +1,41 @@
 package foreigntest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"waggle/internal/testenv"
 	"waggle/operator/teams"
 )
 
 // plays returns the effects of a cell of the table: the texts that the guest writes to its lead, how
 // often it ran a command, the unverified records, and whether the guest is still there.
-func (g *guesting) plays(f flow, kase string) string {
+func (g *guesting) plays(f flow, p spelling, kase string) string {
 	g.t.Helper()
-	id, from := "id-1", "team-lead"
-	if f.name == "permission" {
+	from, a := "team-lead", asked{Request_id: "id-1", Tool_use_id: "t1", Input: json.RawMessage("{}")}
+	answers := strings.HasPrefix(f.name, "permission")
+	if answers {
 		g.says("team-lead", "please look at this")
-		id = g.asked().Request_id
+		a = g.asked()
 	}
-	text := f.order(id)
+	if kase == "forged" {
+		from = "stranger"
+	}
+	said := p.entry(from, `"ID"`, fmt.Sprintf("%q", a.Request_id), `"CALL"`, fmt.Sprintf("%q", a.Tool_use_id), "INPUT", string(a.Input))
 	switch kase {
 	case "late":
 		must(g.t, teams.Of(g.op).Remove(g.t.Context(), g.team, "gopher"))
 		err := <-g.done
 		g.done <- err
-		g.says(from, text)
+		g.puts(said)
 		return g.record(nil) + "; it has ended"
-	case "forged":
-		from = "stranger"
+	case "duplicate":
+		g.puts(said, said)
+	default:
+		g.puts(said)
 	}
-	said := []entry{letter(from, text)}
-	if kase == "duplicate" {
-		said = append(said, letter(from, text))
-	}
-	must(g.t, g.them.edit(g.box, func(es []entry) []entry { return append(es, said...) }))
 	if f.name == "shutdown" && from == "team-lead" {
 		e, _ := g.heard()
 		err := <-g.done
@@ -39,10 +43,13 @@ func (g *guesting) plays(f flow, kase string) string {
 		if g.gopher() != nil {
 			return "its entry is still there"
 		}
+		if got := known(e.Text); got != p.yes {
+			g.t.Errorf("the lead is answered\n%s\nwant\n%s", got, p.yes)
+		}
 		return g.record([]string{kindOf(e.Text)}) + "; it has ended"
 	}
-	if f.name == "permission" && kase == "forged" { // the question is open: the lead says no
-		g.says("team-lead", fmt.Sprintf(`{"type":"permission_response","request_id":%q,"subtype":"error","error":"no"}`, id))
+	if answers && kase == "forged" { // the question is open: the lead says no
+		g.says("team-lead", fmt.Sprintf(`{"type":"permission_response","request_id":%q,"subtype":"error","error":"no"}`, a.Request_id))
 	}
 	const end = "that is all"
 	g.says("team-lead", end)
@@ -51,7 +58,7 @@ func (g *guesting) plays(f flow, kase string) string {
 	for {
 		e, _ := g.heard()
 		ask := frameOf(e.Text)
-		if turns := map[string]string{"words": text, "task": "task_assignment"}[f.name]; turns != "" { // one or two
+		if turns := map[string]string{"words": said.Text, "task": "task_assignment"}[f.name]; turns != "" { // one or two
 			words += strings.Count(e.Text, turns)
 		} else if ask.Type != "permission_request" {
 			wrote = append(wrote, kindOf(e.Text))
@@ -93,33 +100,31 @@ func (g *guesting) record(wrote []string) string {
 	return strings.Join(out, "; ")
 }
 
-// TestGuestWalk walks all flows with a foreign lead and a guest that is at work, and
-// compares every cell with what is expected of it. A cell without an expectation fails.
+// TestGuestWalk walks all flows with a foreign lead, in each document's spelling, and a guest that is at work, and
+// compares every cell with what is expected of it. A cell without an expectation fails. The usual run has one
+// spelling a flow.
 func TestGuestWalk(t *testing.T) {
 	t.Parallel()
 	for _, f := range flows {
-		for i, kase := range cases {
-			t.Run(f.name+"/"+kase, func(t *testing.T) {
-				t.Parallel()
-				want := ofGuest[f.name][i]
-				if got := newGuest(t).plays(f, kase); want == "" || got != want {
-					t.Errorf("%s, guest, %s: %s\nwant %s", f.name, kase, got, want)
-				}
-			})
+		for _, p := range testenv.Rows(t, has(f.orders), 1) {
+			for i, kase := range cases {
+				compared(t, f, "guest", kase, p, ofGuest[f.name][i], func(t *testing.T) string { return newGuest(t).plays(f, p, kase) })
+			}
 		}
 	}
 }
 
 // ofGuest is the expected effect of every flow: plain, duplicate, late, forged.
 var ofGuest = map[string][4]string{
-	"permission":     {"idle_notification; ran 1 times", "idle_notification; ran 1 times; 1 unverified", ended, "idle_notification; 1 unverified"},
-	"network":        unasked,
-	"plan":           unasked,
-	"shutdown":       {"shutdown_approved; it has ended", "shutdown_approved; 1 unverified; it has ended", ended, "nothing; 1 unverified"},
-	"task":           shown,
-	"idle":           unasked,
-	"mode and rules": unasked,
-	"words":          shown,
+	"permission":        {"idle_notification; ran 1 times", "idle_notification; ran 1 times; 1 unverified", ended, "idle_notification; 1 unverified"},
+	"permission denied": {"idle_notification", "idle_notification; 1 unverified", ended, "idle_notification; 1 unverified"},
+	"network":           unasked,
+	"plan":              unasked,
+	"shutdown":          {"shutdown_approved; it has ended", "shutdown_approved; 1 unverified; it has ended", ended, "nothing; 1 unverified"},
+	"task":              shown,
+	"idle":              unasked,
+	"mode and rules":    unasked,
+	"words":             shown,
 }
 
 // ended is the effect of every flow after the guest's entry was taken out.

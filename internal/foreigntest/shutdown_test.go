@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,32 +17,32 @@ import (
 	"waggle/team"
 )
 
-// answers to a request to end in the spellings of the documents; ID is the request's id.
-var shutdownAnswers = []struct {
+// shutdownAnswer is how a document that has both says yes and no to a request to end.
+type shutdownAnswer struct {
 	document string
-	yes, no  entry
-}{
-	{"000", entry{Text: `{"type":"shutdown_approved","requestId":"ID","timestamp":"2026-11-22T16:00:00.000Z"}`},
-		entry{Text: `{"type":"shutdown_rejected","requestId":"ID","timestamp":"2026-11-22T16:00:00.000Z"}`}},
-	{"001", entry{Text: `{"type":"shutdown_approved","requestId":"ID","from":"bob","timestamp":"2026-11-22T16:00:00.000Z","paneId":"%88","backendType":"tmux"}`},
-		entry{Text: `{"type":"shutdown_rejected","requestId":"ID","from":"bob","reason":"Still working","timestamp":"2026-11-22T16:00:00.000Z"}`}},
-	{"002", entry{Text: `{"type":"shutdown_approved","requestId":"ID","paneId":"%88","backendType":"tmux"}`},
-		entry{Text: `{"type":"shutdown_rejected","requestId":"ID","reason":"Still working"}`}},
-	{"002 in the envelope", entry{Text: "Goodbye.", Type: "shutdown_approved", Metadata: json.RawMessage(`{"request_id":"ID"}`)},
-		entry{Text: "Still working", Type: "shutdown_rejected", Metadata: json.RawMessage(`{"request_id":"ID"}`)}},
-	{"003", entry{Text: `{"type":"shutdown_response","request_id":"ID","approve":true}`},
-		entry{Text: `{"type":"shutdown_response","request_id":"ID","approve":false,"reason":"Still working"}`}},
-	{"004", entry{Text: `{"type":"shutdown_response","requestId":"ID","approved":true}`},
-		entry{Text: `{"type":"shutdown_response","requestId":"ID","approved":false,"content":"Still working"}`}},
+	yes, no  spelling
 }
 
-// answer writes an entry for a request from a sender.
-func (s *stage) answer(from, id string, e entry) {
+// shutdownAnswers lists them, from the table of spellings.
+func shutdownAnswers() (list []shutdownAnswer) {
+	for _, no := range flowOf("shutdown refused").said() {
+		for _, yes := range flowOf("shutdown").said() {
+			if yes.document == no.document {
+				list = append(list, shutdownAnswer{yes.document, yes, no})
+			}
+		}
+	}
+	return list
+}
+
+func flowOf(name string) flow {
+	return flows[slices.IndexFunc(flows, func(f flow) bool { return f.name == name })]
+}
+
+// answer writes a spelling for a request from a sender.
+func (s *stage) answer(from, id string, p spelling) {
 	s.t.Helper()
-	e.From, e.Timestamp, e.Color = from, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "green"
-	e.Text = strings.ReplaceAll(e.Text, "ID", id)
-	e.Metadata = json.RawMessage(strings.ReplaceAll(string(e.Metadata), "ID", id))
-	must(s.t, s.them.edit("team-lead", func(es []entry) []entry { return append(es, e) }))
+	s.puts(p.entry(from, `"ID"`, `"`+id+`"`))
 }
 
 // stops runs stop for a member, which does what then does when it is asked, given the request's id. The grace is long:
@@ -123,11 +123,11 @@ func (s *stage) leftAs(name, how string) {
 // its requests.
 func TestShutdownIsAnswered(t *testing.T) {
 	t.Parallel()
-	for _, c := range testenv.Rows(t, shutdownAnswers, 3) {
+	for _, c := range testenv.Rows(t, shutdownAnswers(), 3) {
 		t.Run(c.document, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, "worker")
-			s.says("bob", flows[0].ask("bob", "perm-1", "one"))
+			s.puts(flows[0].asks[0].entry("bob", `"ID"`, `"perm-1"`))
 			no := s.stops("bob", time.Hour, func(id string) {
 				s.answer("eve", id, c.yes)         // a stranger
 				s.answer("bob", "another", c.yes)  // another request
@@ -175,7 +175,7 @@ func TestShutdownIsNotAnswered(t *testing.T) {
 		t.Errorf("silent: %+v", end)
 	}
 	s.leftAs("bob", record.LeftReleased)
-	s.answer("bob", asked, shutdownAnswers[1].yes)
+	s.answer("bob", asked, shutdownAnswers()[0].yes)
 	if s.effects(); s.entryOf("bob").ShutdownAt != "" {
 		t.Error("the next of that name was let go")
 	}
@@ -196,7 +196,7 @@ func TestShutdownOfAnEntry(t *testing.T) {
 	raw, err = json.MarshalIndent(file, "", "  ")
 	must(t, err)
 	must(t, os.WriteFile(path, raw, 0o600))
-	end := s.stops("erin", time.Hour, func(id string) { s.answer("erin", id, shutdownAnswers[0].yes) })
+	end := s.stops("erin", time.Hour, func(id string) { s.answer("erin", id, shutdownAnswers()[1].yes) }) // of 000, which names nobody
 	if end.How != record.LeftHandshake || end.Kind() != operator.None {
 		t.Errorf("%+v", end)
 	}

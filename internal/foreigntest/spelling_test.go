@@ -16,14 +16,50 @@ import (
 	"waggle/policy"
 )
 
-// spelled is a cell of the table of spellings: what bob writes as a document has it, and what he must
-// find in his mailbox, to the byte; ID stands for the id and T for the time.
-type spelled struct {
-	flow, document string
-	asks           string       // what bob writes: a question, or what makes his spelling known
-	begins         func(*stage) // what waggle begins itself, after that; nil: it answers
-	yes, no        string       // what bob is written; no: where the answer is a denial
-	none           string       // why the document has no such cell
+// spelling is what a foreign program writes in a flow, as a document has it. In it ID, T and CALL stand for an id, a
+// time and the call that was asked about, INPUT for that call's input, bob for the writer and one for the content.
+type spelling struct {
+	document string
+	writes   string
+	around   entry        // the type and the metadata of the envelope, where the document has them there
+	begins   func(*stage) // what waggle begins itself, after that; nil: it answers
+	yes, no  string       // what is written back, to the byte; no: where the answer is a denial
+	none     string       // why the document has no such cell
+}
+
+// entry is the spelling in the name of from, with other words for those in it.
+func (p spelling) entry(from string, instead ...string) entry {
+	fill := strings.NewReplacer(append(instead, `"T"`, `"2026-11-20T16:49:40.914Z"`)...)
+	e := letter(from, fill.Replace(p.writes))
+	if p.around.Type != "" {
+		e.Type, e.Metadata = p.around.Type, json.RawMessage(fill.Replace(string(p.around.Metadata)))
+	}
+	return e
+}
+
+// naming is the spelling with the writer's name in what it writes: seed 000 has a key for it in every payload.
+func (p spelling) naming() spelling {
+	switch {
+	case strings.Contains(p.writes, `"bob"`) || !strings.HasPrefix(p.writes, "{") && p.around.Type == "":
+	case p.around.Type != "":
+		p.around.Metadata = json.RawMessage(strings.TrimSuffix(string(p.around.Metadata), "}") + `,"from":"bob"}`)
+	default:
+		p.writes = strings.TrimSuffix(p.writes, "}") + `,"agentName":"bob"}`
+	}
+	return p
+}
+
+// shows is the spelling for docs/foreign.md.
+func (p spelling) shows() string {
+	if p.around.Type == "" {
+		return p.writes
+	}
+	return fmt.Sprintf(`{"text":%q,"type":%q,"metadata":%s}`, p.writes, p.around.Type, p.around.Metadata)
+}
+
+// has lists the spellings that a document has.
+func has(list []spelling) []spelling {
+	return slices.DeleteFunc(slices.Clone(list), func(p spelling) bool { return p.none != "" })
 }
 
 func setsMode(s *stage) {
@@ -44,9 +80,7 @@ func assignsTask(s *stage) {
 // What makes a spelling known that has nothing to ask in it.
 const (
 	idle000 = `{"type":"idle_notification","timestamp":"T","state":"idle"}`
-	plan002 = `{"type":"plan_approval_request","from":"bob","plan":"one","summary":"s","timestamp":"T","requestId":"ID"}`
 	idle002 = `{"type":"idle_notification","from":"bob","idleReason":"task_complete","timestamp":"T"}`
-	plan004 = `{"type":"plan_approval_request","requestId":"ID","from":"bob","plan":"one"}`
 	idle    = `{"type":"idle_notification","from":"bob","timestamp":"T","idleReason":"available"}`
 )
 
@@ -65,48 +99,167 @@ const (
 	no001        = `{"type":"permission_response","requestId":"ID","subtype":"error","error":"no"}`
 )
 
-var spellings = []spelled{
-	{flow: "permission", document: "the client", asks: `{"type":"permission_request","request_id":"ID","agent_id":"bob","tool_name":"Bash","tool_use_id":"t1","description":"","input":{"command": "one"},"permission_suggestions":[]}`,
-		yes: `{"type":"permission_response","request_id":"ID","subtype":"success","tool_use_id":"t1","response":{"updated_input":{"command": "one"}}}`,
-		no:  `{"type":"permission_response","request_id":"ID","subtype":"error","tool_use_id":"t1","error":"no"}`},
-	{flow: "permission", document: "000", asks: `{"type":"permission_request","requestId":"ID","timestamp":"T","tool":{"name":"Bash","arguments":"one"},"reason":"why"}`,
-		yes: `{"type":"permission_response","requestId":"ID","timestamp":"T","approved":true}`,
-		no:  `{"type":"permission_response","requestId":"ID","timestamp":"T","approved":false,"notes":"no"}`},
-	{flow: "permission", document: "001", asks: ask001, yes: yes001, no: no001},
-	{flow: "permission", document: "mixed: 001's id, the client's rest", asks: `{"type":"permission_request","requestId":"ID","agent_id":"bob","tool_name":"Bash","tool_use_id":"t1","input":{"command": "one"}}`, yes: yes001, no: no001},
-	{flow: "permission", document: "002", none: "002 has no permissions"},
-	{flow: "permission", document: "004", none: "004 (Summary of All Known Message Types) has no permissions"},
-	{flow: "network", document: "the client and 001", asks: `{"type":"sandbox_permission_request","requestId":"ID","workerId":"bob","workerName":"bob","workerColor":"cyan","hostPattern":{"host":"one.example.com"},"createdAt":0}`,
-		yes: wireNetYes, no: wireNetNo},
-	{flow: "network", document: "000", asks: `{"type":"sandbox_permission_request","requestId":"ID","timestamp":"T","capability":"network","details":{"hostnames":["one.example.com"],"reason":"why"}}`,
-		yes: `{"type":"sandbox_permission_response","requestId":"ID","timestamp":"T","approved":true,"scope":"one-shot"}`,
-		no:  `{"type":"sandbox_permission_response","requestId":"ID","timestamp":"T","approved":false,"notes":"no"}`},
-	{flow: "network", document: "002", none: "002 has no network"},
-	{flow: "network", document: "004", none: "004 (Summary of All Known Message Types) has no network"},
-	{flow: "plan", document: "the client and 001", asks: `{"type":"plan_approval_request","from":"bob","timestamp":"T","planFilePath":"/p.md","planContent":"one","requestId":"ID"}`, yes: wirePlanYes, no: wirePlanNo},
-	{flow: "plan", document: "000", asks: `{"type":"plan_approval_request","requestId":"ID","timestamp":"T","plan":{"goal":"one","steps":[],"risks":[],"tooling":[]}}`,
-		yes: `{"type":"plan_approval_response","requestId":"ID","timestamp":"T","approved":true,"policy":{"permissionMode":"bypassPermissions"}}`,
-		no:  `{"type":"plan_approval_response","requestId":"ID","timestamp":"T","approved":false,"notes":"no"}`},
-	{flow: "plan", document: "002", asks: plan002,
-		yes: `{"type":"plan_approval_response","requestId":"ID","approve":true,"timestamp":"T","permissionMode":"bypassPermissions"}`,
-		no:  `{"type":"plan_approval_response","requestId":"ID","approve":false,"feedback":"no","timestamp":"T"}`},
-	{flow: "plan", document: "004 (6. Plan Approval Request), whose answer has no form there", asks: plan004, yes: wirePlanYes, no: wirePlanNo},
-	{flow: "plan", document: "mixed: 003's id", asks: `{"type":"plan_approval_request","from":"bob","planContent":"one","request_id":"ID"}`,
-		yes: `{"type":"plan_approval_response","request_id":"ID","approve":true,"permissionMode":"bypassPermissions"}`,
-		no:  `{"type":"plan_approval_response","request_id":"ID","approve":false,"feedback":"no"}`},
-	{flow: "shutdown", document: "the client, 001 and 004", asks: idle, begins: shutdown, yes: wireShutdown},
-	{flow: "shutdown", document: "000", asks: idle000, begins: shutdown, yes: `{"type":"shutdown_request","requestId":"ID","timestamp":"T","reason":"over"}`},
-	{flow: "shutdown", document: "002", asks: idle002, begins: shutdown, yes: `{"text":"over","summary":"Shutdown request","type":"shutdown_request","metadata":{"request_id":"ID"}}`},
-	{flow: "mode", document: "the client and 001", asks: ask001, begins: setsMode, yes: wireMode},
-	{flow: "mode", document: "000", asks: idle000, begins: setsMode, yes: `{"type":"mode_set_request","timestamp":"T","mode":"plan","policy":{"permissionMode":"plan"}}`},
-	{flow: "mode", document: "002, which has no modes", asks: idle002, begins: setsMode, yes: wireMode},
-	{flow: "team policy", document: "001", asks: ask001, begins: setsRule, yes: wireRules},
-	{flow: "team policy", document: "000", asks: idle000, begins: setsRule, yes: `{"type":"team_permission_update","timestamp":"T","rules":{"disallowedTools":["Bash(rm:*)"]},"policyVersion":2}`},
-	{flow: "team policy", document: "002, which has none", asks: idle002, begins: setsRule, yes: wireRules},
-	{flow: "task assignment", document: "the client, 001 and 004", asks: idle, begins: assignsTask, yes: wireTask},
-	{flow: "task assignment", document: "000", asks: idle000, begins: assignsTask, yes: `{"type":"task_assignment","requestId":"1","timestamp":"T","task":{"title":"Build","instructions":"make"}}`},
-	{flow: "task assignment", document: "002, which assigns in prose", asks: idle002, begins: assignsTask, yes: wireTask},
-	{flow: "question", document: "all", none: "no document has a question in words"},
+// What the documents do not have, with the section that says it.
+const (
+	no002   = "its kinds are those of Idle Notification Format, Shutdown Messages and Plan Approval Format"
+	no003   = "its messages are those of Team Lifecycle and Graceful Shutdown and of Plan Mode Approval"
+	no004   = "not in its Summary of All Known Message Types"
+	noOther = "no document lets this side write it"
+)
+
+// in002 is the envelope of seed 002 for a type (Example: Shutdown Request Message).
+func in002(typ string) entry {
+	return entry{Type: typ, Metadata: json.RawMessage(`{"request_id":"ID"}`)}
+}
+
+// flows are those of the documents and plain words.
+var flows = []flow{
+	{name: "permission",
+		asks: []spelling{
+			{document: "the client", writes: `{"type":"permission_request","request_id":"ID","agent_id":"bob","tool_name":"Bash","tool_use_id":"t1","description":"","input":{"command": "one"},"permission_suggestions":[]}`,
+				yes: `{"type":"permission_response","request_id":"ID","subtype":"success","tool_use_id":"t1","response":{"updated_input":{"command": "one"}}}`,
+				no:  `{"type":"permission_response","request_id":"ID","subtype":"error","tool_use_id":"t1","error":"no"}`},
+			{document: "000", writes: `{"type":"permission_request","requestId":"ID","timestamp":"T","tool":{"name":"Bash","arguments":"one"},"reason":"why"}`,
+				yes: `{"type":"permission_response","requestId":"ID","timestamp":"T","approved":true}`,
+				no:  `{"type":"permission_response","requestId":"ID","timestamp":"T","approved":false,"notes":"no"}`},
+			{document: "001", writes: ask001, yes: yes001, no: no001},
+			{document: "mixed: 001's id, the client's rest", writes: `{"type":"permission_request","requestId":"ID","agent_id":"bob","tool_name":"Bash","tool_use_id":"t1","input":{"command": "one"}}`, yes: yes001, no: no001},
+			{document: "002", none: no002}, {document: "003", none: no003}, {document: "004", none: no004},
+		},
+		orders: []spelling{
+			{document: "the client", writes: `{"type":"permission_response","request_id":"ID","subtype":"success","tool_use_id":"CALL","response":{"updated_input":INPUT}}`},
+			{document: "the client of 2.1.3x", writes: `{"type":"permission_response","request_id":"ID","approve":true}`},
+			{document: "000", writes: `{"type":"permission_response","requestId":"ID","timestamp":"T","approved":true,"mode":"default","notes":"go on"}`},
+			{document: "001", writes: `{"type":"permission_response","requestId":"ID","subtype":"success","response":{"updatedInput":INPUT,"permissionUpdates":[{"any":"json"}]}}`},
+			{document: "002", none: no002}, {document: "003", none: no003}, {document: "004", none: no004},
+		}},
+	{name: "permission denied", orders: []spelling{
+		{document: "the client", writes: `{"type":"permission_response","request_id":"ID","subtype":"error","tool_use_id":"CALL","error":"Permission denied"}`},
+		{document: "the client of 2.1.3x", writes: `{"type":"permission_response","request_id":"ID","approve":false}`},
+		{document: "000", writes: `{"type":"permission_response","requestId":"ID","timestamp":"T","approved":false,"mode":"locked-down","notes":"no"}`},
+		{document: "001", writes: `{"type":"permission_response","requestId":"ID","subtype":"error","error":"Permission denied"}`},
+	}},
+	{name: "network",
+		asks: []spelling{
+			{document: "the client, 001", writes: `{"type":"sandbox_permission_request","requestId":"ID","workerId":"bob","workerName":"bob","workerColor":"cyan","hostPattern":{"host":"one.example.com"},"createdAt":0}`,
+				yes: wireNetYes, no: wireNetNo},
+			{document: "000", writes: `{"type":"sandbox_permission_request","requestId":"ID","timestamp":"T","capability":"network","details":{"hostnames":["one.example.com"],"reason":"why"}}`,
+				yes: `{"type":"sandbox_permission_response","requestId":"ID","timestamp":"T","approved":true,"scope":"one-shot"}`,
+				no:  `{"type":"sandbox_permission_response","requestId":"ID","timestamp":"T","approved":false,"notes":"no"}`},
+			{document: "002", none: no002}, {document: "003", none: no003}, {document: "004", none: no004},
+		},
+		orders: []spelling{
+			{document: "the client, 001", writes: `{"type":"sandbox_permission_response","requestId":"ID","host":"x.example.com","allow":true,"timestamp":"T"}`},
+			{document: "000", writes: `{"type":"sandbox_permission_response","requestId":"ID","timestamp":"T","approved":true,"scope":"session","notes":"go on"}`},
+			{document: "002", none: no002}, {document: "003", none: no003}, {document: "004", none: no004},
+		}},
+	{name: "plan",
+		asks: []spelling{
+			{document: "the client, 001", writes: `{"type":"plan_approval_request","from":"bob","timestamp":"T","planFilePath":"/p.md","planContent":"one","requestId":"ID"}`, yes: wirePlanYes, no: wirePlanNo},
+			{document: "000", writes: `{"type":"plan_approval_request","requestId":"ID","timestamp":"T","plan":{"goal":"one","steps":[],"risks":[],"tooling":[]}}`,
+				yes: `{"type":"plan_approval_response","requestId":"ID","timestamp":"T","approved":true,"policy":{"permissionMode":"bypassPermissions"}}`,
+				no:  `{"type":"plan_approval_response","requestId":"ID","timestamp":"T","approved":false,"notes":"no"}`},
+			{document: "002", writes: `{"type":"plan_approval_request","from":"bob","plan":"one","summary":"s","timestamp":"T","requestId":"ID"}`,
+				yes: `{"type":"plan_approval_response","requestId":"ID","approve":true,"timestamp":"T","permissionMode":"bypassPermissions"}`,
+				no:  `{"type":"plan_approval_response","requestId":"ID","approve":false,"feedback":"no","timestamp":"T"}`},
+			{document: "003, whose answer is a tool's", writes: `{"type":"plan_approval_request","from":"bob","planContent":"one","requestId":"ID"}`, yes: wirePlanYes, no: wirePlanNo},
+			{document: "004, whose answer has no form there", writes: `{"type":"plan_approval_request","requestId":"ID","from":"bob","plan":"one"}`, yes: wirePlanYes, no: wirePlanNo},
+			{document: "mixed: the id of 003's tool", writes: `{"type":"plan_approval_request","from":"bob","planContent":"one","request_id":"ID"}`,
+				yes: `{"type":"plan_approval_response","request_id":"ID","approve":true,"permissionMode":"bypassPermissions"}`,
+				no:  `{"type":"plan_approval_response","request_id":"ID","approve":false,"feedback":"no"}`},
+		},
+		orders: []spelling{
+			{document: "the client, 001", writes: `{"type":"plan_approval_response","requestId":"ID","approved":true,"timestamp":"T","permissionMode":"bypassPermissions"}`},
+			{document: "000", writes: `{"type":"plan_approval_response","requestId":"ID","timestamp":"T","approved":true,"notes":"go on","policy":{"permissionMode":"default"}}`},
+			{document: "002", writes: `{"type":"plan_approval_response","requestId":"ID","approve":true,"feedback":"Looks good.","timestamp":"T"}`},
+			{document: "003", writes: `{"type":"plan_approval_response","request_id":"ID","approve":true,"permissionMode":"default"}`},
+			{document: "004", none: "it names the kind (6. Plan Approval Request) and has no form of it"},
+		}},
+	{name: "shutdown", before: shutdown, of: "shutdown_request",
+		asks: []spelling{
+			{document: "the client, 001", writes: `{"type":"shutdown_approved","requestId":"ID","from":"bob","timestamp":"T","paneId":"%88","backendType":"tmux"}`},
+			{document: "000", writes: `{"type":"shutdown_approved","requestId":"ID","timestamp":"T"}`},
+			{document: "002", writes: `{"type":"shutdown_approved","requestId":"ID","paneId":"%88","backendType":"tmux"}`},
+			{document: "002 in the envelope", writes: "Goodbye.", around: in002("shutdown_approved")},
+			{document: "003", writes: `{"type":"shutdown_response","request_id":"ID","approve":true}`},
+			{document: "004", writes: `{"type":"shutdown_response","requestId":"ID","approved":true}`},
+			{document: "the client, 001, 004", writes: idle, begins: shutdown, yes: wireShutdown},
+			{document: "000", writes: idle000, begins: shutdown, yes: `{"type":"shutdown_request","requestId":"ID","timestamp":"T","reason":"over"}`},
+			{document: "002", writes: idle002, begins: shutdown, yes: `{"text":"over","summary":"Shutdown request","type":"shutdown_request","metadata":{"request_id":"ID"}}`},
+		},
+		orders: []spelling{
+			{document: "the client, 001, 004", writes: wireShutdown, yes: `{"type":"shutdown_approved","requestId":"ID","from":"gopher","timestamp":"T"}`},
+			{document: "000", writes: `{"type":"shutdown_request","requestId":"ID","timestamp":"T","reason":"over"}`, yes: `{"type":"shutdown_approved","requestId":"ID","timestamp":"T"}`},
+			{document: "002", writes: "Please prepare for shutdown.", around: in002("shutdown_request"), yes: `{"type":"shutdown_approved","requestId":"ID","timestamp":"T"}`},
+			{document: "003", none: "it names the kind (Team Lifecycle and Graceful Shutdown) and has no form of it"},
+		}},
+	{name: "shutdown refused", before: shutdown, of: "shutdown_request", asks: []spelling{
+		{document: "the client, 001", writes: `{"type":"shutdown_rejected","requestId":"ID","from":"bob","reason":"Still working","timestamp":"T"}`},
+		{document: "000", writes: `{"type":"shutdown_rejected","requestId":"ID","timestamp":"T"}`},
+		{document: "002 in the envelope", writes: "Still working", around: in002("shutdown_rejected")},
+		{document: "002", none: "its Shutdown Messages have the consent only"},
+		{document: "003", writes: `{"type":"shutdown_response","request_id":"ID","approve":false,"reason":"Still working"}`},
+		{document: "004", writes: `{"type":"shutdown_response","requestId":"ID","approved":false,"content":"Still working"}`},
+	}},
+	{name: "task", before: assignsTask,
+		asks: []spelling{
+			{document: "the client, 001", writes: `{"type":"task_completed","from":"bob","taskId":"1","timestamp":"T"}`},
+			{document: "000", writes: `{"type":"task_completed","requestId":"1","timestamp":"T","result":{"summary":"made","artifacts":[],"errors":[]}}`},
+			{document: "002", none: "its task files say it (Task Artifacts)"}, {document: "003", none: no003}, {document: "004", none: no004},
+			{document: "the client, 001, 004", writes: idle, begins: assignsTask, yes: wireTask},
+			{document: "000", writes: idle000, begins: assignsTask, yes: `{"type":"task_assignment","requestId":"1","timestamp":"T","task":{"title":"Build","instructions":"make"}}`},
+			{document: "002, which assigns in prose", writes: idle002, begins: assignsTask, yes: wireTask},
+		},
+		orders: []spelling{
+			{document: "the client, 001, 004", writes: `{"type":"task_assignment","taskId":"1","subject":"s","description":"d","assignedBy":"team-lead","timestamp":"T"}`},
+			{document: "000", writes: `{"type":"task_assignment","requestId":"1","timestamp":"T","task":{"title":"s","instructions":"d"}}`},
+			{document: "002", none: "it assigns in prose (Example: Regular Messages)"}, {document: "003", none: no003},
+		}},
+	{name: "progress", before: assignsTask, asks: []spelling{
+		{document: "000", writes: `{"type":"task_progress","requestId":"1","timestamp":"T","progress":{"phase":"implementing","message":"one"}}`},
+		{document: "001", none: "not in its Canonical Payload Types"}, {document: "002", none: no002}, {document: "003", none: no003}, {document: "004", none: no004},
+	}},
+	{name: "idle",
+		asks: []spelling{
+			{document: "the client, 001, 004", writes: `{"type":"idle_notification","from":"bob","timestamp":"T","idleReason":"available","result":"ready"}`},
+			{document: "000", writes: idle000},
+			{document: "002", writes: idle002},
+			{document: "002, waiting", writes: `{"type":"idle_notification","from":"bob","idleReason":"waiting_response","timestamp":"T"}`},
+			{document: "004, interrupted", writes: `{"type":"idle_notification","from":"bob","timestamp":"T","idleReason":"interrupted"}`},
+			{document: "003", none: no003},
+		},
+		orders: []spelling{
+			{document: "the client's kind", writes: `{"type":"idle_notification","from":"team-lead","timestamp":"T","idleReason":"available"}`},
+			{document: "000 to 004", none: noOther},
+		}},
+	{name: "mode and rules",
+		asks: []spelling{
+			{document: "mode, as 001", writes: `{"type":"mode_set_request","mode":"bypassPermissions","from":"bob"}`},
+			{document: "mode, as 000", writes: `{"type":"mode_set_request","timestamp":"T","mode":"default","policy":{"permissionMode":"default"}}`},
+			{document: "rules, as 001", writes: `{"type":"team_permission_update","toolName":"Bash","directoryPath":"/","permissionUpdate":{"behavior":"allow","rules":[{"toolName":"Bash"}]}}`},
+			{document: "rules, as 000", writes: `{"type":"team_permission_update","timestamp":"T","rules":{"allowedTools":["Bash"],"disallowedTools":[]}}`},
+			{document: "000 to 004", none: noOther},
+			{document: "mode: the client, 001", writes: ask001, begins: setsMode, yes: wireMode},
+			{document: "mode: 000", writes: idle000, begins: setsMode, yes: `{"type":"mode_set_request","timestamp":"T","mode":"plan","policy":{"permissionMode":"plan"}}`},
+			{document: "mode: 002, which has none", writes: idle002, begins: setsMode, yes: wireMode},
+			{document: "rules: 001", writes: ask001, begins: setsRule, yes: wireRules},
+			{document: "rules: 000", writes: idle000, begins: setsRule, yes: `{"type":"team_permission_update","timestamp":"T","rules":{"disallowedTools":["Bash(rm:*)"]},"policyVersion":2}`},
+			{document: "rules: 002, which has none", writes: idle002, begins: setsRule, yes: wireRules},
+		},
+		orders: []spelling{
+			{document: "mode: the client, 001", writes: `{"type":"mode_set_request","mode":"bypassPermissions","from":"team-lead"}`},
+			{document: "mode: 000", writes: `{"type":"mode_set_request","timestamp":"T","mode":"default","policy":{"permissionMode":"default"}}`},
+			{document: "rules: 001", writes: `{"type":"team_permission_update","toolName":"Bash","directoryPath":"/","permissionUpdate":{"behavior":"allow","rules":[{"toolName":"Bash"}]}}`},
+			{document: "rules: 000", writes: `{"type":"team_permission_update","timestamp":"T","rules":{"allowedTools":["Bash"],"disallowedTools":[]}}`},
+			{document: "002", none: no002}, {document: "003", none: no003}, {document: "004", none: no004},
+		}},
+	{name: "words",
+		asks: []spelling{{document: "all", writes: "please look at one"}},
+		orders: []spelling{
+			{document: "all", writes: "please go on"},
+			{document: "002, the first prompt", writes: "please go on", around: entry{Type: "system_init"}},
+		}},
+	{name: "question", asks: []spelling{{document: "000 to 004", none: "no document has a question in words"}}},
 }
 
 var (
@@ -136,6 +289,11 @@ func (s *stage) newest() string {
 		must(s.t, err)
 		text = string(b)
 	}
+	return known(text)
+}
+
+// known is a text with its id and its times as the table has them.
+func known(text string) string {
 	return idText.ReplaceAllString(timeText.ReplaceAllString(text, "T"), "ID")
 }
 
@@ -155,15 +313,15 @@ func (s *stage) answersAll(allow bool) {
 	must(s.t, err)
 }
 
-// plays plays a cell and returns what bob is written.
-func (c spelled) plays(t *testing.T, allow bool) string {
+// plays lets bob write in a spelling and returns what he is written.
+func (p spelling) plays(t *testing.T, allow bool) string {
 	s := newStage(t, "worker")
-	s.says("bob", strings.NewReplacer(`"ID"`, `"id-1"`, `"T"`, `"2026-11-20T16:49:40.914Z"`).Replace(c.asks))
+	s.puts(p.entry("bob", `"ID"`, `"id-1"`))
 	s.pass()
-	if c.begins == nil {
+	if p.begins == nil {
 		s.answersAll(allow)
 	} else {
-		c.begins(s)
+		p.begins(s)
 	}
 	s.pass()
 	return s.newest()
@@ -173,28 +331,22 @@ func (c spelled) plays(t *testing.T, allow bool) string {
 // which it asked or spoke last, to the byte of its document.
 func TestSpellings(t *testing.T) {
 	t.Parallel()
-	rows := slices.DeleteFunc(slices.Clone(spellings), func(c spelled) bool { return c.none != "" })
-	if !testenv.Full() { // a row a flow, no two of one document where it can be
-		seen := map[string]bool{}
-		rows = slices.DeleteFunc(rows, func(c spelled) bool {
-			alike := seen[c.flow] || strings.HasPrefix(c.document, "the client")
-			seen[c.flow] = seen[c.flow] || !alike
-			return alike
-		})
-	}
-	for _, c := range rows {
-		t.Run(c.flow+", "+c.document, func(t *testing.T) {
-			t.Parallel()
-			if got := c.plays(t, true); got != c.yes {
-				t.Errorf("it is written\n%s\nwant\n%s", got, c.yes)
-			}
-			if c.no == "" {
-				return
-			}
-			if got := c.plays(t, false); got != c.no {
-				t.Errorf("it is denied with\n%s\nwant\n%s", got, c.no)
-			}
-		})
+	for _, f := range flows {
+		rows := slices.DeleteFunc(slices.Clone(f.asks), func(p spelling) bool { return p.yes == "" })
+		for _, p := range testenv.Rows(t, rows, 1) {
+			t.Run(f.name+", "+p.document, func(t *testing.T) {
+				t.Parallel()
+				if got := p.plays(t, true); got != p.yes {
+					t.Errorf("it is written\n%s\nwant\n%s", got, p.yes)
+				}
+				if p.no == "" {
+					return
+				}
+				if got := p.plays(t, false); got != p.no {
+					t.Errorf("it is denied with\n%s\nwant\n%s", got, p.no)
+				}
+			})
+		}
 	}
 }
 
@@ -202,20 +354,28 @@ func TestSpellings(t *testing.T) {
 func spellingsPage() string {
 	var b strings.Builder
 	b.WriteString("\n## In which spelling it is answered\n\nA member that uses files is answered in the spelling in which it asked, and is written to in the one\n" +
-		"in which it spoke last; a payload that several documents spell alike changes nothing. ID stands for the id, T\nfor a time. The answer to a plan says the mode that holds (TestSpellings).\n\n" +
-		"| flow | document | it writes | it is written | or, denied |\n|---|---|---|---|---|\n")
+		"in which it spoke last; a payload that several documents spell alike changes nothing. ID stands for the id, T\nfor a time, CALL and INPUT for the call " +
+		"that was asked about. The answer to a plan says the mode that holds\n(TestSpellings, TestGuestWalk). What a document does not have says so with its section.\n\n" +
+		"| flow | role | document | it writes | it is written | or, denied |\n|---|---|---|---|---|---|\n")
 	code := func(text string) string {
 		if text == "" {
 			return ""
 		}
 		return "`" + strings.ReplaceAll(text, "|", "\\|") + "`"
 	}
-	for _, c := range spellings {
-		if c.none != "" {
-			fmt.Fprintf(&b, "| %s | %s | %s | | |\n", c.flow, c.document, c.none)
-			continue
+	for _, f := range flows {
+		for _, side := range []struct {
+			role string
+			list []spelling
+		}{{"worker", f.asks}, {"lead", f.orders}} {
+			for _, p := range side.list {
+				writes := code(p.shows())
+				if p.none != "" {
+					writes = p.none
+				}
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", f.name, side.role, p.document, writes, code(p.yes), code(p.no))
+			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c.flow, c.document, code(c.asks), code(c.yes), code(c.no))
 	}
 	return b.String()
 }
@@ -239,26 +399,5 @@ func TestChangedInputNeedsItsPlace(t *testing.T) {
 	}
 	if qs, err = decide.Of(s.op).Pending(t.Context(), s.team, false); err != nil || len(qs) != 1 {
 		t.Errorf("%d are open, %v", len(qs), err)
-	}
-}
-
-// TestGuestAnswersInTheSpelling: a guest answers its lead's shutdown_request as that one was spelled.
-func TestGuestAnswersInTheSpelling(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ document, asks, want string }{
-		{"001", `{"type":"shutdown_request","requestId":"ID","from":"team-lead","reason":"over","timestamp":"T"}`, `{"type":"shutdown_approved","requestId":"ID","from":"gopher","timestamp":"T"}`},
-		{"000", `{"type":"shutdown_request","requestId":"ID","timestamp":"T","reason":"over"}`, `{"type":"shutdown_approved","requestId":"ID","timestamp":"T"}`},
-	} {
-		t.Run(c.document, func(t *testing.T) {
-			t.Parallel()
-			g := newGuest(t)
-			g.says("team-lead", strings.NewReplacer(`"ID"`, `"id-1"`, `"T"`, `"2026-11-20T16:49:40.914Z"`).Replace(c.asks))
-			e, _ := g.heard()
-			if got := idText.ReplaceAllString(timeText.ReplaceAllString(e.Text, "T"), "ID"); got != c.want {
-				t.Errorf("the lead is answered\n%s\nwant\n%s", got, c.want)
-			}
-			err := <-g.done
-			g.done <- err
-		})
 	}
 }

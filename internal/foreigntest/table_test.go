@@ -3,6 +3,7 @@ package foreigntest_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,70 +18,19 @@ import (
 // cases of every flow.
 var cases = []string{"plain", "duplicate", "late", "forged"}
 
-// flow is one of the eight, in both roles.
+// flow is one of the flows, as the documents spell it.
 type flow struct {
-	name string
-	// ask is what the worker writes to the lead, under an id, in a name.
-	ask func(name, id, what string) string
-	// order is what the lead writes to the worker.
-	order func(id string) string
+	name   string
+	asks   []spelling // what the worker writes to the lead
+	orders []spelling // what the lead writes to the worker
 	// before is what waggle does first, where the worker answers it; its id then is ids[of].
 	before func(*stage)
 	of     string
 }
 
-const at = `"timestamp":"2026-11-20T16:49:40.914Z"`
-
-var flows = []flow{
-	{name: "permission", ask: func(name, id, what string) string {
-		return `{"type":"permission_request","request_id":"` + id + `","agent_id":"` + name + `","tool_name":"Bash","tool_use_id":"t1","description":"","input":{"command": "` + what + `"},"permission_suggestions":[]}`
-	}, order: func(id string) string {
-		return `{"type":"permission_response","request_id":"` + id + `","subtype":"success","response":{"updated_input":{}}}`
-	}},
-	{name: "network", ask: func(name, id, what string) string {
-		return `{"type":"sandbox_permission_request","requestId":"` + id + `","workerId":"` + name + `","workerName":"` + name + `","hostPattern":{"host":"` + what + `.example.com"},"createdAt":1}`
-	}, order: func(id string) string {
-		return `{"type":"sandbox_permission_response","requestId":"` + id + `","host":"x.example.com","allow":true,` + at + `}`
-	}},
-	{name: "plan", ask: func(name, id, what string) string {
-		return `{"type":"plan_approval_request","from":"` + name + `",` + at + `,"planFilePath":"/p.md","planContent":"` + what + `","requestId":"` + id + `"}`
-	}, order: func(id string) string {
-		return `{"type":"plan_approval_response","requestId":"` + id + `","approved":true,` + at + `,"permissionMode":"bypassPermissions"}`
-	}},
-	{name: "shutdown", before: shutdown, of: "shutdown_request", ask: func(name, id, _ string) string {
-		return `{"type":"shutdown_approved","requestId":"` + id + `","from":"` + name + `",` + at + `}`
-	}, order: func(id string) string {
-		return `{"type":"shutdown_request","requestId":"` + id + `","from":"team-lead","reason":"over",` + at + `}`
-	}},
-	{name: "task", before: func(s *stage) {
-		_, err := board.Of(s.op).AddTask(s.t.Context(), s.team, newTask)
-		must(s.t, err)
-	}, ask: func(name, _, _ string) string {
-		return `{"type":"task_completed","from":"` + name + `","taskId":"1",` + at + `}`
-	}, order: func(string) string {
-		return `{"type":"task_assignment","taskId":"1","subject":"s","description":"d","assignedBy":"team-lead",` + at + `}`
-	}},
-	{name: "idle", ask: func(name, _, _ string) string {
-		return `{"type":"idle_notification","from":"` + name + `",` + at + `,"idleReason":"available","result":"done"}`
-	}, order: func(string) string {
-		return `{"type":"idle_notification","from":"team-lead",` + at + `,"idleReason":"available"}`
-	}},
-	{name: "mode and rules", ask: func(name, _, _ string) string {
-		return `{"type":"mode_set_request","mode":"bypassPermissions","from":"` + name + `"}`
-	}, order: func(string) string {
-		return `{"type":"team_permission_update","toolName":"Bash","directoryPath":"/","permissionUpdate":{"behavior":"allow","rules":[{"toolName":"Bash"}]}}`
-	}},
-	{name: "words", ask: func(_, _, what string) string { return "please look at " + what },
-		order: func(string) string { return "please go on" }},
-}
-
-// walk plays one cell and returns the texts that were sent and their effects.
-func walk(t *testing.T, f flow, role, kase string) (sent, effects string) {
-	s := newStage(t, role)
-	if role == "lead" {
-		return s.asLead(f, kase)
-	}
-	id := "id-1"
+// walk plays one case of a foreign worker and returns its effects.
+func walk(t *testing.T, f flow, p spelling, kase string) string {
+	s, id := newStage(t, "worker"), "id-1"
 	if f.before != nil {
 		f.before(s)
 		s.effects()
@@ -88,27 +38,26 @@ func walk(t *testing.T, f flow, role, kase string) (sent, effects string) {
 			id = s.ids[f.of]
 		}
 	}
-	text := f.ask("bob", id, "one")
-	switch kase {
-	case "late":
+	says := func(p spelling, from, name, what string) {
+		s.puts(p.entry(from, `"bob"`, `"`+name+`"`, `"ID"`, `"`+id+`"`, "one", what))
+	}
+	if kase == "late" {
 		s.takes()
 		s.leaves()
-		s.says("bob", text)
-		return kindOf(text) + ", after bob was removed", s.effects()
-	case "forged":
-		// The same id with other content, another sender in bob's name, and bob in the lead's name.
-		s.says("bob", text)
-		first := s.effects()
-		s.says("bob", f.ask("bob", id, "two"))
-		s.says("eve", f.ask("bob", id, "one"))
-		s.says("bob", f.ask("team-lead", id, "one"))
-		return kindOf(text) + "; then the same id with other content, in bob's name for another, and in another's name", first + " → " + s.effects()
+		says(p, "bob", "bob", "one")
+		return s.effects()
 	}
-	s.says("bob", text)
-	effects = s.effects()
-	if kase == "duplicate" {
-		s.says("bob", text)
-		s.says("bob", text)
+	says(p, "bob", "bob", "one")
+	effects := s.effects()
+	switch kase {
+	case "forged":
+		says(p, "bob", "bob", "two")
+		says(p, "eve", "bob", "one")
+		says(p.naming(), "bob", "team-lead", "one")
+		return effects + " → " + s.effects()
+	case "duplicate":
+		says(p, "bob", "bob", "one")
+		says(p, "bob", "bob", "one")
 		effects += " → " + s.effects()
 	}
 	if strings.Contains(effects, "open:") {
@@ -117,36 +66,29 @@ func walk(t *testing.T, f flow, role, kase string) (sent, effects string) {
 		s.takes()
 		effects += " → taken: " + s.effects()
 	}
-	sent = kindOf(text)
-	if kase == "duplicate" {
-		sent += ", three times"
-	}
-	return sent, effects
+	return effects
 }
 
-// asLead is a foreign lead that writes to a member that was registered here.
-func (s *stage) asLead(f flow, kase string) (sent, effects string) {
-	text, from := f.order("id-1"), "team-lead"
-	sent = kindOf(text)
+// walkAsLead plays one case of a foreign lead that writes to a member that was registered here.
+func walkAsLead(t *testing.T, p spelling, kase string) string {
+	s, from := newStage(t, "lead"), "team-lead"
 	switch kase {
 	case "late":
-		must(s.t, teams.Of(s.op).Remove(s.t.Context(), s.team, "gopher"))
-		sent += ", after gopher was removed"
+		must(t, teams.Of(s.op).Remove(t.Context(), s.team, "gopher"))
 	case "forged":
 		from = "stranger"
-		sent += ", in a stranger's name"
 	}
-	s.says(from, text)
+	e := p.entry(from, `"ID"`, `"id-1"`, "CALL", "t1", "INPUT", "{}")
+	s.puts(e)
 	if kase == "duplicate" {
-		s.says(from, text)
-		sent += ", twice"
+		s.puts(e)
 	}
-	effects = s.effects()
-	in, err := mail.Of(s.op).Inbox(s.t.Context(), s.team, "gopher", true)
+	effects := s.effects()
+	in, err := mail.Of(s.op).Inbox(t.Context(), s.team, "gopher", true)
 	if err != nil {
-		return sent, effects + "; not shown"
+		return effects + "; not shown"
 	}
-	return sent, fmt.Sprintf("%s; shown %d times", effects, len(in.Entries))
+	return fmt.Sprintf("%s; shown %d times", effects, len(in.Entries))
 }
 
 var newTask = board.NewTask{Subject: "Build", Description: "make", Owner: "bob"}
@@ -161,41 +103,88 @@ func shutdown(s *stage) {
 	must(s.t, l.Close())
 }
 
-// TestWalk walks all flows in both roles and compares every cell with what is expected
-// of it. A cell without an expectation fails.
+// TestWalk walks all flows in each document's spelling, with a foreign worker and with a foreign lead, and
+// compares every cell with what is expected of it. A cell without an expectation fails. The usual run has one
+// spelling a flow, of a worker.
 func TestWalk(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
-	var b strings.Builder
-	b.WriteString("# What a foreign member can do\n\nWritten by `go test ./internal/foreigntest -update`. The foreign member is a plain writer of\n" +
-		"JSON under the lock of proper-lockfile. As *worker* it is `bob`, registered in a team that\nwaggle leads (trust: file), under a policy that bypasses permissions; as *lead* it leads the\nteam of a session in which `gopher` was registered here, and as *lead of a guest* that of a\nsession in which `gopher` is at work: there the effects are what gopher writes to its lead,\nhow often it runs a command, and what is on record as unverified. Every effect is listed: records in\nthe leader's journal, open questions, mail to others, members, tasks, policy. After → is\nwhat the next step came to; *allowed* is the operator's answer, *taken* is when the reader\nhas emptied its mailbox.\n\n" +
-		"| flow | role | case | sent | effects |\n|---|---|---|---|---|\n")
-	for _, f := range flows {
-		for _, role := range []string{"worker", "lead"} {
-			for i, kase := range cases {
-				var sent, got string
-				t.Run(f.name+", "+role+", "+kase, func(t *testing.T) {
-					sent, got = walk(t, f, role, kase)
-					if want := expected[f.name][role][i]; want == "" {
-						t.Errorf("there is no expectation of what came: %s", got)
-					} else if got != want {
-						t.Errorf("%s:\n got %s\nwant %s", sent, got, want)
-					}
-				})
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", f.name, role, kase, sent, strings.ReplaceAll(got, "|", "\\|"))
+	t.Run("cells", func(t *testing.T) {
+		for _, f := range flows {
+			for _, p := range testenv.Rows(t, f.said(), 1) {
+				for i, kase := range cases {
+					compared(t, f, "worker", kase, p, expected[f.name]["worker"][i], func(t *testing.T) string { return walk(t, f, p, kase) })
+				}
+			}
+			if !testenv.Full() {
+				continue
+			}
+			for _, p := range has(f.orders) {
+				for i, kase := range cases {
+					compared(t, f, "lead", kase, p, expected[f.name]["lead"][i], func(t *testing.T) string { return walkAsLead(t, p, kase) })
+				}
 			}
 		}
-		for i, kase := range cases { // TestGuestWalk sees that it is so
-			fmt.Fprintf(&b, "| %s | lead of a guest | %s | %s | %s |\n", f.name, kase, kindOf(f.order("")), ofGuest[f.name][i])
-		}
-	}
-	b.WriteString(spellingsPage()) // TestSpellings sees that it is so
-	const path = "../../docs/foreign.md"
-	if *update {
-		must(t, os.WriteFile(path, []byte(b.String()), 0o644))
+	})
+	if t.Failed() || !testenv.Full() {
 		return
 	}
-	if have, err := os.ReadFile(path); err != nil || string(have) != b.String() {
+	page := walkPage() + spellingsPage() // all came to what was expected; TestGuestWalk and TestSpellings see the rest
+	const path = "../../docs/foreign.md"
+	if *update {
+		must(t, os.WriteFile(path, []byte(page), 0o644))
+		return
+	}
+	if have, err := os.ReadFile(path); err != nil || string(have) != page {
 		t.Errorf("docs/foreign.md is not what was seen (%v): go test ./internal/foreigntest -update", err)
 	}
+}
+
+// compared runs one cell as a parallel test and compares it with what is expected.
+func compared(t *testing.T, f flow, role, kase string, p spelling, want string, play func(*testing.T) string) {
+	t.Run(f.name+", "+role+", "+kase+", "+p.document, func(t *testing.T) {
+		t.Parallel()
+		if got := play(t); want == "" || got != want {
+			t.Errorf("%s:\n got %s\nwant %s", p.shows(), got, want)
+		}
+	})
+}
+
+// said lists the spellings of a worker that has something to say, and is not only written to.
+func (f flow) said() []spelling {
+	return slices.DeleteFunc(has(f.asks), func(p spelling) bool { return p.begins != nil })
+}
+
+func documents(list []spelling) string {
+	var names []string
+	for _, p := range list {
+		names = append(names, p.document)
+	}
+	return strings.Join(names, "; ")
+}
+
+// walkPage is the table of the effects for docs/foreign.md.
+func walkPage() string {
+	var b strings.Builder
+	row := func(f flow, role string, list []spelling, effects [4]string) {
+		for i, kase := range cases {
+			if len(list) > 0 {
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", f.name, role, kase, documents(list), strings.ReplaceAll(effects[i], "|", "\\|"))
+			}
+		}
+	}
+	b.WriteString("# What a foreign member can do\n\nWritten by `go test ./internal/foreigntest -update`. The foreign member is a plain writer of\n" +
+		"JSON under the lock of proper-lockfile. As *worker* it is `bob`, registered in a team that\nwaggle leads (trust: file), under a policy that bypasses permissions; as *lead* it leads the\n" +
+		"team of a session in which `gopher` was registered here, and as *lead of a guest* that of a\nsession in which `gopher` is at work: there the effects are what gopher writes to its lead,\n" +
+		"how often it runs a command, and what is on record as unverified. Every effect is listed: records in\nthe leader's journal, open questions, mail to others, members, tasks, policy. After → is\n" +
+		"what the next step came to; *allowed* is the operator's answer, *taken* is when the reader\nhas emptied its mailbox. Every spelling of the [next table](#in-which-spelling-it-is-answered) " +
+		"was played in every case; those of one row\ncame to the same.\n\n" +
+		"- *duplicate*: a worker writes it three times, a lead twice.\n- *late*: after bob, or gopher, was removed.\n" +
+		"- *forged*: of a worker, then the same id with other content, in bob's name by another, and by bob in another's name; of a\n  lead, in a stranger's name.\n\n" +
+		"| flow | role | case | documents | effects |\n|---|---|---|---|---|\n")
+	for _, f := range flows {
+		row(f, "worker", f.said(), expected[f.name]["worker"])
+		row(f, "lead", has(f.orders), expected[f.name]["lead"])
+		row(f, "lead of a guest", has(f.orders), ofGuest[f.name])
+	}
+	return b.String()
 }

@@ -78,7 +78,13 @@ func must(t *testing.T, err error) {
 // says writes a text with a sender.
 func (s *stage) says(from, text string) {
 	s.t.Helper()
-	must(s.t, s.them.write(s.box, from, text))
+	s.puts(letter(from, text))
+}
+
+// puts writes entries at once.
+func (s *stage) puts(es ...entry) {
+	s.t.Helper()
+	must(s.t, s.them.edit(s.box, func(have []entry) []entry { return append(have, es...) }))
 }
 
 // pass is the leader pass of any command that acts on the team, unless another program
@@ -182,10 +188,7 @@ func counted(list []string) (out []string) {
 type frame struct {
 	Type, Subtype, RequestID string
 	Request_id               string `json:"request_id"`
-	Approved, Allow          *bool
-	Response                 struct {
-		Input json.RawMessage `json:"updated_input"`
-	}
+	Approved, Approve, Allow *bool
 }
 
 func frameOf(text string) (f frame) {
@@ -202,17 +205,12 @@ func kindOf(text string) string {
 
 func verdictOf(text string) string {
 	f := frameOf(text)
-	switch {
-	case f.Subtype == "success":
-		return " (success, " + string(f.Response.Input) + ")"
-	case f.Subtype != "":
-		return " (" + f.Subtype + ")"
-	case f.Approved != nil:
-		return fmt.Sprintf(" (approved %v)", *f.Approved)
-	case f.Allow != nil:
-		return fmt.Sprintf(" (allow %v)", *f.Allow)
+	for _, yes := range []*bool{f.Approved, f.Approve, f.Allow} {
+		if yes != nil {
+			return map[bool]string{true: " (yes)", false: " (no)"}[*yes]
+		}
 	}
-	return ""
+	return map[string]string{"success": " (yes)", "error": " (no)"}[f.Subtype]
 }
 
 // note keeps an id that waggle gave.
