@@ -20,6 +20,9 @@ type Decoded struct {
 	// answer that decodes to KindShutdownApproved); "" for plain text.
 	Type    string
 	Payload Payload // nil when Kind is KindInvalid
+	// Refused is what could be read of a request that is KindInvalid and whose id is beyond doubt: it can be denied, with
+	// the first of Warnings as the reason, and nothing of it may be allowed. nil: there is no such request.
+	Refused Payload
 	// Warnings says, one sentence each, what was guessed, ignored or refused.
 	Warnings []string
 	// FromMismatch is set when the payload names another sender than the
@@ -151,11 +154,12 @@ func (f *frame) decode(t kindTable) Decoded {
 	f.checkFrom()
 	p := t.decode(f)
 	if f.failed != "" {
-		return f.invalid(append(f.faults, f.failed))
+		return f.invalid(p, append(f.faults, f.failed))
 	}
 	if len(f.faults) > 0 {
+		request := p
 		if p = denial(p); p == nil {
-			return f.invalid(f.faults)
+			return f.invalid(request, f.faults)
 		}
 		for _, fault := range f.faults {
 			f.warn("%s: read as a denial", fault)
@@ -173,12 +177,37 @@ func (f *frame) decode(t kindTable) Decoded {
 }
 
 // invalid says first why the frame is invalid, then what else was seen.
-func (f *frame) invalid(why []string) Decoded {
+func (f *frame) invalid(p Payload, why []string) Decoded {
 	f.reportUnread()
-	return Decoded{
-		Kind: KindInvalid, Type: f.typ,
+	d := Decoded{
+		Kind: KindInvalid, Type: f.typ, Refused: f.refused(p),
 		Warnings: append(why, f.warnings...), FromMismatch: f.mismatch, Unread: f.unread,
 	}
+	if d.Refused != nil {
+		_, d.Spellings = f.dialect()
+	}
+	return d
+}
+
+// refused is a request with its id, where that is beyond doubt; else nil.
+func (f *frame) refused(p Payload) Payload {
+	doubt := &frame{env: f.env, typ: f.typ, fields: f.fields, looked: map[string]bool{}, read: map[string]bool{}}
+	id := doubt.requestID(idKeys...)
+	if id == "" {
+		return nil
+	}
+	switch p := p.(type) {
+	case PermissionRequest:
+		p.RequestID = id
+		return p
+	case SandboxPermissionRequest:
+		p.RequestID = id
+		return p
+	case PlanApprovalRequest:
+		p.RequestID = id
+		return p
+	}
+	return nil
 }
 
 // decodeWords reads an entry whose text is no frame: plain text, or one of seed

@@ -2,6 +2,7 @@ package control
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,38 +19,39 @@ import (
 // that can write the lead's mailbox could have written them. So they open requests, which a person
 // answers, and change what is shown of that member; they have no other effect.
 
-// contested is why a request is closed for which there are two inputs.
+// contested is why a request is denied for which there are two inputs.
 const contested = "contested: two different inputs came under this id, and nobody can tell which is meant"
 
 // SeeFile judges a control entry of the lead's mailbox that claims to come from a
-// member with trust: file. now is when it was found: the time that the entry itself
-// names is its writer's to choose.
-func (l *Leader) SeeFile(in message.Incoming, now time.Time) []journal.Draft {
+// member with trust: file. mint.Now is when it was found: the time that the entry itself
+// names is its writer's to choose. A request without an id that can be read gets no answer, since nothing
+// would pair it: its sender is told so in words, once for the entry.
+func (l *Leader) SeeFile(in message.Incoming, mint record.Mint) ([]journal.Draft, error) {
 	if l.Owns(in.Entry) || !in.IsControl() {
-		return nil
+		return nil, nil
 	}
-	d := in.Decoded
+	d, said := in.Decoded, in.Said()
 	m := l.current[waggle.MemberName(in.Envelope.From)]
 	switch {
-	case d.Kind == waggle.KindInvalid:
-		return in.Deny("cannot be read: " + message.Fault(d.Warnings))
+	case said == nil:
+		return l.unreadByFile(in, m, mint)
 	case d.FromMismatch:
-		return in.Deny("the payload names another sender than the envelope")
+		return in.Deny("the payload names another sender than the envelope"), nil
 	case m == nil || m.Trust != record.FileTrust:
-		return in.Deny("no member of that name speaks by file")
+		return in.Deny("no member of that name speaks by file"), nil
 	}
-	if ok, why := policy.MaySendFile(d.Kind, policy.RoleWorker, policy.RoleLeader); !ok {
-		return in.Deny(why)
+	if ok, why := policy.MaySendFile(said.Kind(), policy.RoleWorker, policy.RoleLeader); !ok {
+		return in.Deny(why), nil
 	}
-	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, Channel: policy.ChannelFile, Spelling: spelling(d, m.Spelling)}
-	s.ID, _ = waggle.RequestIDOf(d.Payload)
-	if record.IsRequest(d.Kind) {
-		return l.askedByFile(in, m, s, now)
+	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: said.Kind(), Channel: policy.ChannelFile, Spelling: spelling(d, m.Spelling)}
+	s.ID, _ = waggle.RequestIDOf(said)
+	if record.IsRequest(s.Kind) {
+		return l.askedByFile(in, m, s, mint)
 	}
-	switch p := d.Payload.(type) {
+	switch p := said.(type) {
 	case waggle.ShutdownApproved, waggle.ShutdownRejected:
 		if m.Shutdown == nil || m.Shutdown.Commanded.ID != s.ID {
-			return in.Deny("it answers no open request to shut down")
+			return in.Deny("it answers no open request to shut down"), nil
 		}
 		if r, ok := p.(waggle.ShutdownRejected); ok {
 			s.Note = message.Clip(r.Reason)
@@ -67,7 +69,42 @@ func (l *Leader) SeeFile(in message.Incoming, now time.Time) []journal.Draft {
 			s.Note = message.Clip(p.FailureReason)
 		}
 	}
-	return []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
+	return []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}, nil
+}
+
+// maxTold is how many requests of one membership are explained in words: a program that answers words with another such
+// request would go on for ever.
+const maxTold = 16
+
+// unreadByFile puts an entry on record that cannot be read. A member that asked something is told so.
+func (l *Leader) unreadByFile(in message.Incoming, m *Member, mint record.Mint) ([]journal.Draft, error) {
+	why := message.Fault(in.Decoded.Warnings)
+	ds := in.Deny("cannot be read: " + why)
+	if in.Decoded.FromMismatch || m == nil || m.Trust != record.FileTrust || !record.IsRequest(waggle.Kind(in.Decoded.Type)) {
+		return ds, nil
+	}
+	return l.tells(m, ds, why, mint)
+}
+
+// tells adds to the audit record of a request that its member, who waits for an answer that cannot come, is told so in words.
+func (l *Leader) tells(m *Member, ds []journal.Draft, why string, mint record.Mint) ([]journal.Draft, error) {
+	told := 0
+	for _, o := range l.said {
+		if o.Instance == m.Instance && o.Words.By == policy.RoleSystem {
+			told++
+		}
+	}
+	if m.Left != nil || told >= maxTold {
+		return ds, nil
+	}
+	audit := ds[0].Body.(record.Unverified)
+	mail, err := record.ComposeText(waggle.Lead, "", m.Name, message.Unanswerable(audit.Kind, why), "a request that cannot be answered", mint)
+	if err != nil {
+		return nil, err
+	}
+	audit.Told = true
+	ds[0].Body = audit
+	return append(ds, journal.Draft{Kind: record.KindSaid, Must: true, Body: record.Words{Instance: m.Instance, By: policy.RoleSystem, Mail: mail}}), nil
 }
 
 // spelling is the dialect that the sender of a message speaks, as a record has it: "" for the wire's.
@@ -78,35 +115,48 @@ func spelling(d waggle.Decoded, before waggle.Dialect) waggle.Dialect {
 	return ""
 }
 
-// askedByFile opens a question. Under an id that has another input already neither is
-// answered.
-func (l *Leader) askedByFile(in message.Incoming, m *Member, s record.Seen, now time.Time) []journal.Draft {
-	ask, why := message.AskOf(in.Decoded.Payload, m.Cwd)
-	if why == "" && s.ID == "" {
-		why = "a request without an id cannot be answered"
-	}
+// askedByFile opens a question. Under an id that has another input already neither can be allowed: the first is denied
+// if it is open, and else the member is told in words.
+func (l *Leader) askedByFile(in message.Incoming, m *Member, s record.Seen, mint record.Mint) ([]journal.Draft, error) {
+	ask, why := message.AskOf(in.Said(), m.Cwd)
 	if why != "" {
-		return in.Deny(why)
+		return in.Deny(why), nil
+	}
+	if in.Decoded.Refused != nil {
+		ask = message.Unreadable(in.Decoded.Refused, message.Fault(in.Decoded.Warnings))
 	}
 	k := record.Key{Instance: m.Instance, Kind: s.Kind, ID: s.ID}
 	s.Digest = record.DigestOf(l.UID, k, ask)
 	known := l.byKey[k]
 	switch {
 	case known != nil && known.Digest != s.Digest:
-		ds := in.Deny(contested)
-		if known.State == machine.RequestPending {
-			ds = append(ds, closing(k, contested))
-		}
-		return ds
+		return l.contest(in, m, known, mint)
 	case known == nil:
 		s.Ask = &ask
-		s.Expires = l.deadline(now)
+		s.Expires = l.deadline(mint.Now)
 	}
 	ds := []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
 	if known == nil && m.State() == machine.Terminated {
 		ds = append(ds, closing(k, "abandoned: its member has ended"))
 	}
-	return ds
+	return ds, nil
+}
+
+// contest drafts that another input came under the id of a known request.
+func (l *Leader) contest(in message.Incoming, m *Member, known *Request, mint record.Mint) ([]journal.Draft, error) {
+	ds := in.Deny(contested)
+	if known.State != machine.RequestPending {
+		return l.tells(m, ds, fmt.Sprintf("another request has had its id %.60q", known.ID), mint)
+	}
+	out, err := l.Decide(Answer{Key: known.Key, Digest: known.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaUnaskable, Reason: contested},
+		journal.Writer{}, mint)
+	if err != nil {
+		return nil, err
+	}
+	if !out.Changed { // nothing is decided in this team now
+		return append(ds, closing(known.Key, contested)), nil
+	}
+	return append(ds, out.Drafts...), nil
 }
 
 // saidByFile is the part of a seen record for what is no request: it moves what is

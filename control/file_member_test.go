@@ -28,7 +28,14 @@ func fileWorld(t *testing.T, set record.PolicySet) (*world, *control.Member) {
 // byFile is what the leader drafts for a message of bob's in the lead's mailbox.
 func (w *world) byFile(p waggle.Payload) []journal.Draft {
 	w.t.Helper()
-	return w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", encode(w.t, p)), false)), w.now)
+	return w.seeFile(w.box.put(envelope("bob", encode(w.t, p)), false))
+}
+
+func (w *world) seeFile(e entry) []journal.Draft {
+	w.t.Helper()
+	ds, err := w.l.SeeFile(incoming(waggle.Lead, e), w.mint())
+	w.must(err)
+	return ds
 }
 
 // heardByFile appends what is drafted for a message of bob's.
@@ -74,16 +81,20 @@ func TestSeeFileRefuses(t *testing.T) {
 		"no request to": {"bob", encode(t, waggle.ShutdownRejected{RequestID: "shutdown-1", From: "bob", Reason: "busy", Timestamp: stamp}), "it answers no open request to shut down"},
 	} {
 		e := w.box.put(envelope(c.from, c.text), false)
-		ds := w.l.SeeFile(incoming(waggle.Lead, e), w.now)
-		if why := refusedFor(ds); len(ds) != 1 || !strings.Contains(why, c.why) || c.why == "" {
+		ds := w.seeFile(e)
+		drafts := 1
+		if what == "unreadable" { // bob waits for an answer, and is told that none comes
+			drafts = 2
+		}
+		if why := refusedFor(ds); len(ds) != drafts || !strings.Contains(why, c.why) || c.why == "" {
 			t.Errorf("%s: %q, want %q: %+v", what, why, c.why, ds)
 		}
 		w.do(w.lead(), func() ([]journal.Draft, error) { return ds, nil })
-		if again := w.l.SeeFile(incoming(waggle.Lead, e), w.now); again != nil {
+		if again := w.seeFile(e); again != nil {
 			t.Errorf("%s once more: %+v", what, again)
 		}
 	}
-	if ds := w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", "hello"), false)), w.now); ds != nil {
+	if ds := w.seeFile(w.box.put(envelope("bob", "hello"), false)); ds != nil {
 		t.Errorf("words: %+v", ds)
 	}
 	if len(w.l.Requests) > 0 {
@@ -120,7 +131,7 @@ func TestAskedByFile(t *testing.T) {
 			t.Errorf("%s: %s, until %v", c.id, d, r.Expires)
 		}
 	}
-	// The same again opens nothing; another input under the same id ends both.
+	// The same again opens nothing; another input under the same id has the first denied, and once more is told in words.
 	again := w.byFile(makeCall("p1"))
 	if len(again) != 1 || again[0].Kind != record.KindSeen || again[0].Body.(record.Seen).Ask != nil || again[0].Body.(record.Seen).Expires != nil {
 		t.Errorf("the same again: %+v", again)
@@ -132,14 +143,15 @@ func TestAskedByFile(t *testing.T) {
 	other := makeCall("p1")
 	other.Input = json.RawMessage(`{"command":"rm"}`)
 	ds := w.byFile(other)
-	if !strings.HasPrefix(refusedFor(ds), "contested: ") || len(ds) != 2 {
+	if !strings.HasPrefix(refusedFor(ds), "contested: ") || len(ds) != 2 || ds[1].Kind != record.KindDecided || ds[1].Body.(record.Decided).Decision != record.DecisionDeny {
 		t.Errorf("another input: %+v", ds)
 	}
 	w.do(w.lead(), func() ([]journal.Draft, error) { return ds, nil })
 	if r, _ := w.l.Request(key(tool, "p1")); r.State == machine.RequestPending {
 		t.Errorf("contested, it is %s", r.State)
 	}
-	if ds := w.byFile(other); len(ds) != 1 || !strings.HasPrefix(refusedFor(ds), "contested: ") {
+	ds = w.byFile(other)
+	if len(ds) != 2 || ds[1].Kind != record.KindSaid || !strings.Contains(string(ds[1].Body.(record.Words).Mail.Envelope), `another request has had its id \"p1\"`) || !strings.HasPrefix(refusedFor(ds), "contested: ") {
 		t.Errorf("another input once more: %+v", ds)
 	}
 	for _, set := range []record.PolicySet{{Deadline: 5000, Unattended: true}, {Unattended: true}, {}} {
@@ -160,7 +172,7 @@ func TestAskedByFileRefuses(t *testing.T) {
 		"p6": {strings.Replace(encode(t, askHost("p6", "a.test")), `"hostPattern":{"host":"a.test"}`, `"hosts":["a.test","b test"]`, 1), "b test"},
 	} {
 		w.do(w.lead(), func() ([]journal.Draft, error) {
-			return w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", c.raw), false)), w.now), nil
+			return w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", c.raw), false)), w.mint())
 		})
 		r := w.request(record.Key{Instance: bob.Instance, Kind: host, ID: waggle.RequestID(id)})
 		refused[*control.RefusedError](t, w.decide(verdict(r, true), operator).Refusal, "cannot be allowed")
@@ -465,7 +477,7 @@ func TestHostsByFile(t *testing.T) {
 			w, bob := fileWorld(t, record.PolicySet{Hosts: c.rules})
 			raw := strings.Replace(encode(t, askHost("h1", "x")), `"hostPattern":{"host":"x"}`, `"hosts":`+c.hosts, 1)
 			w.do(w.lead(), func() ([]journal.Draft, error) {
-				return w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", raw), false)), w.now), nil
+				return w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", raw), false)), w.mint())
 			})
 			r := w.request(record.Key{Instance: bob.Instance, Kind: host, ID: "h1"})
 			switch due := w.l.Due(w.now); {

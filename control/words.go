@@ -10,6 +10,7 @@ import (
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
+	"waggle/policy"
 	"waggle/record"
 )
 
@@ -144,7 +145,7 @@ func (l *Leader) saidRec(r journal.Record, b record.Words) error {
 	}
 	l.orders[o.Seq], l.words[o.Hash] = o, o
 	l.open, l.said = append(l.open, o), append(l.said, o)
-	if m != nil && env.From == string(waggle.Lead) {
+	if m != nil && env.From == string(waggle.Lead) && b.By != policy.RoleSystem {
 		l.given(m)
 	}
 	return nil

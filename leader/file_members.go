@@ -14,8 +14,11 @@ import (
 // hearFile handles a message of a member that waggle does not run. The entry itself is its only
 // evidence. The caller holds mu.
 func (l *Leader) hearFile(ctx context.Context, in message.Incoming) error {
-	now := l.p.Minter.Now()
-	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.SeeFile(in, now), nil })
+	mint, err := l.p.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.SeeFile(in, mint) })
 }
 
 // runsOn says that a member which agreed by file to end has a process that runs: another program's, which

@@ -172,7 +172,7 @@ func TestFileMemberErasedAnswer(t *testing.T) {
 	}
 }
 
-// TestFileMemberContested: one id with two inputs is not answered, in whichever order and whenever
+// TestFileMemberContested: one id with two inputs is denied once, in whichever order and whenever
 // they come; the same input again opens no second request.
 func TestFileMemberContested(t *testing.T) {
 	ask := func(cmd string) string {
@@ -192,8 +192,8 @@ func TestFileMemberContested(t *testing.T) {
 		r.wrote("bob", ask("make"))
 		r.pass()
 		req := r.only()
-		if req.State != machine.RequestClosed || !strings.Contains(req.Closed, "contested") {
-			t.Errorf("between %v: %s %q", between, req.State, req.Closed)
+		if d := req.Decided; d == nil || d.Decision != record.DecisionDeny || d.By != policy.RoleSystem || !strings.Contains(d.Reason, "contested") {
+			t.Errorf("between %v: %s %+v", between, req.State, d)
 		}
 		r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 			out, err := l.Decide(control.Answer{Key: req.Key, Digest: req.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, journal.Writer{Operator: true}, r.mintOf())
@@ -203,7 +203,7 @@ func TestFileMemberContested(t *testing.T) {
 			return nil, nil
 		})
 		r.pass()
-		if got := r.texts("bob"); len(got) != 0 {
+		if got := r.texts("bob"); len(got) != 1 || !strings.Contains(got[0], `"subtype":"error"`) {
 			t.Errorf("sent: %s", got)
 		}
 	}

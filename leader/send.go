@@ -10,6 +10,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/policy"
 	"waggle/record"
 )
 
@@ -56,7 +57,7 @@ func (l *Leader) lateness(o *control.Order) int {
 
 // others reports words that the process which recorded them sends itself.
 func (l *Leader) others(o *control.Order) bool {
-	return o.Words != nil && l.p.Minter.Now().Sub(o.At) < sayGrace
+	return o.Words != nil && o.Words.By != policy.RoleSystem && l.p.Minter.Now().Sub(o.At) < sayGrace
 }
 
 // sayGrace is how long that process may take. A member that runs fetches the words before that.

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -26,6 +27,30 @@ func AskOf(p waggle.Payload, cwd string) (a record.Ask, why string) {
 		return askOfHosts(p), ""
 	}
 	return a, "it asks for nothing that can be answered"
+}
+
+// Unreadable is the record of a request that is invalid (waggle.Decoded.Refused), and that nobody can be asked about: what is
+// shown of it, and why.
+func Unreadable(p waggle.Payload, why string) record.Ask {
+	a := record.Ask{N: record.SumN, Refused: "it cannot be read: " + Clip(why)}
+	switch p := p.(type) {
+	case waggle.PermissionRequest:
+		a.Tool, a.ToolUseID = cmp.Or(Clip(p.ToolName), unknown), Clip(p.ToolUseID)
+	case waggle.SandboxPermissionRequest:
+		a.Spelled = cmp.Or(Clip(p.HostPattern.Host), unknown)
+		a.Host = strings.ReplaceAll(a.Spelled, ",", " ") // shown; no target
+	}
+	return a
+}
+
+// unknown stands for what an unreadable request does not say.
+const unknown = "unknown"
+
+// Unanswerable is what the sender of a request is told that nobody can answer: its id, by which an answer would find it,
+// is missing or in doubt.
+func Unanswerable(kind waggle.Kind, why string) string {
+	return fmt.Sprintf("Your %s cannot be answered: %s. Nobody was asked, and no answer will come. Write it again with a requestId (request_id, where "+
+		"its other keys are spelled so): a text, once, that no other request of yours has. The answer has the same.", kind, Clip(why))
 }
 
 // maxHosts is how many hosts one request may ask for: a person reads them all.

@@ -40,8 +40,8 @@ func (in Incoming) IsWords() bool { return in.Decoded.Kind == waggle.KindTaskAss
 func (in Incoming) Deny(why string) []journal.Draft {
 	d := in.Decoded
 	var id waggle.RequestID
-	if d.Payload != nil {
-		id, _ = waggle.RequestIDOf(d.Payload)
+	if p := in.Said(); p != nil {
+		id, _ = waggle.RequestIDOf(p)
 	}
 	kind := d.Kind
 	if kind == waggle.KindInvalid {
@@ -50,6 +50,14 @@ func (in Incoming) Deny(why string) []journal.Draft {
 	return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: in.Entry, Box: string(in.Box),
 		From: Clip(in.Envelope.From), Kind: waggle.Kind(Clip(string(kind))), ID: waggle.RequestID(Clip(string(id))),
 		Text: in.SHA256(), Why: Clip(why)}}}
+}
+
+// Said is the payload of an entry, also of a request that is invalid and can be denied; nil: it has none.
+func (in Incoming) Said() waggle.Payload {
+	if in.Decoded.Refused != nil {
+		return in.Decoded.Refused
+	}
+	return in.Decoded.Payload
 }
 
 // ID is the id of the request that an entry opens, answers or tells of.

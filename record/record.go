@@ -447,6 +447,8 @@ type Unverified struct {
 	ID    waggle.RequestID `json:"id,omitempty"`
 	Text  string           `json:"sha256"` // of the text
 	Why   string           `json:"why"`
+	// Told: it is a request that nobody can answer, and its sender was told so in words.
+	Told bool `json:"told,omitempty"`
 }
 
 // Diverged says that a worker's journal proves a decision or a command that the

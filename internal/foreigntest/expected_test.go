@@ -1,5 +1,7 @@
 package foreigntest_test
 
+import "strings"
+
 // expected is what has to come of every flow, by role: plain, duplicate, late, forged.
 var expected = map[string]map[string][4]string{
 	"permission":        {"worker": asks("permission_request", "permission_response (yes)"), "lead": kept},
@@ -16,7 +18,7 @@ var expected = map[string]map[string][4]string{
 }
 
 // asks is what comes of a worker's question: the operator's answer in its dialect, once;
-// nothing when it has left; and under an id with two inputs neither is answered.
+// nothing when it has left; and under an id with two inputs the answer is a denial.
 func asks(kind, answer string) [4]string {
 	const open = "record seen; open: "
 	answered := " → allowed: record decided; record sent; mail: " + answer + " → taken: record closed"
@@ -24,7 +26,7 @@ func asks(kind, answer string) [4]string {
 		open + kind + answered,
 		open + kind + " → 2 times " + open + kind + answered,
 		"record seen; record closed; " + left,
-		open + kind + " → record unverified; record closed; 2 times record unverified",
+		open + kind + " → record unverified; record decided; 2 times record unverified; record sent; mail: " + strings.Replace(answer, "yes", "no", 1),
 	}
 }
 

@@ -372,6 +372,7 @@ func Unverified(c *Codec, x *record.Unverified) {
 	Text(c, &x.ID)
 	Text(c, &x.Text)
 	Text(c, &x.Why)
+	c.Flag(&x.Told)
 }
 
 func Diverged(c *Codec, x *record.Diverged) {

@@ -17,22 +17,24 @@ import (
 
 // StatusDocument is the status of a team (commands §4).
 type StatusDocument struct {
-	Team        string                      `json:"team"`
-	Notice      string                      `json:"notice"` // the error of the team's directory or its journal; "" for none
-	Broken      bool                        `json:"broken"` // the leader's journal is broken
-	Full        bool                        `json:"full"`   // STATE takes no record now
-	Leader      LeaderDocument              `json:"leader"`
-	Members     []MemberDocument            `json:"members"`
-	Interrupted *InterruptedDocument        `json:"interrupted"` // null: no member waits for a leader
-	Overlaps    []OverlapDocument           `json:"overlaps"`
-	Pending     int                         `json:"pending"`
-	Failed      int                         `json:"failed"`  // tasks whose last turn failed
-	Blocked     int                         `json:"blocked"` // tasks that wait for one that failed
-	Unread      int                         `json:"unread"`  // chat for the operator
-	Alarms      int                         `json:"unverified"`
-	Ceiling     *policyview.CeilingDocument `json:"ceiling"` // null: there is none
-	Budgets     []BudgetDocument            `json:"budgets,omitempty"`
-	Today       *SpentDocument              `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
+	Team        string               `json:"team"`
+	Notice      string               `json:"notice"` // the error of the team's directory or its journal; "" for none
+	Broken      bool                 `json:"broken"` // the leader's journal is broken
+	Full        bool                 `json:"full"`   // STATE takes no record now
+	Leader      LeaderDocument       `json:"leader"`
+	Members     []MemberDocument     `json:"members"`
+	Interrupted *InterruptedDocument `json:"interrupted"` // null: no member waits for a leader
+	Overlaps    []OverlapDocument    `json:"overlaps"`
+	Pending     int                  `json:"pending"`
+	Failed      int                  `json:"failed"`  // tasks whose last turn failed
+	Blocked     int                  `json:"blocked"` // tasks that wait for one that failed
+	Unread      int                  `json:"unread"`  // chat for the operator
+	Alarms      int                  `json:"unverified"`
+	// Unanswerable are requests of members of other programs that nobody can answer; their senders were told.
+	Unanswerable int                         `json:"unanswerable,omitempty"`
+	Ceiling      *policyview.CeilingDocument `json:"ceiling"` // null: there is none
+	Budgets      []BudgetDocument            `json:"budgets,omitempty"`
+	Today        *SpentDocument              `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
 }
 
 // LeaderDocument says whether a process leads the team.
@@ -150,7 +152,7 @@ type OverlapDocument struct {
 func Status(st *inspect.Status) StatusDocument {
 	d := StatusDocument{Team: st.Team, Notice: notice(st), Broken: st.Broken != nil, Full: st.Room != nil, Leader: leader(st.Leader),
 		Members: make([]MemberDocument, 0, len(st.Members)), Overlaps: Overlaps(st.Overlaps),
-		Pending: st.Pending, Failed: st.Failed, Blocked: st.Blocked, Unread: st.Unread, Alarms: st.Alarms, Ceiling: policyview.Ceiling(st.Ceiling)}
+		Pending: st.Pending, Failed: st.Failed, Blocked: st.Blocked, Unread: st.Unread, Alarms: st.Alarms, Unanswerable: st.Unanswerable, Ceiling: policyview.Ceiling(st.Ceiling)}
 	for _, m := range st.Members {
 		d.Members = append(d.Members, member(m))
 	}
@@ -320,6 +322,7 @@ func addCounts(p *page.Page, st *inspect.Status, several bool, pending int) {
 		{st.Failed, "task failed", "tasks failed", operator.NextListTasks},
 		{st.Blocked, "task waits for one that failed", "tasks wait for one that failed", operator.NextListTasks},
 		{st.Unread, "message for you", "messages for you", operator.NextInboxUnread},
+		{st.Unanswerable, "request has no id of its own and cannot be answered: its sender was told", "requests have no id of their own and cannot be answered: their senders were told", operator.NextLogClaims},
 		{st.Alarms, "message claimed an authority that it does not have", "messages claimed an authority they do not have", operator.NextLogClaims},
 	} {
 		if n.n > 0 {

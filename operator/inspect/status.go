@@ -44,6 +44,8 @@ type Status struct {
 	Blocked  int // tasks that wait for one that failed
 	Unread   int // chat for the operator
 	Alarms   int
+	// Unanswerable are requests of members of other programs without an id of their own; their senders were told.
+	Unanswerable int
 	// Ceiling is the user's ceiling over the team's policy; null: there is none.
 	Ceiling *decide.CeilingView
 	// Budgets are those of the team and of its run.
@@ -190,7 +192,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	} else if led { // the record of it is behind a break of the journal, or not written yet
 		st.Leader.PID = s.Dir.Leading()
 	}
-	st.Pending, st.Alarms = len(s.Lead.Pending()), Unverified(s)
+	st.Pending, st.Alarms, st.Unanswerable = len(s.Lead.Pending()), Unverified(s), Unanswerable(s)
 	for _, scope := range []record.BudgetScope{record.ScopeTeam, record.ScopeRun} {
 		if limit, used, ok := s.Lead.BudgetNow(scope, "", nil); ok {
 			st.Budgets = append(st.Budgets, Budget{scope, limit, used})
