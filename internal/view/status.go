@@ -298,7 +298,7 @@ func addTeamFoot(p *page.Page, st *inspect.Status, several bool) {
 func addUnheard(p *page.Page, st *inspect.Status, of string) {
 	for _, m := range st.Members {
 		if m.Unheard {
-			p.Line(page.Warning(of+m.Name+" registered itself: what it asks and reports has no effect"), page.Plain("  "),
+			p.Line(page.Warning(of+m.Name+" "+inspect.UnheardText), page.Plain("  "),
 				page.WholeStep(operator.Next{Step: operator.NextHear, Team: waggle.TeamName(st.Team), Member: waggle.MemberName(m.Name)}))
 		}
 	}

@@ -3,7 +3,9 @@ package view
 import (
 	"time"
 
+	"waggle"
 	"waggle/internal/view/page"
+	"waggle/operator"
 	"waggle/operator/inspect"
 )
 
@@ -15,6 +17,7 @@ type WhyDocument struct {
 	Since    string         `json:"since"`
 	Why      string         `json:"why"`
 	Trust    string         `json:"trust"`
+	Unheard  bool           `json:"unheard,omitempty"` // only the registry of a team of waggle has it
 	Evidence []FactDocument `json:"evidence"`
 }
 
@@ -27,7 +30,7 @@ type FactDocument struct {
 
 // Why is the document of why a member is as it is.
 func Why(y *inspect.Why) WhyDocument {
-	d := WhyDocument{y.Team, y.Name, y.State, page.Stamp(y.Since), y.Why, string(y.Trust), make([]FactDocument, 0, len(y.Evidence))}
+	d := WhyDocument{y.Team, y.Name, y.State, page.Stamp(y.Since), y.Why, string(y.Trust), y.Unheard, make([]FactDocument, 0, len(y.Evidence))}
 	for _, e := range y.Evidence {
 		d.Evidence = append(d.Evidence, FactDocument{e.Source, page.Stamp(e.At), e.Detail})
 	}
@@ -42,6 +45,10 @@ func WhyPage(y *inspect.Why, now time.Time) (p page.Page) {
 	}
 	p.Line(page.Strong(y.Name), page.Plain("  "+y.State+since))
 	p.Line(page.Plain("  " + page.Local(y.Why, now)))
+	if y.Unheard {
+		p.Line(page.Warning("  It "+inspect.UnheardText), page.Plain("  "),
+			page.WholeStep(operator.Next{Step: operator.NextHear, Team: waggle.TeamName(y.Team), Member: waggle.MemberName(y.Name)}))
+	}
 	t := page.Table{Head: []string{"  SOURCE", "AT", "EVIDENCE"}, About: true}
 	for _, e := range y.Evidence {
 		t.Rows = append(t.Rows, []string{"  " + e.Source, page.When(e.At, now), e.Detail})

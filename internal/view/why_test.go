@@ -14,5 +14,8 @@ func TestWhy(t *testing.T) {
 	golden(t, "why", view.Why(y))
 	golden(t, "why_empty", view.Why(&inspect.Why{}))
 	samePage(t, "why", view.WhyPage(y, now))
+	alone := &inspect.Why{Team: "api", Name: "eve", State: "unknown", Why: "only files vouch for it", Trust: record.FileTrust, Unheard: true}
+	golden(t, "why_unheard", view.Why(alone))
+	samePage(t, "why_unheard", view.WhyPage(alone, now))
 	samePage(t, "why_empty", view.WhyPage(&inspect.Why{Name: "ann", State: "idle", Why: "rests"}, now))
 }

@@ -43,6 +43,9 @@ func (d *doctor) team(ctx context.Context, n waggle.TeamName) []Finding {
 		out = append(out, advised(what, Problem, p, "chmod -R go-w "+d.op.Root.TeamDir(n)))
 	}
 	if s != nil {
+		for _, m := range inspect.Of(d.op).Unheard(ctx, s) {
+			out = append(out, todo(what, Note, string(m.Name)+" "+inspect.UnheardText, operator.Next{Step: operator.NextHear, Team: n, Member: m.Name}))
+		}
 		if claims := inspect.Unverified(s); claims > 0 {
 			out = append(out, todo(what, Note, fmt.Sprintf("%d messages claimed an authority they do not have", claims), operator.Next{Step: operator.NextLogUnverified, Team: n}))
 		}

@@ -212,7 +212,10 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	}
 	st.Leader.Sandbox = leastOf(st.Members)
 	st.Overlaps = o.overlaps(ctx, k.edits)
-	return st, o.others(ctx, s, st)
+	for _, m := range o.Unheard(ctx, s) {
+		st.Members = append(st.Members, o.unheard(m))
+	}
+	return st, nil
 }
 
 // readable opens a team's state; where the leader's journal is broken, with the records before the
@@ -438,25 +441,6 @@ func (f *MemberFacts) byGuest(s *operator.State, name waggle.MemberName) {
 	if b := w.Blocking(); len(b) > 0 {
 		f.Session = &Health{State: StatePeer, Since: b[0].Asked, Why: "asks its lead: " + brief(decide.Question(b[0].Kind, b[0].Ask))}
 	}
-}
-
-// others adds the members of a team of waggle that only the registry has: other programs run them.
-func (o Operator) others(ctx context.Context, s *operator.State, st *Status) error {
-	cfg, err := o.Registry(ctx, s.Team)
-	if err != nil {
-		return nil // the directory may be missing while members run; Gone reports it
-	}
-	for _, m := range cfg.Members {
-		if m.Gone() || m.IsLead() {
-			continue
-		}
-		if _, ours := s.Lead.Member(m.Name); !ours {
-			ms := fileMember(m, MemberFacts{Now: o.Minter.Now(), Files: true, Active: idleHint(m), Source: "config.json"})
-			ms.Unheard = true
-			st.Members = append(st.Members, ms)
-		}
-	}
-	return nil
 }
 
 // idleHint interprets isActive in a team of waggle. waggle writes true when a member joins, so true

@@ -27,6 +27,7 @@ type Why struct {
 	Since    time.Time // zero: not known
 	Why      string
 	Trust    record.Level
+	Unheard  bool // only the registry of a team of waggle has it (Operator.Unheard)
 	Evidence []Fact
 }
 
@@ -53,6 +54,9 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	}
 	m, err := anyMember(s, member)
 	if err != nil {
+		if y := o.whyUnheard(ctx, s, member); live && y != nil {
+			return y, nil
+		}
 		return nil, err
 	}
 	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: m.Trust, Evidence: []Fact{}}

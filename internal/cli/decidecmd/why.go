@@ -40,8 +40,8 @@ The command asks and records nothing. --for NAME judges a call as one of that me
 with its rules, mode and directory.
 
 --json of a member: {"team","name","state","since","why","trust","evidence":[{"source",
-"at","detail"}]}; of a request as policy explain, of a call as policy test, of a path
-{"read","edit"} with one of these each.`,
+"at","detail"}]}, and "unheard" if only config.json has it; of a request as policy
+explain, of a call as policy test, of a path {"read","edit"} with one of these each.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
