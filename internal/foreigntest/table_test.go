@@ -177,7 +177,7 @@ func walkPage() string {
 		"team of a session in which `gopher` was registered here, and as *lead of a guest* that of a\nsession in which `gopher` is at work: there the effects are what gopher writes to its lead,\n" +
 		"how often it runs a command, and what is on record as unverified. Every effect is listed: records in\nthe leader's journal, open questions, mail to others, members, tasks, policy. After → is\n" +
 		"what the next step came to; *allowed* is the operator's answer, *taken* is when the reader\nhas emptied its mailbox. Every spelling of the [next table](#in-which-spelling-it-is-answered) " +
-		"was played in every case; those of one row\ncame to the same.\n\n" +
+		"was played in every case; those of one row\ncame to the same. The command of gopher asks for no host and no plan: control.TestGuestSpellings has those that do.\n\n" +
 		"- *duplicate*: a worker writes it three times, a lead twice.\n- *late*: after bob, or gopher, was removed.\n" +
 		"- *forged*: of a worker, then the same id with other content, in bob's name by another, and by bob in another's name; of a\n  lead, in a stranger's name.\n\n" +
 		"| flow | role | case | documents | effects |\n|---|---|---|---|---|\n")
