@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 
 // heard is a channel that keeps what it is told.
 type heard struct {
+	mu  sync.Mutex // the bubble's clock orders nothing
 	all []string
 	err error
 }
@@ -26,18 +28,26 @@ func (*heard) Name() string   { return "heard" }
 func (*heard) Missing() error { return nil }
 
 func (h *heard) Show(_ context.Context, n notice.Notice) error {
-	h.all = append(h.all, n.Title+" ("+n.Body+")")
+	h.adds(n.Title + " (" + n.Body + ")")
 	return h.err
 }
 
 func (h *heard) Withdraw(_ context.Context, team string) error {
-	h.all = append(h.all, "withdrawn: "+team)
+	h.adds("withdrawn: " + team)
 	return nil
+}
+
+func (h *heard) adds(what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, what)
 }
 
 func (h *heard) is(t *testing.T, want ...string) {
 	t.Helper()
 	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if !slices.Equal(h.all, want) {
 		t.Errorf("heard %q, want %q", h.all, want)
 	}
