@@ -28,8 +28,9 @@ var sendVariables = map[string]struct {
 	roles []policy.Role
 	kinds []waggle.Kind
 }{
-	"d.Kind": {},
-	"kind":   {},
+	"d.Kind":      {},
+	"said.Kind()": {},
+	"kind":        {},
 	// A record of a command has one of the kinds in control's table of commands, in the name of the lead or the operator.
 	"b.Mail.Kind": {kinds: []waggle.Kind{"mode_set_request", "team_permission_update", "shutdown_request", "task_assignment"}},
 	"b.By":        {roles: []policy.Role{policy.RoleLeader, policy.RoleOperator}},

@@ -505,7 +505,15 @@ func (f *faulty) run(file faultFile, d damage) {
 				f.waggle("approve", q, "--team", "api")
 			}
 			_, out, _ := f.waggle("task", "show", task, "--team", "api", "--json")
-			return strings.Contains(out, `"status": "completed"`)
+			if !strings.Contains(out, `"status": "completed"`) || file.journal {
+				return strings.Contains(out, `"status": "completed"`)
+			}
+			s, err := f.op.State(f.t.Context(), "api") // and the leader has it, who tells down how the team ends
+			if err != nil || s == nil {
+				return false
+			}
+			m, ok := s.Lead.Member("ann")
+			return ok && m.Done[task] != nil
 		})
 	}
 	more = d.do(f.t, path)

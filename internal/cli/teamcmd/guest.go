@@ -50,10 +50,11 @@ Before each run the guest asks the lead, in the lead's own dialect, unless the m
 the run. The lead's answer allows that one run as it was asked, and nothing that the
 ceiling of your configuration denies. What the command prints goes to the lead as words,
 its last 4 KiB, and in the idle notice. With --file the guest is the member NAME of a
-team file, of agent exec or script: its plans and questions about hosts go to the lead too. What the lead says of modes and rules only
-narrows, until the guest is started again. The guest sets isActive in the team's registry
-while a turn runs, and changes nothing else there. Claude Code's lead reads mail once it
-has spawned a member of its own: a guest that comes before says so.`,
+team file, of agent exec or script: its plans and questions about hosts go to the lead
+too. What the lead says of modes and rules only narrows, until the guest is started again.
+The guest sets isActive in the team's registry while a turn runs, and changes nothing else
+there. Claude Code's lead reads mail once it has spawned a member of its own: a guest that
+comes before says so.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := newGuest(args, file)
@@ -97,7 +98,7 @@ has spawned a member of its own: a guest that comes before says so.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&file, "file", "f", "", "team file that describes it")
+	cmd.Flags().StringVar(&file, "file", "", "team file that describes it")
 	cmd.Flags().StringVar(&cwd, "cwd", ".", "directory in which its command runs")
 	app.OldFlags(cmd, map[string]string{"mode": "permission-mode"})
 	cmd.Flags().StringVar(&mode, "permission-mode", "", "its permission mode: which runs need no answer of its lead, inside the ceiling (default \"default\")")
