@@ -9,6 +9,7 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/mailbox"
 	"waggle/record"
 )
 
@@ -47,19 +48,27 @@ func talk(t *testing.T, first waggle.MemberName, do func(context.Context, agent.
 		} else {
 			c.chat("bob", string(first), "hello")
 		}
+		kept := map[mailbox.ID]bool{}
 		quiet := func() int {
 			time.Sleep(time.Minute) // the bubble's clock
+			for _, name := range []waggle.MemberName{"ann", "bob"} {
+				left, err := c.box(name).Unread(c.ctx)
+				if err != nil || len(left) > 1 {
+					t.Errorf("%s has %d unread, %v", name, len(left), err)
+				}
+				for _, e := range left {
+					if kept[e.ID] {
+						t.Errorf("%s has not read with the operator's words what was kept: %s", name, e.Envelope.Text)
+					}
+					kept[e.ID] = true
+				}
+			}
 			return len(l.taken())
 		}
 		turns = quiet()
 		c.say("bob", "go on", record.Words{}, true)
 		c.say("ann", "go on", record.Words{}, true)
 		more = quiet() - turns
-		for _, name := range []waggle.MemberName{"ann", "bob"} {
-			if left, err := c.box(name).Unread(c.ctx); err != nil || len(left) > 0 {
-				t.Errorf("after the operator's words %s has %d unread, %v", name, len(left), err)
-			}
-		}
 	}, "ann", "bob")
 	return turns, more
 }
