@@ -190,8 +190,12 @@ func TestEditor(t *testing.T) {
 	e.act(`{"do":"deny","tool":"Write","reason":"not in an editor"}`)
 	e.act(`{"do":"send","to":"asker","text":"well done"}`)
 	r.until("nothing waits", func(l *control.Leader) bool { return len(l.Pending()) == 0 })
-	e.until("nothing waits in the editor", func(l map[string]any) bool { return l["badge"] == "$(check) waggle" })
-	e.until("the words are in the member's mailbox", shows("waggle.messages", "well done | team-lead to asker"))
+	rests, written := false, false // in any order
+	e.until("nothing waits in the editor, and the words are in the member's mailbox", func(l map[string]any) bool {
+		rests = rests || l["badge"] == "$(check) waggle"
+		written = written || shows("waggle.messages", "well done | team-lead to asker")(l)
+		return rests && written
+	})
 
 	r.lead.View(func(l *control.Leader) {
 		for _, q := range l.Requests {

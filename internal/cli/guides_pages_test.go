@@ -146,7 +146,7 @@ sed -i 's/^+a$/+a\nWhy a?/' "$1"
 		as: map[string]string{
 			"waggle diff bob":       "exec TYPE\nstdout '^\\+a$'",
 			"waggle review bob":     "exec TYPE\nstdout '^1 comment in one message$'",
-			"waggle merge bob":      "exec TYPE\nexists a.txt",
+			"waggle merge bob":      "until 'waits for work' waggle status\nexec TYPE\nexists a.txt", // it reads the comment first
 			"waggle pr bob --draft": "# it needs gh, and a remote: pr.txtar",
 		},
 	},
