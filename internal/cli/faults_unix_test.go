@@ -518,8 +518,12 @@ func (f *faulty) run(file faultFile, d damage) {
 	}
 	more = d.do(f.t, path)
 	ends := []int{0}
-	if file.wire && d.name == "held lock" {
+	switch {
+	case file.wire && d.name == "held lock":
 		ends = append(ends, app.ExitLocked) // the members have ended; the files wait until the lock is released
+	case file.name == "journal lock" && d.name == "held lock", // the end has no report (commands §6)
+		file.name == "waggle.yaml" && strings.HasSuffix(d.name, "link"): // the first call led elsewhere at its start, and was denied
+		ends = []int{app.ExitFailed}
 	}
 	f.give(ends, "down", "api", "--force")
 	if more != nil {

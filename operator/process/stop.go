@@ -262,6 +262,8 @@ type DownResult struct {
 	Archive string
 	// Worktrees are the kept worktrees of its members.
 	Worktrees []operator.KeptWorktree
+	// Broken: the leader's journal was broken and is set aside; nothing is known of what was ordered in it.
+	Broken bool
 }
 
 // Kind is the outcome: None, every member that could be asked agreed, or none was asked; Refused,

@@ -235,7 +235,7 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 	if so.Note != nil {
 		so.Note(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its journal could not be read and is in %s: %v", aside, s.Broken)})
 	}
-	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Archive: place, Worktrees: kept}
+	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Archive: place, Worktrees: kept, Broken: operator.Broken(s.Broken)}
 	for _, m := range s.Lead.Members {
 		d.Members = append(d.Members, endOf(m))
 	}

@@ -104,7 +104,7 @@ died, 10 its budget was used up, 3 nobody answered its question, 6 it was denied
 			case d.Archive == "":
 				return exitOf(d.Kind())
 			}
-			return sayEnd(cmd.Context(), a, op, name, d.Kind(), report)
+			return sayEnd(cmd.Context(), a, op, name, d.Kind(), d.Broken, report)
 		},
 	}
 	cmd.Flags().DurationVar(&so.Grace, "grace", 10*time.Second, "time for members to end by themselves")

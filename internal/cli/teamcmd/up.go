@@ -170,7 +170,7 @@ func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.Sta
 		} else {
 			a.Say("team %s has ended; its history is in %s", s.Team, s.Dir.Path)
 		}
-		return sayEnd(ctx, a, op, s.Team, operator.None, report)
+		return sayEnd(ctx, a, op, s.Team, operator.None, false, report)
 	}
 	return nil
 }
