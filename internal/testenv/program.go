@@ -35,8 +35,12 @@ func Program(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	// A process that is forked while the file is open for writing holds it open until it has
-	// exec'd, and the file cannot be run until then ("text file busy").
+	return Executable(path, data)
+}
+
+// Executable writes a program that a test runs. A process that is forked while the file is open for writing holds it open
+// until it has exec'd, and the file cannot be run until then ("text file busy").
+func Executable(path string, data []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(path, data, 0o755)

@@ -5,11 +5,11 @@ package process_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/process"
 )
@@ -29,7 +29,7 @@ func TestResolveBackend(t *testing.T) {
 		dir := t.TempDir()
 		for _, p := range programs {
 			name := p[strings.LastIndexByte(p, ' ')+1:]
-			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+answers[p]+"\n"), 0o700); err != nil {
+			if err := testenv.Executable(filepath.Join(dir, name), []byte("#!/bin/sh\n"+answers[p]+"\n")); err != nil {
 				t.Fatal(err)
 			}
 		}

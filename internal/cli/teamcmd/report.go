@@ -70,8 +70,9 @@ func endReport(ctx context.Context, op operator.Operator, team waggle.TeamName) 
 
 // sayEnd shows the report of a team that has just ended, writes its files, and returns the exit code as an error: that
 // of how its members ended and that of the work that is left undone, the first that applies (commands §6). Without a
-// report it is 1, unless the leader's journal is broken, which may have left no record of the team at all: only down --force ends such a team, as the person wants. With --json
-// only the files are written: the command has a document of its own.
+// report it is 1, unless the leader's journal is broken, which may have left no record of the team at all: only down
+// --force ends such a team, as the person wants. With --json only the files are written: the command has a document of its
+// own.
 func sayEnd(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName, how operator.Kind, broken bool, dir string) error {
 	rep, err := endReport(context.WithoutCancel(ctx), op, team)
 	if err != nil {
