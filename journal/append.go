@@ -179,6 +179,7 @@ func (j *File) write(ctx context.Context, w Writer, drafts []Draft) ([]Record, e
 		j.owed.recs = recs
 		return recs, err
 	}
+	j.certify(after.chain)
 	ok = true
 	j.id, j.cut, j.size = id, nil, after.off
 	if first == nil {

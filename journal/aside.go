@@ -126,16 +126,17 @@ func (j *File) fresh() {
 	j.id, j.size, j.mod, j.folded, j.aside.again = fileID{}, 0, time.Time{}, 0, false
 }
 
-// reached checks that a journal that was read again has all records that it had before.
+// reached checks that a journal that was read has all records that it had before, as far as
+// certain.json and, when it was read again, this File know.
 func (j *File) reached() error {
 	was := j.least
-	switch {
-	case was.seq == 0:
+	switch end := max(was.seq, j.certain.seq); {
+	case end == 0:
 		return nil
-	case j.at.seq < was.seq:
-		return j.broken(j.breach(j.at, nil, fmt.Sprintf("it ended at seq %d before: the end is missing", was.seq)))
-	case j.at.seq == was.seq && j.at.head != was.head:
-		return j.broken(j.breach(j.at, nil, "the line was replaced by another"))
+	case j.at.seq < end:
+		return j.broken(j.breach(j.at, nil, fmt.Sprintf("it ended at seq %d before: the end is missing", end)))
+	case j.at.seq == was.seq && j.at.head != was.head, j.at.seq == j.certain.seq && j.at.sum != j.certain.sum:
+		return j.broken(j.breach(j.at, nil, replaced))
 	}
 	j.least = position{}
 	return nil

@@ -97,8 +97,8 @@ func TestLines(t *testing.T) {
 			}
 		}
 	}
-	// A journal without its last append is whole. A File that has read the last append notices that
-	// it is missing.
+	// A journal without its last append is whole to who does not know of it. A File that has read it
+	// notices that it is missing.
 	s.put(t, s.bytes)
 	j, _ := open(t, s.dir, quick)
 	last := s.ends[len(s.ends)-2]

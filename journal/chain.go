@@ -11,6 +11,7 @@ type chain struct {
 	genesis string // head of the empty journal
 	seq     Seq    // number of the last record
 	head    string // hash of the last line
+	sum     sum    // of the last line
 	epochs  epochs
 }
 
@@ -44,7 +45,7 @@ func (c chain) follows(l line) error {
 }
 
 // pass moves the chain behind a line. The line's epoch counts once the whole append does.
-func (c *chain) pass(l line) { c.seq, c.head = l.Seq, l.hash }
+func (c *chain) pass(l line) { c.seq, c.head, c.sum = l.Seq, l.hash, l.sum }
 
 // count keeps the epoch of a record whose append is complete.
 func (c chain) count(r Record) {

@@ -22,8 +22,8 @@ import (
 type Break struct {
 	Err    *BrokenError
 	Prefix Seq // the last record before the break: the readable part ends with its append
-	// Records are the lines behind that, the bad one included, and Bytes their size.
-	// SHA256 is over these bytes, segment after segment.
+	// Records are the lines behind that, the bad one included, with those that are certain and not there.
+	// Bytes is the size of what is there, and SHA256 over these bytes, segment after segment.
 	Records int
 	Bytes   int64
 	SHA256  string
@@ -53,7 +53,11 @@ func (d Dir) FindBreak(name Name, fold Fold, o Options) (*Break, error) {
 		return nil, fmt.Errorf("%w: nothing in it is cut for that: put the file right (chmod go-w)", b)
 	}
 	f := &Break{Err: b, Prefix: j.at.seq, at: j.at}
-	return f, d.weigh(f)
+	err = d.weigh(f)
+	if n := j.certain.seq; n > f.Prefix {
+		f.Records = max(f.Records, int(n-f.Prefix))
+	}
+	return f, err
 }
 
 // weigh counts and hashes the lines behind the break.
@@ -164,7 +168,7 @@ func (d Dir) Continue(ctx context.Context, b *Break, keep string, fold Tentative
 	if err != nil {
 		return err
 	}
-	return d.install(ctx, b, keep, next, j.at.seg)
+	return d.install(ctx, b, keep, next, j)
 }
 
 // readable returns how many bytes of a file of the journal belong to the readable part; -1 means
@@ -172,7 +176,7 @@ func (d Dir) Continue(ctx context.Context, b *Break, keep string, fold Tentative
 func (b *Break) readable(file string) int64 {
 	n, segment := segmentNumber(file)
 	switch {
-	case segment && n > b.at.seg, file == "lock", strings.HasPrefix(file, "snapshot-"):
+	case segment && n > b.at.seg, file == "lock", file == CertainName, strings.HasPrefix(file, "snapshot-"):
 		return -1
 	case segment && n == b.at.seg:
 		return b.at.off
@@ -180,8 +184,10 @@ func (b *Break) readable(file string) int64 {
 	return math.MaxInt64
 }
 
-// install replaces the broken journal with the continued one, whose last segment is seg.
-func (d Dir) install(ctx context.Context, b *Break, keep string, next Dir, seg int) (err error) {
+// install replaces the broken journal with the continued one, which is open as j. A journal that lost
+// its end stays broken until its certain.json is the new one.
+func (d Dir) install(ctx context.Context, b *Break, keep string, next Dir, j *File) (err error) {
+	end := j.at
 	name := b.Err.Journal
 	dir := filepath.Join(d.Path, string(name))
 	release, err := atomicfile.Flock(ctx, filepath.Join(dir, "lock"), atomicfile.Options{Rank: atomicfile.RankJournal})
@@ -200,14 +206,17 @@ func (d Dir) install(ctx context.Context, b *Break, keep string, next Dir, seg i
 	if err := copyDir(bodies, filepath.Join(dir, bodiesDir), func(string) int64 { return math.MaxInt64 }); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Rename(next.segment(name, seg), d.segment(name, seg)); err != nil {
+	if err := os.Rename(next.segment(name, end.seg), d.segment(name, end.seg)); err != nil {
 		return err
 	}
 	if err := syncDir(dir, (*os.File).Sync); err != nil {
 		return err
 	}
+	if err := putCertain(dir, certain{end.seq, end.sum}, j.o.Now(), (*os.File).Sync); err != nil {
+		return err
+	}
 	// The first of these segments is removed last: until then the journal is broken.
-	later, err := d.behind(name, seg)
+	later, err := d.behind(name, end.seg)
 	if err != nil {
 		return err
 	}

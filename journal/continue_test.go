@@ -25,14 +25,19 @@ func TestContinue(t *testing.T) {
 			b := read(t, segment(d, 2))
 			write(t, segment(d, 2), flipped(b, 40))
 		}, 2, 6},
-		"no segment 2": {func(t *testing.T, d journal.Dir) { must(t, os.Remove(segment(d, 2))) }, 2, 4},
+		"no segment 2": {func(t *testing.T, d journal.Dir) { must(t, os.Remove(segment(d, 2))) }, 2, 6},
 		"segment 3 is a directory": {func(t *testing.T, d journal.Dir) {
 			must(t, os.Remove(segment(d, 3)))
 			must(t, os.Mkdir(segment(d, 3), 0o700))
-		}, 4, 2},
+		}, 4, 4},
 		"no line in segment 3": {func(t *testing.T, d journal.Dir) {
 			write(t, segment(d, 3), without(read(t, segment(d, 3)), 0))
-		}, 4, 3},
+		}, 4, 4},
+		"no end": {func(t *testing.T, d journal.Dir) {
+			must(t, os.Remove(segment(d, 4)))
+			b := read(t, segment(d, 3))
+			write(t, segment(d, 3), b[:len(b)-1])
+		}, 5, 3},
 		"garbage in the last": {func(t *testing.T, d journal.Dir) { write(t, segment(d, 4), []byte("nothing\nof\nthat\n")) }, 6, 3},
 	}
 	for name, tt := range damage {

@@ -135,6 +135,7 @@ func TestDiedBeforeLine(t *testing.T) {
 func TestGrowing(t *testing.T) {
 	t.Parallel()
 	s := newSample(t, 30)
+	forget(t, s.dir)
 	rapid.Check(t, func(t *rapid.T) {
 		must(t, os.WriteFile(segment(s.dir, 1), nil, 0o600))
 		f, err := os.OpenFile(segment(s.dir, 1), os.O_WRONLY|os.O_APPEND, 0)

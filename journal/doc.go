@@ -27,9 +27,9 @@
 // An unfinished append at the end (its writer died) is ignored by readers; the
 // next Append cuts it, keeps its bytes among the bodies and records that
 // ("repaired"). Everything else that is not as it was written is a BrokenError,
-// which says where, and ends reading and appending through that File. Lines cut
-// off exactly behind an append leave a journal that is whole: that is found by
-// those who have it open, and by who compares it with another journal.
+// which says where, and ends reading and appending through that File. So is an end
+// that was cut off, also exactly behind an append: who has the journal open knows
+// what it read, and everybody else knows what certain.json says.
 //
 // What was folded is not read again: a File notices a replaced or shortened
 // segment, and a changed line when the next one is appended; Open notices all,
@@ -41,6 +41,7 @@
 //	    lock                       flock that Append holds; never replaced
 //	    00000001.jsonl             segments, 0600, numbered without gaps from 1
 //	    bodies/<sha256>            bodies over 8 KiB, and bytes that were cut
+//	    certain.json               the last line that is certainly on disk
 //	    snapshot-<16 hex>          a cache, may be deleted at any time
 //
 // Segments and the directories that hold them are used only when they are no
@@ -72,6 +73,24 @@
 // A body file is flushed before the line that names it is written. sum finds what
 // a disk or an editor changed, on the last line too; the chain finds what was
 // removed, added or moved.
+//
+// # The end
+//
+// certain.json is one object, and spaces up to 95 bytes and a newline, with these
+// keys in this order:
+//
+//	seq    of the last line that was flushed
+//	sum    of that line
+//	check  first 16 hex digits of the SHA-256 of the bytes up to here, that is
+//	       before ,"check"
+//
+// Whoever appended writes it in place, under the lock and after the flush. A writer
+// that is killed in between leaves the one of an earlier line: it may lag, and never
+// leads. Readers read it before the segments and only compare: a journal that ends
+// before that line, or has another line there, is broken. One that is missing, or
+// not as it was written, says nothing, and the next append writes it anew. A copy of
+// a journal that is taken while it is written must read it first, or leave it out.
+// A file that is put back together with the segments, both old, shows nothing.
 //
 // # Snapshots
 //

@@ -319,6 +319,7 @@ func TestTakenBack(t *testing.T) {
 		cut, err := os.Stat(segment(d, 1))
 		must(t, err)
 		must(t, os.Truncate(segment(d, 1), int64(len(before))))
+		forget(t, d)
 		j1, _ := open(t, d, quick)
 		for range next {
 			journaltest.Append(t, j1, someone, journal.Draft{Kind: "decided", Body: "deny!"})

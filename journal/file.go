@@ -89,6 +89,9 @@ type File struct {
 	saved   string    // sum of the snapshot that this File has saved
 	least   position  // that a fold which is made again must reach
 	owed    *unflushed
+	// certain is what certain.json said when it was read last, in the state of certainID.
+	certain   certain
+	certainID atomicfile.Identity
 	// previewed: the fold holds what a Preview folded.
 	previewed bool
 }

@@ -95,6 +95,12 @@ func write(t tester, path string, b []byte) {
 	must(t, os.WriteFile(path, b, 0o600))
 }
 
+// forget removes certain.json: the journal is as a program left it that wrote none, or wrote less.
+func forget(t tester, d journal.Dir) {
+	t.Helper()
+	must(t, os.RemoveAll(filepath.Join(d.Path, "leader", journal.CertainName)))
+}
+
 func same(t tester, what string, got, want []journal.Record) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -206,10 +212,11 @@ func (s sample) whole(off int) (recs, end int) {
 // lineOf returns the index of the line that holds the byte at off.
 func (s sample) lineOf(off int) int { return bytes.Count(s.bytes[:off], []byte("\n")) }
 
-// put replaces the sample's segment by another file. To truncate it would make
-// some file systems flush.
+// put replaces the sample's segment by another file, as if no more had been written. To truncate it
+// would make some file systems flush.
 func (s sample) put(t tester, b []byte) {
 	t.Helper()
+	forget(t, s.dir)
 	must(t, os.RemoveAll(segment(s.dir, 1)))
 	write(t, segment(s.dir, 1), b)
 }

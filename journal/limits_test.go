@@ -109,6 +109,7 @@ func TestLineLimit(t *testing.T) {
 		}
 		must(t, os.MkdirAll(d.Path+"/leader", 0o700))
 		write(t, segment(d, 1), line)
+		forget(t, d)
 		_, err = d.Open(journal.Leader, nil, quick)
 		if ok {
 			must(t, err)

@@ -23,12 +23,16 @@ const (
 	moreMark  = `,"more":true`
 )
 
+// sum is the sum of a line, in hex digits.
+type sum [sumDigits]byte
+
 // line is a record with the bytes and the hash of its line in a segment.
 type line struct {
 	Record
 	more bool   // the next line belongs to the same append
 	hash string // prev of the next line
-	size int    // in bytes
+	sum  sum
+	size int // in bytes
 }
 
 // appendLine writes a record in the one form that decodeLine reads. The caller
@@ -74,9 +78,9 @@ func appendLine(b []byte, r Record, more bool) []byte {
 
 func appendString(b []byte, s string) []byte { return append(append(append(b, '"'), s...), '"') }
 
-func lineSum(b []byte) (digits [sumDigits]byte) {
-	sum := sha256.Sum256(b)
-	hex.Encode(digits[:], sum[:sumDigits/2])
+func lineSum(b []byte) (digits sum) {
+	all := sha256.Sum256(b)
+	hex.Encode(digits[:], all[:sumDigits/2])
 	return digits
 }
 
@@ -93,7 +97,8 @@ func decodeLine(b []byte) (line, error) {
 		return line{}, errors.New("not a record: it does not end as one")
 	}
 	end := len(b) - sumLen
-	if sum := lineSum(b[:end]); string(sum[:]) != string(b[end+len(sumOpen):][:sumDigits]) {
+	sum := lineSum(b[:end])
+	if string(sum[:]) != string(b[end+len(sumOpen):][:sumDigits]) {
 		return line{}, errors.New("the line does not have its sum: it was changed")
 	}
 	p.rest = p.rest[:len(p.rest)-sumLen]
@@ -101,7 +106,7 @@ func decodeLine(b []byte) (line, error) {
 	if p.err != nil {
 		return line{}, fmt.Errorf("not a record: %w", p.err)
 	}
-	l.V, l.hash, l.size = Version, hexSum(b), len(b)
+	l.V, l.hash, l.sum, l.size = Version, hexSum(b), sum, len(b)
 	return l, nil
 }
 

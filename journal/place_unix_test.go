@@ -39,7 +39,7 @@ func TestPrivate(t *testing.T) {
 		}
 		return nil
 	}))
-	if seen != 8 { // journal, leader, lock, two segments, bodies and one in it, snapshot
+	if seen != 9 { // journal, leader, lock, certain.json, two segments, bodies and one in it, snapshot
 		t.Errorf("%d files", seen)
 	}
 }

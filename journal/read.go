@@ -14,7 +14,7 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Refresh implements Journal. When nothing was appended it costs two stats.
+// Refresh implements Journal. When nothing was appended it costs three stats.
 func (j *File) Refresh(ctx context.Context) error {
 	if err := j.settle(); err != nil {
 		return j.failed(err)
@@ -25,6 +25,7 @@ func (j *File) Refresh(ctx context.Context) error {
 			return err
 		}
 	}
+	j.look()
 	for range maxAgain {
 		if err := j.read(ctx); err != nil {
 			return err
@@ -177,7 +178,7 @@ func (j *File) checkTail(f *os.File) error {
 	if hexSum(raw) != j.at.head {
 		at := j.at
 		at.seq, at.line = at.seq-1, at.line-1
-		return j.breach(at, raw, "the line was replaced by another")
+		return j.breach(at, raw, replaced)
 	}
 	return nil
 }
@@ -281,6 +282,9 @@ func readLine(br *bufio.Reader) ([]byte, error) {
 	return b, err
 }
 
+// replaced is what is wrong with a line that stands where another was.
+const replaced = "the line was replaced by another"
+
 // accept checks a line against the chain and gets its body.
 func (j *File) accept(at position, raw []byte) (line, error) {
 	l, err := decodeLine(raw)
@@ -291,6 +295,9 @@ func (j *File) accept(at position, raw []byte) (line, error) {
 		b := j.breach(at, raw, err.Error())
 		errors.As(err, &b.future)
 		return line{}, b
+	}
+	if l.Seq == j.certain.seq && l.sum != j.certain.sum {
+		return line{}, j.breach(at, raw, replaced)
 	}
 	if l.Ref == nil {
 		return l, nil

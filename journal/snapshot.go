@@ -69,7 +69,8 @@ func (j *File) restoreFrom(s Snapshotter, b []byte) error {
 	if h.Fold != s.FoldVersion() || h.Journal != j.at.name || h.Genesis != j.at.genesis {
 		return errSnapshot
 	}
-	if err := j.checkLine(h); err != nil {
+	last, err := j.checkLine(h)
+	if err != nil {
 		return err
 	}
 	if err := s.Restore(state); err != nil {
@@ -78,42 +79,42 @@ func (j *File) restoreFrom(s Snapshotter, b []byte) error {
 	if h.Epochs != nil {
 		j.at.epochs = h.Epochs
 	}
-	j.at.seq, j.at.head = h.Seq, h.Head
+	j.at.chain.pass(last)
 	j.at.seg, j.at.off, j.at.start, j.at.line = h.Segment, h.End, h.Start, h.Line
 	return nil
 }
 
 // checkLine checks that the line behind which a snapshot was taken is in its place and ends an
-// append.
-func (j *File) checkLine(h snapshot) error {
+// append. It returns the line.
+func (j *File) checkLine(h snapshot) (line, error) {
 	n := h.End - h.Start
 	if h.Start < 0 || n <= 0 || n > int64(maxLine) {
-		return errSnapshot
+		return line{}, errSnapshot
 	}
 	f, err := atomicfile.OpenFile(j.segPath(h.Segment), os.O_RDONLY|openFlags, 0)
 	if err != nil {
-		return err
+		return line{}, err
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return err
+		return line{}, err
 	}
 	if err := j.trust(st); err != nil {
-		return err
+		return line{}, err
 	}
 	raw := make([]byte, n)
 	if _, err := f.ReadAt(raw, h.Start); err != nil {
-		return err
+		return line{}, err
 	}
 	l, err := decodeLine(raw)
 	if err != nil {
-		return err
+		return line{}, err
 	}
 	if l.more || l.Journal != h.Journal || l.Seq != h.Seq || l.hash != h.Head {
-		return errSnapshot
+		return line{}, errSnapshot
 	}
-	return nil
+	return l, nil
 }
 
 // save writes the fold's state when many lines had to be read for it. A failure is not reported:

@@ -186,6 +186,7 @@ func TestSnapshotUnfit(t *testing.T) {
 	}
 	check("Restore fails", &tally{refuse: true})
 	write(t, segment(d, 1), bytes.Join(bytes.SplitAfter(lines, []byte("\n"))[:6], nil))
+	forget(t, d)
 	check("of lines that are gone", &tally{})
 	other := newDir(t)
 	other.UID = "other"
