@@ -181,6 +181,16 @@ func (d Dir) Journals() journal.Dir {
 	return journal.Dir{Path: filepath.Join(d.Path, "journal"), UID: string(d.UID)}
 }
 
+// OpenJournal opens a journal of the team and folds it: the one way for all that read or append. The
+// leader's journal is broken, too, when nothing is in it and processes of the team have run.
+func (d Dir) OpenJournal(n journal.Name, fold journal.Fold, o journal.Options) (*journal.File, error) {
+	j, err := d.Journals().Open(n, fold, o)
+	if err == nil && n == journal.Leader && j.Seq() == 0 && d.Begun() {
+		err = &journal.BrokenError{Journal: n, File: firstSegment, Line: 1, Seq: 1, Why: "nothing is in it, and the team's processes have run"}
+	}
+	return j, err
+}
+
 // LeaderJournal is the directory that changes when the leader's journal grows.
 func (d Dir) LeaderJournal() string { return d.JournalOf(string(journal.Leader)) }
 

@@ -71,7 +71,7 @@ func (h Home) whose(dir string) (*opened, error) {
 		return broken(err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if (Dir{Path: dir}).Unmade() || h.abroad(dir) != nil || !members(dir) && segments(leader) == 0 {
+		if (Dir{Path: dir}).Unmade() || h.abroad(dir) != nil || !members(dir) && !written(leader) {
 			return nil, nil
 		}
 		if (Dir{Path: dir}).Begun() { // opening the leader's journal reports that it is lost
@@ -150,11 +150,17 @@ func others(dir string) (ways []func() (*opened, error)) {
 func members(dir string) bool {
 	entries, _ := os.ReadDir(filepath.Join(dir, "journal"))
 	for _, e := range entries {
-		if len(e.Name()) == 32 && segments(filepath.Join(dir, "journal", e.Name())) > 0 {
+		if len(e.Name()) == 32 && written(filepath.Join(dir, "journal", e.Name())) {
 			return true
 		}
 	}
 	return false
+}
+
+// written reports a journal that has a segment, or had one: certain.json says so.
+func written(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, journal.CertainName))
+	return err == nil || segments(dir) > 0
 }
 
 // segments counts those of a journal.

@@ -111,7 +111,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	own := jopts
 	own.Deadline = o.Patience
 	own.Whole = !o.Writer.Operator // a leader acts on it for long; a command's pass does not
-	j, err := o.State.Journals().Open(journal.Leader, fold, own)
+	j, err := o.State.OpenJournal(journal.Leader, fold, own)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}
 	p.Peers = func(i record.Instance) (journal.Journal, *control.Worker, error) {
 		w := control.NewWorker(nil)
-		pj, err := o.State.Journals().Open(journal.Name(i), w, jopts)
+		pj, err := o.State.OpenJournal(journal.Name(i), w, jopts)
 		return pj, w, err
 	}
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }

@@ -34,7 +34,7 @@ func Preview(ctx context.Context, o Options, j journal.Journal, fold *control.Le
 	}
 	p.Peers = func(i record.Instance) (journal.Journal, *control.Worker, error) {
 		w := control.NewWorker(nil)
-		pj, err := o.State.Journals().Open(journal.Name(i), w, journal.Options{Now: o.Minter.Now})
+		pj, err := o.State.OpenJournal(journal.Name(i), w, journal.Options{Now: o.Minter.Now})
 		return pj, w, err
 	}
 	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }

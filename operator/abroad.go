@@ -67,6 +67,6 @@ func (o Operator) OpenAny(ctx context.Context, of string) (*Record, error) {
 // journal is broken, Record.Broken has the error.
 func (o Operator) OpenAbroad(k home.Known) *Record {
 	r := &Record{Known: k, Abroad: true, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), JournalName: OwnJournal, JournalOptions: journal.Options{Now: o.Minter.Now}}}
-	r.Journal, r.Broken = k.Dir.Journals().Open(OwnJournal, r.Lead, r.JournalOptions)
+	r.Journal, r.Broken = k.Dir.OpenJournal(OwnJournal, r.Lead, r.JournalOptions)
 	return r
 }

@@ -120,7 +120,7 @@ func (l *Log) read(ctx context.Context, n journal.Name) error {
 	}
 	opts := l.r.JournalOptions
 	opts.SnapshotAfter = -1
-	j, err := l.r.Dir.Journals().Open(n, Recorder(func(r journal.Record) { l.news = append(l.news, LogRecord{Record: r}) }), opts)
+	j, err := l.r.Dir.OpenJournal(n, Recorder(func(r journal.Record) { l.news = append(l.news, LogRecord{Record: r}) }), opts)
 	l.open[n] = j
 	return err
 }
@@ -129,7 +129,7 @@ func (l *Log) read(ctx context.Context, n journal.Name) error {
 // read, the error says so, and the records of the others are returned with it.
 func (s *State) Records() (all []LogRecord, errs error) {
 	read := func(j journal.Name, name string) error {
-		_, err := s.Dir.Journals().Open(j, Recorder(func(r journal.Record) { all = append(all, LogRecord{Record: r, Name: name}) }), s.JournalOptions)
+		_, err := s.Dir.OpenJournal(j, Recorder(func(r journal.Record) { all = append(all, LogRecord{Record: r, Name: name}) }), s.JournalOptions)
 		return err
 	}
 	if err := read(s.JournalName, string(s.JournalName)); err != nil {

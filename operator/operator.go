@@ -172,9 +172,6 @@ func (o Operator) stateWith(name waggle.TeamName, fold func(machine.Observer) *c
 		if err != nil {
 			return nil, err
 		}
-		if s.Lead.Instance == "" && dirs[i].Begun() {
-			return nil, &journal.BrokenError{Journal: journal.Leader, File: "00000001.jsonl", Line: 1, Seq: 1, Why: "nothing is in it, and the team's processes have run"}
-		}
 		if s.Lead.Instance == "" && dirs[i].Unmade() {
 			continue // its maker was stopped in the middle of the first record
 		}
@@ -203,7 +200,7 @@ func (o Operator) OpenJournal(dir home.Dir, name waggle.TeamName, j journal.Name
 func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader, jo journal.Options) (*State, error) {
 	jo.Now, jo.Deadline = o.Minter.Now, o.Patience
 	s := &State{Dir: dir, Team: name, Lead: fold, JournalName: j, JournalOptions: jo}
-	opened, err := dir.Journals().Open(j, s.Lead, s.JournalOptions)
+	opened, err := dir.OpenJournal(j, s.Lead, s.JournalOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +211,7 @@ func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, f
 // Worker opens a member's journal, read only.
 func (s *State) Worker(i record.Instance) (*control.Worker, error) {
 	w := control.NewWorker(nil)
-	_, err := s.Dir.Journals().Open(journal.Name(i), w, s.JournalOptions)
+	_, err := s.Dir.OpenJournal(journal.Name(i), w, s.JournalOptions)
 	return w, err
 }
 

@@ -114,7 +114,7 @@ func (o Operator) OpenRecord(ctx context.Context, of string) (*Record, error) {
 // Record.Broken has the error.
 func (o Operator) OpenPast(k home.Known) *Record {
 	r := &Record{Known: k, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), JournalName: journal.Leader, JournalOptions: journal.Options{Now: o.Minter.Now}}}
-	r.Journal, r.Broken = k.Dir.Journals().Open(journal.Leader, r.Lead, r.JournalOptions)
+	r.Journal, r.Broken = k.Dir.OpenJournal(journal.Leader, r.Lead, r.JournalOptions)
 	return r
 }
 

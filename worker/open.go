@@ -114,12 +114,12 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 		}
 	}()
 	lead := control.NewLeader(nil)
-	leader, err := o.State.Journals().Open(o.record(), lead, journal.Options{Now: o.Minter.Now, Whole: true})
+	leader, err := o.State.OpenJournal(o.record(), lead, journal.Options{Now: o.Minter.Now, Whole: true})
 	if err != nil {
 		return nil, err
 	}
 	fold := control.NewWorker(o.Observe)
-	own, err := o.State.Journals().Open(journal.Name(o.Instance), fold, journal.Options{Now: o.Minter.Now, Whole: true, FlushWait: -1})
+	own, err := o.State.OpenJournal(journal.Name(o.Instance), fold, journal.Options{Now: o.Minter.Now, Whole: true, FlushWait: -1})
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (o Operator) EndedSince(since time.Time) ([]EndedTeam, error) {
 			continue
 		}
 		e := EndedTeam{ID: k.ID(), Team: string(k.Team), How: r.Lead.Ended.How}
-		_, err := k.Dir.Journals().Open(journal.Leader, operator.Recorder(func(r journal.Record) {
+		_, err := k.Dir.OpenJournal(journal.Leader, operator.Recorder(func(r journal.Record) {
 			if r.Kind == record.KindEnded {
 				e.At = r.Time
 			}

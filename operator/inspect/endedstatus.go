@@ -46,7 +46,7 @@ func (o Operator) EndedStatus(ctx context.Context, name waggle.TeamName) (*Ended
 		return nil, err
 	}
 	st := &EndedStatus{EndedTeam: EndedTeam{ID: o.Reads.ID(), Team: string(name), How: s.Lead.Ended.How}, Members: []EndedMember{}, Tasks: []EndedTask{}, State: s.Dir.Path}
-	_, err = s.Dir.Journals().Open(journal.Leader, operator.Recorder(func(r journal.Record) {
+	_, err = s.Dir.OpenJournal(journal.Leader, operator.Recorder(func(r journal.Record) {
 		if st.Opened.IsZero() {
 			st.Opened = r.Time
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -96,8 +97,11 @@ func orAsk(decision string) string {
 	return decision
 }
 
-// snapshots compares the snapshots of a journal's folds with the journal.
-func (c *checked) snapshots(n journal.Name, v *Verified) (ps []BadRecord) {
+// beside checks the files beside a journal: certain.json, and the snapshots against the journal's folds.
+func (c *checked) beside(n journal.Name, v *Verified) (ps []BadRecord) {
+	if err := c.r.Dir.Journals().CheckCertain(n); err != nil {
+		ps = append(ps, BadRecord{Journal: string(n), Owner: c.r.Owner(n), File: filepath.Join(c.r.Dir.JournalOf(string(n)), journal.CertainName), Why: err.Error()})
+	}
 	folds := []journal.Snapshotter{control.NewWorker(nil)}
 	if n == c.r.JournalName {
 		folds = []journal.Snapshotter{control.NewLeader(nil), control.NewBrief(nil)}

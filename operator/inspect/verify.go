@@ -102,7 +102,7 @@ func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
 		v.Problems = append(v.Problems, c.recompute(v)...)
 	}
 	for _, n := range names {
-		v.Problems = append(v.Problems, c.snapshots(n, v)...)
+		v.Problems = append(v.Problems, c.beside(n, v)...)
 	}
 	v.OK = len(v.Problems) == 0
 	return v, nil
@@ -156,7 +156,7 @@ func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 	opts := c.r.JournalOptions
 	opts.SnapshotAfter = -1
 	var at journal.Seq
-	f, err := c.r.Dir.Journals().Open(n, recorded{fold, func(r journal.Record) {
+	f, err := c.r.Dir.OpenJournal(n, recorded{fold, func(r journal.Record) {
 		if r.Seq == 1 {
 			c.begin(n)
 		}

@@ -209,7 +209,7 @@ func (y *Why) fromProcess(s *operator.State, m *control.Member) {
 func (y *Why) fromWorker(s *operator.State, m *control.Member, w *control.Worker, now time.Time) {
 	last := operator.LogRecord{}
 	opts := s.JournalOptions
-	_, err := s.Dir.Journals().Open(journal.Name(m.Instance), operator.Recorder(func(r journal.Record) { last.Record = r }), opts)
+	_, err := s.Dir.OpenJournal(journal.Name(m.Instance), operator.Recorder(func(r journal.Record) { last.Record = r }), opts)
 	if err != nil {
 		y.add(fromWorker, time.Time{}, "%v", err)
 		return

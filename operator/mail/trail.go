@@ -140,7 +140,7 @@ func (t *tracer) refresh(ctx context.Context) error {
 func (t *tracer) follow(j journal.Name, name string) error {
 	f := &followed{name: name}
 	var err error
-	if f.j, err = t.s.Dir.Journals().Open(j, traced{t, f}, t.s.JournalOptions); err != nil {
+	if f.j, err = t.s.Dir.OpenJournal(j, traced{t, f}, t.s.JournalOptions); err != nil {
 		return err
 	}
 	t.files = append(t.files, f)

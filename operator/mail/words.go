@@ -305,7 +305,7 @@ func (o Operator) confirm(ctx context.Context, s *operator.State, ord *control.O
 		return nil
 	}
 	w := control.NewWorker(nil)
-	j, err := s.Dir.Journals().Open(journal.Name(ord.Instance), w, s.JournalOptions)
+	j, err := s.Dir.OpenJournal(journal.Name(ord.Instance), w, s.JournalOptions)
 	if err != nil {
 		return err
 	}

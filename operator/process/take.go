@@ -56,7 +56,7 @@ func (o Operator) Take(ctx context.Context, name waggle.TeamName, member string,
 		return nil, err
 	}
 	w := control.NewWorker(nil)
-	own, err := s.Dir.Journals().Open(journal.Name(m.Instance), w, s.JournalOptions)
+	own, err := s.Dir.OpenJournal(journal.Name(m.Instance), w, s.JournalOptions)
 	if err != nil {
 		return nil, err
 	}

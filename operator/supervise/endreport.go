@@ -273,5 +273,5 @@ func (t *TaskReport) tell(by told) {
 
 // read gives the records of a journal, as far as they can be read: a report has what there is.
 func read(s *operator.State, j journal.Name, each func(journal.Record)) {
-	_, _ = s.Dir.Journals().Open(j, operator.Recorder(each), journal.Options{Now: s.JournalOptions.Now, SnapshotAfter: -1, ReadOnly: true})
+	_, _ = s.Dir.OpenJournal(j, operator.Recorder(each), journal.Options{Now: s.JournalOptions.Now, SnapshotAfter: -1, ReadOnly: true})
 }

@@ -160,7 +160,7 @@ func (o Operator) readiness(s *operator.State) *readiness {
 func (r *readiness) ready(ctx context.Context, i record.Instance, after uint64) (*record.Ready, error) {
 	if r.opens[i] == nil {
 		w := control.NewWorker(nil)
-		j, err := r.s.Dir.Journals().Open(journal.Name(i), w, r.s.JournalOptions)
+		j, err := r.s.Dir.OpenJournal(journal.Name(i), w, r.s.JournalOptions)
 		if err != nil {
 			return nil, err
 		}
