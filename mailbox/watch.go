@@ -102,7 +102,15 @@ func (w *watch) nudge() {
 }
 
 func (w *watch) matters(e fsnotify.Event) bool {
-	return e.Op != fsnotify.Chmod && w.o.match(filepath.Base(e.Name))
+	return e.Op != fsnotify.Chmod && w.o.match(filepath.Base(e.Name)) && !certain(e.Name)
+}
+
+// certain reports the file that an append writes behind the lines of a journal, …/journal/<name>/certain.json:
+// the lines have woken the watcher. A mailbox may have that name.
+func certain(path string) bool {
+	dir, name := filepath.Split(path)
+	of := filepath.Base(dir)
+	return name == "certain.json" && of != "inboxes" && filepath.Base(filepath.Dir(filepath.Clean(dir))) == "journal"
 }
 
 // look adds directories that appeared or were replaced. It watches directories, never files: the

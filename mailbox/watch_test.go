@@ -94,6 +94,40 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
+// TestWatchJournal: the lines of a journal wake a watcher, and the file that is written behind each append
+// does not. A mailbox may have that name.
+func TestWatchJournal(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	top := t.TempDir()
+	leader, inboxes := filepath.Join(top, "journal", "leader"), filepath.Join(top, "journal", "inboxes")
+	must(t, os.MkdirAll(leader, 0o700))
+	must(t, os.MkdirAll(inboxes, 0o700))
+	var nudges <-chan struct{}
+	watching, pending := make(chan struct{}), make(chan int, 1)
+	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long, Match: func(name string) bool {
+		if name == "00000001.jsonl" { // the watcher has handled all events before
+			<-watching
+			select {
+			case pending <- len(nudges):
+			default: // another event of that file
+			}
+		}
+		return mailbox.DefaultMatch(name)
+	}}, leader, inboxes)
+	defer stop()
+	close(watching)
+	drain(nudges)
+	put(t, filepath.Join(leader, "certain.json"), "{}")
+	put(t, filepath.Join(leader, "00000001.jsonl"), "{}")
+	await(t, nudges, "a line")
+	if n := <-pending; n > 0 {
+		t.Error("woken by certain.json")
+	}
+	drain(nudges)
+	put(t, filepath.Join(inboxes, "certain.json"), "[]")
+	await(t, nudges, "mail")
+}
+
 // Lock files and temporary files wake no watcher.
 func TestWatchFilters(t *testing.T) {
 	defer goleak.VerifyNone(t)

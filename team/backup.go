@@ -83,7 +83,7 @@ type backup struct {
 	w      *tar.Writer
 	when   time.Time
 	sums   strings.Builder
-	seen   map[string]bool // the files that are in it
+	seen   map[string]bool // the files that are in it, and directories of journals
 	report BackupReport
 }
 
@@ -157,8 +157,17 @@ func (b *backup) tree(ctx context.Context, dir, as string) error {
 			return err
 		}
 		name := path.Join(as, filepath.ToSlash(below))
-		switch {
-		case transient(d) && !strings.Contains(name, "/artifacts/") || strings.HasPrefix(as, "state/journal") && path.Base(name) == "lock":
+		journal := strings.HasPrefix(as, stateName+"/journal")
+		if journal && d.IsDir() && !b.seen[name] {
+			b.seen[name] = true
+			if last := filepath.Join(at, certainName); isFile(last) {
+				if err := b.regular(last, path.Join(name, certainName)); err != nil {
+					return err
+				}
+			}
+		}
+		switch base := path.Base(name); {
+		case transient(d) && !strings.Contains(name, "/artifacts/") || journal && (base == "lock" || base == certainName):
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -170,20 +179,29 @@ func (b *backup) tree(ctx context.Context, dir, as string) error {
 		case b.momentary(name):
 			return nil
 		}
-		if err := checkEntryName(name); err != nil {
-			return b.skip(at, err.Error())
-		}
-		data, err := atomicfile.ReadFile(at, atomicfile.Options{MaxSize: maxEntry, Now: b.t.o.Now})
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case errors.Is(err, atomicfile.ErrTooLarge):
-			return b.skip(at, fmt.Sprintf("is larger than %d bytes", int64(maxEntry)))
-		case err != nil:
-			return err
-		}
-		return b.add(name, data)
+		return b.regular(at, name)
 	})
+}
+
+// certainName is the file that names the last certain line of a journal. A backup reads it before the
+// lines, which may be written meanwhile: it must not name one that the backup lacks.
+const certainName = "certain.json"
+
+// regular adds one regular file that the backup does not have yet.
+func (b *backup) regular(at, name string) error {
+	if err := checkEntryName(name); err != nil {
+		return b.skip(at, err.Error())
+	}
+	data, err := atomicfile.ReadFile(at, atomicfile.Options{MaxSize: maxEntry, Now: b.t.o.Now})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, atomicfile.ErrTooLarge):
+		return b.skip(at, fmt.Sprintf("is larger than %d bytes", int64(maxEntry)))
+	case err != nil:
+		return err
+	}
+	return b.add(name, data)
 }
 
 // momentary reports whether a name belongs to the files of the snapshot: a file of these that the

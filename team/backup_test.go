@@ -74,6 +74,45 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
+// TestBackupReadsTheEndFirst: what names the last line of a journal is read before the lines, so that a
+// journal which is written meanwhile does not look shorter in the backup than it is.
+func TestBackupReadsTheEndFirst(t *testing.T) {
+	t.Parallel()
+	_, tm := deletable(t)
+	state := filepath.Join(t.TempDir(), "state")
+	begun := filepath.Join(state, "journal", "w") // a journal that has no such file yet
+	write(t, filepath.Join(state, "journal", "leader", "00000001.jsonl"), "{}\n")
+	write(t, filepath.Join(state, "journal", "leader", "certain.json"), "1")
+	write(t, filepath.Join(begun, "00000001.jsonl"), "{}\n")
+	var b bytes.Buffer
+	w := writer(func(p []byte) (int, error) {
+		if bytes.Contains(p, []byte("state/journal/w/00000001.jsonl")) {
+			write(t, filepath.Join(begun, "certain.json"), "2")
+		}
+		return b.Write(p)
+	})
+	if _, err := tm.Backup(t.Context(), w, team.BackupOptions{UID: "u", RootURL: "file:///r", State: state, StateFiles: []string{"journal/leader", "journal"}}); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for r := tar.NewReader(&b); ; {
+		h, err := r.Next()
+		if err != nil {
+			break
+		}
+		if name, ok := strings.CutPrefix(h.Name, "state/journal/"); ok {
+			names = append(names, name)
+		}
+	}
+	if want := []string{"leader/certain.json", "leader/00000001.jsonl", "w/00000001.jsonl"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	r, data := backedUp(t)
