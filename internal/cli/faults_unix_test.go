@@ -23,6 +23,7 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
+	"waggle/journal"
 	"waggle/operator"
 	"waggle/record"
 	"waggle/spawn"
@@ -157,6 +158,8 @@ var faultFiles = []faultFile{
 	{name: "journal lock", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "lock") }, except: locked},
 	{name: "member's journal lock", path: func(f *faulty) string { return filepath.Join(f.dir.JournalOf(string(f.ann)), "lock") }},
 	{name: "bodies", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "bodies") }},
+	{name: "certain.json", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), journal.CertainName) }},
+	{name: "member's certain.json", path: func(f *faulty) string { return filepath.Join(f.dir.JournalOf(string(f.ann)), journal.CertainName) }},
 	{name: "snapshot", path: func(f *faulty) string { return f.snapshot("snapshot-") }},
 	{name: "leader.lock", path: func(f *faulty) string { return f.dir.LeaderLease() }},
 	{name: "process lease", path: func(f *faulty) string { return f.dir.ProcessLease(f.ann) }},

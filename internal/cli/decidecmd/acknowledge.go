@@ -117,6 +117,9 @@ func acknowledgeBreak(a *app.App, cmd *cobra.Command, op operator.Operator, name
 		a.Talk("acknowledged: %s waggle resume %s starts the members, waggle policy list --team %s says what is allowed now", app.Faint("next:"), name, name)
 	case b.Acknowledged:
 		a.Talk("acknowledged: %s is started anew; %s waggle task list --team %s shows what was given back", b.Member, app.Faint("next:"), name)
+	case b.Readable == 0 && b.Member == "":
+		a.Talk("%s put the file back, or waggle down --force %s: there is no record to go on from", app.Faint("next:"), name)
+		return app.ExitError(app.ExitQuestion)
 	default:
 		of := ""
 		if b.Member != "" {
