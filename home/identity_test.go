@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"waggle/control"
 	"waggle/home"
+	"waggle/journal"
+	"waggle/spawn"
 )
 
 // TestBrokenIsNotNobody: a journal whose first line cannot be read is found by the other sources
@@ -64,6 +67,46 @@ func TestBrokenIsNotNobody(t *testing.T) {
 		}
 		if err := os.WriteFile(segment, good, 0o600); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestOpenJournal: a leader's journal of which nothing is left is broken: when its last line was certain,
+// or processes of the team have run. Without either it is that of a team that nobody has made.
+func TestOpenJournal(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		certain, begun, gone bool
+		broken               bool
+	}{
+		"emptied": {certain: true, broken: true}, "removed": {certain: true, gone: true, broken: true},
+		"emptied, and processes ran": {begun: true, broken: true}, "removed, and processes ran": {begun: true, gone: true, broken: true},
+		"emptied, and nothing says more": {}, "removed, and nothing says more": {gone: true},
+	} {
+		h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
+		d := open(t, h, "file:///a", "api", "uid-1", time.Now())
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !tt.certain {
+			must(os.Remove(filepath.Join(d.LeaderJournal(), journal.CertainName)))
+		}
+		if tt.begun {
+			must(d.NoteStarted(home.Started{Team: "api", Root: "file:///a", ID: spawn.Identity{PID: os.Getpid()}}))
+		}
+		segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
+		if must(os.Truncate(segment, 0)); tt.gone {
+			must(os.Remove(segment))
+		}
+		if found, err := h.Find("file:///a", "api"); (tt.certain || tt.begun && !tt.gone) && (err != nil || len(found) != 1 || found[0] != d) {
+			t.Errorf("%s: found %v, %v", name, found, err)
+		}
+		_, err := d.OpenJournal(journal.Leader, control.NewLeader(nil), journal.Options{})
+		if b := new(journal.BrokenError); errors.As(err, &b) != tt.broken || tt.broken && (b.Line != 1 || b.Seq != 1) || !tt.broken && err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -46,6 +46,11 @@ func (c contest) run() error {
 		}
 		return n, err
 	}
+	o.Sync = func(f *os.File) error { // and before certain.json is written
+		err := f.Sync()
+		time.Sleep(time.Duration(rnd.IntN(200)) * time.Microsecond) // real clock: time for another process to kill this one
+		return err
+	}
 	fold := &journaltest.Decisions{}
 	j, err := journal.Dir{Path: c.Path, UID: uid}.Open(journal.Leader, fold, o)
 	if err != nil {

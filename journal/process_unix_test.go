@@ -95,6 +95,9 @@ func TestProcesses(t *testing.T) {
 	must(t, follower.Refresh(t.Context()))
 	recs := verified(t, d)
 	same(t, "the follower's fold", seen.Records, recs)
+	if last := notAhead(t, d); last != len(recs) { // of one that was not killed
+		t.Errorf("seq %d is certain of %d", last, len(recs))
+	}
 	a.check(t, recs, keys)
 }
 
