@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"waggle/internal/atomicfile"
 )
@@ -49,15 +50,29 @@ func (j *File) appendLocked(ctx context.Context, w Writer, propose func() ([]Dra
 // that existed and was removed.
 func (j *File) prepare(ctx context.Context) error {
 	if j.at.seq > 0 || j.least.seq > 0 {
-		if _, err := os.Lstat(j.dir); err != nil {
+		st, err := os.Lstat(j.dir)
+		if err != nil {
 			return errors.Join(j.Refresh(ctx), err)
 		}
-		return nil
+		return j.checkEarlier(st.ModTime())
 	}
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return j.failed(err)
 	}
 	return j.checkDir()
+}
+
+// checkEarlier checks that the segments before the present one are still there, when something was put
+// into the directory or removed since, at the time changed.
+func (j *File) checkEarlier(changed time.Time) error {
+	if j.at.seg == 1 || changed.Equal(j.checked) {
+		return nil
+	}
+	if err := j.checkDir(); err != nil {
+		return err
+	}
+	j.checked = changed
+	return nil
 }
 
 // append is Append under the lock.

@@ -32,8 +32,8 @@
 // what it read, and everybody else knows what certain.json says.
 //
 // What was folded is not read again: a File notices a replaced or shortened
-// segment, and a changed line when the next one is appended; Open notices all,
-// except for what lies before a snapshot.
+// segment, and a changed line or a removed segment when the next line is appended;
+// Open notices all, except for what lies before a snapshot.
 //
 // # Layout
 //

@@ -80,6 +80,7 @@ type File struct {
 	id      fileID    // of the segment, to notice a replaced one
 	size    int64     // of the segment when it was last read
 	mod     time.Time // modification time of the segment at that size; zero: read it again
+	checked time.Time // modification time of the directory when the earlier segments were there; zero: check
 	doubt   bool      // compare the last line, whatever the modification time is
 	folded  int       // records, by this File
 	cut     []Ref     // bodies of cuts that no record names yet
