@@ -3,7 +3,6 @@ package home
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,11 +39,7 @@ func (d Dir) Led() (bool, error) {
 // Leased reports whether a process holds the lease at path, without taking it. A path that is not a
 // regular file is held by no process.
 func (d Dir) Leased(path string) (bool, error) {
-	held, err := atomicfile.Flocked(path)
-	if errors.Is(err, atomicfile.ErrNotRegular) {
-		return false, nil
-	}
-	return held, err
+	return atomicfile.Flocked(path)
 }
 
 // TryLease takes the lease at path without waiting. A file at path that is not regular is set

@@ -246,6 +246,9 @@ func (l *List) edit(ctx context.Context, op string, id ID, fn func(*Task) error)
 // locked runs fn under the list's lock.
 func (l *List) locked(ctx context.Context, op string, fn func() error) error {
 	target := filepath.Join(l.dir, lockName)
+	if err := atomicfile.Clear(target, l.o); err != nil {
+		return fmt.Errorf("task: %s: %w", op, err)
+	}
 	f, err := atomicfile.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case err == nil:
@@ -270,8 +273,11 @@ func (l *List) locked(ctx context.Context, op string, fn func() error) error {
 // high returns the highest id that was ever given: of .highwatermark and of the
 // files. The caller holds the list's lock.
 func (l *List) high() (int64, error) {
-	high := int64(0)
-	data, err := atomicfile.ReadFile(filepath.Join(l.dir, highName), l.o)
+	high, path := int64(0), filepath.Join(l.dir, highName)
+	if err := atomicfile.Clear(path, l.o); err != nil {
+		return 0, err
+	}
+	data, err := atomicfile.ReadFile(path, l.o)
 	switch {
 	case err == nil:
 		high = ID(bytes.TrimSpace(data)).number()

@@ -18,7 +18,7 @@ func SetAside(path, dir string, now time.Time) (place string, err error) {
 	if os.MkdirAll(dir, 0o700) != nil {
 		places = places[1:]
 	}
-	name := filepath.Base(path) + "-" + now.UTC().Format("20060102T150405.000Z")
+	name := filepath.Base(path) + "-" + now.UTC().Format(stampForm)
 	for _, in := range places {
 		place = filepath.Join(in, name)
 		for n := 2; there(place); n++ {

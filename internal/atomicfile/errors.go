@@ -25,11 +25,16 @@ type LockedError struct {
 	Age    time.Duration // of the holder's lock; 0 when unknown
 	Holder string        // the holder, as far as it is known: "pid 4711 (waggle)" or "another program"
 	Waited time.Duration
-	Cause  error // context.DeadlineExceeded when the caller's context ended first, else nil
+	// Cause is context.DeadlineExceeded when the caller's context ended first. Without a holder, it says what is at the
+	// path of the lock, is no lock, and cannot be set aside.
+	Cause error
 }
 
 // Error names the file, the holder, the age of its lock, and what to do next.
 func (e *LockedError) Error() string {
+	if e.Holder == "" && e.Cause != nil {
+		return fmt.Sprintf("%s cannot be locked: %v", e.Path, e.Cause)
+	}
 	age := "for an unknown time"
 	if e.Age > 0 {
 		age = "for " + round(e.Age).String()

@@ -13,8 +13,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Flock takes an exclusive flock on path and creates the file with mode 0600. Only our own processes
-// use it; they get it first come, first served where the system has locks for that. It waits until
+// Flock takes an exclusive flock on path and creates the file with mode 0600. What is at path and is not a
+// regular file is set aside first (Options.Aside). Only our own processes use it; they get it first come, first served where the system has locks for that. It waits until
 // o.Deadline, longer while the waiters in front get the lock, and then fails with *LockedError.
 // Release is idempotent. The file is never removed, because waiting processes have it open. Goroutines
 // of one process exclude each other too.
@@ -62,7 +62,7 @@ func TryFlock(path string, o Options) (release func() error, held bool, err erro
 		return nil, false, fmt.Errorf("flock: %w", err)
 	}
 	unrank := enterRank(o.Rank, path, false)
-	lock, err := tryFlockAside(path, o)
+	lock, err := tryFlock(path, o)
 	if err != nil || lock == nil {
 		unrank()
 		if err != nil {
@@ -74,18 +74,6 @@ func TryFlock(path string, o Options) (release func() error, held bool, err erro
 		defer unrank()
 		return lock.Unlock()
 	}), true, nil
-}
-
-// tryFlockAside is tryFlock after what has the place of the lock file was set aside.
-func tryFlockAside(path string, o Options) (*flock.Flock, error) {
-	lock, err := tryFlock(path)
-	if o.Aside == "" || !errors.Is(err, ErrNotRegular) {
-		return lock, err
-	}
-	if _, aerr := SetAside(path, o.Aside, o.now()); aerr != nil {
-		return nil, errors.Join(err, aerr)
-	}
-	return tryFlock(path)
 }
 
 // How often and how long tryFlock waits for processes that look whether a lock is held (Flocked).
@@ -106,13 +94,13 @@ func onlyLooked(path string) bool {
 }
 
 // tryFlock returns nil when another process holds the lock. One that only looks at it is waited for.
-// It tries again when the file was removed or replaced during the call: a lock on that file excludes
-// nobody.
-func tryFlock(path string) (*flock.Flock, error) {
+// What is at the path and cannot be locked is set aside. It tries again when the file was removed or
+// replaced during the call: a lock on that file excludes nobody.
+func tryFlock(path string, o Options) (*flock.Flock, error) {
 	looks := mostLooks
 	for range 100 {
-		if fi, err := os.Lstat(path); err == nil {
-			if err := regular(path, fi.Mode()); err != nil {
+		if fi, err := os.Lstat(path); err == nil && notRegular(fi) {
+			if err := o.clear(path, notRegular); err != nil {
 				return nil, err
 			}
 		}
@@ -121,18 +109,20 @@ func tryFlock(path string) (*flock.Flock, error) {
 			return nil, err
 		}
 		ok, err := l.TryLock()
-		if err == nil && !ok && looks > 0 && onlyLooked(path) {
+		switch {
+		case err == nil && !ok && looks > 0 && onlyLooked(path):
 			looks--
 			time.Sleep(lookPause)
 			continue
-		}
-		if err != nil || !ok {
+		case err != nil && (replaced(path) || errors.Is(err, fs.ErrPermission) && readable(path)):
+			continue
+		case err != nil || !ok:
 			return nil, err
 		}
 		mine, err := l.Stat()
 		if err == nil {
 			var now fs.FileInfo
-			if now, err = os.Lstat(path); err == nil && os.SameFile(mine, now) {
+			if now, err = os.Lstat(path); err == nil && os.SameFile(mine, now) && !notRegular(mine) {
 				return l, nil
 			}
 		}
@@ -142,6 +132,19 @@ func tryFlock(path string) (*flock.Flock, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s is replaced again and again", path)
+}
+
+// replaced reports whether something else than a regular file took the place of the lock's file during an attempt.
+func replaced(path string) bool {
+	fi, err := os.Lstat(path)
+	return err == nil && notRegular(fi)
+}
+
+// readable gives the lock's file, of this user, the mode back without which it cannot be opened, and reports whether it
+// did. The file stays the same: a process that has it locked still excludes the others.
+func readable(path string) bool {
+	fi, err := os.Lstat(path)
+	return err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o600 != 0o600 && ownedByUs(fi) && chmodFile(path, 0o600) == nil
 }
 
 // A waiter spends one deadline over everything an operation waits for.

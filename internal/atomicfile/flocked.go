@@ -9,8 +9,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Flocked reports whether a process holds the flock of path (Flock, TryFlock). It makes and changes
-// no file. A TryFlock of another process waits for the call.
+// Flocked reports whether a process holds the flock of path (Flock, TryFlock); what is not a regular file is held by
+// none. It makes and changes no file. A TryFlock of another process waits for the call.
 func Flocked(path string) (bool, error) {
 	path, err := canonical(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -26,8 +26,8 @@ func Flocked(path string) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("flock: %w", err)
 	}
-	if err := regular(path, fi.Mode()); err != nil {
-		return false, fmt.Errorf("flock: %w", err)
+	if notRegular(fi) {
+		return false, nil
 	}
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY|openFlags))
 	free, err := l.TryRLock()

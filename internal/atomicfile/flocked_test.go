@@ -33,8 +33,8 @@ func TestFlocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	look(false)
-	if _, err := atomicfile.Flocked(dir); err == nil {
-		t.Error("a directory is no lock")
+	if held, err := atomicfile.Flocked(dir); held || err != nil {
+		t.Errorf("a directory is held: %v, %v", held, err)
 	}
 }
 

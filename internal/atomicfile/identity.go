@@ -50,16 +50,7 @@ func regular(path string, mode fs.FileMode) error {
 	if mode.IsRegular() {
 		return nil
 	}
-	what := "a special file"
-	switch {
-	case mode&fs.ModeSymlink != 0:
-		what = "a symbolic link"
-	case mode.IsDir():
-		what = "a directory"
-	case mode&fs.ModeNamedPipe != 0:
-		what = "a FIFO"
-	}
-	return fmt.Errorf("%s is %s, %w", path, what, ErrNotRegular)
+	return fmt.Errorf("%s is %s, %w", path, kindOf(mode), ErrNotRegular)
 }
 
 // dirStat is what is known of a lock directory.

@@ -24,7 +24,7 @@ const (
 // waiter stays, up to longestLine of its deadlines. nil, nil: it was held all the time.
 func waitFlock(ctx context.Context, path string, o Options, w *waiter) (*flock.Flock, error) {
 	if !lined(path) {
-		if lock, err := tryFlockAside(path, o); lock != nil || err != nil {
+		if lock, err := tryFlock(path, o); lock != nil || err != nil {
 			return lock, err
 		}
 	}
@@ -41,7 +41,7 @@ func waitFlock(ctx context.Context, path string, o Options, w *waiter) (*flock.F
 			w.extend(ctx, o)
 		}
 		if ahead == 0 || time.Since(moved) > stuckAfter {
-			if lock, err := tryFlockAside(path, o); lock != nil || err != nil {
+			if lock, err := tryFlock(path, o); lock != nil || err != nil {
 				return lock, err
 			}
 		}

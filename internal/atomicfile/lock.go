@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -108,15 +109,18 @@ func (l *lock) takeFlock() error {
 		return nil
 	}
 	for {
-		flk, err := tryFlock(path)
-		if err != nil {
-			if noFlock(err) {
-				return nil
-			}
+		flk, err := tryFlock(path, l.o)
+		var stuck *LockedError
+		switch {
+		case err != nil && (noFlock(err) || errors.As(err, &stuck)): // what cannot be set aside is no queue
+			return nil
+		case err != nil:
 			return fmt.Errorf("lock: %w", err)
-		}
-		if flk != nil {
-			return l.openRecord(flk, path)
+		case flk != nil:
+			if again, err := l.openRecord(flk, path); !again {
+				return err
+			}
+			continue
 		}
 		if l.sleeper(path) {
 			return nil
@@ -127,13 +131,21 @@ func (l *lock) takeFlock() error {
 	}
 }
 
-func (l *lock) openRecord(flk *flock.Flock, path string) error {
+// openRecord reads the record in the queue file that flk has locked. again: the file was not ours to write, and is set
+// aside.
+func (l *lock) openRecord(flk *flock.Flock, path string) (again bool, err error) {
 	l.flk = flk
 	f, err := OpenFile(path, os.O_RDWR|openFlags, 0)
 	if err != nil {
-		return fmt.Errorf("lock: %w", err)
+		return false, fmt.Errorf("lock: %w", err)
 	}
 	l.file = f
+	if fi, err := f.Stat(); err == nil && foreignRecord(f, fi) {
+		err := l.o.clear(path, func(now fs.FileInfo) bool { return os.SameFile(fi, now) })
+		l.file, l.flk = nil, nil
+		_, _ = f.Close(), flk.Unlock()
+		return err == nil, nil // one that cannot be set aside is no queue
+	}
 	l.prev = readRecord(f)
 	l.scan = !l.prev.clean()
 	l.rec = record{
@@ -145,7 +157,7 @@ func (l *lock) openRecord(flk *flock.Flock, path string) error {
 		// After a reboot equal identities do not prove equal contents.
 		l.rec.last, l.rec.shadow, l.rec.same = l.prev.last, l.prev.shadow, l.prev.same
 	}
-	return nil
+	return false, nil
 }
 
 var ownStart = sync.OnceValue(func() uint64 {

@@ -89,23 +89,6 @@ func TestAbandonedForeignLockIsTakenOver(t *testing.T) {
 	clean(t, p)
 }
 
-func TestOddLockPaths(t *testing.T) {
-	t.Parallel()
-	o := atomicfile.Options{Deadline: 30 * time.Millisecond, Stale: time.Millisecond}
-	p := newFile(t, "")
-	must(t, os.WriteFile(p+".lock", nil, 0o600))
-	if l := isLocked(t, appendLine(p, "x", o)); !strings.Contains(l.Error(), "remove "+p+".lock") {
-		t.Error(l)
-	}
-	must(t, os.Remove(p+".lock"))
-	must(t, os.MkdirAll(filepath.Join(p+".lock", "full"), 0o700))
-	old := time.Now().Add(-time.Minute)
-	must(t, os.Chtimes(p+".lock", old, old))
-	if l := isLocked(t, appendLine(p, "x", o)); !strings.Contains(l.Error(), "cannot be removed") {
-		t.Error(l)
-	}
-}
-
 func TestLongHoldIsRenewed(t *testing.T) {
 	t.Parallel()
 	p := newFile(t, "")

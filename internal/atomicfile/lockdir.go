@@ -64,7 +64,10 @@ func (l *lock) takeDir() error {
 		if err != nil {
 			return l.giveUp(fmt.Errorf("lock: %w", err))
 		}
-		holder, age, again := l.foreign()
+		holder, age, again, err := l.foreign()
+		if err != nil {
+			return l.giveUp(fmt.Errorf("lock: %w", err))
+		}
 		if again {
 			continue
 		}
@@ -136,32 +139,36 @@ func (l *lock) adopt() bool {
 }
 
 // foreign reads the state of a lock directory that is not ours: its holder, its age, and whether it
-// was removed or abandoned, so that mkdir may be tried again at once.
-func (l *lock) foreign() (holder string, age time.Duration, again bool) {
+// was removed, abandoned or set aside, so that mkdir may be tried again at once. The error is that of
+// what is no lock and cannot be set aside.
+func (l *lock) foreign() (holder string, age time.Duration, again bool, err error) {
 	holder = "another program"
 	d, err := statDir(l.dirPath())
 	if err != nil {
-		return holder, 0, false
+		return holder, 0, false, nil
+	}
+	if !d.mode.IsDir() {
+		err := l.o.clear(l.dirPath(), notDirectory)
+		return holder, 0, err == nil, err
 	}
 	if l.flk != nil && time.Since(time.Unix(0, l.rec.foreign)) > time.Second {
 		l.rec.foreign = time.Now().UnixNano()
 		l.note(stateTaking)
 	}
 	age = max(0, time.Duration(l.o.now().UnixNano()-d.born()))
-	switch {
-	case !d.mode.IsDir():
-		return "a file where its lock directory belongs (remove " + l.dirPath() + ")", age, false
-	case d.mode.Perm() == ownPerm:
+	if d.mode.Perm() == ownPerm {
 		holder = "another waggle process"
 	}
 	if old := l.age(d); old <= l.o.stale() && (old >= 0 || l.unchanged(d) <= l.o.stale()) {
-		return holder, age, false
+		return holder, age, false, nil
 	}
 	l.scan = true
 	if err := os.Remove(l.dirPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "a lock directory that cannot be removed (" + l.dirPath() + ")", age, false
+		// It is not empty: no program's lock.
+		err := l.o.clear(l.dirPath(), func(fi fs.FileInfo) bool { return fi.ModTime().UnixNano() == d.mtime })
+		return holder, age, err == nil, err
 	}
-	return holder, age, true
+	return holder, age, true, nil
 }
 
 // hold starts the renewal of a lock that was just taken.

@@ -111,10 +111,14 @@ type Options struct {
 	// file's real path; "": it is beside the file. The queue only reduces contention among our
 	// processes: the lock directory alone excludes them, also those with another queue.
 	Queue string
-	// Aside is the directory into which Flock and WriteFile move what is at their path and is not a
-	// regular file (SetAside). "": they refuse it.
+	// Aside is the directory into which a lock and WriteFile move what is at their path and is no lock
+	// or no regular file (SetAside). "": a lock moves it to a name beside the path, and WriteFile
+	// refuses it.
 	Aside string
-	Now   func() time.Time
+	// Cleared is told what was at the path of a lock, was no lock and was set aside, and where it is
+	// now. May be nil.
+	Cleared func(path, place string)
+	Now     func() time.Time
 	// Hook is called with a step's name between the file operations of an edit,
 	// for tests that stop or kill the process there. Nil in production. The steps
 	// of an edit in order: queued, flocked, announced, lock-made, locked, read,

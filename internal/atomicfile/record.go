@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -38,7 +40,8 @@ const (
 )
 
 const (
-	recordMagic = "waggle-lock-2"
+	recordMark  = "waggle-lock-" // of every version
+	recordMagic = recordMark + "2"
 	recordSize  = 768
 )
 
@@ -126,6 +129,14 @@ func decodeRecord(b []byte) record {
 		return free
 	}
 	return r
+}
+
+// foreignRecord reports whether a queue file has another content than a record: nothing may be written into it. A link to
+// a file with content is such a file.
+func foreignRecord(f *os.File, fi fs.FileInfo) bool {
+	var b [len(recordMark)]byte
+	n, err := f.ReadAt(b[:], recordOffset)
+	return n > 0 && string(b[:n]) != recordMark || n == 0 && fi.Size() > 0 || err != nil && err != io.EOF
 }
 
 // readRecord reads the record in an open flock file.
