@@ -47,9 +47,9 @@ func (n *Change) LogTo(log *slog.Logger) {
 // Watched wraps a member's mailbox and detects that the team's directory was removed
 // or replaced; a plain mailbox would only look empty then. It keeps the entries that
 // it read last, so that they can be archived. It creates nothing in the wire tree.
-// While the directory is gone it stores entries in memory, so that its owner still
-// receives what it fetches from a journal; when the directory is back, what remains is
-// written there. Methods may be called from several goroutines.
+// While the directory is gone, or the file cannot be locked, it stores entries in memory, so
+// that its owner still receives what it fetches from a journal; when the directory is back, what
+// remains is written there. Methods may be called from several goroutines.
 type Watched struct {
 	store mailbox.Store
 	o     WatchOptions
@@ -57,7 +57,8 @@ type Watched struct {
 	mu   sync.Mutex
 	was  os.FileInfo // the directory; nil while it does not exist
 	last []mailbox.Entry
-	away mailbox.Store // the mailbox while the directory does not exist; nil before
+	away mailbox.Store   // the mailbox while the directory does not exist; nil before
+	held []mailbox.Entry // unread ones that the file does not take (hold)
 }
 
 var _ mailbox.Store = (*Watched)(nil)
@@ -80,6 +81,9 @@ type WatchOptions struct {
 	// Trouble is told why the mailbox cannot be read now, which then counts as empty, and
 	// nil when it can again. nil: an error is the caller's.
 	Trouble func(error)
+	// Locked is told why the file of the mailbox cannot be changed now, and nil when it can again: what is
+	// appended is in memory, and what is marked is marked later. nil: an error is the caller's.
+	Locked func(error)
 	// Report is told what was set aside; may be nil.
 	Report func(mailbox.Report)
 }
@@ -108,6 +112,10 @@ func (h *Watched) now(ctx context.Context) (mailbox.Store, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		if h.away == nil {
 			h.away = mailbox.NewMemory(mailbox.Options{})
+			if err := h.away.Append(ctx, envelopes(h.held)...); err != nil {
+				return nil, err
+			}
+			h.held = nil
 		}
 		return h.away, nil
 	}
@@ -118,11 +126,7 @@ func (h *Watched) now(ctx context.Context) (mailbox.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	back := make([]waggle.Envelope, len(left))
-	for i, e := range left {
-		back[i] = e.Envelope
-	}
-	if err := h.store.Append(ctx, back...); err != nil {
+	if err := h.store.Append(ctx, envelopes(left)...); err != nil {
 		if h.o.Trouble != nil && ctx.Err() == nil {
 			h.o.Trouble(err)
 			return h.away, nil // until it can be used
@@ -139,7 +143,11 @@ func (h *Watched) Append(ctx context.Context, entries ...waggle.Envelope) error 
 	if err != nil {
 		return err
 	}
-	return s.Append(ctx, entries...)
+	err = s.Append(ctx, entries...)
+	if s != h.store || errors.Is(err, fs.ErrNotExist) || h.locked(ctx, err) == nil {
+		return err
+	}
+	return h.hold(ctx, entries)
 }
 
 // Unread implements mailbox.Store.
@@ -148,7 +156,11 @@ func (h *Watched) Unread(ctx context.Context) ([]mailbox.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Unread(ctx)
+	list, err := s.Unread(ctx)
+	if err != nil || s != h.store {
+		return list, err
+	}
+	return h.withHeld(list), nil
 }
 
 // MarkRead implements mailbox.Store.
@@ -157,10 +169,15 @@ func (h *Watched) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
 	if err != nil {
 		return err
 	}
-	err = s.MarkRead(ctx, ids...)
-	if err != nil && s == h.store && h.o.Trouble != nil && ctx.Err() == nil {
-		h.o.Trouble(err) // the flag is output: the journal has the entries that were read
+	if s != h.store {
+		return s.MarkRead(ctx, ids...)
+	}
+	if ids = h.give(ids); len(ids) == 0 {
 		return nil
+	}
+	err = s.MarkRead(ctx, ids...)
+	if h.locked(ctx, err) != nil {
+		return nil // the flag is output: the journal has the entries that were read
 	}
 	return err
 }
@@ -182,11 +199,11 @@ func (h *Watched) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 		h.o.Trouble(nil)
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if info, err := h.directory(); err == nil && h.was != nil && os.SameFile(info, h.was) {
 		h.last = list
 	}
-	return list, nil
+	h.mu.Unlock()
+	return h.withHeld(list), nil
 }
 
 // Check returns what happened to the directory since the last call, nil when nothing has. A failed

@@ -91,7 +91,7 @@ func lease(ctx context.Context, o Options) (release func() error, err error) {
 	}
 }
 
-// sendDeadline is how long a member's locked mailbox may hold up a pass.
+// sendDeadline is how long a locked mailbox may hold up a pass.
 const sendDeadline = time.Second
 
 // Open takes the leader lease and opens the team.
@@ -117,13 +117,13 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}
 	mail := boxes.Of(o.Root, o.Team)
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Dismiss: o.Dismiss, Supervise: o.Supervise, Log: o.Log}
-	box, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), waggle.Lead)})
+	box, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), waggle.Lead), Deadline: sendDeadline})
 	if err != nil {
 		return nil, err
 	}
 	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
 		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing(),
-		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.LogReports(o.Log)})
+		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Locked: poll.Locked(o.Log), Report: poll.LogReports(o.Log)})
 	p.Box, p.CheckDirectory = watched, watched.Check
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
 		return mail.Open(name, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: sendDeadline})

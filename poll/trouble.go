@@ -44,11 +44,18 @@ func LogReports(log *slog.Logger) func(mailbox.Report) {
 // Mailbox returns what a mailbox is to call with what keeps it from being read, and nil
 // when it can be read again. A nil log is none.
 func Mailbox(log *slog.Logger) func(error) {
+	return once(log, "the mailbox cannot be used now and counts as empty, will retry")
+}
+
+// Locked is Mailbox for what keeps it from being changed.
+func Locked(log *slog.Logger) func(error) {
+	return once(log, "the mailbox cannot be changed now: what is missing is taken from the journal, and what was read is marked later")
+}
+
+func once(log *slog.Logger, msg string) func(error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	t := &Troubles{Log: log}
-	return func(err error) {
-		t.Note("mailbox", err, "the mailbox cannot be used now and counts as empty, will retry")
-	}
+	return func(err error) { t.Note("mailbox", err, msg) }
 }

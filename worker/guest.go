@@ -165,7 +165,7 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 		box, p.Kept = keeping{own, kept}, kept.Entries
 	}
 	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
-		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Report: poll.LogReports(o.Log)})
+		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Locked: poll.Locked(o.Log), Report: poll.LogReports(o.Log)})
 	p.Box, p.CheckDirectory = watched, watched.Check
 	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second}); err != nil {
 		return nil, err

@@ -222,13 +222,15 @@ func identify(inside bool) (spawn.Identity, error) {
 // files opens the member's files in the wire tree and starts watching them.
 func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	mail := boxes.Of(o.Root, o.Team)
-	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.LogReports(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), m.Name)})
+	// A mailbox that cannot be locked within this time is changed by a later pass: it must not delay what comes from the
+	// leader's journal.
+	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.LogReports(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), m.Name), Deadline: time.Second})
 	if err != nil {
 		return nil, err
 	}
 	watched := boxes.Watch(own, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
 		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing(),
-		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.LogReports(o.Log)})
+		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Locked: poll.Locked(o.Log), Report: poll.LogReports(o.Log)})
 	p.Box, p.CheckDirectory = watched, watched.Check
 	// A message that cannot be sent within this time is sent by a later pass: a locked mailbox must
 	// not delay reading.
