@@ -98,6 +98,9 @@ func (b *Box) edit(ctx context.Context, change func(atomicfile.View) ([]atomicfi
 		reports = append(reports, Report{Path: b.path, Quarantine: path,
 			What: "another program wrote " + b.path + " without its lock while it was being replaced; what it wrote could not be merged and was kept"})
 	}
+	o.Cleared = func(path, place string) {
+		reports = append(reports, Report{Path: b.path, Quarantine: place, What: path + " was where a lock belongs and is none: it is set aside"})
+	}
 	for try := 0; ; try++ {
 		var done []repair
 		err := atomicfile.Edit(ctx, b.path, o, func(v atomicfile.View) ([]atomicfile.Splice, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -133,5 +134,25 @@ func TestReadRetries(t *testing.T) {
 	}
 	if _, problems, err := l.All(t.Context()); err != nil || len(problems) != 1 || !strings.Contains(problems[0], "locked") {
 		t.Errorf("%q %v", problems, err)
+	}
+}
+
+// TestStrangeLockFile: what is at the path of the list's lock, of the file that the lock is taken on, and of the highest id,
+// and is no lock, is set aside, and the list works on.
+func TestStrangeLockFile(t *testing.T) {
+	t.Parallel()
+	l, dir := newList(t)
+	create(t, l, task.Task{})
+	for n, name := range []string{".lock", ".highwatermark", "..lock.flk"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Join(path, "full"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if got := create(t, l, task.Task{}); string(got.ID) != strconv.Itoa(n+2) {
+			t.Errorf("%s: task %s", name, got.ID)
+		}
+		if kept, err := filepath.Glob(filepath.Join(dir, name+"-*Z", "full")); err != nil || len(kept) != 1 {
+			t.Errorf("%s: set aside %q, %v", name, kept, err)
+		}
 	}
 }

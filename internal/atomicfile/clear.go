@@ -114,8 +114,9 @@ func Clear(path string, o Options) error {
 // An Oddity is a path in a directory with locks that a person should know of.
 type Oddity struct {
 	Path string
-	What string    // "a FIFO where a lock belongs"
-	At   time.Time // when it was set aside; zero: it is at the path of a lock
+	What string        // "a FIFO where a lock belongs"
+	At   time.Time     // when it was set aside; zero: it is at the path of a lock
+	Held time.Duration // the age of a lock
 }
 
 // Oddities returns what is at the path of a lock in a directory of the wire tree and is no lock, what was set aside from
@@ -135,7 +136,7 @@ func Oddities(dir string, now time.Time) (list []Oddity) {
 			list = append(list, Oddity{Path: path, What: kindOf(fi.Mode()) + " where a lock belongs"})
 		} else if d, err := statDir(path); err == nil && d.mode.IsDir() {
 			if age := time.Duration(now.UnixNano() - d.born()); age > DefaultStale {
-				list = append(list, Oddity{Path: path, What: "a lock that another program has had for " + round(age).String()})
+				list = append(list, Oddity{Path: path, What: "a lock that its holder has had for " + round(age).String(), Held: age})
 			}
 		}
 	}

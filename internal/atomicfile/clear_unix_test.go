@@ -302,7 +302,7 @@ func TestOddities(t *testing.T) {
 	if got := list(time.Now()); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-	if got := list(time.Now().Add(time.Hour)); !strings.HasPrefix(got["c.json.lock"], "a lock that another program has had for") {
+	if got := list(time.Now().Add(time.Hour)); !strings.HasPrefix(got["c.json.lock"], "a lock that its holder has had for") {
 		t.Errorf("an old lock: %v", got)
 	}
 	if _, err := os.Lstat(in(".a.json.flk")); errors.Is(err, fs.ErrNotExist) {

@@ -221,6 +221,18 @@ func TestLock(t *testing.T) {
 	b.has("team api", doctor.Note, fmt.Sprintf("%s is locked since 1m30s", box))
 	b.op.Minter.Now = func() time.Time { return st.ModTime().Add(-24 * time.Hour) }
 	b.has("team api", doctor.Note, fmt.Sprintf("%s is locked since a time in the future", box))
+
+	// What is no lock is named, and so is what was set aside.
+	queue, list := b.op.Root.ConfigPath("api")+".lock", filepath.Join(b.op.Root.TasksDir("api"), ".lock")
+	b.write(queue, "no lock")
+	b.write(list+"-20261120T192635.537Z", "")
+	b.has("team api", doctor.Problem, queue+" is a regular file where a lock belongs")
+	b.has("team api", doctor.Note, list+"-20261120T192635.537Z is a regular file that was where a lock belongs")
+	if err := errors.Join(os.Remove(queue), os.Mkdir(queue, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	b.op.Minter.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	b.has("team api", doctor.Note, queue+" is a lock that its holder has had for")
 }
 
 // TestReach: Examine lists what the commands of members without an enforced sandbox reach: waggle's

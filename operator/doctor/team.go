@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"waggle"
@@ -41,6 +43,17 @@ func (d *doctor) team(ctx context.Context, n waggle.TeamName) []Finding {
 	}
 	for _, p := range d.op.Root.Check(n) {
 		out = append(out, advised(what, Problem, p, "chmod -R go-w "+d.op.Root.TeamDir(n)))
+	}
+	for _, odd := range d.op.Oddities(n, s) {
+		switch {
+		case odd.Held > 0 && slices.Contains(d.op.Boxes(n).Dirs(), filepath.Dir(odd.Path)): // mailbox says it
+		case odd.Held > 0:
+			out = append(out, advised(what, Note, odd.String(), "it frees itself when its holder is gone"))
+		case odd.At.IsZero():
+			out = append(out, advised(what, Problem, odd.String(), "look who made it; the next process that wants the lock sets it aside"))
+		default:
+			out = append(out, advised(what, Note, odd.String(), "look who made it, and remove it"))
+		}
 	}
 	if s != nil {
 		for _, m := range inspect.Of(d.op).Unheard(ctx, s) {
@@ -100,7 +113,7 @@ func (d *doctor) mailbox(ctx context.Context, n waggle.TeamName, cfg *team.Confi
 	if err != nil {
 		return append(out, found(what, Problem, err.Error()))
 	}
-	if st, err := os.Stat(in.Path + ".lock"); err == nil {
+	if st, err := os.Lstat(in.Path + ".lock"); err == nil && st.IsDir() {
 		since := "since a time in the future"
 		if held := d.op.Minter.Now().Sub(st.ModTime()).Truncate(time.Second); held >= 0 {
 			since = "since " + operator.Age(held)

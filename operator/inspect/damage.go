@@ -38,6 +38,11 @@ func (o Operator) damage(ctx context.Context, s *operator.State) (what []string)
 			what = append(what, fmt.Sprintf("set aside: %s (%s)", filepath.Join(s.Dir.Quarantine(), e.Name()), kindOf(info)))
 		}
 	}
+	for _, odd := range o.Oddities(s.Team, s) {
+		if odd.At.IsZero() || odd.At.After(since) {
+			what = append(what, odd.String())
+		}
+	}
 	for i := len(s.Lead.Unverified) - 1; i >= 0; i-- {
 		if u := s.Lead.Unverified[i]; u.Box == leader.RegistryBox && u.Time.After(since) {
 			what = append(what, "config.json was changed by somebody else: "+u.Why)

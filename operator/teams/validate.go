@@ -33,7 +33,8 @@ func (p Problem) String() string {
 }
 
 // Validate checks every file of a team in the wire tree against its format: the registry, the
-// mailboxes of both layouts, the tasks and the members' status. It changes nothing and takes no
+// mailboxes of both layouts, the tasks and the members' status, and that nothing else is where a lock
+// belongs, or was. It changes nothing and takes no
 // lock; a file that is being written in place is read again. An empty list means that all of them
 // are valid.
 func (o Operator) Validate(ctx context.Context, name waggle.TeamName) ([]Problem, error) {
@@ -54,6 +55,11 @@ func (o Operator) Validate(ctx context.Context, name waggle.TeamName) ([]Problem
 		return nil, err
 	}
 	v.mixed(array, lines)
+	for _, odd := range o.Oddities(name, nil) {
+		if odd.Held == 0 {
+			v.add(odd.Path, "", "%s", odd.What)
+		}
+	}
 	return v.problems, v.tasks(o.Root.TasksDir(name), name)
 }
 
