@@ -22,7 +22,7 @@ import (
 // symbolic link in their place and a directory that belongs to another user are refused, and no
 // link inside them is followed. A team that does not exist is a *NotFoundError.
 func (t *Team) Delete(ctx context.Context, tasks bool) error {
-	return t.failed("delete", t.dispose(ctx, tasks, func(root *os.Root, name, _ string) (func() error, error) {
+	return t.failed("delete", t.dispose(ctx, tasks, false, func(root *os.Root, name, _ string) (func() error, error) {
 		doomed := leaving(t.name) + suffix()
 		if err := root.Rename(name, doomed); err != nil {
 			doomed = name // a platform that does not rename a directory in use
@@ -34,9 +34,10 @@ func (t *Team) Delete(ctx context.Context, tasks bool) error {
 // MoveTo is Delete that keeps the team's files: as dir/team, dir/tasks and, if there are any under
 // an old spelling, dir/inboxes. dir must exist; it may be on another file system, to which
 // everything is copied before it is removed. MoveTo also finishes the move of a process that was
-// killed while it copied.
+// killed while it copied. It waits for the locks until the deadline and then goes on without them: nothing
+// is lost, and what holds the lock of a team that has ended must not keep its name.
 func (t *Team) MoveTo(ctx context.Context, dir string, tasks bool) error {
-	return t.failed("move", t.dispose(ctx, tasks, func(root *os.Root, name, what string) (func() error, error) {
+	return t.failed("move", t.dispose(ctx, tasks, true, func(root *os.Root, name, what string) (func() error, error) {
 		source, to := filepath.Join(root.Name(), name), filepath.Join(dir, what)
 		if err := os.Rename(source, to); err == nil || !foreignDevice(err) {
 			return func() error {
@@ -58,15 +59,15 @@ func (t *Team) MoveTo(ctx context.Context, dir string, tasks bool) error {
 type disposal func(root *os.Root, name, what string) (after func() error, err error)
 
 // dispose passes the team's directories one by one to away, as a name below root with the part that
-// it is.
-func (t *Team) dispose(ctx context.Context, tasks bool, away disposal) error {
+// it is. despite: also one whose lock another program holds.
+func (t *Team) dispose(ctx context.Context, tasks, despite bool, away disposal) error {
 	if info, err := os.Lstat(t.root.TeamDir(t.name)); err == nil {
 		if err := owned(t.root.TeamDir(t.name), info); err != nil {
 			return err // before the tasks are removed
 		}
 	}
 	if tasks {
-		err := t.remove(ctx, t.root.tasks(), ".lock", "tasks", atomicfile.RankTasks, away)
+		err := t.remove(ctx, t.root.tasks(), ".lock", "tasks", atomicfile.RankTasks, despite, away)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -74,7 +75,7 @@ func (t *Team) dispose(ctx context.Context, tasks bool, away disposal) error {
 	if err := t.removeSpelled(away); err != nil {
 		return err
 	}
-	err := t.remove(ctx, t.root.teams(), configName, "team", atomicfile.RankConfig, away)
+	err := t.remove(ctx, t.root.teams(), configName, "team", atomicfile.RankConfig, despite, away)
 	if errors.Is(err, fs.ErrNotExist) {
 		return t.notFound()
 	}
@@ -123,8 +124,8 @@ func owned(path string, info fs.FileInfo) error {
 }
 
 // remove disposes of the team's directory below parent while holding the lock of
-// one of its files.
-func (t *Team) remove(ctx context.Context, parent, lock, what string, rank atomicfile.Rank, away disposal) error {
+// one of its files, or, despite, although another program holds it.
+func (t *Team) remove(ctx context.Context, parent, lock, what string, rank atomicfile.Rank, despite bool, away disposal) error {
 	root, err := os.OpenRoot(parent)
 	if err != nil {
 		return err
@@ -143,7 +144,11 @@ func (t *Team) remove(ctx context.Context, parent, lock, what string, rank atomi
 	if target := filepath.Join(parent, name, lock); isFile(target) {
 		o := t.o
 		o.Rank = rank
-		if release, err = atomicfile.Lock(ctx, target, o); err != nil {
+		var locked *LockedError
+		switch held, err := atomicfile.Lock(ctx, target, o); {
+		case err == nil:
+			release = held
+		case !despite || ctx.Err() != nil || !errors.As(err, &locked):
 			return err
 		}
 	}
@@ -198,7 +203,9 @@ func (t *Team) finishMoves(root *os.Root, dir, what string) error {
 // removeLocks removes the locks under which a directory was taken away.
 func removeLocks(dir string) {
 	for _, file := range []string{configName, ".lock"} {
-		_ = os.Remove(filepath.Join(dir, file+".lock"))
+		if lock := filepath.Join(dir, file+".lock"); isDir(lock) {
+			_ = os.Remove(lock)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"waggle/internal/testenv"
 	"waggle/team"
@@ -64,6 +65,34 @@ func TestMoveTo(t *testing.T) {
 				t.Errorf("%s: again: %v", what, err)
 			}
 		}
+	}
+}
+
+// TestMoveToDespiteALock: a lock that another program does not release keeps neither the files nor the name of a team that
+// has ended; Delete, which keeps nothing, waits for it.
+func TestMoveToDespiteALock(t *testing.T) {
+	t.Parallel()
+	for _, lock := range []string{filepath.Join("teams", "api", "config.json.lock"), filepath.Join("tasks", "api", ".lock.lock")} {
+		r, _ := deletable(t)
+		tm, err := team.Open(r, "api", team.Options{Deadline: 20 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(filepath.Join(r.Path, lock), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var locked *team.LockedError
+		if err := tm.Delete(t.Context(), true); !errors.As(err, &locked) || !isThere(r.ConfigPath("api")) {
+			t.Errorf("delete beside %s: %v", lock, err)
+		}
+		dir := t.TempDir()
+		if err := tm.MoveTo(t.Context(), dir, true); err != nil {
+			t.Errorf("beside %s: %v", lock, err)
+		}
+		if read(t, filepath.Join(dir, "team", "inboxes", "w.json")) != oldMail || isThere(r.TeamDir("api")) || isThere(r.TasksDir("api")) {
+			t.Errorf("%s: not moved", lock)
+		}
+		create(t, r, team.Config{Name: "api"})
 	}
 }
 

@@ -91,7 +91,7 @@ func (t *Team) takeMailbox(ctx context.Context, from, to string, dry bool) error
 func removeLeftLocks(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if hiddenLock(e.Name()) {
+		if hiddenLock(e.Name()) && e.Type().IsRegular() {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
