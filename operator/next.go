@@ -218,4 +218,5 @@ const (
 	NextMessages     Step = "messages"
 	NextInboxArchive Step = "inbox-archive"
 	NextDeadLetters  Step = "dead-letters"
+	NextDoctor       Step = "doctor"
 )

@@ -23,6 +23,9 @@ const (
 // for a lock that does not move: while those in front get it one after the other, a
 // waiter stays, up to longestLine of its deadlines. nil, nil: it was held all the time.
 func waitFlock(ctx context.Context, path string, o Options, w *waiter) (*flock.Flock, error) {
+	if err := Clear(path, o); err != nil { // the line opens it
+		return nil, err
+	}
 	if !lined(path) {
 		if lock, err := tryFlock(path, o); lock != nil || err != nil {
 			return lock, err

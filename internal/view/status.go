@@ -269,8 +269,10 @@ func addTeamHead(p *page.Page, st *inspect.Status, now time.Time) {
 		p.Line(page.Warning(text), page.Plain("  "), page.WholeStep(operator.Next{Step: operator.NextAcknowledgeOrDown, Team: name}))
 	case st.Room != nil:
 		p.Line(page.Warning(text))
-	case text != "":
+	case st.Gone != nil:
 		p.Line(page.Warning(text), page.Plain("  "), page.Step(operator.NextInboxArchive.With()))
+	case text != "":
+		p.Line(page.Warning(text), page.Plain("  "), page.Step(operator.NextDoctor.With()))
 	}
 	if l := st.Leader; l.Slept > 0 {
 		p.Line(page.Faint(fmt.Sprintf("this machine was asleep for %s until %s, which counts for no deadline", l.Slept.Round(time.Second), page.Clock(l.SleptAt, now))))

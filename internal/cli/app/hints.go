@@ -250,6 +250,7 @@ var Steps = map[operator.Step]string{
 	operator.NextMessages:     "waggle msg list{in}",
 	operator.NextInboxUnread:  "waggle inbox --unread{in}",
 	operator.NextInboxArchive: "waggle inbox NAME --archive{in}",
+	operator.NextDoctor:       "waggle doctor",
 	operator.NextInboxOf:      "waggle inbox {member} --team {team}",
 	operator.NextDeadLetters:  "waggle msg list --delivery dead-letter --team {team}",
 }
