@@ -126,7 +126,7 @@ func Oddities(dir string, now time.Time) (list []Oddity) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		path, name := filepath.Join(dir, e.Name()), e.Name()
-		if from, at, ok := asideName(name); ok && (from == "lock" || lockFile(from) != nil) {
+		if from, at, ok := asideName(name); ok && (from == "lock" || from == ".highwatermark" || lockFile(from) != nil) {
 			list = append(list, Oddity{Path: path, What: kindOf(e.Type()) + " that was where a lock belongs", At: at})
 			continue
 		}

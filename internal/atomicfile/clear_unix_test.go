@@ -282,6 +282,7 @@ func TestOddities(t *testing.T) {
 	must(t, os.Mkdir(in(".lock"), 0o700))
 	must(t, os.WriteFile(in("lock-20261120T192635.537Z"), nil, 0o600))
 	must(t, syscall.Mkfifo(in("d.json.lock-20261120T192635.537Z-2"), 0o600))
+	must(t, syscall.Mkfifo(in(".highwatermark-20261120T192635.537Z"), 0o600))
 	for _, fine := range []string{".b.json.flk", "lock", "x.json", "x.json.corrupt-20261120T192635.537Z", "ann-20261120T192635.537Z"} {
 		must(t, os.WriteFile(in(fine), nil, 0o600))
 	}
@@ -293,11 +294,12 @@ func TestOddities(t *testing.T) {
 		return got
 	}
 	want := map[string]string{
-		".a.json.flk":                        "a FIFO where a lock belongs false",
-		"b.json.lock":                        "a regular file where a lock belongs false",
-		".lock":                              "a directory where a lock belongs false",
-		"lock-20261120T192635.537Z":          "a regular file that was where a lock belongs true",
-		"d.json.lock-20261120T192635.537Z-2": "a FIFO that was where a lock belongs true",
+		".a.json.flk":                         "a FIFO where a lock belongs false",
+		"b.json.lock":                         "a regular file where a lock belongs false",
+		".lock":                               "a directory where a lock belongs false",
+		"lock-20261120T192635.537Z":           "a regular file that was where a lock belongs true",
+		"d.json.lock-20261120T192635.537Z-2":  "a FIFO that was where a lock belongs true",
+		".highwatermark-20261120T192635.537Z": "a FIFO that was where a lock belongs true",
 	}
 	if got := list(time.Now()); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
