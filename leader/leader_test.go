@@ -94,6 +94,29 @@ func TestSentAndNotSaid(t *testing.T) {
 	}
 }
 
+// TestSentMeanwhile: an order that another process puts into the mailbox after the leader has looked there, and before
+// it has the lock, is there once.
+func TestSentMeanwhile(t *testing.T) {
+	r := newRig(t, "ann")
+	r.boxes["ann"].err = errors.New("locked")
+	r.assign("ann", "1")
+	env, err := r.view().Outbox()[0].Mail.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.boxes["ann"].err = nil
+	r.boxes["ann"].before = func() {
+		if err := r.boxes["ann"].Store.Append(t.Context(), env); err != nil {
+			t.Error(err)
+		}
+	}
+	r.open()
+	r.pass()
+	if got := r.got("ann"); len(got) != 1 || len(r.view().Outbox()) > 0 {
+		t.Errorf("ann got %q, want one; %d orders are still on their way", got, len(r.view().Outbox()))
+	}
+}
+
 // TestLockedMailbox: a mailbox that cannot be written delays no other, is tried once a pass and
 // after the others, and keeps its order.
 func TestLockedMailbox(t *testing.T) {

@@ -132,6 +132,8 @@ type switchable struct {
 	mailbox.Store
 	err   error
 	tried int
+	// before is called before an append takes the lock.
+	before func()
 }
 
 func newBox() *switchable { return &switchable{Store: mailbox.NewMemory(mailbox.Options{})} }
@@ -140,6 +142,9 @@ func (s *switchable) Append(ctx context.Context, es ...waggle.Envelope) error {
 	s.tried++
 	if s.err != nil {
 		return s.err
+	}
+	if s.before != nil {
+		s.before()
 	}
 	return s.Store.Append(ctx, es...)
 }

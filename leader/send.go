@@ -74,8 +74,8 @@ func (l *Leader) put(ctx context.Context, o *control.Order) error {
 	if err != nil {
 		return err
 	}
-	// An earlier leader may have sent it and not said so, an earlier try may have
-	// left it there, and a member fetches what is overdue itself.
+	// An earlier leader may have sent it and not said so, an earlier try may have left it there, and a member
+	// fetches what is overdue itself. A mailbox that is locked may be read.
 	tried := l.tried[o.Seq]
 	l.tried[o.Seq] = true
 	if tried || !o.At.After(l.began) || l.p.Minter.Now().Sub(o.At) > time.Second {
@@ -83,7 +83,7 @@ func (l *Leader) put(ctx context.Context, o *control.Order) error {
 			return err
 		}
 	}
-	return box.Append(ctx, env)
+	return mailbox.AppendOnce(ctx, box, env) // whoever sent the words may still be sending
 }
 
 // sent records that an order's mail is in its mailbox.

@@ -66,7 +66,7 @@ func (b *Box) append(ctx context.Context, entries []waggle.Envelope, create bool
 	if len(entries) == 0 {
 		return nil
 	}
-	enc, err := encode(b.format, entries)
+	all, err := newAddition(ctx, b.format, entries)
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", b.path, err)
 	}
@@ -75,12 +75,16 @@ func (b *Box) append(ctx context.Context, entries []waggle.Envelope, create bool
 			return nil, errAbsent
 		}
 		last, _ := b.cached(atomicfile.Identity{})
-		read, err := b.o.Limits.admit(b.format, v, last, entries, enc, b.now())
+		add, err := all.lacking(b.format, v, last)
+		if err != nil || len(add.entries) == 0 {
+			return nil, err
+		}
+		read, err := b.o.Limits.admit(b.format, v, last, add.entries, add.enc, b.now())
 		b.remember(read)
 		if err != nil {
 			return nil, err
 		}
-		return b.format.add(v, enc)
+		return b.format.add(v, add.enc)
 	}
 	err = b.edit(ctx, change)
 	if errors.Is(err, fs.ErrNotExist) && b.makeDir() == nil {

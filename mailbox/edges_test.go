@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"waggle"
 	"waggle/internal/atomicfile"
 	"waggle/mailbox"
+	"waggle/mailbox/mailboxtest"
 )
 
 // TestEntryLimits: a text and an entry of exactly the limit are taken, one byte more is refused
@@ -275,5 +277,41 @@ func TestRepairIsNotAnAppend(t *testing.T) {
 	}
 	if got := get(t, b.Path()); got != broken || len(*reports) != 0 {
 		t.Errorf("the file is %q, reports %v", got, *reports)
+	}
+}
+
+// TestOnceMeanwhile: many that put a message there at once leave it there once, each by a handle of its own.
+func TestOnceMeanwhile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for range 8 {
+		box := openBox(t, dir, mailbox.Options{})
+		all.Go(func() {
+			for n := range 5 {
+				if err := mailbox.AppendOnce(context.Background(), box, mailboxtest.Message(n)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := len(entriesOf(t, openBox(t, dir, mailbox.Options{}))); n != 5 {
+		t.Errorf("%d entries, want 5", n)
+	}
+}
+
+// TestOnceElsewhere: a store of another program, which cannot compare under its lock, is read before.
+func TestOnceElsewhere(t *testing.T) {
+	s := struct{ mailbox.Store }{mailbox.NewMemory(mailbox.Options{})}
+	one, other := mailboxtest.Message(1), mailboxtest.Message(2)
+	for range 2 {
+		must(t, mailbox.AppendOnce(t.Context(), s, one, other))
+	}
+	wantTexts(t, entriesOf(t, s), one.Text, other.Text)
+	over, stop := context.WithCancel(t.Context())
+	stop()
+	if err := mailbox.AppendOnce(over, s, one); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

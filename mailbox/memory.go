@@ -25,15 +25,19 @@ func (m *memory) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	enc, err := encode(arrayFormat{}, entries)
+	all, err := newAddition(ctx, arrayFormat{}, entries)
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
 	return m.edit(ctx, "append", func(v memView) ([]atomicfile.Splice, error) {
-		if _, err := m.o.Limits.admit(arrayFormat{}, v, m.last, entries, enc, m.o.now()); err != nil {
+		add, err := all.lacking(arrayFormat{}, v, m.last)
+		if err != nil || len(add.entries) == 0 {
 			return nil, err
 		}
-		return appendSplices(v, enc)
+		if _, err := m.o.Limits.admit(arrayFormat{}, v, m.last, add.entries, add.enc, m.o.now()); err != nil {
+			return nil, err
+		}
+		return appendSplices(v, add.enc)
 	})
 }
 

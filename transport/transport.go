@@ -118,23 +118,28 @@ type Mailboxes struct {
 
 var _ Sender = Mailboxes{}
 
-// Send implements Sender. Errors are those of Open and of mailbox.Store.Append.
+// Send implements Sender. A message with a msg_id that the mailbox has is not added again
+// (mailbox.AppendOnce). Errors are those of Open and of mailbox.Store.Append.
 func (s Mailboxes) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error) {
 	box, err := s.Open(ctx, to)
 	if err != nil {
 		return Receipt{}, err
 	}
-	return Deposit(ctx, box, env)
+	return deposit(ctx, box, env, func() error { return mailbox.AppendOnce(ctx, box, env) })
 }
 
 // Deposit appends a message to a mailbox and counts the unread entries before it. A mailbox that
 // cannot be read now but takes the message is no error: Ahead is then 0.
 func Deposit(ctx context.Context, box mailbox.Store, env waggle.Envelope) (Receipt, error) {
+	return deposit(ctx, box, env, func() error { return box.Append(ctx, env) })
+}
+
+func deposit(ctx context.Context, box mailbox.Store, env waggle.Envelope, put func() error) (Receipt, error) {
 	r := Receipt{MsgID: env.MsgID, State: Written}
 	if unread, err := box.Unread(ctx); err == nil {
 		r.Ahead = len(unread)
 	}
-	if err := box.Append(ctx, env); err != nil {
+	if err := put(); err != nil {
 		return Receipt{}, err
 	}
 	return r, nil

@@ -38,6 +38,9 @@ func TestRouter(t *testing.T) {
 			t.Errorf("receipt %+v, %v, want %+v", got, err, want)
 		}
 	}
+	if _, err := r.Send(t.Context(), address(t, "ann"), waggle.Envelope{From: "bob", Text: "hello", MsgID: "m1"}); err != nil {
+		t.Errorf("the same message again: %v", err)
+	}
 	if _, err := r.Send(t.Context(), address(t, "eve"), waggle.Envelope{}); !errors.Is(err, missing) {
 		t.Errorf("a member that is not there: %v", err)
 	}

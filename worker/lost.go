@@ -66,7 +66,7 @@ func (w *Worker) resend(ctx context.Context) {
 			continue
 		}
 		if slices.ContainsFunc(gone, u.env.Equal) {
-			if err = w.p.LeadBox.Append(ctx, u.env); err != nil {
+			if err = mailbox.AppendOnce(ctx, w.p.LeadBox, u.env); err != nil {
 				continue
 			}
 			w.p.Log.Warn("a message to the lead was taken out of its mailbox before the lead had read it, by a program that writes without the lock: sent again",

@@ -80,7 +80,7 @@ func (w *Worker) put(ctx context.Context, s control.Sending, there map[waggle.Me
 			return err
 		}
 	}
-	if err := box.Append(ctx, env); err != nil {
+	if err := mailbox.AppendOnce(ctx, box, env); err != nil {
 		return err
 	}
 	w.keepEye(s, env)
@@ -224,10 +224,16 @@ func (w *Worker) fetchAll(ctx context.Context, os []*control.Order) error {
 		if fresh {
 			continue // it has just arrived: the next pass takes it
 		}
+		switch {
+		case n == 0: // its sender may be about to put it there
+			err = mailbox.AppendOnce(ctx, w.p.Box, env)
+		case n < copies:
+			err = w.p.Box.Append(ctx, env)
+		}
+		if err != nil {
+			return err
+		}
 		if n < copies {
-			if err := w.p.Box.Append(ctx, env); err != nil {
-				return err
-			}
 			w.wake()
 		}
 		if n == 0 && o.Sent {

@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"what was written is read", testRoundTrip},
 		{"foreign keys survive", testForeignKeys},
 		{"twins are two", testTwins},
+		{"once", testOnce},
 		{"keep", testKeep},
 		{"prune", testPrune},
 		{"prune keeps the identity of twins", testPruneTwins},
@@ -196,6 +197,27 @@ func testTwins(t *testing.T, open Open) {
 	if !slices.Equal(got, []int{1, 2, 3}) {
 		t.Errorf("occurrences %v", got)
 	}
+}
+
+// testOnce: a message that is put there again is there once, as long as it has an id; what is alike in all but its id is
+// another message.
+func testOnce(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{})
+	one, other, nameless := Message(1), Message(1), text("a")
+	other.MsgID = Message(2).MsgID
+	must(t, s.Append(t.Context(), one))
+	for range 2 {
+		must(t, mailbox.AppendOnce(t.Context(), s, one, other))
+	}
+	want(t, entries(t, s), one.Text, other.Text)
+	must(t, s.MarkRead(t.Context(), entries(t, s)[0].ID))
+	must(t, mailbox.AppendOnce(t.Context(), s, nameless, one, nameless))
+	want(t, entries(t, s), one.Text, other.Text, "a", "a")
+	must(t, mailbox.AppendOnce(t.Context(), s, nameless, Message(3), one))
+	want(t, entries(t, s), one.Text, other.Text, "a", "a", "a", Message(3).Text)
+	must(t, s.Append(t.Context(), one)) // a second copy is possible, where it is wanted
+	want(t, entries(t, s)[6:], one.Text)
+	must(t, mailbox.AppendOnce(t.Context(), s))
 }
 
 func testKeep(t *testing.T, open Open) {

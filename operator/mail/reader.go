@@ -94,7 +94,7 @@ func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
 		}
 		box, err := o.Box(v.cfg, tr.to, nil)
 		if err == nil {
-			err = box.Append(ctx, tr.env)
+			err = mailbox.AppendOnce(ctx, box, tr.env)
 		}
 		if err != nil {
 			return err
