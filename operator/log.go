@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sort"
 
 	"waggle"
@@ -63,8 +62,8 @@ func (l *Log) Dirs() []string {
 }
 
 // Next returns the new records of all journals in order of time. Where a journal is broken it
-// returns the records before the break and the error that locates it; the same break is returned
-// once.
+// returns the records before the break and the error that locates it (JournalErrors); the same break is
+// returned once.
 func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 	names, err := l.r.Dir.Journals().Names()
 	if err != nil {
@@ -80,9 +79,7 @@ func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 		}
 		if err := l.read(ctx, n); err != nil {
 			l.bad[n] = true
-			if m, ok := l.r.Lead.ByInstance(record.Instance(n)); !ok || !m.Broken || !Broken(err) { // the operator has not acknowledged this break
-				errs = append(errs, err)
-			}
+			errs = append(errs, l.r.Unread(n, err))
 		}
 	}
 	recs := l.news
@@ -130,15 +127,13 @@ func (l *Log) read(ctx context.Context, n journal.Name) error {
 func (s *State) Records() (all []LogRecord, errs error) {
 	read := func(j journal.Name, name string) error {
 		_, err := s.Dir.OpenJournal(j, Recorder(func(r journal.Record) { all = append(all, LogRecord{Record: r, Name: name}) }), s.JournalOptions)
-		return err
+		return s.Unread(j, err)
 	}
 	if err := read(s.JournalName, string(s.JournalName)); err != nil {
 		return nil, err
 	}
 	for _, m := range s.Lead.Members {
-		if err := read(journal.Name(m.Instance), string(m.Name)); err != nil && !(m.Broken && Broken(err)) {
-			errs = errors.Join(errs, fmt.Errorf("%s: %w", m.Name, err))
-		}
+		errs = errors.Join(errs, read(journal.Name(m.Instance), string(m.Name)))
 	}
 	return all, errs
 }

@@ -49,19 +49,20 @@ which is in no team, has the state and a hash of the text.
 
 --json: {"messages":[{"to","from","msg_id","state","since","ahead","priority","entry",
 "raw","states":[{"state","at","evidence","detail"}]}]}; of a message to a session "said".
+A journal that is broken is named in "problems", as by audit verify, and is exit 1.
 ` + states,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			missing := a.EachTeam(cmd.Context(), a.TeamPast, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
-				msgs, err := mail.Of(op).Message(cmd.Context(), name, args[0])
-				if err != nil {
-					return app.Answer{}, err
+				msgs, broken := mail.Of(op).Message(cmd.Context(), name, args[0])
+				if msgs == nil {
+					return app.Answer{}, broken
 				}
 				var p page.Page
 				for _, m := range msgs {
 					p = append(p, view.MessagePage(m, a.Clock())...)
 				}
-				return app.Answer{Doc: view.Messages(msgs), Page: p}, nil
+				return app.Answer{Doc: view.Messages(msgs, broken), Page: p}, broken
 			})
 			if missing == nil {
 				return nil
@@ -111,16 +112,16 @@ func msgList(ctx context.Context, a *app.App, all bool, state mail.Delivery) err
 		return &operator.Error{Kind: operator.Usage, Op: "msg list", Msg: fmt.Sprintf("no message is ever %q", state), Near: near}
 	}
 	return a.EachTeam(ctx, a.TeamPast, func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
-		found, err := mail.Of(op).Messages(ctx, name, all)
-		if err != nil {
-			return app.Answer{}, err
+		found, broken := mail.Of(op).Messages(ctx, name, all)
+		if found == nil {
+			return app.Answer{}, broken
 		}
 		msgs := slices.DeleteFunc(found, func(m mail.StoredMessage) bool { return state != "" && m.State != state })
-		x := app.Answer{Doc: view.Messages(msgs), Page: view.MessagesPage(msgs, a.Clock())}
+		x := app.Answer{Doc: view.Messages(msgs, broken), Page: view.MessagesPage(msgs, a.Clock())}
 		if len(msgs) == 0 {
 			x.None = "no such messages"
 		}
-		return x, nil
+		return x, broken
 	})
 }
 

@@ -45,14 +45,15 @@ type AuditDocument struct {
 
 // AuditList is the document of the calls of a team.
 type AuditList struct {
-	Events []AuditDocument `json:"events"`
-	ID     string          `json:"id"`
-	Team   string          `json:"team"`
+	Events   []AuditDocument     `json:"events"`
+	ID       string              `json:"id"`
+	Team     string              `json:"team"`
+	Problems []BadRecordDocument `json:"problems,omitempty"` // journals that cannot be read to their end
 }
 
-// Audit is the document of the calls of a team with an id.
-func Audit(id, team string, es []operator.AuditEvent) AuditList {
-	return AuditList{events(es), id, team}
+// Audit is the document of the calls of a team with an id. broken is the error of the journals that cannot be read.
+func Audit(id, team string, es []operator.AuditEvent, broken error) AuditList {
+	return AuditList{events(es), id, team, Unread(broken)}
 }
 
 // SessionDigest is the document of the requests of sessions since a time.

@@ -24,8 +24,8 @@ func auditEvents() []operator.AuditEvent {
 }
 
 func TestAudit(t *testing.T) {
-	golden(t, "audit", view.Audit("api-01234567", "api", auditEvents()))
-	golden(t, "audit_empty", view.Audit("api-01234567", "api", nil))
+	golden(t, "audit", view.Audit("api-01234567", "api", auditEvents(), nil))
+	golden(t, "audit_empty", view.Audit("api-01234567", "api", nil, nil))
 	samePage(t, "audit", view.AuditPage(auditEvents(), now))
 }
 

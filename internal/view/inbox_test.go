@@ -45,8 +45,8 @@ func TestMessages(t *testing.T) {
 		States: []mail.MessageState{{State: mail.Queued, At: at(1), Evidence: "journal leader, seq 7: said"}, {State: mail.Held, Evidence: "journal ann", Detail: "busy"}}}
 	theirs := mail.StoredMessage{To: "bob", State: mail.Written, Priority: record.PriorityNormal, Entry: mail.InboxEntry{Index: -1, Kind: "text"}, Raw: json.RawMessage(`{}`),
 		States: []mail.MessageState{{State: mail.Written, Claimed: "some day", Evidence: "the mailbox"}}}
-	golden(t, "messages", view.Messages([]mail.StoredMessage{m, theirs}))
-	golden(t, "messages_empty", view.Messages(nil))
+	golden(t, "messages", view.Messages([]mail.StoredMessage{m, theirs}, nil))
+	golden(t, "messages_empty", view.Messages(nil, nil))
 	theirs.Entry.Summary = "their words"
 	samePage(t, "messages", view.MessagesPage([]mail.StoredMessage{m, theirs}, now))
 	samePage(t, "message", append(view.MessagePage(m, now), view.MessagePage(theirs, now)...))

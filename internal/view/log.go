@@ -24,12 +24,13 @@ type LogDocument struct {
 
 // LogList is the document of records.
 type LogList struct {
-	Records []LogDocument `json:"records"`
+	Records  []LogDocument       `json:"records"`
+	Problems []BadRecordDocument `json:"problems,omitempty"` // journals that cannot be read to their end
 }
 
-// Log is the document of records.
-func Log(es []LogEntry) LogList {
-	l := LogList{make([]LogDocument, 0, len(es))}
+// Log is the document of records. broken is the error of the journals that cannot be read.
+func Log(es []LogEntry, broken error) LogList {
+	l := LogList{make([]LogDocument, 0, len(es)), Unread(broken)}
 	for _, e := range es {
 		l.Records = append(l.Records, LogRecord(e.LogRecord))
 	}

@@ -16,7 +16,8 @@ import (
 
 // MessagesDocument are messages with their states.
 type MessagesDocument struct {
-	Messages []MessageDocument `json:"messages"`
+	Messages []MessageDocument   `json:"messages"`
+	Problems []BadRecordDocument `json:"problems,omitempty"` // journals that cannot be read to their end
 }
 
 // MessageDocument is a message, the mailbox that holds it, and its delivery state.
@@ -41,9 +42,9 @@ type StateDocument struct {
 	Detail   string `json:"detail"`
 }
 
-// Messages is the document of messages.
-func Messages(ms []mail.StoredMessage) MessagesDocument {
-	d := MessagesDocument{make([]MessageDocument, 0, len(ms))}
+// Messages is the document of messages. broken is the error of the journals that cannot be read.
+func Messages(ms []mail.StoredMessage, broken error) MessagesDocument {
+	d := MessagesDocument{make([]MessageDocument, 0, len(ms)), Unread(broken)}
 	for _, m := range ms {
 		d.Messages = append(d.Messages, message(m))
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"waggle/internal/view/page"
+	"waggle/operator"
 	"waggle/operator/inspect"
 )
 
@@ -46,6 +47,17 @@ type AcknowledgedDocument struct {
 	Lost int    `json:"lost_records"`
 	Kept string `json:"kept"` // the path of the unchanged journal
 	At   string `json:"at"`   // when it was acknowledged
+}
+
+// Unread are the journals that an error is about (operator.JournalErrors).
+func Unread(err error) []BadRecordDocument {
+	var ds []BadRecordDocument
+	for _, e := range operator.JournalErrors(err) {
+		d := BadRecordDocument{Journal: string(e.Journal), Owner: e.Owner}
+		d.File, d.Line, d.Seq, d.Why = e.Place()
+		ds = append(ds, d)
+	}
+	return ds
 }
 
 // Verified is the document of a check.

@@ -19,13 +19,14 @@ import (
 )
 
 // Audit lists the gated calls of a present or past team, oldest first (see Past). Events are
-// returned also with an error, which locates the first break of each broken journal.
+// returned also with an error, which locates the first break of each journal that the query is about
+// (operator.JournalErrors).
 func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (*operator.Record, []operator.AuditEvent, error) {
 	r, err := o.OpenAny(ctx, of)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := events(r)
+	all, err := events(r, q.Member)
 	out := []operator.AuditEvent{}
 	for _, e := range all {
 		if q.Wants(e) {
@@ -35,15 +36,16 @@ func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (
 	return r, out, errors.Join(r.Broken, err)
 }
 
-// events joins the calls of members with the leader's records about them.
-func events(r *operator.Record) ([]operator.AuditEvent, error) {
+// events joins the calls of members with the leader's records about them. The error is about the journals of
+// member, "" for all.
+func events(r *operator.Record, member string) ([]operator.AuditEvent, error) {
 	var errs []error
 	var es []operator.AuditEvent
 	seen := map[record.Key]bool{}
 	for _, m := range r.Lead.Members {
 		w, err := r.Worker(m.Instance)
-		if err != nil && !(m.Broken && operator.Broken(err)) {
-			errs = append(errs, err)
+		if member == "" || member == string(m.Name) {
+			errs = append(errs, r.Unread(journal.Name(m.Instance), err))
 		}
 		for _, c := range w.Calls {
 			seen[c.Key] = true
@@ -125,7 +127,7 @@ func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, e
 	if err != nil {
 		return nil, err
 	}
-	all, broken := events(r)
+	all, broken := events(r, "")
 	if q, ok := r.Lead.ByHandle(id); ok {
 		id = string(q.ID)
 	}
@@ -163,6 +165,7 @@ func about(ctx context.Context, r *operator.Record, o Operator, k record.Key) ([
 		return nil, err
 	}
 	recs, err := l.Next(ctx)
+	err = operator.About(err, r.Owner(journal.Name(k.Instance)))
 	out := []AuditRecord{}
 	refs := map[uint64]bool{} // leader's records that the request's own records refer to
 	for _, rec := range recs {

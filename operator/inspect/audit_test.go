@@ -361,3 +361,56 @@ func allow(t *testing.T, rig *operatortest.Rig, reqs []*control.Request) {
 		t.Fatalf("%+v, %v", ds, err)
 	}
 }
+
+// TestOneBrokenJournal: a member's journal that is broken hides nothing of the others. It is named, to whom it concerns.
+func TestOneBrokenJournal(t *testing.T) {
+	t.Parallel()
+	o, rig, _ := worked(t)
+	path := journalFile(t, rig, string(rig.Instance("bob")))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := bytes.IndexByte(text, '\n') + 1
+	text[first+9] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	owners := func(err error) (names string) {
+		for _, e := range operator.JournalErrors(err) {
+			file, line, _, why := e.Place()
+			if e.Team != "api" || file != path || line != 2 || why == "" {
+				t.Errorf("%+v: %s:%d: %s", e, file, line, why)
+			}
+			names += e.Owner
+		}
+		return names
+	}
+	_, es, err := o.Audit(t.Context(), "api", operator.AuditQuery{})
+	if got := owners(err); got != "bob" || len(es) < 2 {
+		t.Errorf("%d calls, %v", len(es), err)
+	}
+	if _, es, err := o.Audit(t.Context(), "api", operator.AuditQuery{Member: "ann"}); err != nil || len(es) != 1 {
+		t.Errorf("%d calls, %v", len(es), err)
+	} else if d, err := o.AuditShow(t.Context(), "api", es[0].ID); err != nil || len(d.Records) == 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	l, err := o.OpenLog(t.Context(), "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recs, err := l.Next(t.Context())
+	n := map[string]int{}
+	for _, r := range recs {
+		n[r.Name]++
+	}
+	if owners(err) != "bob" || n["bob"] != 1 || n["ann"] < 2 || n["leader"] < 2 {
+		t.Errorf("%v, %v", n, err)
+	}
+	if operator.About(err, "ann") != nil || operator.About(err, "BOB") == nil {
+		t.Error("it is about another member")
+	}
+	if recs, err := l.Next(t.Context()); len(recs) > 0 || err != nil {
+		t.Errorf("again: %d, %v", len(recs), err)
+	}
+}

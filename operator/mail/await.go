@@ -2,6 +2,7 @@ package mail
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -54,6 +55,9 @@ func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout
 	}
 	defer func() { v.keep(context.WithoutCancel(ctx), o) }()
 	for !v.reached(sent, want) {
+		if err := v.unread(sent); err != nil {
+			return err
+		}
 		select {
 		case <-nudges:
 		case <-limit.Done():
@@ -72,6 +76,17 @@ func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout
 		}
 	}
 	return nil
+}
+
+// unread returns the error of the journals of the members that messages were sent to.
+func (v *survey) unread(sent []Sent) error {
+	var errs []error
+	for _, s := range sent {
+		if tr := v.trailOf(s); tr != nil && v.t.unread(tr.instance) {
+			errs = append(errs, operator.About(v.t.broken(), string(tr.to)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (v *survey) trailOf(s Sent) *trail {

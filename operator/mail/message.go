@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -30,7 +31,8 @@ type StoredMessage struct {
 
 // Message finds messages by msg_id, by its beginning, or by their id, in every mailbox of a team
 // and in its journals, and returns the delivery state of each. It also finds a recorded message
-// whose entry another program has erased.
+// whose entry another program has erased. The messages are returned also with an error, which is about the journals
+// that cannot be read (operator.JournalErrors).
 func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) ([]StoredMessage, error) {
 	v, err := o.survey(ctx, name)
 	if err != nil {
@@ -54,13 +56,13 @@ func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) 
 		}
 	}
 	if len(msgs) == 0 {
-		return nil, &team.NotFoundError{What: "message", Name: id}
+		return nil, errors.Join(&team.NotFoundError{What: "message", Name: id}, v.t.broken())
 	}
-	return msgs, nil
+	return msgs, v.t.broken()
 }
 
 // Messages lists the messages that their senders recorded, oldest first, with the state of each.
-// all adds the control messages.
+// all adds the control messages. The messages are returned also with an error, as by Message.
 func (o Operator) Messages(ctx context.Context, name waggle.TeamName, all bool) ([]StoredMessage, error) {
 	v, err := o.survey(ctx, name)
 	if err != nil {
@@ -73,7 +75,7 @@ func (o Operator) Messages(ctx context.Context, name waggle.TeamName, all bool) 
 			msgs = append(msgs, v.message(tr, b, i))
 		}
 	}
-	return msgs, nil
+	return msgs, v.t.broken()
 }
 
 // survey is the present state of a team's journals and mailboxes.
@@ -255,6 +257,8 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 	m, run := v.s.Lead.ByInstance(tr.instance)
 	run = run && m.Left == nil && m.Trust != record.FileTrust
 	switch {
+	case len(states) > 0 && v.t.unread(tr.instance):
+		states[len(states)-1].Detail = "the journal of " + string(tr.to) + " is broken: whether it was taken is not known"
 	case tr.words != nil && tr.words.Expires != nil && !v.now.Before(*tr.words.Expires):
 		add(Expired, "the clock", "nobody took it in time")
 	case i >= 0 && !run && b.entries[i].Envelope.Read: // a member of waggle records it in its journal

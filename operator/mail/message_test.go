@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -379,5 +380,47 @@ func TestDeliveryOver(t *testing.T) {
 		if !d.Over() {
 			t.Errorf("%s is not over", d)
 		}
+	}
+}
+
+// TestMessagesBesideABrokenJournal: one member's broken journal hides no message. It is named, and of the messages to that
+// member it is said that what became of them is not known.
+func TestMessagesBesideABrokenJournal(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	tm.Join("ann")
+	tm.Join("bob")
+	toAnn, toBob := send(t, tm, "ann", "to ann"), send(t, tm, "bob", "to bob")
+	own := tm.State().Dir.JournalOf(string(tm.Instance("bob")))
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := mail.Of(op)
+	list, err := o.Messages(t.Context(), "api", false)
+	if js := operator.JournalErrors(err); len(js) != 1 || js[0].Owner != "bob" || len(list) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, m := range list {
+		last := m.States[len(m.States)-1]
+		if unknown := strings.Contains(last.Detail, "is broken"); m.State.Over() || unknown != (m.To == "bob") {
+			t.Errorf("%s: %+v", m.To, m.States)
+		}
+	}
+	if list, err := o.Message(t.Context(), "api", toAnn.MsgID); len(list) != 1 || operator.JournalErrors(err) == nil {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if list, err := o.Message(t.Context(), "api", "nothing-like-it"); list != nil || operator.KindOf(err) != operator.NotFound {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := o.Await(t.Context(), []mail.Sent{toBob}, mail.Delivered, time.Minute); operator.JournalErrors(err) == nil {
+		t.Errorf("waiting for bob: %v", err)
+	}
+	sent := []mail.Sent{toAnn}
+	if err := o.Await(t.Context(), sent, mail.Delivered, time.Millisecond); err != nil || operator.KindOf(sent[0].Err()) != operator.Timeout {
+		t.Errorf("waiting for ann: %v, %+v", err, sent)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,8 +106,10 @@ type tracer struct {
 // followed is one journal as the tracer reads it.
 type followed struct {
 	name string // leader, or the member's name
+	id   journal.Name
 	j    journal.Journal
 	turn []*trail // the messages that the running turn got
+	err  error    // why it cannot be read further
 }
 
 func newTracer(s *operator.State) *tracer {
@@ -114,37 +117,52 @@ func newTracer(s *operator.State) *tracer {
 }
 
 // refresh reads new records. The order of the journals does not matter: states are sorted by their
-// times.
+// times. The error is that of the leader's journal, or of ctx; a member's that cannot be read is left as far as
+// it was read (broken).
 func (t *tracer) refresh(ctx context.Context) error {
 	if err := t.s.Journal.Refresh(ctx); err != nil {
 		return err
 	}
 	if len(t.files) == 0 {
-		if err := t.follow(t.s.JournalName, string(journal.Leader)); err != nil {
-			return err
-		}
+		t.follow(t.s.JournalName, string(journal.Leader))
 	}
 	for _, m := range t.s.Lead.Members[len(t.files)-1:] {
-		if err := t.follow(journal.Name(m.Instance), string(m.Name)); err != nil {
-			return err
-		}
+		t.follow(journal.Name(m.Instance), string(m.Name))
 	}
 	for _, f := range t.files {
-		if err := f.j.Refresh(ctx); err != nil {
+		if f.j == nil {
+			continue
+		}
+		err := f.j.Refresh(ctx)
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
+		f.err = err
 	}
-	return nil
+	return t.files[0].err
 }
 
-func (t *tracer) follow(j journal.Name, name string) error {
-	f := &followed{name: name}
-	var err error
-	if f.j, err = t.s.Dir.OpenJournal(j, traced{t, f}, t.s.JournalOptions); err != nil {
-		return err
+func (t *tracer) follow(j journal.Name, name string) {
+	f := &followed{name: name, id: j}
+	if f.j, f.err = t.s.Dir.OpenJournal(j, traced{t, f}, t.s.JournalOptions); f.err != nil {
+		f.j = nil // its fold has what can be read
 	}
 	t.files = append(t.files, f)
-	return nil
+}
+
+// broken returns the errors of the members' journals (operator.JournalErrors), without those that the operator has
+// acknowledged.
+func (t *tracer) broken() error {
+	var errs []error
+	for _, f := range t.files {
+		errs = append(errs, t.s.Unread(f.id, f.err))
+	}
+	return errors.Join(errs...)
+}
+
+// unread reports that a member's journal cannot be read to its end.
+func (t *tracer) unread(i record.Instance) bool {
+	return i != "" && slices.ContainsFunc(t.files, func(f *followed) bool { return f.id == journal.Name(i) && f.err != nil })
 }
 
 // traced is the fold of one journal.

@@ -124,9 +124,13 @@ func (a *App) Fail(ctx context.Context, err error) int {
 	}
 	var broken *journal.BrokenError
 	if errors.As(err, &broken) && b.Hint == "" {
-		b.Hint = "waggle audit verify names the line; waggle audit acknowledge --team " + cmp.Or(a.Flags.Team, "TEAM") + " shows what is lost and lets the member go on without it; waggle stop NAME ends it"
+		of := cmp.Or(a.Flags.Team, "TEAM")
+		if js := operator.JournalErrors(err); len(js) > 0 {
+			of = string(js[0].Team)
+		}
+		b.Hint = "waggle audit verify names the line; waggle audit acknowledge --team " + of + " shows what is lost and lets the member go on without it; waggle stop NAME ends it"
 		if broken.Journal == journal.Leader {
-			b.Hint = "waggle audit verify names the line; " + waysOn(cmp.Or(a.Flags.Team, "TEAM"))
+			b.Hint = "waggle audit verify names the line; " + waysOn(of)
 		}
 	}
 	if ctx.Err() != nil {

@@ -78,7 +78,8 @@ The team "-" stands for the sessions that you started yourself, and their reques
 "tool","input","cwd","reason","digest","risk","asked_at","decision","by","channel","via",
 "rule","said","policy_version","decided_at","outcome","exit_code"}]}, and updated_input
 and updated_digest when you changed the input. Outcome is done, failed, running or
-unknown; "" when the call did not start.`,
+unknown; "" when the call did not start. A journal that is broken is named in "problems",
+as by audit verify, and is exit 1; the calls of the other members are listed.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,14 +109,14 @@ unknown; "" when the call did not start.`,
 					a.Talk("no such call is on record in sessions")
 					return broken
 				}
-				return errors.Join(a.Give(view.Audit("sessions", decide.SessionTeam, es), view.AuditPage(es, a.Clock())), broken)
+				return errors.Join(a.Give(view.Audit("sessions", decide.SessionTeam, es, broken), view.AuditPage(es, a.Clock())), broken)
 			}
 			return a.EachTeam(cmd.Context(), pastTeam(a, args), func(op operator.Operator, of waggle.TeamName) (app.Answer, error) {
 				r, es, broken := inspect.Of(op).Audit(cmd.Context(), string(of), q)
 				if r == nil {
 					return app.Answer{}, broken
 				}
-				x := app.Answer{Doc: view.Audit(r.Known.ID(), string(r.Team), es), Page: view.AuditPage(es, a.Clock())}
+				x := app.Answer{Doc: view.Audit(r.Known.ID(), string(r.Team), es, broken), Page: view.AuditPage(es, a.Clock())}
 				if len(es) == 0 {
 					x.None = "no such call is on record"
 				}

@@ -37,11 +37,12 @@ of member NAME in whichever team it is (leader for the leader's journal), or of 
 which is a name, or the id of a team that was (<team>-<8 hex digits>); the journals of a
 deleted team are kept. A word that is both means the team; NAME@TEAM means the member. For
 a team that another program leads, or led, they hold only what you did there. --raw shows
-the records as the journals have them. With --follow a broken journal ends the command; of
-several teams it is a note, and the other journals go on.
+the records as the journals have them. A journal that is broken is shown to its break,
+named, and is exit 1. With --follow it is a note, and the other journals go on; only a
+leader's journal of the one team that is followed ends the command.
 
---json: {"records":[{"team","time","journal","name","seq","writer","kind","body"}]}; with
---follow one record a line.`,
+--json: {"records":[{"team","time","journal","name","seq","writer","kind","body"}]}, and
+"problems", as by audit verify, where a journal is broken; with --follow one record a line.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,10 +67,10 @@ several teams it is a note, and the other journals go on.
 			if err := ls.has(v.member, broken); err != nil {
 				return err
 			}
-			if err := v.show(a, v.of(all), ls.several()); err != nil {
-				return err
+			if v.member != "" {
+				broken = operator.About(broken, v.member)
 			}
-			return broken
+			return errors.Join(v.show(a, v.of(all), broken, ls.several()), broken)
 		},
 	}
 	cmd.Flags().StringVar(&v.kind, "kind", "", "only records of this kind")
@@ -227,18 +228,18 @@ func (v logView) of(es []view.LogEntry) []view.LogEntry {
 	})
 }
 
-func (v logView) show(a *app.App, es []view.LogEntry, several bool) error {
+func (v logView) show(a *app.App, es []view.LogEntry, broken error, several bool) error {
 	if v.raw {
-		return a.Give(view.Log(es), view.RawLogPage(es, several))
+		return a.Give(view.Log(es, broken), view.RawLogPage(es, several))
 	}
-	return a.Give(view.Log(es), view.LogPage(es, several, a.Clock()))
+	return a.Give(view.Log(es, broken), view.LogPage(es, several, a.Clock()))
 }
 
 // followEvery is how often a followed log is read when the system reports no change.
 const followEvery = 500 * time.Millisecond
 
-// follow prints new records until ctx ends. A broken journal is its end too; of several teams it is a note, and the
-// other journals go on.
+// follow prints new records until ctx ends. A broken journal is a note, and the others go on; the leader's of the one
+// team that is followed, without which nothing says who is in the team, is the end too.
 func follow(ctx context.Context, a *app.App, ls *logs, v logView) error {
 	ctx, stop := a.WhileShown(ctx)
 	defer stop()
@@ -265,7 +266,7 @@ func follow(ctx context.Context, a *app.App, ls *logs, v logView) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil // Ctrl-C is how one stops following
-		case err != nil && !ls.several():
+		case err != nil && !ls.several() && (len(operator.JournalErrors(err)) == 0 || operator.About(err, "") != nil):
 			return err
 		case err != nil && !said[err.Error()]:
 			said[err.Error()] = true
