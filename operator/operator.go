@@ -182,7 +182,7 @@ func (o Operator) stateWith(name waggle.TeamName, fold func(machine.Observer) *c
 	var b *home.BrokenError
 	if errors.As(unknown, &b) {
 		return nil, &Error{Kind: Failed, Op: "open", Err: unknown, Msg: fmt.Sprintf("team %s: %v", name, unknown),
-			Advice: "put back what is missing there, or, when none of its processes runs, move " + b.Path + " away"}
+			Next: Next{Step: NextDownForceOrPutBack, Team: name}}
 	}
 	return nil, unknown
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"waggle/control"
 	"waggle/operator"
@@ -13,9 +14,9 @@ import (
 	"waggle/spawn"
 )
 
-// short reports an error of a machine that lacks a resource, so that nothing can be recorded now.
-// Processes are ended all the same.
-func short(err error) bool { return poll.Lack(err) != nil }
+// short reports an error of a machine that lacks a resource, or of a STATE that this user may not write, so that nothing
+// can be recorded now. Processes are ended all the same.
+func short(err error) bool { return poll.Lack(err) != nil || errors.Is(err, fs.ErrPermission) }
 
 // lack returns the missing resource.
 func lack(err error) error { return cmp.Or(poll.Lack(err), err) }

@@ -14,6 +14,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/poll"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
@@ -320,7 +321,7 @@ func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions
 		gone[m.Instance] = m.Left != nil
 	}
 	entries := o.listed(ctx, s)
-	if err := o.bringDown(ctx, s, so); short(err) {
+	if err := o.bringDown(ctx, s, so); short(err) && (poll.Lack(err) != nil || len(s.Lead.Live()) > 0) {
 		return o.downUnrecorded(ctx, s, so, err)
 	} else if err != nil {
 		return nil, err

@@ -79,7 +79,9 @@ func (o Operator) endGroups(ctx context.Context, s *operator.State, m *control.M
 		if err == nil {
 			err = t.Forget()
 		}
-		errs = append(errs, err)
+		if !short(err) { // else its record stays: it names a process that has ended
+			errs = append(errs, err)
+		}
 	}
 	return rung, errors.Join(errs...)
 }

@@ -2,15 +2,18 @@ package process_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"waggle"
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/atomicfile"
 	"waggle/internal/operatortest"
 	"waggle/journal"
 	"waggle/operator"
@@ -212,6 +215,43 @@ func TestUnrecorded(t *testing.T) {
 	}
 	if said.Of("trouble", "its processes have ended, and that is not on record") != 1 || r.State().Lead.Ended != nil {
 		t.Errorf("told %+v", said.All())
+	}
+}
+
+// TestUnwritable: where this user may not write STATE, the processes of a team, and of a member, are ended all the same.
+func TestUnwritable(t *testing.T) { // not parallel: the files of the whole program fail
+	for _, led := range []bool{false, true} {
+		for _, force := range []bool{false, true} {
+			t.Run(fmt.Sprintf("led %t, force %t", led, force), func(t *testing.T) {
+				r, s := rig(t)
+				_, one := r.Sleeper(s, "ann")
+				_, two := r.Sleeper(s, "bob")
+				leading := operatortest.Process(t)
+				if led {
+					operatortest.Append(t, r.Op, s, journal.Draft{Kind: record.KindLeading, Must: true, Body: record.LeadingProcess{ID: leading}})
+					release, held, err := s.Dir.TryLead()
+					if err != nil || !held {
+						t.Fatal(held, err)
+					}
+					defer release() //nolint:errcheck // the test's end
+				}
+				defer atomicfile.FailOps(func(op atomicfile.Op, path string) error {
+					if op != atomicfile.OpOpen && strings.HasPrefix(path, s.Dir.Path) {
+						return fs.ErrPermission
+					}
+					return nil
+				})()
+				said := &operatortest.Heard{}
+				so := process.StopOptions{Note: said.Note, Grace: time.Millisecond, Force: force}
+				if _, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", so); err != nil || one.Alive() || said.Of("trouble", "its end is not on record") != 1 {
+					t.Errorf("%v; ann runs: %t; told %+v", err, one.Alive(), said.All())
+				}
+				d, err := process.Of(r.Op).Down(t.Context(), "api", so)
+				if err != nil || d.State != "ended" || two.Alive() || led && leading.Alive() || said.Of("trouble", "that is not on record") == 0 {
+					t.Errorf("%+v, %v; bob runs: %t; told %+v", d, err, two.Alive(), said.All())
+				}
+			})
+		}
 	}
 }
 

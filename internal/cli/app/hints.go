@@ -131,7 +131,7 @@ var Steps = map[operator.Step]string{
 	operator.NextDownWithProcess:    "waggle down ends the team with that process",
 	operator.NextDownForce:          "waggle down --force {team} ends the team with that process",
 	operator.NextDownForceIt:        "waggle down --force {team} ends it",
-	operator.NextDownAgain:          "waggle down {team} again when there is room frees the name",
+	operator.NextDownAgain:          "waggle down {team} again, when that can be written, frees the name",
 	operator.NextResumeOrDown:       "waggle resume {team} brings it back, waggle down {team} ends it",
 	operator.NextDownForceOrPutBack: "waggle down --force {team} ends what runs and frees the name; put the file back to go on",
 	operator.NextAcknowledge:        "waggle audit verify {team} names the line; waggle audit acknowledge --team {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name",
