@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"waggle"
+	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/record"
 	"waggle/transport"
@@ -282,12 +283,32 @@ func (d Dir) Unmade() bool {
 	return err == nil
 }
 
-// Made removes that file: the first record is written.
+// Made removes that file: the first record is written. From now on Moved knows the directory.
 func (d Dir) Made() error {
+	if err := os.MkdirAll(filepath.Dir(d.led()), 0o700); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(d.led(), nil, atomicfile.Options{}); err != nil {
+		return err
+	}
 	if err := os.Remove(d.Making()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
+}
+
+// led is a file beside the directory which says that a team was led with its records.
+func (d Dir) led() string {
+	return filepath.Join(filepath.Dir(filepath.Dir(d.Path)), "names", filepath.Base(d.Path)+".led")
+}
+
+// Moved reports a directory that had the records of a team which waggle leads, and is gone.
+func (d Dir) Moved() bool {
+	if _, err := os.Lstat(d.Path); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	_, err := os.Lstat(d.led())
+	return err == nil
 }
 
 // TeamFile is the accepted copy of the team file.

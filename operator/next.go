@@ -185,6 +185,7 @@ const (
 const (
 	NextShowMessage   Step = "show-message"
 	NextReadMessages  Step = "read-messages"
+	NextPutBackOrFree Step = "put-back-or-free"
 	NextReadUnmarked  Step = "read-unmarked"
 	NextWaitDelivered Step = "wait-delivered"
 	NextSendPlain     Step = "send-plain"

@@ -10,6 +10,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -217,7 +218,13 @@ func (s *State) Worker(i record.Instance) (*control.Worker, error) {
 
 // Led opens the state of a team. It fails for a team that waggle does not lead.
 func (o Operator) Led(ctx context.Context, name waggle.TeamName) (*State, error) {
-	return o.LedAs(name, control.NewLeader)
+	s, err := o.LedAs(name, control.NewLeader)
+	if KindOf(err) == NotFound {
+		if cfg, lerr := o.Listing(ctx, name); lerr == nil {
+			err = cmp.Or(o.Moved(cfg), err)
+		}
+	}
+	return s, err
 }
 
 // LedAs is Led with a given fold of the leader's journal.

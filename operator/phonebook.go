@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -32,6 +33,17 @@ func (o Operator) Registry(ctx context.Context, name waggle.TeamName) (*team.Con
 	}
 	onRecord(cfg, s.Lead)
 	return cfg, nil
+}
+
+// Moved returns an error for a team that waggle led from this STATE, and whose directory there is gone: nothing is made
+// in its place, which would be taken for what was done in another program's team.
+func (o Operator) Moved(cfg *team.Config) error {
+	d := o.Home.Dir(o.RootURL, cfg.Name, UIDOf(cfg))
+	if !d.Moved() {
+		return nil
+	}
+	return &Error{Kind: NotFound, Op: "open", Msg: fmt.Sprintf("there is no record of team %s any more: waggle led it, and %s was moved or deleted", cfg.Name, d.Path),
+		Next: Next{Step: NextPutBackOrFree, Team: cfg.Name}}
 }
 
 // listedWait is how long reading the registry waits for a lock.

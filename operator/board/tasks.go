@@ -89,13 +89,19 @@ func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, cr
 	case err != nil:
 		return nil, err
 	default:
-		if b.s, err = o.State(ctx, name); err != nil {
+		if b.s, err = o.State(ctx, name); err == nil && b.s == nil {
+			err = o.Moved(b.cfg)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	if errors.Is(none, fs.ErrNotExist) {
-		if !create {
+		switch {
+		case !create:
 			return b, nil
+		case b.s != nil: // it was made with the team
+			return nil, &operator.Error{Kind: operator.NotFound, Op: op, Msg: fmt.Sprintf("the task list of team %s is not there any more: %s was moved or deleted", name, dir), Advice: "put the directory back there"}
 		}
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, &operator.Error{Kind: operator.Failed, Op: op, Err: err}

@@ -47,6 +47,9 @@ func (o Operator) ArchiveOf(s *operator.State, cfg *team.Config) (string, error)
 	if s != nil {
 		return s.Dir.Archive(), nil
 	}
+	if err := o.Moved(cfg); err != nil {
+		return "", err
+	}
 	dir, err := o.Home.Create(o.RootURL, cfg.Name, operator.UIDOf(cfg))
 	return dir.Archive(), err
 }

@@ -17,6 +17,7 @@ import (
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/operator/board"
 	"waggle/operator/mail"
 	"waggle/record"
 )
@@ -422,5 +423,51 @@ func TestMessagesBesideABrokenJournal(t *testing.T) {
 	sent := []mail.Sent{toAnn}
 	if err := o.Await(t.Context(), sent, mail.Delivered, time.Millisecond); err != nil || operator.KindOf(sent[0].Err()) != operator.Timeout {
 		t.Errorf("waiting for ann: %v, %+v", err, sent)
+	}
+}
+
+// TestMovedRecords: without the directory of its records in STATE a team that waggle led is no other program's: nothing is
+// sent, and nothing is made where they were. Put back, it goes on.
+func TestMovedRecords(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	tm.Join("ann")
+	at := tm.State().Dir.Path
+	away := filepath.Join(t.TempDir(), "away")
+	if err := os.Rename(at, away); err != nil {
+		t.Fatal(err)
+	}
+	o := mail.Of(op)
+	for _, to := range []string{"ann", "*", "lead"} {
+		if sent, err := o.Send(t.Context(), "api", mail.Message{To: address(t, to), Text: "hello"}); operator.KindOf(err) != operator.NotFound || !strings.Contains(err.Error(), at) {
+			t.Errorf("to %s: %+v, %v", to, sent, err)
+		}
+	}
+	if _, err := o.Messages(t.Context(), "api", true); operator.KindOf(err) != operator.NotFound {
+		t.Error(err)
+	}
+	if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound || !strings.Contains(err.Error(), at) {
+		t.Error(err)
+	}
+	if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "one"}); operator.KindOf(err) != operator.NotFound {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(at); !os.IsNotExist(err) {
+		t.Errorf("%s was made: %v", at, err)
+	}
+	if err := os.Rename(away, at); err != nil {
+		t.Fatal(err)
+	}
+	send(t, tm, "ann", "hello")
+	list := op.Root.TasksDir("api")
+	if err := os.Rename(list, away); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "one"}); operator.KindOf(err) != operator.NotFound {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(list); !os.IsNotExist(err) {
+		t.Errorf("%s was made: %v", list, err)
 	}
 }

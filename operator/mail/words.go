@@ -23,6 +23,9 @@ func (o Operator) JournalOf(ctx context.Context, cfg *team.Config) (s *operator.
 	if err != nil || s != nil {
 		return s, true, err
 	}
+	if err := o.Moved(cfg); err != nil {
+		return nil, false, err
+	}
 	s, err = o.OpenJournal(o.Home.Dir(o.RootURL, cfg.Name, operator.UIDOf(cfg)), cfg.Name, operator.OwnJournal)
 	return s, false, err
 }

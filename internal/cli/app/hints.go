@@ -221,6 +221,7 @@ var Steps = map[operator.Step]string{
 	operator.NextDenyRule:       "waggle policy add --deny RULE{in} denies for good",
 
 	operator.NextShowMessage:   "waggle msg show {id}{in}",
+	operator.NextPutBackOrFree: "put it back there; or waggle team delete {team} --archive puts the team's files away and frees the name",
 	operator.NextReadMessages:  "its messages are still readable: waggle inbox --team {team}",
 	operator.NextReadUnmarked:  "read it without --mark-read",
 	operator.NextWaitDelivered: "--wait delivered",
