@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"io"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -116,5 +118,84 @@ func TestClosedReader(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Errorf("up: %v", err)
+	}
+}
+
+// TestClosedStreams: a run and a team come up, go on and end in order, whichever of their streams is closed, full or unread;
+// an output that has no space is exit 1.
+func TestClosedStreams(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	h := newHome(t, "waggle")
+	h.ends("piped")
+	file := h.write("piped.yaml", pipedTeam)
+	for _, c := range []struct {
+		streams string
+		full    bool
+	}{{"<&-", false}, {">&-", false}, {"2>&-", false}, {"<&- >&- 2>&-", false}, {"2>/dev/full", false}, {">/dev/full", true}, {"| true", false}, {"2>&1 | true", false}} {
+		run := func(args ...string) {
+			t.Helper()
+			cmd := h.command("version")
+			line := `"$0" "$@"`
+			if pipe := strings.Index(c.streams, "|"); pipe >= 0 {
+				line = `{ ` + line + ` ` + c.streams[:pipe] + `; echo $? >code; } ` + c.streams[pipe:] + `; until test -s code; do read -t 1 x <>fifo; done; read x <code; rm code; exit $x`
+			} else {
+				line += " " + c.streams
+			}
+			sh := exec.Command("bash", append([]string{"-c", line, cmd.Path}, args...)...)
+			sh.Env, sh.Dir = cmd.Env, cmd.Dir
+			_ = sh.Run() // its state says it
+			if code := sh.ProcessState.ExitCode(); code != 0 && !(c.full && code == 1) {
+				t.Errorf("waggle %v %s: exit %d", args, c.streams, code)
+			}
+		}
+		if err := syscall.Mkfifo(filepath.Join(h.work, "fifo"), 0o600); err != nil && !os.IsExist(err) {
+			t.Fatal(err)
+		}
+		run("run", file, "--headless")
+		if left := testenv.Processes(h.dir); len(left) > 0 {
+			t.Errorf("run %s left %v", c.streams, left)
+		}
+		run("up", "--detach", file)
+		if leader := h.status("piped").Leader; leader.PID == 0 {
+			t.Errorf("up %s: %+v", c.streams, leader)
+		}
+		run("notify")
+		run("send", "ann", "hello", "--team", "piped")
+		run("down", "piped", "--force")
+		if left := testenv.Processes(h.dir); len(left) > 0 {
+			t.Errorf("down %s left %v", c.streams, left)
+		}
+	}
+}
+
+// TestHangupOfRun: a run without a terminal that gets SIGHUP in the middle of its tasks ends its members in order, and
+// writes its report.
+func TestHangupOfRun(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("hangups are ignored here, as nohup does: nothing hears of them")
+	}
+	h := newHome(t, "waggle")
+	h.ends("piped")
+	cmd := h.command("run", h.write("piped.yaml", strings.Replace(pipedTeam, "yes | head -n 1 && touch done", "touch begun; sleep 600", 1)), "--headless", "--grace", "1s", "--report", filepath.Join(h.dir, "out"))
+	cmd.Stdout, cmd.Stderr = unread(t), unread(t)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, "the task has begun", func() bool { _, err := os.Stat(filepath.Join(h.work, "begun")); return err == nil })
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its state says it
+	if code := cmd.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("exit %d", code)
+	}
+	if left := testenv.Processes(h.dir); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+	if r := h.report("out"); len(r.Tasks) != 1 {
+		t.Errorf("%+v", r)
 	}
 }
