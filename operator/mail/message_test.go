@@ -17,7 +17,6 @@ import (
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
-	"waggle/operator/board"
 	"waggle/operator/mail"
 	"waggle/record"
 )
@@ -450,9 +449,6 @@ func TestMovedRecords(t *testing.T) {
 	if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound || !strings.Contains(err.Error(), at) {
 		t.Error(err)
 	}
-	if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "one"}); operator.KindOf(err) != operator.NotFound {
-		t.Error(err)
-	}
 	if _, err := os.Lstat(at); !os.IsNotExist(err) {
 		t.Errorf("%s was made: %v", at, err)
 	}
@@ -460,14 +456,4 @@ func TestMovedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(t, tm, "ann", "hello")
-	list := op.Root.TasksDir("api")
-	if err := os.Rename(list, away); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "one"}); operator.KindOf(err) != operator.NotFound {
-		t.Error(err)
-	}
-	if _, err := os.Lstat(list); !os.IsNotExist(err) {
-		t.Errorf("%s was made: %v", list, err)
-	}
 }

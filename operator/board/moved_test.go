@@ -1,0 +1,35 @@
+package board_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"waggle/internal/operatortest"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/record"
+)
+
+// TestMovedDirectories: a task is not added where the records of its team, or its list, were moved away, and nothing is made
+// in their place.
+func TestMovedDirectories(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	for _, at := range []string{tm.State().Dir.Path, op.Root.TasksDir("api")} {
+		away := filepath.Join(t.TempDir(), "away")
+		if err := os.Rename(at, away); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "one"}); operator.KindOf(err) != operator.NotFound {
+			t.Errorf("%s: %v", at, err)
+		}
+		if _, err := os.Lstat(at); !os.IsNotExist(err) {
+			t.Errorf("%s was made: %v", at, err)
+		}
+		if err := os.Rename(away, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
