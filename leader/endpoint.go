@@ -17,7 +17,18 @@ import (
 // before it answers, and wakes the leader.
 type endpoint struct{ l *Leader }
 
-var _ transport.Host = endpoint{}
+var (
+	_ transport.Host   = endpoint{}
+	_ transport.Pinged = endpoint{}
+)
+
+// Pinged implements transport.Pinged: it reads the leader's journal, so that one that the leader cannot use any more is
+// the answer.
+func (e endpoint) Pinged(ctx context.Context) error {
+	e.l.mu.Lock()
+	defer e.l.mu.Unlock()
+	return e.l.p.Journal.Refresh(ctx)
+}
 
 // Take implements transport.Host.
 func (e endpoint) Take(ctx context.Context, _ transport.Peer, to waggle.Address, env waggle.Envelope) (transport.Receipt, error) {

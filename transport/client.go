@@ -27,6 +27,7 @@ type Client struct {
 	addr waggle.Address
 	team waggle.TeamName
 	name string
+	pid  int // of the process at the other end
 
 	writing sync.Mutex
 	mu      sync.Mutex
@@ -96,7 +97,7 @@ func (c *Client) hello(ctx context.Context, token string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.addr, err)
 	}
-	if other.UID != os.Geteuid() {
+	if c.pid = other.PID; other.UID != os.Geteuid() {
 		return &RefusedError{To: c.addr, Why: fmt.Sprintf("uid %d serves it: nothing was sent", other.UID)}
 	}
 	c.c.SetDeadline(time.Now().Add(helloTimeout))
@@ -133,6 +134,9 @@ func (c *Client) hello(ctx context.Context, token string) error {
 // Team and Name say whose socket it is: a member's, or OperatorSocket.
 func (c *Client) Team() waggle.TeamName { return c.team }
 func (c *Client) Name() string          { return c.name }
+
+// PID is the process that serves the socket, as the kernel says.
+func (c *Client) PID() int { return c.pid }
 
 // read gives answers to who waits for them. It is the only goroutine of a client;
 // Close waits for it.
@@ -287,7 +291,7 @@ func compact(to waggle.Address, env waggle.Envelope) (json.RawMessage, error) {
 	return b.Bytes(), err
 }
 
-// Ping asks whether the other side still answers.
+// Ping asks whether the other side still answers. An error of its Pinged is a *RemoteError.
 func (c *Client) Ping(ctx context.Context) error {
 	_, err := c.ask(ctx, request{op: opPing})
 	return err

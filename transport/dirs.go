@@ -91,6 +91,13 @@ func readKey(path string) (key, error) {
 	return k, err
 }
 
+// At is where the socket of a name is served, its token and its server's pid, as that wrote them; ok is false when no
+// process has. A server that was killed leaves them behind.
+func (p SocketDirs) At(name string) (path, token string, pid int, ok bool) {
+	k, err := readKey(p.key(name))
+	return k.Path, k.Token, k.PID, err == nil
+}
+
 // Token returns the token of the socket that is served at a path, as its server wrote
 // it into one of the key directories. ok is false when no key names the path; a key
 // file that cannot be read is skipped.

@@ -26,6 +26,11 @@ type Host interface {
 	Refused(ctx context.Context, r Refusal)
 }
 
+// Pinged is implemented by a Host whose pings are answered by more than its socket. An error is the answer.
+type Pinged interface {
+	Pinged(ctx context.Context) error
+}
+
 // Peer is the process at the other end of a connection.
 type Peer struct {
 	Channel string // uds or http

@@ -395,6 +395,12 @@ func (ss *session) turnAway(ctx context.Context, why string) {
 func (ss *session) answer(ctx context.Context, req request) {
 	switch req.op {
 	case opPing, opWatch:
+		if h, ok := ss.s.o.Host.(Pinged); ok && req.op == opPing {
+			if err := h.Pinged(ctx); err != nil {
+				ss.fail(req.id, codeOf(err), err.Error())
+				return
+			}
+		}
 		ss.write(reply{ID: req.id, Op: opOK})
 	case opSend:
 		to, a, err := ss.message(req)

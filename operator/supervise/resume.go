@@ -198,13 +198,32 @@ func Absent(s *operator.State) error {
 	return &operator.Error{Kind: operator.Died, Op: "resume", Msg: "did not start: " + strings.Join(names, ", "), Next: operator.Next{Step: operator.NextWhyRestart, Member: waggle.MemberName(names[0])}}
 }
 
-// Restart starts the members of a team that do not run, beside the process that leads
-// it.
+// ErrNotLed: the process that led a team is gone.
+var ErrNotLed = errors.New("the process that led the team has just ended")
+
+// Restart starts the members of a team that do not run, beside the process that leads it. It asks that process before
+// and after (process.AskLeader); ErrNotLed: the team is to be planned again.
 func (o Operator) Restart(ctx context.Context, s *operator.State, lo LeadOptions) error {
 	if err := o.Guard(ctx, s, "resume"); err != nil {
 		return err
 	}
-	return o.bring(ctx, s, restartable(s), lo)
+	if err := o.askLeader(ctx, s); err != nil {
+		return err
+	}
+	ms := restartable(s)
+	if len(ms) == 0 {
+		return nil
+	}
+	return cmp.Or(o.bring(ctx, s, ms, lo), o.askLeader(ctx, s))
+}
+
+// askLeader returns nil when the process that leads says so.
+func (o Operator) askLeader(ctx context.Context, s *operator.State) error {
+	leads, err := process.Of(o.Operator).AskLeader(ctx, s)
+	if err == nil && !leads {
+		err = ErrNotLed
+	}
+	return err
 }
 
 // RestartMember starts one member of a team that is led, when its process does not run. One that has left
@@ -213,9 +232,12 @@ func (o Operator) RestartMember(ctx context.Context, s *operator.State, name str
 	if err := o.Guard(ctx, s, "resume"); err != nil {
 		return false, err
 	}
-	if led, err := process.Of(o.Operator).IsLed(s); err != nil || !led {
-		return false, cmp.Or(err, error(&operator.Error{Kind: operator.Refused, Op: "resume", Msg: fmt.Sprintf("no process leads team %s, so no member is started alone", s.Team),
-			Next: operator.Next{Step: operator.NextResumeTeam, Team: s.Team}}))
+	switch err := o.askLeader(ctx, s); {
+	case errors.Is(err, ErrNotLed):
+		return false, &operator.Error{Kind: operator.Refused, Op: "resume", Msg: fmt.Sprintf("no process leads team %s, so no member is started alone", s.Team),
+			Next: operator.Next{Step: operator.NextResumeTeam, Team: s.Team}}
+	case err != nil:
+		return false, err
 	}
 	if m, ok := operator.Departed(s, name); ok {
 		return true, o.bringBack(ctx, s, m, lo)

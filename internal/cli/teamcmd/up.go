@@ -425,17 +425,23 @@ func resume(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 		}
 	}
 	attend(a, &l)
-	switch {
-	case p.Led && p.PID != 0:
-		if p.Starts() == 0 {
+	for p.Led && p.PID != 0 {
+		err := supervise.Of(op).Restart(ctx, s, l.lo)
+		switch {
+		case errors.Is(err, supervise.ErrNotLed): // it was killed just before, or meanwhile
+			if s, p, err = supervise.Of(op).PlanResume(ctx, name); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
+		case p.Starts() == 0:
 			a.Say("team %s is led by process %d and every member runs: there is nothing to resume", name, p.PID)
 			return nil
 		}
-		if err := supervise.Of(op).Restart(ctx, s, l.lo); err != nil {
-			return err
-		}
 		return raised(ctx, a, op, s)
-	case l.detach:
+	}
+	if l.detach {
 		if err := background(ctx, a, op, s, l.lo); err != nil {
 			return err
 		}

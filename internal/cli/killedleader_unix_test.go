@@ -1,0 +1,68 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle/internal/testenv"
+	"waggle/spawn"
+)
+
+// leaderOf is the process that leads a team, by what status says.
+func (h *homeTree) leaderOf(team string) spawn.Identity {
+	h.t.Helper()
+	id, err := spawn.Identify(h.status(team).Leader.PID)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return id
+}
+
+// TestResumeAfterKill: resume right after kill -9 of the leader ends with 0 only when a living process leads, however
+// much of the killed one is left: its threads, its lease, its socket.
+func TestResumeAfterKill(t *testing.T) {
+	t.Parallel()
+	testenv.Long(t)
+	h := newHome(t, "waggle")
+	h.ends("killed")
+	h.must("up", h.write("killed.yaml", "team: killed\nmembers: [{name: ann, agent: exec, backend: process}, {name: ben, agent: exec, backend: process}]\n"), "-d")
+	delays := []time.Duration{0, 0, 0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond}
+	for i := range testenv.Scale(30, 300) {
+		was := h.leaderOf("killed")
+		if err := syscall.Kill(was.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(delays[i%len(delays)]) // real clock: the kernel's, which takes the process apart
+		out, say, code := h.waggle("resume", "killed", "-d")
+		if code != 0 {
+			t.Fatalf("round %d: exit %d: %s%s", i, code, out, say)
+		}
+		if now := h.leaderOf("killed"); now == was || !now.Alive() {
+			t.Fatalf("round %d: resume ended with 0, and %+v leads: %s%s", i, now, out, say)
+		}
+	}
+}
+
+// TestResumeBesideAStoppedLeader: a process that leads and is stopped cannot answer, so resume does not end with 0.
+func TestResumeBesideAStoppedLeader(t *testing.T) {
+	t.Parallel()
+	testenv.Long(t)
+	h := newHome(t, "waggle")
+	h.ends("frozen")
+	h.must("up", h.write("frozen.yaml", "team: frozen\nmembers: [{name: ann, agent: exec, backend: process}]\n"), "-d")
+	leader := h.leaderOf("frozen")
+	if err := syscall.Kill(leader.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(leader.PID, syscall.SIGCONT) }()
+	if out, say, code := h.waggle("resume", "frozen", "-d"); code != 8 {
+		t.Errorf("exit %d: %s%s", code, out, say)
+	}
+	if err := syscall.Kill(leader.PID, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	h.must("resume", "frozen", "-d")
+}
