@@ -203,8 +203,8 @@ func (l *Leader) Let(m *Member, how, detail string) []journal.Draft {
 	return append(ds, journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: m.Instance, How: how, Detail: detail}})
 }
 
-// asked opens the questions in a member's journal that are not here: no message brings them.
-func (l *Leader) asked(peer *Worker) []journal.Draft {
+// Asked opens the questions in a member's journal that are not here: no message brings them.
+func (l *Leader) Asked(peer *Worker) []journal.Draft {
 	m, ok := l.byInst[peer.Instance]
 	if !ok || m.Left != nil {
 		return nil
@@ -232,7 +232,7 @@ func askedEntry(c *Call) string {
 // has used is counted where there is a budget, and an answer or a command that it took and that is
 // not here is a divergence.
 func (l *Leader) Settle(peer *Worker) []journal.Draft {
-	ds := l.asked(peer)
+	ds := l.Asked(peer)
 	for _, o := range l.Unclosed(peer.Instance) {
 		if why := effect(o, peer); why != "" {
 			ds = append(ds, journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(o.Seq), Evidence: why}})

@@ -19,12 +19,23 @@ import (
 // Preview folds into a leader's fold what a pass would find now. It records nothing, marks nothing
 // and sends nothing: j is a journal.File's Preview, and mailboxes and members' journals are only
 // read. Overdue requests stay open, so that they can be shown; requests that the rules answer are
-// answered in the fold. It takes no lease: it is for a team without a running leader.
+// answered in the fold. It takes no lease: it is for a team without a running leader, and for one whose leader may not
+// answer.
 func Preview(ctx context.Context, o Options, j journal.Journal, fold *control.Leader) error {
+	l, err := looking(o, j, fold)
+	if err != nil {
+		return err
+	}
+	l.preview = true
+	return errors.Join(l.pass(ctx), l.Close())
+}
+
+// looking is a leader that reads mailboxes and members' journals, and marks and sends nothing.
+func looking(o Options, j journal.Journal, fold *control.Leader) (*Leader, error) {
 	mail := boxes.Of(o.Root, o.Team)
 	lead, err := mail.Open(waggle.Lead, mailbox.Options{Unmended: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Dismiss: o.Dismiss, Supervise: o.Supervise,
 		Box: looked{lead}, Log: slog.New(slog.DiscardHandler)}
@@ -39,9 +50,7 @@ func Preview(ctx context.Context, o Options, j journal.Journal, fold *control.Le
 	}
 	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
 	p.CheckDirectory = func() *boxes.Change { return missing(o.Root.TeamDir(o.Team), fold) }
-	l := New(p)
-	l.preview = true
-	return errors.Join(l.pass(ctx), l.Close())
+	return New(p), nil
 }
 
 // errUnsent refuses what would go out of a preview: its order stays unsent.

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -269,10 +270,61 @@ func (o Operator) Pass(ctx context.Context, s *State) (led bool, err error) {
 	return false, err
 }
 
-// Preview serves commands that only read. When no process leads, it folds into s what a leader pass
-// would find now, in memory (leader.Preview). It records, marks and sends nothing and takes no
-// lease; what is overdue stays open. The next use of s.Journal drops the result. led reports that a
-// process leads: then s is what the journal has.
+// Hear is Pass for a command that answers requests: beside a process that leads it records those that no pass of that
+// process has recorded (leader.TakeIn), as it may be stopped.
+func (o Operator) Hear(ctx context.Context, s *State) error {
+	led, err := o.Pass(ctx, s)
+	if err != nil || !led {
+		return err
+	}
+	if due, err := o.due(ctx, s); err != nil || !due {
+		return err
+	}
+	return errors.Join(leader.TakeIn(ctx, o.Passing(s), s.Journal, s.Lead), s.Journal.Refresh(ctx))
+}
+
+// due reports whether a pass would find something beside a process that leads: that is stopped, or has not taken in
+// what lies in the lead's mailbox.
+func (o Operator) due(ctx context.Context, s *State) (bool, error) {
+	if s.LeaderStopped() != "" {
+		return true, nil
+	}
+	return leader.Waits(ctx, o.Passing(s), s.Lead)
+}
+
+// LeaderStopped says that the process on record as leading is stopped, and how it goes on; "" when it is not.
+func (s *State) LeaderStopped() string {
+	if s.Lead.Led == nil {
+		return ""
+	}
+	if state, _ := s.Lead.Led.ID.State(); state != spawn.Stopped { // what cannot be read is not known as stopped
+		return ""
+	}
+	return fmt.Sprintf("process %d leads and is stopped (SIGSTOP, or a debugger); kill -CONT %[1]d lets it go on", s.Lead.Led.ID.PID)
+}
+
+// Untaken are the open requests that the last Preview found and no process has recorded.
+func (s *State) Untaken() []*control.Request {
+	if len(s.Found) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Lead.Pending()), func(r *control.Request) bool { return r.Seq < s.Found[0].Seq })
+}
+
+// Previews reports whether Preview would fold something into s, which needs a whole fold: no process leads, or the one
+// that leads has something to take in.
+func (o Operator) Previews(ctx context.Context, s *State) (bool, error) {
+	led, err := s.Dir.Led()
+	if err != nil || !led {
+		return err == nil, err
+	}
+	return o.due(ctx, s)
+}
+
+// Preview serves commands that only read. It folds into s what a leader pass would find now, in memory
+// (leader.Preview), also beside a process that leads, which may be stopped. It records, marks and sends nothing and
+// takes no lease; what is overdue stays open. The next use of s.Journal drops the result. led reports that a process
+// leads.
 func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
 	led, err = s.Dir.Led()
 	if err == nil {
@@ -280,11 +332,18 @@ func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
 	}
 	s.Found = nil
 	j, ok := s.Journal.(*journal.File)
-	if !ok || led || err != nil || s.Lead.Ended != nil {
+	if !ok || err != nil || s.Lead.Ended != nil {
 		return led, err
 	}
+	if led {
+		if due, err := o.due(ctx, s); err != nil || !due {
+			return led, err
+		}
+	}
+	lo := o.Passing(s)
+	lo.Supervise = led
 	p := j.Preview()
-	if err = leader.Preview(ctx, o.Passing(s), p, s.Lead); err != nil {
+	if err = leader.Preview(ctx, lo, p, s.Lead); err != nil {
 		return led, errors.Join(err, j.Refresh(ctx)) // a cancelled preview may have folded a part
 	}
 	s.Found = p.Records()

@@ -18,8 +18,8 @@ import (
 )
 
 // TestPreview: while nobody leads, Preview has the question that lies in the lead's mailbox; a
-// decision that nobody has sent stays unsent; the next Refresh drops all of it. While somebody leads,
-// Preview has only what is on record.
+// decision that nobody has sent stays unsent; the next Refresh drops all of it. A process that leads may be stopped: beside
+// it the question is shown too, and Hear records it, once.
 func TestPreview(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
@@ -73,9 +73,19 @@ func TestPreview(t *testing.T) {
 	if err != nil || !held {
 		t.Fatal(held, err)
 	}
+	was := recorded()
 	preview(true)
-	if n := len(s.Lead.Requests); n != 0 {
-		t.Errorf("beside a leader %d requests are shown before it took them in", n)
+	if u := s.Untaken(); len(u) != 1 || u[0].Key != asked.Key || u[0].Digest != asked.Digest || u[0].Handle != asked.Handle || recorded() != was {
+		t.Errorf("beside a leader %+v is shown, and %d recorded", u, recorded()-was)
+	}
+	for range 2 {
+		if err := op.Hear(t.Context(), s); err != nil || len(s.Lead.Pending()) != 1 || recorded() != was+1 {
+			t.Errorf("%v: %+v is on record, %d recorded", err, s.Lead.Pending(), recorded()-was)
+		}
+	}
+	preview(true)
+	if u := s.Untaken(); len(u) != 0 {
+		t.Errorf("%+v is not taken in", u)
 	}
 	if err := release(); err != nil {
 		t.Fatal(err)
@@ -101,7 +111,7 @@ func TestPreview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	was := recorded()
+	was = recorded()
 	preview(false)
 	if r, ok := s.Lead.Request(asked.Key); !ok || r.Order == nil || r.Order.Sent {
 		t.Errorf("the preview has %+v", r)

@@ -3,11 +3,15 @@
 package cli_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"waggle/internal/testenv"
+	"waggle/internal/view"
 	"waggle/spawn"
 )
 
@@ -65,4 +69,48 @@ func TestResumeBesideAStoppedLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.must("resume", "frozen", "-d")
+}
+
+// TestAnswerBesideAStoppedLeader: what a member asks while the process that leads is stopped is shown and named by status,
+// pending, show and why, its answer is recorded and reported as not delivered, and the call runs once.
+func TestAnswerBesideAStoppedLeader(t *testing.T) {
+	t.Parallel()
+	testenv.Long(t)
+	h := newHome(t, "waggle")
+	h.ends("stopped")
+	h.must("up", h.write("stopped.yaml", "team: stopped\nmembers: [{name: ann, agent: exec, backend: process}]\n"), "-d")
+	leader := h.leaderOf("stopped")
+	if err := syscall.Kill(leader.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(leader.PID, syscall.SIGCONT) }()
+	h.must("task", "add", "a", "-i", "echo ran >>ran", "--owner", "ann", "--team", "stopped")
+	var st *view.StatusDocument
+	testenv.Eventually(t, "status has the request", func() bool { st = h.status("stopped"); return len(st.Leader.Untaken) == 1 })
+	handle, id, _ := strings.Cut(st.Leader.Untaken[0], " ")
+	for _, c := range []struct{ want, args string }{
+		{id, "status"}, {"kill -CONT", "status"}, {handle, "status"}, {handle, "pending"}, {"echo ran", "show " + id}, {handle, "why ann"}, {"echo ran", "digest stopped"},
+	} {
+		if out := h.must(append(strings.Fields(c.args), "--team", "stopped")...); !strings.Contains(out, c.want) {
+			t.Errorf("%s lacks %q:\n%s", c.args, c.want, out)
+		}
+	}
+	if out := h.must("approve", id, "--team", "stopped"); !strings.Contains(out, "allow, decided, not yet delivered") || !strings.Contains(out, "is stopped") {
+		t.Errorf("approve: %s", out)
+	}
+	if out := h.must("approve", handle, "--team", "stopped"); !strings.Contains(out, "allow already") {
+		t.Errorf("approve again: %s", out)
+	}
+	if err := syscall.Kill(leader.PID, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, "the call has run", func() bool {
+		return strings.Contains(h.must("log", "--team", "stopped", "--member", "ann", "--kind", "finished"), "finished")
+	})
+	if b, err := os.ReadFile(filepath.Join(h.work, "ran")); string(b) != "ran\n" {
+		t.Errorf("it ran as %q, %v", b, err)
+	}
+	if out := h.must("audit", "verify", "--team", "stopped"); strings.Contains(out, "broken") {
+		t.Error(out)
+	}
 }

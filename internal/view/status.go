@@ -44,6 +44,10 @@ type LeaderDocument struct {
 	Sandbox  string `json:"sandbox"`
 	PID      int    `json:"pid"` // 0 when it is not on record
 	Detached bool   `json:"detached"`
+	// Stopped says that the process that leads is stopped, and how it goes on.
+	Stopped string `json:"stopped,omitempty"`
+	// Untaken are the ids of open requests that it has not recorded.
+	Untaken []string `json:"untaken,omitempty"`
 	// SleptS is how many seconds the machine was suspended, until SleptUntil, within the last hour.
 	SleptS     int64  `json:"slept_s,omitempty"`
 	SleptUntil string `json:"slept_until,omitempty"`
@@ -166,7 +170,7 @@ func Status(st *inspect.Status) StatusDocument {
 }
 
 func leader(l inspect.LeaderStatus) LeaderDocument {
-	d := LeaderDocument{Led: l.Led, By: "waggle", Sandbox: string(l.Sandbox), PID: l.PID, Detached: l.Detached}
+	d := LeaderDocument{Led: l.Led, By: "waggle", Sandbox: string(l.Sandbox), PID: l.PID, Detached: l.Detached, Stopped: l.Stopped, Untaken: l.Untaken}
 	if l.Foreign {
 		d.By, d.Sandbox = "another program", string(inspect.HeldUnknown)
 	}
@@ -273,6 +277,12 @@ func addTeamHead(p *page.Page, st *inspect.Status, now time.Time) {
 		p.Line(page.Warning(text), page.Plain("  "), page.Step(operator.NextInboxArchive.With()))
 	case text != "":
 		p.Line(page.Warning(text), page.Plain("  "), page.Step(operator.NextDoctor.With()))
+	}
+	if l := st.Leader; l.Stopped != "" {
+		p.Line(page.Warning(l.Stopped))
+		if len(l.Untaken) > 0 {
+			p.Line(page.Plain("it has not taken in "+operator.Visible(strings.Join(l.Untaken, ", "))+"; an answer is recorded all the same  "), page.WholeStep(operator.Next{Step: operator.NextPendingList}))
+		}
 	}
 	if l := st.Leader; l.Slept > 0 {
 		p.Line(page.Faint(fmt.Sprintf("this machine was asleep for %s until %s, which counts for no deadline", l.Slept.Round(time.Second), page.Clock(l.SleptAt, now))))

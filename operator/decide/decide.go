@@ -51,6 +51,8 @@ type Decided struct {
 	Voted bool
 	// Asker says that the process that asked is dead: nobody has the answer yet; "" when it lives.
 	Asker string
+	// Silent says why the process that leads does not deliver it now; "": nothing is known to keep it.
+	Silent string
 	// taught: its rule was made with it (Learn).
 	taught bool
 	err    error
@@ -74,7 +76,7 @@ func (o Operator) Decide(ctx context.Context, name waggle.TeamName, answers []An
 	if err := o.Guard(ctx, s, "a decision"); err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if err := o.Hear(ctx, s); err != nil {
 		return nil, err
 	}
 	return o.decideAll(ctx, s, answers)
@@ -246,7 +248,14 @@ func begins(r *control.Request, word string) bool {
 // deliver brings the decisions into their mailboxes: by a pass when no process leads, else by
 // waiting for the leader.
 func (o Operator) deliver(ctx context.Context, s *operator.State, results []Decided) error {
-	return o.settle(ctx, s, func() (bool, error) { return delivered(s.Lead, results), nil })
+	err := o.settle(ctx, s, func() (bool, error) { return delivered(s.Lead, results), nil })
+	silent := s.LeaderStopped()
+	for i := range results {
+		if r := &results[i]; !r.Delivered && r.Asker == "" {
+			r.Silent = silent
+		}
+	}
+	return err
 }
 
 // settle runs a pass when no process leads; else it waits until done returns true or

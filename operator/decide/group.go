@@ -137,7 +137,7 @@ func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id stri
 	if err := o.Guard(ctx, s, "a decision"); err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if err := o.Hear(ctx, s); err != nil {
 		return nil, err
 	}
 	if !IsGroup(id) {

@@ -81,7 +81,7 @@ func (o Operator) EscalatePlan(ctx context.Context, name waggle.TeamName, of str
 	}
 	r, err := findPlan(s.Lead, of, rev)
 	if err != nil { // a pass records new requests; without it no answer is possible
-		if _, perr := o.Pass(ctx, s); perr != nil {
+		if perr := o.Hear(ctx, s); perr != nil {
 			return nil, perr
 		}
 		if r, err = findPlan(s.Lead, of, rev); err != nil {

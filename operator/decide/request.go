@@ -144,8 +144,8 @@ const (
 )
 
 // Pending lists the open questions of a team, riskiest first, then oldest. all
-// adds those that were answered. When nobody leads, questions that arrived meanwhile are
-// there too, those that the rules answer are not, and what is overdue is shown as expired.
+// adds those that were answered. When nobody leads, or the process that leads has not taken them in, questions that
+// arrived meanwhile are there too, those that the rules answer are not, and what is overdue is shown as expired.
 // It records nothing (operator.Preview).
 func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) ([]Request, error) {
 	fold := control.NewBrief // closed requests are not read for a list of open ones
@@ -156,12 +156,12 @@ func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) (
 	if err != nil {
 		return nil, err
 	}
-	led, err := s.Dir.Led()
-	if err == nil && !led && !all { // a brief fold has no policy to judge by
+	previews, err := o.Previews(ctx, s)
+	if err == nil && previews && !all { // a brief fold has no policy to judge by
 		s, err = o.Led(ctx, name)
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || !previews {
+		return o.PendingIn(s, all), err
 	}
 	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err

@@ -65,7 +65,11 @@ type LeaderStatus struct {
 	Foreign bool // another program leads the team
 	// PID is the process that leads, 0 when no record names it.
 	PID      int
-	Detached bool // it leads without a terminal
+	Detached bool   // it leads without a terminal
+	Stopped  string // that it is stopped, and how it goes on; "": it is not
+	// Untaken are the ids of the open requests that it has not recorded, each with its handle before it. An answer
+	// records them.
+	Untaken []string
 	// Sandbox is what confines the commands of the least confined member.
 	Sandbox record.HeldLevel
 	// Slept is the last time that the machine was suspended while the team was led, and SleptAt its end; 0 when
@@ -167,9 +171,16 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 			}
 		}
 	}
+	var untaken []string
 	if s.Broken == nil {
-		if _, err := o.Preview(ctx, s); operator.Unpassing(err) != nil {
+		led, err := o.Preview(ctx, s)
+		if operator.Unpassing(err) != nil {
 			return nil, err
+		}
+		for _, r := range s.Untaken() {
+			if led {
+				untaken = append(untaken, r.Handle+" "+string(r.ID))
+			}
 		}
 	}
 	if st.Ceiling = decide.ViewCeiling(s.Lead.Policy); s.Lead.Noticed.Missing() {
@@ -184,6 +195,9 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		return nil, err
 	}
 	st.Leader = LeaderStatus{Led: led}
+	if led {
+		st.Leader.Stopped, st.Leader.Untaken = s.LeaderStopped(), untaken
+	}
 	if l := s.Lead; l.Slept != nil && o.Minter.Now().Sub(l.SleptAt) < recently {
 		st.Leader.Slept, st.Leader.SleptAt = l.Slept.For(), l.SleptAt
 	}

@@ -71,6 +71,8 @@ func DecidedLine(d decide.Decided, now time.Time) page.Line {
 		return page.Line{head, word, page.Plain(", delivered")}
 	case d.Asker != "":
 		return page.Line{head, word, page.Plain(", decided, not delivered: " + d.Asker)}
+	case d.Silent != "":
+		return page.Line{head, word, page.Plain(", decided, not yet delivered: " + d.Silent)}
 	}
 	return page.Line{head, word, page.Plain(", decided, not yet delivered")}
 }
