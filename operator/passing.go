@@ -37,3 +37,6 @@ func Unpassing(err error) error {
 // Room returns the reason why STATE takes no record now, as the file system reports it. It writes
 // nothing.
 func (s *State) Room() error { return atomicfile.Room(s.Dir.Path) }
+
+// MoreDescriptors is what to do when a process may not open more files.
+const MoreDescriptors = "a process here may have too few files open (ulimit -n): allow more, for example ulimit -n 256"

@@ -47,9 +47,11 @@ func (o Operator) Background(ctx context.Context, s *operator.State, b Backgroun
 	tick := time.NewTicker(backgroundLook)
 	defer tick.Stop()
 	var noted starts
+	var blind time.Time // since when the journal cannot be read
 	for {
 		switch err := s.Journal.Refresh(ctx); {
 		case err == nil:
+			blind = time.Time{}
 			if noted == nil {
 				noted = startsSeen(s)
 			}
@@ -59,6 +61,11 @@ func (o Operator) Background(ctx context.Context, s *operator.State, b Backgroun
 			}
 		case ctx.Err() == nil && !operator.Passing(err):
 			return err
+		case blind.IsZero():
+			blind = o.Minter.Now()
+		case ctx.Err() == nil && o.Minter.Now().Sub(blind) > readyWait: // nobody would learn that it leads
+			_, serr := p.Stop(ctx, spawn.Grace{})
+			return errors.Join(lacking(err), serr)
 		}
 		select {
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"waggle"
@@ -29,8 +30,10 @@ type keeper struct {
 	lo   LeadOptions
 	self spawn.Identity
 
-	up        bool    // Up was called
-	failed    []error // of the first starts
+	up        bool              // Up was called
+	failed    []error           // of the first starts
+	first     []*control.Member // of these, what failed for lack of a resource and is tried again
+	until     time.Time         // for how long
 	restarted map[record.Instance]record.Died
 	again     map[record.Instance]time.Time // when a start that failed for lack of a resource is tried again
 	trouble   poll.Troubles
@@ -89,16 +92,43 @@ func (k *keeper) startAll(ctx context.Context) error {
 	if err := k.assignRest(ctx); err != nil {
 		return err
 	}
-	list, err := k.o.startAll(ctx, k.l, k.S, restartable(k.S), k.lo.Ready, k.Note)
-	if err = k.unblocked(err); err != nil {
-		k.failed = append(k.failed, err)
+	k.until = k.o.Minter.Now().Add(cmp.Or(k.lo.Ready, readyWait))
+	k.startFirst(ctx, restartable(k.S))
+	k.l.Begun()
+	return nil
+}
+
+// startFirst starts members of a team that is not up yet. What fails for lack of a resource is tried again (again).
+func (k *keeper) startFirst(ctx context.Context, ms []*control.Member) {
+	list, err := k.o.startAll(ctx, k.l, k.S, ms, k.lo.Ready, k.Note)
+	k.first = nil
+	if err = k.unblocked(err); err != nil && operator.Passing(err) && k.o.Minter.Now().Before(k.until) {
+		k.trouble.Note("first starts", err, "members cannot be started now, will retry")
+		k.first = slices.DeleteFunc(slices.Clone(ms), func(m *control.Member) bool {
+			return slices.ContainsFunc(list, func(st *started) bool { return st.member.Instance == m.Instance })
+		})
+		err = nil
+	}
+	if err != nil {
+		k.failed = append(k.failed, lacking(err))
 	}
 	for _, st := range list {
 		k.Note(operator.Note{What: "started", Member: string(st.member.Name), Text: fmt.Sprintf("pid %d, %s", st.proc.Identity().PID, st.member.Backend)})
 	}
-	k.coming = list
-	k.l.Begun()
-	return nil
+	k.coming = append(k.coming, list...)
+}
+
+// lacking is the final failure of a first start. For lack of a resource it is no error that may pass any more.
+func lacking(err error) error {
+	lack := poll.Lack(err)
+	if lack == nil || !operator.Passing(err) {
+		return err
+	}
+	e := &operator.Error{Kind: operator.Failed, Op: "start", Msg: fmt.Sprintf("%v, also when tried again", err)}
+	if errors.Is(lack, syscall.EMFILE) {
+		e.Advice = operator.MoreDescriptors
+	}
+	return e
 }
 
 // keep leads until the team is to end, or another process is to lead.
@@ -170,10 +200,13 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 		return k.leave(), nil
 	}
 	k.arrive(ctx)
+	if len(k.first) > 0 {
+		k.startFirst(ctx, slices.DeleteFunc(k.first, func(m *control.Member) bool { return !slices.Contains(restartable(k.S), m) }))
+	}
 	if k.S.Lead.Detached && !k.lo.Detached && len(k.coming) == 0 && k.up {
 		return LedDetached, nil // the next leader finds every member recorded
 	}
-	if len(k.coming) == 0 && !k.up {
+	if len(k.coming) == 0 && len(k.first) == 0 && !k.up {
 		if err, other := errors.Join(k.failed...), (*ContractError)(nil); err != nil && (k.lo.Whole || errors.As(err, &other)) {
 			return "", err
 		}
@@ -216,6 +249,13 @@ func (k *keeper) arrive(ctx context.Context) {
 	var left []*started
 	for _, st := range k.coming {
 		got, err := k.ready.look(ctx, st)
+		if err != nil && !k.up && operator.Passing(err) { // the look has failed, not the start
+			if k.o.Minter.Now().Before(st.until) {
+				left = append(left, st)
+				continue
+			}
+			err = lacking(fmt.Errorf("%s was not seen to be ready: %w", st.member.Name, err))
+		}
 		if got == nil && err == nil {
 			if !k.ready.moot(st) {
 				left = append(left, st)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -96,6 +97,9 @@ func (a *App) Fail(ctx context.Context, err error) int {
 		}
 	} else if isUsage(err) {
 		b.Code, b.Hint = ExitUsage, "waggle --help"
+	}
+	if b.Hint == "" && errors.Is(err, syscall.EMFILE) {
+		b.Hint = operator.MoreDescriptors
 	}
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) {
