@@ -192,6 +192,21 @@ func (w *Worker) Judge(kind waggle.Kind, a record.Ask, l *Leader, now time.Time)
 	return w.policy(l).Judge(w.Instance, w.mode(l), kind, a, now)
 }
 
+// JudgeCall is Judge for a call of a tool that nobody asks about: its Links need not be a record. Of a member that does
+// nothing now it is what its gate would say in its next task (Upcoming).
+func (w *Worker) JudgeCall(c policy.Call, l *Leader, now time.Time) policy.Verdict {
+	return w.policy(l).JudgeCall(w.Instance, w.Upcoming(l), c, now)
+}
+
+// Upcoming is the mode of the calls that the worker would make now: that of its turn, or of the next one, which begins in
+// plan mode where the member owes a plan for each task.
+func (w *Worker) Upcoming(l *Leader) policy.Mode {
+	if m, ok := l.ByInstance(w.Instance); ok && m.PlanRequired && w.turn == nil {
+		return w.bound(l).Meet(policy.ModePlan)
+	}
+	return w.mode(l)
+}
+
 // policy is the policy that holds for this worker in its task, with what a guest's lead denies it.
 func (w *Worker) policy(l *Leader) record.PolicySet {
 	p := l.policyOf(w.Instance).During(w.onTask())

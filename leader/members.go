@@ -154,7 +154,7 @@ func done(p *spawn.Process) bool {
 
 // same reports whether a recorded process is the one that was started here.
 func same(id spawn.Identity, p *spawn.Process) bool {
-	return p != nil && id.PID == p.Identity().PID && id.Start == p.Identity().Start && id.Boot == p.Identity().Boot
+	return p != nil && id.Is(p.Identity())
 }
 
 func describe(e spawn.Exit) string {

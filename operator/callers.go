@@ -44,7 +44,7 @@ func (o Operator) MembersAbove(s *State, pid int) ([]*control.Member, error) {
 
 // SameProcess reports whether two identities name one process. Several members may run in it.
 func SameProcess(a, b spawn.Identity) bool {
-	return a.PID == b.PID && a.Start == b.Start && a.Boot == b.Boot
+	return a.Is(b)
 }
 
 // Names joins the names of members for people.

@@ -129,12 +129,18 @@ func (p PolicySet) Judge(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, 
 	own.Mode = p.Ceiling.Meet(mode)
 	switch kind {
 	case waggle.KindPermissionRequest:
-		c := p.Call(a)
-		return p.Ceiling.hold(own.Judge(c), own.Mode, c)
+		return p.JudgeCall(i, mode, p.Call(a), now)
 	case waggle.KindSandboxPermissionRequest:
 		return judgeHosts(own, p.HostsFor(i, now), a)
 	}
 	return policy.Verdict{Decision: policy.Ask}
+}
+
+// JudgeCall is the verdict of the rules on a member's call of a tool, the one by which the gate decides.
+func (p PolicySet) JudgeCall(i Instance, mode policy.Mode, c policy.Call, now time.Time) policy.Verdict {
+	own := p.For(i, now)
+	own.Mode = p.Ceiling.Meet(mode)
+	return p.Ceiling.hold(own.Judge(c), own.Mode, c)
 }
 
 // judgeHosts judges all hosts of a request as a whole: one that is denied denies it, and it is allowed when each is.

@@ -58,6 +58,12 @@ func (id Identity) Check() (bool, error) {
 	return l == Running || l == Stopped, err
 }
 
+// Is reports that other names exactly this process. An identity without a start time names none: another process may have
+// its pid.
+func (id Identity) Is(other Identity) bool {
+	return id.PID > 0 && id.Start != "" && id.PID == other.PID && id.Start == other.Start && id.Boot == other.Boot
+}
+
 // Ended reports that exactly this process certainly does not run any more. It is false where that cannot
 // be found out.
 func (id Identity) Ended() bool {

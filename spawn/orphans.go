@@ -55,7 +55,7 @@ type Marked struct {
 // started it, or it is below one of the recorded ones.
 func (m Marked) Ours(recorded ...Identity) bool {
 	return m.Foreign == Identity{} || slices.ContainsFunc(m.above, func(up Identity) bool {
-		return slices.ContainsFunc(recorded, func(id Identity) bool { return up.PID == id.PID && up.Start == id.Start && up.Boot == id.Boot })
+		return slices.ContainsFunc(recorded, up.Is)
 	})
 }
 

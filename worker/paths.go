@@ -2,7 +2,6 @@ package worker
 
 import (
 	"fmt"
-	"strings"
 
 	"waggle/agent"
 	"waggle/policy"
@@ -25,18 +24,8 @@ func (h host) realPaths(c agent.Call) []record.RealPath {
 	judges := set.During(task).Judges(w.p.Fold.Instance, w.p.Minter.Now())
 	w.mu.Unlock()
 	call := set.Call(record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Bound: record.Bound{Stdin: c.Stdin, Env: c.Env}})
-	call.Links, call.Home = policy.Recorded(c.Files).Or(w.p.Links), homeIn(w.p.Environ)
+	call.Links, call.Home = policy.Recorded(c.Files).Or(w.p.Links), policy.HomeIn(w.p.Environ)
 	return policy.RealPaths(call, judges...)
-}
-
-// homeIn returns the home directory of an environment.
-func homeIn(environ []string) string {
-	for i := len(environ) - 1; i >= 0; i-- {
-		if home, ok := strings.CutPrefix(environ[i], "HOME="); ok {
-			return home
-		}
-	}
-	return ""
 }
 
 // moved names a path that resolves to another file than when the call was asked: the call would

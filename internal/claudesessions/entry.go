@@ -127,9 +127,18 @@ func moment(o *jsonobj.Object, key string) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// Alive reports whether exactly the process that wrote the entry runs. Where
-// ProcStart is no start time of this system (another system's spelling, or none), a
-// living pid counts. The error says why it could not be found out.
+// Verified reports whether exactly the process that wrote the entry runs, by its start time. An entry without one, or with
+// one that is none of this system, is of no process: another may have its pid now. Where the client's spelling of it is
+// not known (not on Linux), any start of a living pid counts. The error says why it could not be found out.
+func (e Entry) Verified() (bool, error) {
+	if !hasStart(e.ProcStart) {
+		return false, nil
+	}
+	return e.Alive()
+}
+
+// Alive reports whether the process of the entry may run: its pid lives, and ProcStart does not contradict. It is for
+// showing (Verified). The error says why it could not be found out.
 func (e Entry) Alive() (bool, error) {
 	id, err := spawn.Identify(e.PID)
 	if errors.Is(err, spawn.ErrGone) {

@@ -17,6 +17,9 @@ func isStart(start string) bool {
 	return err == nil
 }
 
+// hasStart reports whether a recorded start identifies a process here.
+func hasStart(start string) bool { return isStart(start) && strings.Trim(start, "0") != "" }
+
 // started is the time of a start that is counted in ticks since the boot.
 func started(start string) (time.Time, bool) {
 	n, err := strconv.ParseInt(start, 10, 64)

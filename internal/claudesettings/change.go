@@ -130,7 +130,7 @@ func (s Store) Uninstall(path string) (*Change, error) {
 }
 
 func (s Store) open(path string) (*place, *Record, error) {
-	p, err := find(path)
+	p, err := s.find(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,7 +168,7 @@ func (s Store) Apply(ctx context.Context, c *Change) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	now, err := find(c.Path)
+	now, err := s.find(c.Path)
 	if err != nil {
 		return err
 	}

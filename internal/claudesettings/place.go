@@ -37,6 +37,17 @@ type place struct {
 	data   []byte
 }
 
+// find looks a settings file up and reads it: find, without links where it is of a repository.
+func (s Store) find(path string) (*place, error) {
+	for _, p := range []string{filepath.Dir(path), path} {
+		fi, err := os.Lstat(p)
+		if s.Project && err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+			return nil, &RefusedError{path, "would be written through the link " + p + ", which the repository chooses", "put a directory and a file in its place, or leave --project out", nil}
+		}
+	}
+	return find(path)
+}
+
 // find looks a settings file up, behind links, and reads it.
 func find(path string) (*place, error) {
 	p := &place{path: path}

@@ -22,6 +22,9 @@ type Store struct {
 	Dir    string
 	Now    func() time.Time
 	Client Client // whose settings it changes; "": Claude
+	// Project says that the files lie in repositories: none is followed out of one, so neither a file nor its directory may
+	// be a link, which a repository brings along.
+	Project bool
 }
 
 // Record is what the store keeps of one settings file.

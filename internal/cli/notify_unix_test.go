@@ -156,7 +156,7 @@ func TestNotifySessionInTmux(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const session = `printf '{"pid":%d,"sessionId":"sess-a","cwd":"/w","name":"api","version":"2.1.329","kind":"interactive","status":"busy"}' $$ >claude/sessions/$$.json
+	const session = `printf '{"pid":%d,"procStart":"%s","sessionId":"sess-a","cwd":"/w","name":"api","version":"2.1.329","kind":"interactive","status":"busy"}' $$ $(cut -d' ' -f22 /proc/$$/stat) >claude/sessions/$$.json
 for one in one two; do
 	printf '{"session_id":"sess-a","cwd":"/w/api","permission_mode":"default","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"touch '$one'"}}' |
 		waggle hook claude PermissionRequest &

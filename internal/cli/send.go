@@ -27,6 +27,7 @@ type sendFlags struct {
 	id, file, summary, color, priority, supersedes, wait string
 	expires, timeout                                     time.Duration
 	metadata                                             []string
+	ends                                                 bool // expires was given
 }
 
 func sendCmd(a *app.App) *cobra.Command {
@@ -79,7 +80,10 @@ open. Only the lead's own messages have a priority, and only from their record.
 --json: {"results":[{"to","msg_id","state","ahead","detail","error"}]}.`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.CompleteMembers,
-		RunE:              func(cmd *cobra.Command, args []string) error { return send(cmd.Context(), a, f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.ends = cmd.Flags().Changed("until")
+			return send(cmd.Context(), a, f, args)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.file, "file", "", "read the text from a file")
@@ -100,8 +104,8 @@ open. Only the lead's own messages have a priority, and only from their record.
 
 func send(ctx context.Context, a *app.App, f sendFlags, args []string) error {
 	want, ok := map[string]mail.Delivery{"": "", "delivered": mail.Delivered, "acked": mail.Acknowledged}[f.wait]
-	if !ok || f.expires < 0 {
-		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "--wait is delivered or acked, and --until is not negative"}
+	if !ok || f.ends && f.expires <= 0 {
+		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "--wait is delivered or acked, and --until is longer than 0"}
 	}
 	text, err := messageText(a, args[1:], f.file)
 	if err != nil {

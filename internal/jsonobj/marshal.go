@@ -10,21 +10,24 @@ import (
 
 // Marshal is json.Marshal without HTML escapes: &, < and > are written as they
 // are, also in what a MarshalJSON method or a json.RawMessage gives.
-func Marshal(v any) ([]byte, error) { return encode(v, "") }
-
-// MarshalIndent is Marshal with each value on a line of its own, indented by two
-// spaces a level.
-func MarshalIndent(v any) ([]byte, error) { return encode(v, "  ") }
-
-func encode(v any, indent string) ([]byte, error) {
+func Marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// MarshalIndent is Marshal with each value on a line of its own, indented by two
+// spaces a level (AppendIndent).
+func MarshalIndent(v any) ([]byte, error) {
+	b, err := Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return AppendIndent(make([]byte, 0, 2*len(b)), b, 0), nil
 }
 
 // Respell appends valid JSON with the same value in which each string is spelled

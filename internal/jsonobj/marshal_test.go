@@ -3,6 +3,7 @@ package jsonobj_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"waggle/internal/jsonobj"
@@ -55,4 +56,15 @@ func FuzzRespell(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestMarshalIndentDeep: the space before the lines of a deep value does not grow with the square of its depth.
+func TestMarshalIndentDeep(t *testing.T) {
+	for _, raw := range []string{strings.Repeat("[", 9000) + strings.Repeat("]", 9000), strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)} {
+		b, err := jsonobj.MarshalIndent(map[string]json.RawMessage{"input": json.RawMessage(raw)})
+		var back map[string]json.RawMessage
+		if err != nil || len(b) > 3*len(raw)+4*jsonobj.MaxDepth*jsonobj.MaxDepth || json.Unmarshal(b, &back) != nil {
+			t.Errorf("%d bytes became %d, %v", len(raw), len(b), err)
+		}
+	}
 }

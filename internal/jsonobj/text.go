@@ -9,7 +9,8 @@ import (
 
 // AppendIndent appends valid JSON with its white space replaced by that of
 // JSON.stringify(value, null, 2) at the given depth. Strings and numbers keep
-// their bytes.
+// their bytes. What stands deeper than MaxDepth stays on one line: the space before
+// its lines would grow with the square of the depth, which whoever wrote the value chooses.
 func AppendIndent(dst, raw []byte, depth int) []byte {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; c {
@@ -130,6 +131,9 @@ func AppendString(dst []byte, s string) []byte {
 }
 
 func newline(dst []byte, depth int) []byte {
+	if depth > MaxDepth {
+		return dst
+	}
 	dst = append(dst, '\n')
 	for range depth {
 		dst = append(dst, ' ', ' ')

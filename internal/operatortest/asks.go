@@ -12,6 +12,7 @@ import (
 	"waggle/control"
 	"waggle/internal/jsonobj"
 	"waggle/operator/board"
+	"waggle/operator/teamfile"
 )
 
 // Ask is one question of a member: a call of a tool, a plan, or a host.
@@ -43,6 +44,12 @@ type Answered struct {
 // when all was allowed. The answers come in any order.
 func (r *Rig) Asks(name waggle.MemberName, asks ...Ask) <-chan Answered {
 	r.T.Helper()
+	return r.AsksIn(r.T.TempDir(), name, asks...)
+}
+
+// AsksIn is Asks of a member that works in a directory.
+func (r *Rig) AsksIn(dir string, name waggle.MemberName, asks ...Ask) <-chan Answered {
+	r.T.Helper()
 	answers := make(chan Answered, len(asks))
 	r.Member(name, func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 		if w.Task == nil {
@@ -63,7 +70,7 @@ func (r *Rig) Asks(name waggle.MemberName, asks ...Ask) <-chan Answered {
 			}
 		}
 		return res, nil
-	})
+	}, func(m *teamfile.FileMember) { m.Cwd = dir })
 	r.Task(name, "work of "+string(name))
 	return answers
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"waggle/internal/claudesessions"
 	"waggle/journal"
 	"waggle/spawn"
 )
@@ -29,10 +30,10 @@ type Caller struct {
 var idVars = map[Client]string{Claude: "CLAUDE_CODE_SESSION_ID", Codex: "CODEX_THREAD_ID", Gemini: "GEMINI_SESSION_ID"}
 
 // Above returns the running session whose process is among those above a process, or whose id is in its environment. The
-// sessions of Claude Code are those that it has registered in configDir, of other clients those that a hook recorded.
+// sessions of Claude Code are those that it has registered in configDir, with a start time or without, of other clients those that a hook recorded.
 func (s Store) Above(configDir string, above []spawn.Identity, environ []string, live Liveness) (Caller, bool) {
 	var list []running
-	for _, r := range RegisteredIn(configDir) {
+	for _, r := range registeredIn(configDir, claudesessions.Entry.Alive) { // what is not verified is refused all the same
 		list = append(list, running{r, Claude})
 	}
 	stored, _ := s.All() // those that can be read
@@ -43,7 +44,7 @@ func (s Store) Above(configDir string, above []spawn.Identity, environ []string,
 	}
 	for _, a := range above {
 		for _, r := range list {
-			if a.PID == r.Process.PID && a.Start == r.Process.Start {
+			if a.Is(r.Process) {
 				return Caller{Session: r.Session}, true
 			}
 		}

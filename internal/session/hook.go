@@ -113,7 +113,7 @@ func (h Hook) process(s *Session, e Event) (spawn.Identity, string) {
 	}
 	for _, w := range wanted {
 		for _, a := range above {
-			if a.PID == w.PID && a.Start == w.Start {
+			if a.Is(w) {
 				return a, ""
 			}
 		}

@@ -257,13 +257,18 @@ func nameOf(name, cwd string, pid int) string {
 	return strconv.Itoa(pid)
 }
 
-// RegisteredIn lists the session processes that a client's registry names.
+// RegisteredIn lists the session processes that a client's registry names with their start times, which alone proves that
+// a process is the one that the client has registered.
 func RegisteredIn(configDir string) []Registered {
+	return registeredIn(configDir, claudesessions.Entry.Verified)
+}
+
+func registeredIn(configDir string, counts func(claudesessions.Entry) (bool, error)) []Registered {
 	entries, _ := registered(configDir) // without a readable registry there are no names
 	var out []Registered
 	for _, e := range entries {
 		id, err := ParseID(e.SessionID)
-		if err != nil {
+		if ok, verr := counts(e); err != nil || verr != nil || !ok {
 			continue
 		}
 		p, err := spawn.Identify(e.PID)

@@ -52,9 +52,10 @@ func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) 
 		e.Now = testHost(s, string(m.Name), m.Instance, mode, target(c.Ask), now)
 		return e, nil
 	}
-	p := s.Lead.Policy.During(c.Task).For(m.Instance, now)
-	p.Mode = mode
-	e.Now = judged(p, s.Lead.Policy.Call(c.Ask))
+	set := s.Lead.Policy.During(c.Task)
+	p, call := set.For(m.Instance, now), set.Call(c.Ask)
+	p.Mode = set.Ceiling.Meet(mode)
+	e.Now = judged(p, call, set.JudgeCall(m.Instance, mode, call, now))
 	e.Now.As, e.Now.Version, e.Now.Decider = string(m.Name), s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))
 	return e, nil
 }

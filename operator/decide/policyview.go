@@ -154,7 +154,10 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 	if err != nil {
 		return nil, err
 	}
-	p, own, now, confined := s.Lead.Policy.For("", o.Minter.Now()), record.Instance(""), o.Minter.Now(), false
+	own, now, confined := record.Instance(""), o.Minter.Now(), false
+	p := s.Lead.Policy.For(own, now)
+	mode := p.Mode
+	verdict := func(c policy.Call) policy.Verdict { return s.Lead.Policy.JudgeCall(own, mode, c, now) }
 	var file *policy.Own
 	command := ""
 	if as != "" {
@@ -170,13 +173,17 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 			file, command = &policy.Own{File: m.File, Told: true}, agent.CommandOf(m.Agent, m.Spec)
 		}
 		own, as, confined = m.Instance, string(m.Name), record.LevelOf(w.Ready).Enforces()
-		p = s.Lead.Policy.For(own, now)
-		p.Mode = s.Lead.ModeOf(own)
+		p, mode = s.Lead.Policy.For(own, now), s.Lead.ModeOf(own)
 		if w.Epoch > 0 {
 			p = w.Effective(s.Lead, now)
+			mode = w.Upcoming(s.Lead)
+			verdict = func(c policy.Call) policy.Verdict { return w.JudgeCall(c, s.Lead, now) }
 		}
 		if cwd == "" {
 			cwd = m.Cwd
+			if w.Ready != nil && w.Ready.Cwd != "" { // that of its worktree
+				cwd = w.Ready.Cwd
+			}
 		}
 	}
 	if host, ok := strings.CutPrefix(call, "net "); ok {
@@ -184,20 +191,21 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 		if err != nil {
 			return nil, &operator.Error{Kind: operator.Usage, Op: "policy", Err: err}
 		}
-		return testHost(s, as, own, p.Mode, record.Ask{Host: host, Port: port}.Hostport(), now), nil
+		return testHost(s, as, own, mode, record.Ask{Host: host, Port: port}.Hostport(), now), nil
 	}
 	c, err := ParseToolCall(call, cwd)
 	if err != nil {
 		return nil, err
 	}
-	c.Links, c.Sandboxed = realpath.Disk{}, confined
+	c.Links, c.Home, c.Sandboxed = realpath.Disk{}, policy.HomeIn(o.Environ), confined
 	if path := s.Lead.Policy.Path; path != "" {
 		c.Guarded = []string{path}
 	}
 	if command != "" && record.CommandOf(string(c.Input)) == command {
 		c.Own = file
 	}
-	j := judged(p, c)
+	p.Mode = s.Lead.Policy.Ceiling.Meet(mode)
+	j := judged(p, c, verdict(c))
 	j.As, j.Version, j.Decider = as, s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))
 	return j, nil
 }
@@ -213,9 +221,10 @@ func testHost(s *operator.State, as string, own record.Instance, mode policy.Mod
 		Area: "network", Risk: string(policy.RiskHigh), Version: s.Lead.Version(), Decider: string(s.Lead.Policy.DeciderOf(policy.GateNetwork)), Rules: []RuleJudged{}}
 }
 
-func judged(p policy.Policy, c policy.Call) *Judged {
+// judged is a verdict of the gate, with what each rule alone says.
+func judged(p policy.Policy, c policy.Call, v policy.Verdict) *Judged {
 	e := p.Explain(c)
-	j := &Judged{Tool: c.Tool, Input: c.Input, Cwd: c.Cwd, Decision: e.Verdict.Decision.String(), Rule: e.Verdict.Rule, Why: e.Verdict.Why,
+	j := &Judged{Tool: c.Tool, Input: c.Input, Cwd: c.Cwd, Decision: v.Decision.String(), Rule: v.Rule, Why: v.Why,
 		Mode: string(ModeName(p.Mode)), Area: "cannot be read", Risk: string(e.Risk), Rules: []RuleJudged{}}
 	if e.Readable {
 		j.Area = e.Area.String()

@@ -137,8 +137,15 @@ func ForeignProcess(cfg *team.Config) MemberFacts {
 		return MemberFacts{PID: pid, Unseen: err.Error()}
 	}
 	start, _ := object.Get("procStart")
-	if began, ok := jsonobj.String(start); ok {
-		if _, nerr := strconv.ParseUint(began, 10, 64); nerr == nil && began != id.Start {
+	began, ok := jsonobj.String(start)
+	if !ok && jsonobj.TypeOf(start) == "number" {
+		began = string(start)
+	}
+	switch {
+	case began == "":
+		return MemberFacts{PID: pid, Unseen: "its start time is not in the registry"}
+	case began != id.Start:
+		if _, nerr := strconv.ParseUint(began, 10, 64); nerr == nil {
 			return MemberFacts{PID: pid, Process: spawn.Gone}
 		}
 	}

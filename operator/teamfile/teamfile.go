@@ -110,7 +110,7 @@ type yamlFile struct {
 	Lead     string           `yaml:"lead"`
 	LeadMay  *yamlPolicy      `yaml:"lead_policy"`
 	Decide   yamlDecide       `yaml:"decide"`
-	Deadline yamlDuration     `yaml:"deadline"`
+	Deadline *yamlDuration    `yaml:"deadline"`
 	Policy   yamlPolicy       `yaml:"policy"`
 	Layout   string           `yaml:"layout"`
 	Sandbox  *yamlSandbox     `yaml:"sandbox"`
@@ -175,14 +175,14 @@ func objectOf(y yaml.MapSlice) (json.RawMessage, error) {
 }
 
 type yamlTask struct {
-	Subject      string       `yaml:"subject"`
-	Owner        string       `yaml:"owner"`
-	Instructions string       `yaml:"instructions"`
-	After        []string     `yaml:"after"`
-	Required     *bool        `yaml:"required"`
-	Timeout      yamlDuration `yaml:"timeout"`
-	Cwd          string       `yaml:"cwd"`
-	Check        *yamlCheck   `yaml:"check"`
+	Subject      string        `yaml:"subject"`
+	Owner        string        `yaml:"owner"`
+	Instructions string        `yaml:"instructions"`
+	After        []string      `yaml:"after"`
+	Required     *bool         `yaml:"required"`
+	Timeout      *yamlDuration `yaml:"timeout"`
+	Cwd          string        `yaml:"cwd"`
+	Check        *yamlCheck    `yaml:"check"`
 }
 
 // ReadFile reads and checks a team file. Errors name the file and the line.
@@ -311,7 +311,7 @@ func (c *checker) file(f *File, y *yamlFile) {
 	if f.Metadata, err = objectOf(y.Metadata); err != nil {
 		c.bad("$.metadata", "%v", err)
 	}
-	f.Deadline = time.Duration(y.Deadline)
+	f.Deadline = c.span("$.deadline", y.Deadline)
 	c.decide(f, y.Decide, y.Lead != "" && y.Lead != "operator")
 	f.Policy = c.policy("$.policy", y.Policy)
 	if y.LeadMay != nil {
@@ -588,7 +588,7 @@ func (c *checker) tasks(f *File, ys []yamlTask) {
 	for i, y := range ys {
 		at := fmt.Sprintf("$.tasks[%d]", i)
 		t := FileTask{Subject: y.Subject, Instructions: y.Instructions, After: y.After, Required: y.Required == nil || *y.Required,
-			Timeout: time.Duration(y.Timeout), Cwd: y.Cwd, Check: c.check(at+".check", y.Check, "")}
+			Timeout: c.span(at+".timeout", y.Timeout), Cwd: y.Cwd, Check: c.check(at+".check", y.Check, "")}
 		if y.Subject == "" {
 			c.bad(at, "a task needs a subject")
 		}

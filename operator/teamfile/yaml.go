@@ -424,6 +424,17 @@ func (d *yamlDuration) UnmarshalYAML(n ast.Node) error {
 	return nil
 }
 
+// span is a time that is longer than 0 where it is given: none is not the same as no end.
+func (c *checker) span(at string, d *yamlDuration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	if *d <= 0 {
+		c.bad(at, "%s is no time: leave it out for none", time.Duration(*d))
+	}
+	return time.Duration(*d)
+}
+
 // yamlCount is a whole number: the library reads 1.5 as 1.
 type yamlCount int64
 

@@ -219,9 +219,13 @@ func (o Operator) registered(id spawn.Identity, wanted string) (string, error) {
 	if err != nil {
 		return refuse("which session process %d is cannot be read: %v", id.PID, err)
 	}
-	switch alive, err := e.Alive(); {
-	case err != nil:
-		return "", err
+	alive, err := e.Alive()
+	verified, verr := e.Verified()
+	switch {
+	case err != nil || verr != nil:
+		return "", errors.Join(err, verr)
+	case alive && !verified:
+		return refuse("%s has no start time of process %d, which may be another than it was then", path, id.PID)
 	case !alive:
 		return refuse("%s is of an earlier process %d, which was session %s", path, id.PID, e.SessionID)
 	case wanted != "" && !strings.EqualFold(wanted, e.SessionID):
@@ -261,14 +265,11 @@ func (o Operator) unused(ctx context.Context, s *operator.State, id spawn.Identi
 }
 
 func taken(l *control.Leader, name waggle.TeamName, id spawn.Identity) error {
-	same := func(other spawn.Identity) bool {
-		return other.PID == id.PID && other.Start == id.Start && other.Boot == id.Boot
-	}
-	if l.Led != nil && same(l.Led.ID) {
+	if l.Led != nil && id.Is(l.Led.ID) {
 		return &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf("process %d leads team %s", id.PID, name)}
 	}
 	for _, m := range l.Live() {
-		if m.Process != nil && same(m.Process.ID) {
+		if m.Process != nil && id.Is(m.Process.ID) {
 			return &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf("process %d is member %s of team %s already", id.PID, m.Name, name),
 				Next: operator.Next{Step: operator.NextWhy, Team: name, Member: m.Name}}
 		}
@@ -282,7 +283,7 @@ func (o Operator) above(id spawn.Identity) (bool, error) {
 		return false, nil
 	}
 	up, err := o.Ancestors(o.PID)
-	return slices.ContainsFunc(up, func(a spawn.Identity) bool { return a.PID == id.PID && a.Start == id.Start }), err
+	return slices.ContainsFunc(up, id.Is), err
 }
 
 // sessionProcess finds the process of a session: the registry of Claude Code's sessions and the records of hooks have
@@ -330,6 +331,8 @@ func (o Operator) sessionProcess(ctx context.Context, named string) (int, error)
 				looked = append(looked, fmt.Sprintf("%s: it is that session's, and names no process (leadProcess)", o.Root.TeamDir(n)))
 			case f.Process == spawn.Gone:
 				looked = append(looked, fmt.Sprintf("%s: it is that session's, and its process %d is gone", o.Root.TeamDir(n), f.PID))
+			case f.Unseen != "":
+				looked = append(looked, fmt.Sprintf("%s: it is that session's, and its process %d is not certain: %s", o.Root.TeamDir(n), f.PID, f.Unseen))
 			default:
 				return f.PID, nil
 			}

@@ -71,7 +71,7 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 	fl.StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
 	fl.StringVar(&f.rule, "rule", "", "also add this rule, or the one of this number in what show prints")
 	fl.StringVar(&f.scope, "for", "member", "whom the rule is for: member, team or sessions")
-	fl.StringVar(&f.expires, "until", "", "when the rule ends: task, today, always, 8h, a date (default 24h)")
+	app.WhenVar(fl, &f.expires, "until", "when the rule ends: task, today, always, 8h, a date (default 24h)")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input")
 	app.OldFlags(cmd, map[string]string{"scope": "for", "expires": "until"})
 	app.Must(fl.MarkHidden("group")) // it is an argument

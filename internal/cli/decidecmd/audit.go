@@ -130,8 +130,8 @@ as by audit verify, and is exit 1; the calls of the other members are listed.`,
 	fl.StringVar(&q.Decision, "decision", "", "only these decisions: allow or deny")
 	fl.StringVar(&q.By, "by", "", "only decided by operator, rules, leader, system or worker")
 	fl.StringVar(&q.Rule, "rule", "", "only decided by a rule that contains this text")
-	fl.StringVar(&since, "since", "", "asked since: 7d, 2h, 2026-11-20")
-	fl.StringVar(&until, "until", "", "asked before: 7d, 2h, 2026-11-20")
+	app.WhenVar(fl, &since, "since", "asked since: 7d, 2h, 2026-11-20")
+	app.WhenVar(fl, &until, "until", "asked before: 7d, 2h, 2026-11-20")
 	app.Must(cmd.RegisterFlagCompletionFunc("decision", cobra.FixedCompletions([]string{"allow", "deny"}, cobra.ShellCompDirectiveNoFileComp)))
 	app.Must(cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"operator", "rules", "leader", "system", "worker"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd

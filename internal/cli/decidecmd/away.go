@@ -53,7 +53,7 @@ whether somebody is there to answer, by this or by a screen.`,
 			return setAway(cmd.Context(), a, true, end)
 		},
 	}
-	on.Flags().StringVar(&until, "until", "", "when it ends: 2h, 18:00, 2026-12-24 (default: with away off)")
+	app.WhenVar(on.Flags(), &until, "until", "when it ends: 2h, 18:00, 2026-12-24 (default: with away off)")
 	off := &cobra.Command{
 		Use:   "off",
 		Short: "Let such questions be asked in their terminals at once",

@@ -85,7 +85,7 @@ lists the members that are dead, stalled or unknown now, like members. Of severa
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "", "2h, 7d, 2026-11-20 (default: your last decision or detach)")
+	app.WhenVar(cmd.Flags(), &since, "since", "2h, 7d, 2026-11-20 (default: your last decision or detach)")
 	return cmd
 }
 

@@ -190,6 +190,7 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 		return err
 	}
 	store, err := HookStore(a, client)
+	store.Project = f.project
 	if err != nil {
 		return err
 	}
@@ -377,6 +378,7 @@ func hooksShown(a *app.App, f hooksFlags) (*shownHooks, error) {
 		return nil, err
 	}
 	store, err := HookStore(a, client)
+	store.Project = f.project
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.once, "once", false, "only for the open requests (the default)")
 	fl.BoolVar(&f.session, "session", false, "until the member leaves")
-	fl.StringVar(&f.until, "until", "", "until then: 2h, 18:00, 2026-12-24")
+	app.WhenVar(fl, &f.until, "until", "until then: 2h, 18:00, 2026-12-24")
 	fl.StringVar(&f.member, "for", "", "for this member, or '*' for the team (default: the members that ask)")
 	fl.StringVar(&f.digest, "digest", "", "with an id: only if its digest begins with these (at least 16) hex digits")
 	fl.StringVarP(&f.reason, "message", "m", "", "why")

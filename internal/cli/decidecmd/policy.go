@@ -83,7 +83,7 @@ is applied, pending or unsupported.`,
 				return err
 			}
 			sc := decide.RuleScope{Member: waggle.MemberName(member)}
-			if expires != "" || cmd.Flags().Changed("until") {
+			if expires != "" {
 				t, err := operator.ParseUntil(expires, a.Now())
 				if err != nil {
 					return err
@@ -104,7 +104,7 @@ is applied, pending or unsupported.`,
 	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
 	cmd.Flags().StringVar(&member, "for", "", "for this member (default: the team)")
 	app.OldFlags(cmd, map[string]string{"expires": "until"})
-	cmd.Flags().StringVar(&expires, "until", "", "when it ends: 8h, 14d, 18:00, 2026-12-24")
+	app.WhenVar(cmd.Flags(), &expires, "until", "when it ends: 8h, 14d, 18:00, 2026-12-24")
 	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
 	return cmd
 }

@@ -41,6 +41,9 @@ once, and only until it expires. --json: {"team","member","token","expires"}.`,
 			if cwd, err = filepath.Abs(cwd); err != nil {
 				return err
 			}
+			if life <= 0 {
+				return &operator.Error{Kind: operator.Usage, Op: "token", Msg: "--until is longer than 0"}
+			}
 			m := teamfile.FileMember{Name: waggle.MemberName(args[0]), Agent: "exec", Backend: "join", Color: color, Cwd: cwd, PlanRequired: plan}
 			if len(args) > 1 {
 				if m.Spec, err = jsonobj.Marshal(map[string]any{"command": args[1:]}); err != nil {
