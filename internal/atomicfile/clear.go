@@ -51,7 +51,7 @@ func (o Options) moveAway(path string, strange func(fs.FileInfo) bool) (kind, pl
 	if err != nil {
 		return kind, "", err
 	}
-	kind = kindOf(fi.Mode())
+	kind = KindOf(fi.Mode())
 	if !strange(fi) {
 		return kind, "", nil
 	}
@@ -127,13 +127,13 @@ func Oddities(dir string, now time.Time) (list []Oddity) {
 	for _, e := range entries {
 		path, name := filepath.Join(dir, e.Name()), e.Name()
 		if from, at, ok := asideName(name); ok && (from == "lock" || from == ".highwatermark" || lockFile(from) != nil) {
-			list = append(list, Oddity{Path: path, What: kindOf(e.Type()) + " that was where a lock belongs", At: at})
+			list = append(list, Oddity{Path: path, What: KindOf(e.Type()) + " that was where a lock belongs", At: at})
 			continue
 		}
 		if odd := lockFile(name); odd == nil {
 			continue
 		} else if fi, err := e.Info(); err == nil && odd(fi) {
-			list = append(list, Oddity{Path: path, What: kindOf(fi.Mode()) + " where a lock belongs"})
+			list = append(list, Oddity{Path: path, What: KindOf(fi.Mode()) + " where a lock belongs"})
 		} else if d, err := statDir(path); err == nil && d.mode.IsDir() {
 			if age := time.Duration(now.UnixNano() - d.born()); age > DefaultStale {
 				list = append(list, Oddity{Path: path, What: "a lock that its holder has had for " + round(age).String(), Held: age})
@@ -154,8 +154,8 @@ func lockFile(name string) func(fs.FileInfo) bool {
 	return nil
 }
 
-// kindOf names the type of a file.
-func kindOf(mode fs.FileMode) string {
+// KindOf names the type of a file: "a FIFO".
+func KindOf(mode fs.FileMode) string {
 	switch {
 	case mode.IsRegular():
 		return "a regular file"
@@ -167,6 +167,8 @@ func kindOf(mode fs.FileMode) string {
 		return "a FIFO"
 	case mode&fs.ModeSocket != 0:
 		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
 	}
 	return "a special file"
 }

@@ -50,7 +50,7 @@ func regular(path string, mode fs.FileMode) error {
 	if mode.IsRegular() {
 		return nil
 	}
-	return fmt.Errorf("%s is %s, %w", path, kindOf(mode), ErrNotRegular)
+	return fmt.Errorf("%s is %s, %w", path, KindOf(mode), ErrNotRegular)
 }
 
 // dirStat is what is known of a lock directory.

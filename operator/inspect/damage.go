@@ -103,15 +103,8 @@ func (o Operator) blocked(s *operator.State) (what []string) {
 
 // kindOf describes the kind of a file in words.
 func kindOf(info os.FileInfo) string {
-	switch m := info.Mode(); {
-	case m.IsRegular():
+	if info.Mode().IsRegular() {
 		return fmt.Sprintf("a file of %d bytes", info.Size())
-	case m.IsDir():
-		return "a directory"
-	case m&os.ModeSymlink != 0:
-		return "a symbolic link"
-	case m&os.ModeNamedPipe != 0:
-		return "a FIFO"
 	}
-	return "a special file"
+	return atomicfile.KindOf(info.Mode())
 }

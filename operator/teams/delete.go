@@ -176,17 +176,26 @@ func (o Operator) removeForeign(ctx context.Context, reg *team.Team, cfg *team.C
 		}
 		return reg.Delete(ctx, do.Tasks)
 	}
-	kept, err := mail.Of(o.Operator).ArchiveOf(nil, cfg)
-	if err != nil {
-		return err
-	}
-	if d.Archive, err = process.Of(o.Operator).NewArchiveDir(kept); err != nil {
+	if err := o.archiveFor(cfg, d); err != nil {
 		return err
 	}
 	if do.Tasks {
 		d.Tasks = "archived"
 	}
 	return reg.MoveTo(ctx, d.Archive, do.Tasks)
+}
+
+// archiveFor makes the archive of a team that waggle does not lead, or whose records are gone.
+func (o Operator) archiveFor(cfg *team.Config, d *Deleted) (err error) {
+	if o.Moved(cfg) != nil {
+		d.Archive, err = process.Of(o.Operator).NewLeftoverDir(cfg.Name)
+		return err
+	}
+	kept, err := mail.Of(o.Operator).ArchiveOf(nil, cfg)
+	if err == nil {
+		d.Archive, err = process.Of(o.Operator).NewArchiveDir(kept)
+	}
+	return err
 }
 
 // endFirst ends what prevents the deletion of a team, or returns why not; cause is the error of

@@ -42,7 +42,7 @@ named, and is exit 1. With --follow it is a note, and the other journals go on; 
 leader's journal of the one team that is followed ends the command.
 
 --json: {"records":[{"team","time","journal","name","seq","writer","kind","body"}]}, and
-"problems", as by audit verify, where a journal is broken; with --follow one record a line.`,
+"problems", as by audit verify, where a journal is broken; with --follow a record a line.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
