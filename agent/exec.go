@@ -194,7 +194,7 @@ func RunCommand(ctx context.Context, h Host, c spawn.Command) Ran {
 	exit, err := h.Run(ctx, c)
 	ran := Ran{Tail: tail.String()}
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && err != nil: // else it had ended by then
 		ran.Failed, ran.Err = true, "ended by "+context.Cause(ctx).Error()
 	case err != nil:
 		ran.Failed, ran.Err = true, err.Error()

@@ -102,10 +102,15 @@ func (w *Worker) yieldedRec(r journal.Record, b record.Yielded) error {
 	}
 	w.Yielded, w.lent = b.Borrowed, true
 	w.rests(r.Time)
+	w.loseUnbegun() // a person may do the same meanwhile
+	return nil
+}
+
+// loseUnbegun has what was allowed and has not begun asked again.
+func (w *Worker) loseUnbegun() {
 	for _, c := range w.Calls {
 		if c.AskedSeq != 0 && !c.Started && !c.used && c != w.budget {
-			c.lost = true // a person may do the same meanwhile: what was allowed and has not begun is asked again
+			c.lost = true
 		}
 	}
-	return nil
 }

@@ -34,6 +34,7 @@ type Leader struct {
 	Led        *record.LeadingProcess // the last that said so; nil before the first
 	Closing    *record.Ending         // the operator wants the team to end, and no leader has begun since
 	Detached   bool                   // the operator wants Led to go on without a terminal
+	Halt       *Halt                  // the operator has stopped all work; nil: it goes on
 	Slept      *record.Slept          // the last time that its machine was suspended, until SleptAt; nil: it never was
 	SleptAt    time.Time
 	Ended      *record.Ended
@@ -173,6 +174,7 @@ type Order struct {
 	Closed    bool
 	End       string // evidence of the closing; "" when its member left
 	EndAt     time.Time
+	TakenBack bool // the operator has taken this answer back
 }
 
 // What names what an order is, as people are told.

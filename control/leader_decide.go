@@ -229,6 +229,8 @@ func (l *Leader) over(req *Request, v Answer) (bool, error) {
 	switch d := req.Decided; {
 	case len(v.Digest) < 16 || len(v.Digest) > len(req.Digest) || req.Digest[:len(v.Digest)] != v.Digest:
 		return true, &DigestError{ID: v.ID, Want: v.Digest, Have: req.Digest}
+	case d != nil && req.Order != nil && req.Order.TakenBack:
+		return true, &RefusedError{Why: fmt.Sprintf("the answer to request %s was taken back, and it is asked again under another id", v.ID)}
 	case d != nil && (d.Decision != record.DecisionDeny) == v.Allow && d.UpdatedInput == v.UpdatedInput && record.SameReplies(d.Answers, v.Answers):
 		return true, nil
 	case d != nil:

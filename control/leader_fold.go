@@ -87,6 +87,9 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	record.KindBorrowed:     leaderRecord((*Leader).borrowedRec),
 	record.KindSlept:        leaderRecord((*Leader).sleptRec),
 	record.KindReturned:     leaderRecord((*Leader).returnedRec),
+	record.KindHalted:       leaderRecord((*Leader).haltedRec),
+	record.KindResumed:      leaderRecord((*Leader).resumedRec),
+	record.KindTakenBack:    leaderRecord((*Leader).takenBackRec),
 }
 
 // did checks the move from the state before against the table and reports it.

@@ -264,6 +264,8 @@ func effect(o *Order, peer *Worker) string {
 			return ""
 		case c.Answer.Leader == uint64(o.Seq):
 			return record.KindAnswered
+		case o.TakenBack:
+			return record.Withdrawn
 		}
 		return c.given()
 	case o.Commanded.What == record.CommandShutdown:

@@ -15,7 +15,7 @@ func (w *Worker) Planning() bool { return w.base == machine.PlanProposed }
 // past are the calls that were replayed already. A call of an older program is compared as that
 // program would have recorded it: a call that ran is not run again because more is bound now, and a
 // denial stays in force. The files that a call was found to name are not compared: a script that
-// has changed since it ran is not run again by itself. Nil: ask.
+// has changed since it ran is not run again by itself. So are the calls before a halt, but for those that it interrupted. Nil: ask.
 func (w *Worker) Replay(kind waggle.Kind, a record.Ask, past map[record.Key]bool) *Call {
 	if w.turn == nil {
 		return nil
@@ -23,7 +23,7 @@ func (w *Worker) Replay(kind waggle.Kind, a record.Ask, past map[record.Key]bool
 	a.N = record.SumOf(kind)
 	want := map[int]question{}
 	for _, c := range w.Calls {
-		if c.turn != w.turn || c.Epoch >= w.Epoch || past[c.Key] || c.Kind != kind || !c.settled() {
+		if c.turn != w.turn || c.Epoch >= w.Epoch && !c.past || c.redo || past[c.Key] || c.Kind != kind || !c.settled() {
 			continue
 		}
 		n := c.Ask.Sum()

@@ -63,9 +63,12 @@ func (w *Worker) outrun(kind waggle.Kind, a record.Ask) []journal.Draft {
 	return ds
 }
 
-func (c *Call) revoke(why string) journal.Draft {
+func (c *Call) revoke(why string) journal.Draft { return c.revokeBy(why, "") }
+
+// revokeBy is revoke with the entry of the mailbox that is the reason, "" for none.
+func (c *Call) revokeBy(why, entry string) journal.Draft {
 	return journal.Draft{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: c.Key, Digest: c.Digest, Decision: record.DecisionDeny,
-		By: policy.RoleSystem, Reason: why, Revoked: true}}
+		By: policy.RoleSystem, Reason: why, Revoked: true, Entry: entry}}
 }
 
 // revocable reports an allow that was given and not used.

@@ -26,6 +26,7 @@ func leaderFields(c *snapshot.Codec, x *Leader) {
 	snapshot.Shared(c, &x.Led, snapshot.LeadingProcess)
 	snapshot.Shared(c, &x.Closing, snapshot.Ending)
 	c.Flag(&x.Detached)
+	snapshot.Shared(c, &x.Halt, haltFields)
 	snapshot.Shared(c, &x.Slept, snapshot.Slept)
 	c.Instant(&x.SleptAt)
 	snapshot.Shared(c, &x.Ended, snapshot.Ended)
@@ -104,6 +105,7 @@ func orderFields(c *snapshot.Codec, x *Order) {
 	c.Flag(&x.Closed)
 	snapshot.Text(c, &x.End)
 	c.Instant(&x.EndAt)
+	c.Flag(&x.TakenBack)
 }
 
 func memberFields(c *snapshot.Codec, x *Member) {
@@ -143,6 +145,12 @@ func memberFields(c *snapshot.Codec, x *Member) {
 
 func borrowingFields(c *snapshot.Codec, x *Borrowing) {
 	snapshot.Borrowed(c, &x.Borrowed)
+	snapshot.Unsigned(c, &x.Seq)
+	c.Instant(&x.At)
+}
+
+func haltFields(c *snapshot.Codec, x *Halt) {
+	snapshot.Halted(c, &x.Halted)
 	snapshot.Unsigned(c, &x.Seq)
 	c.Instant(&x.At)
 }

@@ -30,6 +30,7 @@ func workerFields(c *snapshot.Codec, x *Worker) {
 	snapshot.Text(c, &x.Pane)
 	c.Instant(&x.PaneAt)
 	snapshot.Unsigned(c, &x.Yielded)
+	snapshot.Unsigned(c, &x.Rested)
 	snapshot.List(c, &x.Tasks, snapshot.To(taskStateFields))
 	snapshot.List(c, &x.Calls, snapshot.To(callFields))
 	snapshot.List(c, &x.Outbox, sendingFields)
@@ -95,6 +96,8 @@ func callFields(c *snapshot.Codec, x *Call) {
 	c.Flag(&x.used)
 	c.Flag(&x.lost)
 	c.Flag(&x.late)
+	c.Flag(&x.past)
+	c.Flag(&x.redo)
 }
 
 func sendingFields(c *snapshot.Codec, x *Sending) {

@@ -45,6 +45,8 @@ type Worker struct {
 	// Yielded is the newest borrowing, by its seq in the leader's journal, for which the conversation was
 	// let go.
 	Yielded uint64
+	// Rested is the newest halt, by its seq in the leader's journal, for which nothing of the member runs.
+	Rested  uint64
 	Tasks   []*TaskState
 	Calls   []*Call // in order of first record
 	Outbox  []Sending
@@ -121,6 +123,8 @@ type Call struct {
 	used bool          // the answer to a plan or a host was acted on
 	lost bool          // the allow was taken back before anything started
 	late bool          // it was answered after its session had been told to come back
+	past bool          // it is of the part of its turn before a halt: it is answered from the record, as after a crash
+	redo bool          // that halt has interrupted it: it is asked again
 }
 
 // Open reports whether the question waits for an answer from the leader.

@@ -85,6 +85,7 @@ var workerRecords = map[string]func(*Worker, journal.Record) error{
 	record.KindPane:    workerRecord((*Worker).paneRec),
 	record.KindChecked: workerRecord((*Worker).checkedRec),
 	record.KindYielded: workerRecord((*Worker).yieldedRec),
+	record.KindRests:   workerRecord((*Worker).restsRec),
 }
 
 // did checks the move from the state before against the table and reports it.

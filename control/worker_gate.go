@@ -248,6 +248,8 @@ func (w *Worker) Start(k record.Key, epoch uint64, l *Leader, now time.Time) ([]
 		return nil, &GrantError{"it was not allowed"}
 	case c.Started:
 		return nil, &GrantError{"the grant was used already"}
+	case l.TakenBack(k):
+		return nil, &GrantError{takenBackText}
 	case w.Epoch != epoch:
 		return nil, &GrantError{ErrSuperseded.Error()}
 	case w.leaving || w.gone:
@@ -315,7 +317,7 @@ func (w *Worker) TakeAnswers(l *Leader) []journal.Draft {
 			continue
 		}
 		r, ok := l.Request(c.Key)
-		if !ok || r.Decided == nil || r.Digest != c.Digest {
+		if !ok || r.Decided == nil || r.Order.TakenBack || r.Digest != c.Digest {
 			continue
 		}
 		b := r.Decided

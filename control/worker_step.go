@@ -65,8 +65,12 @@ func (w *Worker) obey(in message.Incoming, o *Order) []journal.Draft {
 			ID: b.ID, Version: b.Version, Task: b.Task}}}
 	}
 	b := o.Decided
-	if c := w.byKey[b.Key]; c.Digest != b.Digest {
+	c := w.byKey[b.Key]
+	switch {
+	case c.Digest != b.Digest:
 		return in.Deny("it answers another request of that id")
+	case o.TakenBack:
+		return []journal.Draft{c.revokeBy(takenBackText, in.Entry)}
 	}
 	return []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: b.Key, Digest: b.Digest, Decision: b.Decision,
 		By: b.By, Rule: b.Rule, Reason: b.Reason, Policy: b.Policy, Leader: uint64(o.Seq),

@@ -38,7 +38,7 @@ type AuditEvent struct {
 	// Runs is the changed input that ran instead of Input, under its own digest.
 	Runs       json.RawMessage
 	RunsDigest string
-	Outcome    string // done, failed, running, unknown; "": it did not start
+	Outcome    string // done, failed, running, unknown; taken back: its answer was, before it started; "": it did not start
 	ExitCode   *int
 	Key        record.Key
 }

@@ -57,7 +57,7 @@ func Kinds() []string {
 		KindNoticed, KindLeading, KindDied, KindStopping, KindEnding, KindDetached, KindCheckpoint, KindDiverged, KindAcknowledged, KindDone, KindEnded,
 		KindAsked, KindSaid, KindAnswered, KindStarted, KindFinished, KindUnknown, KindApplied, KindTaken, KindReady,
 		KindBudget, KindSpent, KindPaused, KindLimited, KindConnected, KindConversation, KindUsed, KindSteps, KindPane, KindHeard, KindChecked,
-		KindBorrowed, KindReturned, KindYielded, KindSlept, journal.KindRepaired}
+		KindBorrowed, KindReturned, KindYielded, KindSlept, KindHalted, KindResumed, KindRests, KindTakenBack, journal.KindRepaired}
 }
 
 // Level says what keeps a member from acting in another's name (trust §8).
@@ -127,6 +127,8 @@ type PolicySet struct {
 	Path  string      `json:"file_path,omitempty"`   // the path of that file, whatever its name: edits of it ask
 	// Ceiling bounds all of the above; nil: the user has set none.
 	Ceiling *Ceiling `json:"ceiling,omitempty"`
+	// Undoes are the versions whose changes this one takes back.
+	Undoes []uint64 `json:"undoes,omitempty"`
 }
 
 // Joined is the start of a membership.
@@ -385,6 +387,8 @@ type Commanded struct {
 	Version  uint64           `json:"version,omitempty"` // of mode and policy: only rises
 	By       policy.Role      `json:"by"`
 	Mail     *Mail            `json:"mail"`
+	// Undoes is the version of the mode that this one takes back; 0: none.
+	Undoes uint64 `json:"undoes,omitempty"`
 }
 
 // Task is what an assignment binds a member to.

@@ -47,9 +47,9 @@ func (w *Worker) yields(ctx context.Context) (out bool, err error) {
 	return true, w.appendNow(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Yield(b.Seq), nil })
 }
 
-// part leaves a turn that was cut short for a person open, and closes what it had asked. False: that is
-// not on record, and the turn ends as interrupted.
-func (w *Worker) part(t *turn) bool {
+// part leaves a turn that was cut short open, and closes what it had asked. False: that is not on record, and
+// the turn ends as interrupted.
+func (w *Worker) part(t *turn, why error) bool {
 	w.mu.Lock()
 	t.over = true
 	w.mu.Unlock()
@@ -57,26 +57,26 @@ func (w *Worker) part(t *turn) bool {
 		if err := w.p.Leader.Refresh(w.ctx); err != nil {
 			return nil, err
 		}
-		return append(w.unended(t), w.p.Fold.Part(w.p.Lead, errBorrowed.Error())...), nil
+		return append(w.unended(t), w.p.Fold.Part(w.p.Lead, why.Error())...), nil
 	})
 	if err != nil {
-		w.p.Log.Error("a turn that was cut short for a person is not on record", "err", err)
+		w.p.Log.Error("a turn that was cut short is not on record", "err", err)
 		return false
 	}
 	w.setAside(t)
 	return true
 }
 
-// unborrowed waits until nobody takes the conversation: meanwhile nothing is asked and no call starts, but of a
-// call that runs, such as a subagent's.
+// unborrowed waits until nobody takes the conversation and all work goes on: meanwhile nothing is asked and no call
+// starts, but for a person's taking of a call that runs, such as a subagent's.
 func (h host) unborrowed(ctx context.Context) error {
 	w := h.w
 	for {
 		w.mu.Lock()
-		b, within := w.borrowing(), len(w.p.Fold.Running()) > 0
+		b, within, halted := w.borrowing(), len(w.p.Fold.Running()) > 0, w.p.Lead.Halt != nil
 		own, passed := w.changed, w.passed
 		w.mu.Unlock()
-		if b == nil || within && !b.Now {
+		if !halted && (b == nil || within && !b.Now) {
 			return nil
 		}
 		select {

@@ -118,8 +118,8 @@ func (h host) claim(ctx context.Context, c agent.Call, held bool) (call answered
 		var refused *control.GrantError
 		var changed *changedError
 		switch {
-		case errors.Is(err, errTaken), errors.Is(err, errBorrowed):
-			continue // a call beside this one asked for the same and used the grant, or a person takes the conversation
+		case errors.Is(err, errTaken), errors.Is(err, errBorrowed), errors.Is(err, errHalted), errors.Is(err, errTakenBack):
+			continue // a call beside this one used the grant, it waits (unborrowed), or its answer was taken back
 		case errors.As(err, &changed):
 			call.Answer, err = agent.Answer{Reason: changed.Error(), By: "system"}, nil
 		case errors.As(err, &refused):
@@ -277,10 +277,20 @@ func (h host) ask(ctx context.Context, kind waggle.Kind, a record.Ask, whole boo
 	}
 	w.flush(ctx)
 	ans, err := h.await(ctx, key)
-	if ans == nil {
+	switch {
+	case ans == nil:
 		return answered{key: key}, err
+	case ans.Revoked && err == nil && h.takenBack(key):
+		return h.ask(ctx, kind, a, whole)
 	}
 	return answered{Answer: answerOf(ans), key: key, replies: ans.Answers}, err
+}
+
+// takenBack reports whether the operator has taken the answer to a request back.
+func (h host) takenBack(k record.Key) bool {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	return h.w.p.Lead.TakenBack(k)
 }
 
 // before returns the call in the records of a resumed turn. A conversation that continues with its
@@ -288,7 +298,7 @@ func (h host) ask(ctx context.Context, kind waggle.Kind, a record.Ask, whole boo
 func (h host) before(kind waggle.Kind, a record.Ask) *control.Call {
 	for {
 		c := h.w.p.Fold.Replay(kind, a, h.t.past)
-		if c == nil || !h.t.resumed || c.Finished == nil {
+		if c == nil || !h.t.resumed || c.Finished == nil && c.Epoch < h.w.p.Writer.Epoch {
 			return c
 		}
 		h.t.past[c.Key] = true
@@ -402,6 +412,8 @@ func (h host) stopWaiting(ctx context.Context, k record.Key) (*record.Answered, 
 }
 
 var (
+	// errTakenBack: the operator has taken the allow back, and the call is asked again.
+	errTakenBack = errors.New("its answer was taken back")
 	// errTaken: another call of this turn used the grant.
 	errTaken = errors.New("the grant was used by another call")
 	// errUnconfirmed: the start may or may not be on disk. No call runs then.
@@ -417,13 +429,19 @@ func (h host) start(ctx context.Context, k record.Key, l looked, held bool) (inp
 		err := h.reopen(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Revoke(k, changed.Error()), nil })
 		return "", cmp.Or(err, changed)
 	}
-	tried := false
+	tried, back := false, false
 	err = h.reopen(ctx, func() ([]journal.Draft, error) {
 		if err := w.p.Leader.Refresh(ctx); err != nil {
 			return nil, err
 		}
+		if back = w.p.Lead.TakenBack(k); back {
+			return w.p.Fold.Reask(w.p.Lead), nil
+		}
 		if b := w.borrowing(); b != nil && (b.Now || len(w.p.Fold.Running()) == 0) {
 			return nil, &refusal{errBorrowed}
+		}
+		if w.p.Lead.Halt != nil {
+			return nil, &refusal{errHalted}
 		}
 		if c, ok := w.p.Fold.Call(k); ok && c.Started && tried && h.t.claimed[k] == me {
 			return nil, &refusal{errUnconfirmed}
@@ -440,6 +458,9 @@ func (h host) start(ctx context.Context, k record.Key, l looked, held bool) (inp
 		h.t.held[k] = held
 		return ds, nil
 	})
+	if back && err == nil {
+		err = errTakenBack
+	}
 	return input, err
 }
 

@@ -70,12 +70,19 @@ func questionsOf(q agent.Question) (qs []record.Question) {
 	return qs
 }
 
-// takeAnswers takes the answers to questions from the leader's journal.
+// takeAnswers takes the answers to questions from the leader's journal, and closes requests whose answers were taken
+// back.
 func (w *Worker) takeAnswers(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.p.Fold.Guest || len(w.p.Fold.TakeAnswers(w.p.Lead)) == 0 {
+	due := func() []journal.Draft { return append(w.p.Fold.TakeAnswers(w.p.Lead), w.p.Fold.Reask(w.p.Lead)...) }
+	if w.p.Fold.Guest || len(due()) == 0 {
 		return nil
 	}
-	return w.append(ctx, func() ([]journal.Draft, error) { return w.p.Fold.TakeAnswers(w.p.Lead), nil })
+	return w.append(ctx, func() ([]journal.Draft, error) {
+		if err := w.p.Leader.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		return due(), nil
+	})
 }

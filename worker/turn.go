@@ -41,6 +41,7 @@ type turn struct {
 	checking bool                     // it runs; with mu
 	before   map[string]task.Artifact // artifacts when it began
 	made     []string                 // those that it made or changed
+	ran      []record.Key             // the calls that a halt has found running; nil: none has
 }
 
 // turnEnd is the outcome of a turn.
@@ -64,11 +65,14 @@ var (
 // members for the agent behind the lead; without chat it takes its next task whose blockers are done, and without one
 // begins a turn that the agent wants. A busy session takes nothing. A turn that an earlier process left, or that a usage
 // limit has cut short, is taken up first, when the limit is over. While a budget is used up nothing is taken but a turn
-// that the agent wants, whose calls wait. While a person has the conversation nothing is taken.
+// that the agent wants, whose calls wait. While a person has the conversation, and while all work is stopped, nothing is taken.
 func (w *Worker) Deliver(ctx context.Context, chat []message.Incoming) ([]mailbox.ID, error) {
 	w.trouble.Note("pass", nil, "")
 	next := w.unblocked(ctx)
-	out, err := w.yields(ctx)
+	out, err := w.halts(ctx)
+	if !out && err == nil {
+		out, err = w.yields(ctx)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	close(w.passed)
@@ -290,9 +294,9 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 			w.status(task.MemberIdle, l.Error())
 			return
 		}
-		if end.interrupted && errors.Is(context.Cause(ctx), errBorrowed) && w.part(t) {
+		if cause := context.Cause(ctx); end.interrupted && (errors.Is(cause, errBorrowed) || errors.Is(cause, errHalted)) && w.part(t, cause) {
 			w.active(false)
-			w.status(task.MemberIdle, errBorrowed.Error())
+			w.status(task.MemberIdle, cause.Error())
 			return
 		}
 		w.mu.Lock()

@@ -537,6 +537,9 @@ func (w *Worker) Receive(ctx context.Context, in message.Incoming) error {
 		if w.p.Fold.Guest {
 			return w.p.Fold.ReceiveFile(in, w.p.Lead, w.p.Minter.Now()), nil
 		}
+		if err := w.p.Leader.Refresh(ctx); err != nil { // an answer that was taken back by now opens nothing
+			return nil, err
+		}
 		return w.p.Fold.Receive(in, w.p.Lead), nil
 	})
 }
@@ -583,7 +586,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 }
 
 // answerShutdown says yes when no turn runs, or the one that is open waits for the end of a usage
-// limit or for a person who has its conversation, and no with the reason when one does: the leader may ask again, or end the process.
+// limit, for a person who has its conversation, or until all work is resumed, and no with the reason when one does: the leader may ask again, or end the process.
 func (w *Worker) answerShutdown(ctx context.Context) error {
 	w.mu.Lock()
 	leaving := w.p.Fold.State() == machine.ShuttingDown
@@ -602,7 +605,7 @@ func (w *Worker) answerShutdown(ctx context.Context) error {
 		return err
 	}
 	return w.append(ctx, func() ([]journal.Draft, error) {
-		return w.p.Fold.AnswerShutdown(w.p.Fold.Turn() == nil || w.turn == nil && (w.waitsForLimit() || w.borrowing() != nil), w.busyWith(), at, w.p.Lead, mint)
+		return w.p.Fold.AnswerShutdown(w.p.Fold.Turn() == nil || w.turn == nil && (w.waitsForLimit() || w.borrowing() != nil || w.p.Lead.Halt != nil), w.busyWith(), at, w.p.Lead, mint)
 	})
 }
 

@@ -33,6 +33,7 @@ var claudeEvents = []Event{
 	{"PermissionRequest", Day, "*"},
 	{"PreToolUse", short, "*"},
 	{"PostToolUse", short, "*"},
+	{"UserPromptSubmit", short, ""},
 	{"Stop", short, ""},
 	{"Notification", short, ""},
 	{"SessionStart", short, ""},

@@ -159,6 +159,7 @@ var ofEnded = map[string]struct {
 	"team restore":        {why: elsewhere},
 	"team token":          {why: acts},
 	"uninstall":           {why: elsewhere},
+	"undo":                {why: acts},
 	"up":                  {why: acts},
 	"version":             {why: elsewhere},
 }

@@ -46,7 +46,7 @@ var acts = rowsOf(map[act]string{
 		deny, net revoke, new, notify off, notify on, notify test, plan approve, plan escalate, plan reject,
 		policy add, policy rm, policy sandboxed, policy sessions add, policy sessions off, policy sessions
 		on, policy sessions rm, pr, resume, review, run, serve, spawn, stop, take, team add, team create,
-		team delete, team migrate, team remove, team restore, team token, uninstall, up`,
+		team delete, team migrate, team remove, team restore, team token, undo, uninstall, up`,
 })
 
 // rowsOf makes a table of lists of commands.

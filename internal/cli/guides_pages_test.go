@@ -55,6 +55,9 @@ tasks:
 		as: map[string]string{
 			"waggle show 7KQF":                         "env ID=$ONE\nexec TYPE\nstdout 'touch one'",
 			"waggle approve 7KQF":                      "exec TYPE\nstdout 'allow, delivered'",
+			"waggle undo --plan":                       "exec TYPE\nstdout 'would hold no more: allow Bash.go test ./...'",
+			"waggle undo 7KQF":                         "status 6 TYPE\nstdout 'too late: three was told'",
+			"waggle undo":                              "status 6 TYPE\nstdout 'holds no more: allow Bash.go test ./...'\nstdout 'too late: one has started'",
 			"waggle approve 7KQF --rule 2":             "env ID=$TWO\nexec TYPE\nstdout 'allow, delivered'",
 			"waggle approve tester":                    "# it needs a terminal\nstatus 2 TYPE\nstderr $FOUR",
 			`waggle deny 7KQF -m "not on this branch"`: "env ID=$THREE\nexec TYPE\nstdout 'deny, delivered'",

@@ -26,7 +26,7 @@ type helpGroup struct {
 var helpGroups = []helpGroup{
 	{"Start work", []string{"new", "init", "run", "up"}, []string{"demo", "resume", "spawn", "guest", "join", "adopt", "mcp"}},
 	{"See", []string{"status", "top", "peek"}, []string{"why", "log", "inbox", "digest", "attach", "budget", "audit"}},
-	{"Answer", []string{"pending", "approve", "deny"}, []string{"show", "answer", "plan", "net", "policy", "mode"}},
+	{"Answer", []string{"pending", "approve", "deny"}, []string{"show", "answer", "plan", "net", "policy", "mode", "undo"}},
 	{"Steer", []string{"send", "task"}, []string{"take", "msg", "detach"}},
 	{"Results", []string{"diff", "merge"}, []string{"compare", "review", "pr"}},
 	{"End, set up", []string{"down"}, []string{"stop", "gc", "team", "hooks", "doctor", "sandbox", "serve", "bridge", "skill", "protocol", "bench", "completion", "version", "uninstall", "help"}},

@@ -77,6 +77,7 @@ var commands = []func(*app.App) *cobra.Command{
 	skillCmd,
 	teamcmd.Serve,
 	decidecmd.Show,
+	decidecmd.Undo,
 	teamcmd.Spawn,
 	teamcmd.Status,
 	teamcmd.Stop,

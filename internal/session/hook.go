@@ -55,7 +55,7 @@ type Registered struct {
 }
 
 // Run handles one event. It makes the store where there is none, and writes to out only the answer to a
-// request, in one write. Its caller only logs the error: a client must never notice it.
+// request, or that the user has stopped the session, in one write. Its caller only logs the error: a client must never notice it.
 func (h Hook) Run(ctx context.Context, event string, in io.Reader, out io.Writer) error {
 	e, err := ReadEvent(in)
 	if err != nil {
@@ -64,7 +64,18 @@ func (h Hook) Run(ctx context.Context, event string, in io.Reader, out io.Writer
 	if e.Name != "" && e.Name != event {
 		return fmt.Errorf("the hook was started for %s and got the event %s", event, e.Name)
 	}
-	switch event = h.Client.eventOf(event); event {
+	event = h.Client.eventOf(event)
+	switch event {
+	case "PermissionRequest", "PreToolUse", "PostToolUse":
+		if why, halted := h.halted(e); halted && h.Client.Answers() {
+			return h.stop(event, why, out)
+		}
+	case "Stop", "SessionStart", "SessionEnd", "UserPromptSubmit":
+		if err := h.goesOn(e, event); err != nil {
+			return err
+		}
+	}
+	switch event {
 	case "PermissionRequest":
 		if !h.Client.Answers() {
 			return nil

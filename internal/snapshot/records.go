@@ -23,6 +23,7 @@ func PolicySet(c *Codec, x *record.PolicySet) {
 	Text(c, &x.File)
 	Text(c, &x.Path)
 	Shared(c, &x.Ceiling, Ceiling)
+	List(c, &x.Undoes, Unsigned[uint64])
 }
 
 func Policy(c *Codec, x *policy.Policy) {
@@ -183,6 +184,7 @@ func Commanded(c *Codec, x *record.Commanded) {
 	Unsigned(c, &x.Version)
 	Text(c, &x.By)
 	Shared(c, &x.Mail, Mail)
+	Unsigned(c, &x.Undoes)
 }
 
 func Task(c *Codec, x *record.Task) {
@@ -330,6 +332,10 @@ func Stopping(c *Codec, x *record.Stopping) {
 	Text(c, &x.Instance)
 	Text(c, &x.Why)
 	Text(c, &x.Step)
+}
+
+func Halted(c *Codec, x *record.Halted) {
+	Text(c, &x.Reason)
 }
 
 func Borrowed(c *Codec, x *record.Borrowed) {

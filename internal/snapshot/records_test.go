@@ -50,7 +50,7 @@ var codecs = map[string]codec{
 	"Task": of(snapshot.Task), "Words": of(snapshot.Words), "Joined": of(snapshot.Joined), "Restart": of(snapshot.Restart),
 	"Worktree": of(snapshot.Worktree), "Preparation": of(snapshot.Preparation), "Process": of(snapshot.Process), "Identity": of(snapshot.Identity), "Died": of(snapshot.Died),
 	"Stopping": of(snapshot.Stopping), "Left": of(snapshot.Left), "Seen": of(snapshot.Seen), "Unverified": of(snapshot.Unverified),
-	"Borrowed": of(snapshot.Borrowed),
+	"Borrowed": of(snapshot.Borrowed), "Halted": of(snapshot.Halted),
 	"Diverged": of(snapshot.Diverged), "Noticed": of(snapshot.Noticed), "LeadingProcess": of(snapshot.LeadingProcess),
 	"Ending": of(snapshot.Ending), "Ended": of(snapshot.Ended), "Applied": of(snapshot.Applied), "Ready": of(snapshot.Ready),
 	"Answered": of(snapshot.Answered), "Finished": of(snapshot.Finished), "Taken": of(snapshot.Taken), "Said": of(snapshot.Said),

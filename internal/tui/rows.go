@@ -141,6 +141,8 @@ func (r row) next() operator.Next {
 		n.Step = operator.NextMergeAgain
 	case r.member.State == inspect.StateBlocked:
 		n.Step = operator.NextPeekResume
+	case r.member.State == inspect.StatePaused && r.member.Why == inspect.StoppedWhy:
+		n.Step = operator.NextGoOn
 	case r.member.Stays:
 		n.Step = operator.NextResumeTeam
 	default:

@@ -15,6 +15,7 @@ type ResumeDocument struct {
 	Led         bool           `json:"led"` // a process leads it
 	PID         int            `json:"pid"` // of that process; 0: none is on record
 	Members     []ResumeMember `json:"members"`
+	Halted      bool           `json:"halted"`       // all work is stopped, and would go on
 	Changed     bool           `json:"file_changed"` // the team file differs from the accepted one
 	File        string         `json:"file"`
 	Tasks       int            `json:"open_tasks"`
@@ -35,7 +36,7 @@ type ResumeMember struct {
 
 // Resume is the document of a plan to resume a team.
 func Resume(p *supervise.ResumePlan) ResumeDocument {
-	d := ResumeDocument{p.Team, p.Led, p.PID, make([]ResumeMember, 0, len(p.Members)), p.Changed, p.File, p.Tasks, p.Undelivered,
+	d := ResumeDocument{p.Team, p.Led, p.PID, make([]ResumeMember, 0, len(p.Members)), p.Halted, p.Changed, p.File, p.Tasks, p.Undelivered,
 		append([]string{}, p.Pending...), append([]string{}, p.Unknown...), append([]string{}, p.Leftover...)}
 	for _, m := range p.Members {
 		d.Members = append(d.Members, ResumeMember(m))
@@ -46,6 +47,9 @@ func Resume(p *supervise.ResumePlan) ResumeDocument {
 // ResumePage is a plan to resume a team.
 func ResumePage(r *supervise.ResumePlan) (p page.Page) {
 	p.Line(page.Strong(r.Team), page.Plain(fmt.Sprintf("  %d to start", r.Starts())))
+	if r.Halted {
+		p.Line(page.Warning("all work is stopped, and would go on"))
+	}
 	t := page.Table{Head: []string{"MEMBER", "ACTION", "SESSION", "WHY"}}
 	for _, m := range r.Members {
 		t.Rows = append(t.Rows, []string{m.Name, m.Action, short(m.Session), m.Why})

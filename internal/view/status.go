@@ -23,6 +23,7 @@ type StatusDocument struct {
 	Full        bool                 `json:"full"`   // STATE takes no record now
 	Leader      LeaderDocument       `json:"leader"`
 	Members     []MemberDocument     `json:"members"`
+	Halted      *HaltDocument        `json:"halted"`      // null: the operator has not stopped all work
 	Interrupted *InterruptedDocument `json:"interrupted"` // null: no member waits for a leader
 	Overlaps    []OverlapDocument    `json:"overlaps"`
 	Pending     int                  `json:"pending"`
@@ -138,6 +139,12 @@ func Spent(u *record.Usage) *SpentDocument {
 	return &SpentDocument{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostMicros, u.Turns, u.Source}
 }
 
+// HaltDocument is a team whose work the operator has stopped.
+type HaltDocument struct {
+	At     string `json:"at"`
+	Reason string `json:"reason"`
+}
+
 // InterruptedDocument is a team with dead members and no process that leads it.
 type InterruptedDocument struct {
 	At      string `json:"at"`
@@ -162,6 +169,9 @@ func Status(st *inspect.Status) StatusDocument {
 	}
 	for _, b := range st.Budgets {
 		d.Budgets = append(d.Budgets, budgetOf(b))
+	}
+	if h := st.Halt; h != nil {
+		d.Halted = &HaltDocument{page.Stamp(h.At), h.Reason}
 	}
 	if in := st.Interrupted; in != nil {
 		d.Interrupted = &InterruptedDocument{page.Stamp(in.At), in.Members, in.Pending}
@@ -286,6 +296,9 @@ func addTeamHead(p *page.Page, st *inspect.Status, now time.Time) {
 	}
 	if l := st.Leader; l.Slept > 0 {
 		p.Line(page.Faint(fmt.Sprintf("this machine was asleep for %s until %s, which counts for no deadline", l.Slept.Round(time.Second), page.Clock(l.SleptAt, now))))
+	}
+	if h := st.Halt; h != nil {
+		p.Line(page.Warning(inspect.StoppedWhy+" "+page.Clock(h.At, now)+operator.Suffix(h.Reason)), page.Plain("  "), page.WholeStep(operator.Next{Step: operator.NextGoOn, Team: name}))
 	}
 	addInterrupted(p, st.Interrupted, name, now)
 	*p = append(*p, policyview.CeilingPage(st.Ceiling)...)

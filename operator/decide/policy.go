@@ -249,6 +249,7 @@ func (o Operator) appendPolicy(ctx context.Context, s *operator.State, change fu
 // policyDrafts drafts a new version of the policy, nothing when it is as before.
 func (o Operator) policyDrafts(s *operator.State, mint record.Mint, change func(*operator.State, *record.PolicySet) error) ([]journal.Draft, error) {
 	set := s.Lead.Policy
+	set.Undoes = nil
 	set.Ceiling = o.CeilingOf(set.Ceiling)
 	if err := change(s, &set); err != nil {
 		return nil, err

@@ -372,6 +372,9 @@ func answerNow(r *control.Request) *AnswerNow {
 	if d.UpdatedInput != "" {
 		a.Input = json.RawMessage(d.UpdatedInput)
 	}
+	if r.Order != nil && r.Order.TakenBack {
+		a.State, a.Evidence = "taken back", "you have taken it back; it is asked again"
+	}
 	a.Answers = record.Texts(d.Answers)
 	return a
 }

@@ -81,6 +81,9 @@ func eventOf(m *control.Member, c *control.Call, req *control.Request) operator.
 		if d.UpdatedInput != "" {
 			e.Runs = json.RawMessage(d.UpdatedInput)
 		}
+		if req.Order.TakenBack && e.Outcome == "" {
+			e.Outcome = "taken back"
+		}
 	case a != nil && !a.Waited:
 		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Version = a.Decision, string(a.By), string(policy.ChannelJournal), "gate", a.Rule, a.Reason, a.Policy
 		if c.AskedSeq == 0 { // decided when it was asked

@@ -352,6 +352,10 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 	case st.Leader.Led:
 		d.State = "led"
 	}
+	if h := st.Halt; h != nil {
+		d.State = "stopped"
+		d.Trouble = append(d.Trouble, DigestMember{At: h.At, What: "stopped", Detail: StoppedWhy + operator.Suffix(h.Reason), Do: operator.Next{Step: operator.NextGoOn, Team: s.Team}})
+	}
 	for _, m := range st.Members {
 		switch m.State {
 		case StateDead, StateStalled, StateUnknown:

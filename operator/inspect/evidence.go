@@ -404,6 +404,10 @@ func (k *probe) spending(w *control.Worker, f *MemberFacts) {
 	if until, ok := w.LimitedUntil(k.now); ok && w.Turn() != nil {
 		f.Limited = &Limited{Since: w.LimitedAt, Until: until, Why: w.Limited.Reason}
 	}
+	if h := k.s.Lead.Halt; h != nil && w.Rested == uint64(h.Seq) {
+		f.Paused = &Waits{Since: h.At, What: StoppedWhy}
+		return
+	}
 	e, c := w.Over(k.s.Lead), w.BudgetCall()
 	if e == nil || c == nil || c.Answer == nil && !c.Open() {
 		return

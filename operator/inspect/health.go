@@ -26,7 +26,7 @@ const (
 	StateFailed     MemberState = "failed"             // its last turn on a task failed, and it has nothing else to do
 	StateHeldUp     MemberState = "blocked"            // its task waits for one that failed
 	StateIdle       MemberState = "idle"               // it has no work
-	StatePaused     MemberState = "paused"             // a budget is used up, and nobody has raised it
+	StatePaused     MemberState = "paused"             // a budget is used up, and nobody has raised it; or the operator has stopped all work
 	StateLimited    MemberState = "limited"            // by a usage limit of its agent, or a service that is out of reach; it goes on by itself
 	StateTaken      MemberState = "taken"              // a person goes on with its session in a client of their own
 	StateStalled    MemberState = "stalled"            // its process runs and does not apply its orders, or is stopped
@@ -81,7 +81,7 @@ type MemberFacts struct {
 
 	Setup    *Waits    // why its worktree could not be prepared
 	Taken    *Waits    // who has its session, or waits for it
-	Paused   *Waits    // the budget that is used up
+	Paused   *Waits    // the budget that is used up, or that all work is stopped
 	Limited  *Limited  // what has cut its turn short
 	Asks     *Waits    // the oldest question that its session waits for
 	Commands []Command // that were started and have not ended, oldest first
@@ -100,6 +100,9 @@ type MemberFacts struct {
 	// Session is what an adopted session says of itself, or the journal of a guest; nil: they say nothing.
 	Session *Health
 }
+
+// StoppedWhy is why a member is paused, or a team stopped, by the operator's word.
+const StoppedWhy = "you have stopped all work"
 
 // Death is the end of a process as the leader's journal has it.
 type Death struct {

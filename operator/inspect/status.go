@@ -34,6 +34,8 @@ type Status struct {
 	Damage  []string
 	Leader  LeaderStatus
 	Members []MemberStatus
+	// Halt says that the operator has stopped all work; nil: it goes on.
+	Halt *control.Halt
 	// Interrupted says that members have died and no process leads that would restart them; null
 	// otherwise.
 	Interrupted *Interrupted
@@ -206,6 +208,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	} else if led { // the record of it is behind a break of the journal, or not written yet
 		st.Leader.PID = s.Dir.Leading()
 	}
+	st.Halt = s.Lead.Halt
 	st.Pending, st.Alarms, st.Unanswerable = len(s.Lead.Pending()), Unverified(s), Unanswerable(s)
 	for _, scope := range []record.BudgetScope{record.ScopeTeam, record.ScopeRun} {
 		if limit, used, ok := s.Lead.BudgetNow(scope, "", nil); ok {

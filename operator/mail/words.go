@@ -140,6 +140,8 @@ func busy(s *operator.State, m *control.Member, p record.Priority) string {
 	}
 	t := w.Turn()
 	switch {
+	case s.Lead.Halt != nil:
+		return "all work is stopped; it reads it when that is over"
 	case w.State() == machine.ShuttingDown:
 		return "it was asked to end"
 	case t == nil:

@@ -38,6 +38,7 @@ type ResumePlan struct {
 	Led     bool // a process leads it
 	PID     int  // of that process; 0: none is on record
 	Members []ResumeMember
+	Halted  bool // all work is stopped, and would go on
 	// Changed says that the team file differs from the accepted one.
 	Changed     bool
 	File        string
@@ -86,7 +87,7 @@ func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*operat
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &ResumePlan{Team: string(name), Members: []ResumeMember{}, Pending: []string{}, Unknown: []string{}, Leftover: []string{}}
+	p := &ResumePlan{Team: string(name), Halted: s.Lead.Halt != nil, Members: []ResumeMember{}, Pending: []string{}, Unknown: []string{}, Leftover: []string{}}
 	if p.Led, err = process.Of(o.Operator).IsLed(s); err != nil {
 		return nil, nil, err
 	}

@@ -74,6 +74,7 @@ func (o Operator) denyAgain(ctx context.Context, s *operator.State, was, now rec
 	}
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		set := s.Lead.Policy
+		set.Undoes = nil
 		set.Rules, set.Hosts = slices.Clone(set.Rules), slices.Clone(set.Hosts)
 		for _, r := range rules {
 			r.Instance, r.From = now, nil

@@ -96,7 +96,7 @@ func (a *App) Fail(ctx context.Context, err error) int {
 			b.Hint = a.sameIn(ctx, e.Near)
 		}
 	} else if isUsage(err) {
-		b.Code, b.Hint = ExitUsage, "waggle --help"
+		b.Code, b.Message, b.Hint = ExitUsage, flagsText(err), "waggle --help"
 	}
 	if b.Hint == "" && errors.Is(err, syscall.EMFILE) {
 		b.Hint = operator.MoreDescriptors
@@ -249,10 +249,25 @@ func (a *App) elsewhere(ctx context.Context, member string) string {
 	}
 }
 
+// flagGroup begins cobra's words about flags that exclude each other.
+const flagGroup = "if any flags in the group"
+
+// flagsTogether is what they end with.
+var flagsTogether = regexp.MustCompile(`\[([^\]]*)\] were all set$`)
+
+// flagsText says which flags exclude each other, and other errors as they are.
+func flagsText(err error) string {
+	m := flagsTogether.FindStringSubmatch(err.Error())
+	if m == nil || !strings.HasPrefix(err.Error(), flagGroup) {
+		return err.Error()
+	}
+	return "--" + strings.Join(strings.Fields(m[1]), " and --") + " exclude each other"
+}
+
 // isUsage recognises cobra's own errors, which have no type.
 func isUsage(err error) bool {
-	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "flag needs", "invalid argument", "required flag"} {
-		if len(err.Error()) >= len(p) && err.Error()[:len(p)] == p {
+	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "flag needs", "invalid argument", "required flag", flagGroup} {
+		if strings.HasPrefix(err.Error(), p) {
 			return true
 		}
 	}

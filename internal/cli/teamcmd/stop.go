@@ -17,14 +17,21 @@ import (
 const stopCodes = `
 Exit code: 0 it agreed, or was not asked (--force); 6 it refused, and was ended or, when
 another program runs it, is still a member; 4 it did not answer in time, and was ended or
-let go; 5 it was dead already; 1 it could not be ended. --json:
-{"member","how","step","rejected","forced","answered","worktree"}.`
+let go; 5 it was dead already; 1 it could not be ended. With --all: 0 nothing of the
+teams runs any more; 4 a member had to be ended for it; 6 one goes on, or with
+--sessions a session; 1 a team could not be stopped.
+
+--json: {"member","how","step","rejected","forced","answered","worktree"}; with --all
+{"teams":[{"team","at","again","theirs","members":[{"member","how","task","calls","asked",
+"why"}],"error"}],"sessions":[{"session","name","client","pid","how","asked","why"}]}.`
 
 func Stop(a *app.App) *cobra.Command {
 	var so process.StopOptions
+	var all, sessions bool
+	var reason string
 	cmd := &cobra.Command{
-		Use:   "stop NAME",
-		Short: "End one member: ask, then signal",
+		Use:   "stop NAME | --all",
+		Short: "End one member, or stop all work at once",
 		Long: `End one member. The command asks it to end, and asks again when it refuses. After the
 grace it closes the member's input, sends its processes SIGTERM, then SIGKILL, and
 verifies their end. That takes at most ten seconds more. With --force it does not ask.
@@ -32,12 +39,29 @@ verifies their end. That takes at most ten seconds more. With --force it does no
 A member that another program runs is asked once, by a message, and is not signalled. Its
 yes ends its membership at once; its no keeps it a member; without an answer it is let go
 after the grace. So is an entry that another program wrote into config.json.
+
+--all ends nobody: it stops all work of every team (with --team, of one) at once, and says
+what was cut. Calls that run are interrupted, open requests are closed, and nothing begins
+until waggle resume TEAM. The members, their tasks, messages and conversations stay, and
+what was cut goes on then. Only a member that has not stopped within the grace is ended.
+
+--all --sessions also stops your own sessions that have waggle's hooks: what they ask is
+denied, and their calls are refused, until you type there.
 ` + stopCodes,
-		Args:              cobra.ExactArgs(1),
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.GraceSaid(cmd, &so.Grace); err != nil {
 				return err
+			}
+			if all != (len(args) == 0) {
+				return &operator.Error{Kind: operator.Usage, Op: "stop", Msg: "name a member, or say --all"}
+			}
+			if !all && (sessions || cmd.Flags().Changed("message")) {
+				return &operator.Error{Kind: operator.Usage, Op: "stop", Msg: "--sessions and --message are for --all"}
+			}
+			if all {
+				return stopAll(cmd.Context(), a, process.HaltOptions{Grace: so.Grace, Reason: reason, Note: a.SayNote}, sessions)
 			}
 			op, name, err := a.Team()
 			if err != nil {
@@ -56,6 +80,10 @@ after the grace. So is an entry that another program wrote into config.json.
 	}
 	cmd.Flags().DurationVar(&so.Grace, "grace", 10*time.Second, "time for it to end by itself")
 	cmd.Flags().BoolVar(&so.Force, "force", false, "do not ask")
+	cmd.Flags().BoolVar(&all, "all", false, "stop all work of every team, and end nobody")
+	cmd.Flags().BoolVar(&sessions, "sessions", false, "with --all: also sessions of yours that waggle does not run, by their hooks")
+	cmd.Flags().StringVarP(&reason, "message", "m", "", "with --all: why, for the log and the members' status")
+	cmd.MarkFlagsMutuallyExclusive("all", "force")
 	return cmd
 }
 

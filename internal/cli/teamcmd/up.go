@@ -17,6 +17,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/operator/process"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
 	"waggle/record"
@@ -325,14 +326,17 @@ twice. A call that was started and has no recorded end is shown as unknown, and 
 again. The accepted team file applies; when the file has changed since, the command shows
 the change, in its meaning and in its text, and asks.
 
+A team whose work was stopped (waggle stop --all) goes on, also where it is led.
+
 NAME is a member of a team that is led: only that member is started again, also after its
 setup failed or after too many deaths. One that has left (waggle stop, a merge, its own
 agreement) is a member again: in its session, with its log, and in its worktree, or in a
 new one where nothing was left in it. What it was allowed before does not hold any more,
 and its tasks stay given back.
 
---json with --plan: {"team","led","pid","members":[{"name","action","session","pid",
-"why"}],"file_changed","file","open_tasks","undelivered","pending","unknown","leftover"}.`,
+--json with --plan: {"team","led","pid","halted","members":[{"name","action","session",
+"pid","why"}],"file_changed","file","open_tasks","undelivered","pending","unknown",
+"leftover"}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -435,11 +439,21 @@ func resume(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 			continue
 		case err != nil:
 			return err
+		}
+		halted, err := goOn(ctx, a, op, s)
+		switch {
+		case err != nil:
+			return err
+		case p.Starts() == 0 && halted:
+			return nil
 		case p.Starts() == 0:
 			a.Say("team %s is led by process %d and every member runs: there is nothing to resume", name, p.PID)
 			return nil
 		}
 		return raised(ctx, a, op, s)
+	}
+	if _, err := goOn(ctx, a, op, s); err != nil {
+		return err
 	}
 	if l.detach {
 		if err := background(ctx, a, op, s, l.lo); err != nil {
@@ -452,6 +466,21 @@ func resume(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 	}
 	a.ShowPage(view.ResumePage(p), "", nil)
 	return keep(ctx, a, op, s, nil, l.lo, "")
+}
+
+// goOn lets a team whose work was stopped go on, and names the members that were ended meanwhile.
+func goOn(ctx context.Context, a *app.App, op operator.Operator, s *operator.State) (halted bool, err error) {
+	h := s.Lead.Halt
+	if halted, err = process.Of(op).GoOn(ctx, s); err != nil || !halted {
+		return halted, err
+	}
+	a.Say("team %s goes on", s.Team)
+	for _, m := range s.Lead.Members {
+		if now, ok := s.Lead.Member(m.Name); ok && now == m && m.Left != nil && m.Left.How == record.LeftStopped && m.LeftAt.After(h.At) {
+			a.Talk("%s was ended meanwhile: %s", m.Name, app.StepText(operator.Next{Step: operator.NextBringBack, Team: s.Team, Member: m.Name}))
+		}
+	}
+	return true, nil
 }
 
 // comeBack takes over a team that a background process leads.

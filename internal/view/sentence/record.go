@@ -195,6 +195,12 @@ func (s logSentence) team() string {
 		return "the budgets are set"
 	case record.KindBorrowed:
 		return fmt.Sprintf("process %d takes the session of %s", body[record.Borrowed](s.r).By.PID, s.who())
+	case record.KindHalted:
+		return "the operator stops all work" + operator.Suffix(body[record.Halted](s.r).Reason)
+	case record.KindTakenBack:
+		return "the operator takes the answer to " + s.request(body[record.TakenBack](s.r).Key) + " back"
+	case record.KindResumed:
+		return "the operator lets the work go on"
 	case record.KindReturned:
 		return fmt.Sprintf("%s has its session back%s", s.who(), operator.Suffix(body[record.Returned](s.r).Why))
 	}
@@ -317,6 +323,8 @@ func (s logSentence) agent() string {
 		return "has conversation " + body[record.Conversation](s.r).ID
 	case record.KindYielded:
 		return "lets its session go to a person"
+	case record.KindRests:
+		return "rests: all work is stopped"
 	case record.KindPane:
 		if waits := body[record.Pane](s.r).Waits; waits != "" {
 			return "waits in its pane: " + firstLine(waits)

@@ -1,0 +1,133 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle"
+	"waggle/internal/view/page"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/process"
+)
+
+// HaltsDocument is what became of all work when it was stopped.
+type HaltsDocument struct {
+	Teams    []HaltedDocument      `json:"teams"`
+	Sessions []SessionHaltDocument `json:"sessions"` // of the user's own sessions
+}
+
+// SessionHaltDocument is what became of the work of a session that waggle does not run.
+type SessionHaltDocument struct {
+	Session string   `json:"session"`
+	Name    string   `json:"name"`
+	Client  string   `json:"client"`
+	PID     int      `json:"pid"`
+	How     string   `json:"how"`   // stops: what it asks is denied, and its calls are refused; idle; runs: it goes on
+	Asked   []string `json:"asked"` // handles of what it asked
+	Why     string   `json:"why"`   // why it goes on
+}
+
+// HaltedSessions is the document of what became of the work of sessions.
+func HaltedSessions(hs []decide.SessionHalt) []SessionHaltDocument {
+	ds := make([]SessionHaltDocument, 0, len(hs))
+	for _, h := range hs {
+		ds = append(ds, SessionHaltDocument(h))
+	}
+	return ds
+}
+
+// HaltedSessionsPage names the sessions that had work. Where they were not to be stopped, it names the way to.
+func HaltedSessionsPage(hs []decide.SessionHalt, stopped bool) (p page.Page) {
+	left := 0
+	for _, h := range hs {
+		name := page.Strong("@" + h.Name)
+		switch {
+		case h.How == decide.SessionStops:
+			text := " stops at its next call"
+			if len(h.Asked) > 0 {
+				text = " was denied " + strings.Join(h.Asked, ", ") + ", and stops at its next call"
+			}
+			p.Line(name, page.Plain(text+"; it goes on when you type there"))
+		case h.How == decide.SessionRuns && stopped:
+			p.Line(name, page.Warning(" goes on: "+h.Why+"; Esc in its own terminal stops it"))
+		case h.How == decide.SessionRuns:
+			left++
+		}
+	}
+	if left > 0 {
+		p.Line(page.Warning(fmt.Sprintf("%s of yours goes on", page.Count(left, "session"))), page.Plain("  "), page.WholeStep(operator.NextStopSessions.With()))
+	}
+	return p
+}
+
+// HaltedDocument is what became of a team's work when it was stopped.
+type HaltedDocument struct {
+	Team    string               `json:"team"`
+	At      string               `json:"at"`
+	Again   bool                 `json:"again"`  // it was stopped before
+	Theirs  bool                 `json:"theirs"` // another program leads it: nothing is stopped
+	Members []MemberHaltDocument `json:"members"`
+	Error   string               `json:"error,omitempty"` // the team is not stopped
+}
+
+// MemberHaltDocument is what became of one member's work.
+type MemberHaltDocument struct {
+	Member string   `json:"member"`
+	How    string   `json:"how"`   // cut; idle: it had no turn; ended: it did not stop in time, and its processes were ended; down: none runs; runs: it goes on
+	Task   string   `json:"task"`  // of the turn that was cut short
+	Calls  []string `json:"calls"` // that ran then
+	Asked  []string `json:"asked"` // handles of its requests, which were closed
+	Why    string   `json:"why"`   // why it goes on
+}
+
+// Halted is the document of what became of a team's work.
+func Halted(h *process.Halted) HaltedDocument {
+	d := HaltedDocument{Team: h.Team, At: page.Stamp(h.At), Again: h.Again, Theirs: h.Theirs, Members: make([]MemberHaltDocument, 0, len(h.Members))}
+	for _, m := range h.Members {
+		d.Members = append(d.Members, MemberHaltDocument(m))
+	}
+	return d
+}
+
+// HaltedPage says what became of a team's work, and how it goes on.
+func HaltedPage(h *process.Halted) (p page.Page) {
+	if h.Theirs {
+		p.Line(page.Strong(h.Team), page.Warning(fmt.Sprintf("  is not stopped: another program leads it, with %s", page.Count(len(h.Members), "member"))))
+		return p
+	}
+	text := "all work is stopped"
+	if h.Again {
+		text = "all work was stopped before"
+	}
+	p.Line(page.Strong(h.Team), page.Plain("  "+text+"  "), page.WholeStep(operator.Next{Step: operator.NextGoOn, Team: waggle.TeamName(h.Team)}))
+	t := page.Table{Head: []string{"MEMBER", "NOW", "TASK", "WHAT WAS CUT"}}
+	for _, m := range h.Members {
+		t.Names = append(t.Names, m.Member)
+		t.Rows = append(t.Rows, []string{m.Member, haltText[m.How], m.Task, cutText(m)})
+	}
+	if len(t.Rows) > 0 {
+		p.Table(t)
+	}
+	for _, m := range h.Members {
+		switch m.How {
+		case process.HaltRuns:
+			p.Line(page.Warning(m.Member+" goes on: "+m.Why), page.Plain("  "), page.WholeStep(operator.Next{Step: operator.NextStopMember, Team: waggle.TeamName(h.Team), Member: waggle.MemberName(m.Member)}))
+		case process.HaltEnded:
+			p.Line(page.Warning(m.Member+" did not stop in time, and was ended"), page.Plain("  "), page.WholeStep(operator.Next{Step: operator.NextBringBack, Team: waggle.TeamName(h.Team), Member: waggle.MemberName(m.Member)}))
+		}
+	}
+	return p
+}
+
+// haltText says how a member is after it was stopped.
+var haltText = map[string]string{process.HaltCut: "cut", process.HaltIdle: "idle", process.HaltEnded: "ended", process.HaltDown: "not running", process.HaltRuns: "goes on"}
+
+// cutText names what a member did when it was stopped.
+func cutText(m process.MemberHalt) string {
+	parts := append([]string{}, m.Calls...)
+	if len(m.Asked) > 0 {
+		parts = append(parts, "asked "+strings.Join(m.Asked, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
