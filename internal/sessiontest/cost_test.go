@@ -80,7 +80,7 @@ type shell struct {
 
 func (d *desk) shell(id string) *shell {
 	d.t.Helper()
-	cmd := d.command("sh", "-c", `printf '{"pid":%d,"sessionId":"%s","cwd":"/w","name":"%s","status":"waiting"}' $$ `+id+` `+id+` >claude/sessions/$$.json
+	cmd := d.command("sh", "-c", `printf '{"pid":%d,"procStart":"%s","sessionId":"%s","cwd":"/w","name":"%s","status":"waiting"}' $$ "$(cut -d' ' -f22 /proc/$$/stat)" `+id+` `+id+` >claude/sessions/$$.json
 while read -r event line; do printf '%s' "$line" | '`+d.bin+`' hook claude "$event"; done`)
 	s := &shell{id: id, cmd: cmd}
 	var err error
