@@ -66,6 +66,9 @@ func (h *Watched) withHeld(list []mailbox.Entry) []mailbox.Entry {
 func (h *Watched) give(ids []mailbox.ID) (others []mailbox.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.held) == 0 {
+		return ids
+	}
 	was := func(id mailbox.ID) bool {
 		return slices.ContainsFunc(h.held, func(e mailbox.Entry) bool { return e.ID == id })
 	}

@@ -50,18 +50,25 @@ func TestResumeAfterKill(t *testing.T) {
 	}
 }
 
+// stoppedLeader is a home with a team of one member, ann, whose leader is stopped until the end of the test.
+func stoppedLeader(t *testing.T, team string) (*homeTree, spawn.Identity) {
+	t.Helper()
+	h := newHome(t, "waggle")
+	h.ends(team)
+	h.must("up", h.write(team+".yaml", "team: "+team+"\nmembers: [{name: ann, agent: exec, backend: process}]\n"), "-d")
+	leader := h.leaderOf(team)
+	if err := syscall.Kill(leader.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(leader.PID, syscall.SIGCONT) })
+	return h, leader
+}
+
 // TestResumeBesideAStoppedLeader: a process that leads and is stopped cannot answer, so resume does not end with 0.
 func TestResumeBesideAStoppedLeader(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	h := newHome(t, "waggle")
-	h.ends("frozen")
-	h.must("up", h.write("frozen.yaml", "team: frozen\nmembers: [{name: ann, agent: exec, backend: process}]\n"), "-d")
-	leader := h.leaderOf("frozen")
-	if err := syscall.Kill(leader.PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = syscall.Kill(leader.PID, syscall.SIGCONT) }()
+	h, leader := stoppedLeader(t, "frozen")
 	if out, say, code := h.waggle("resume", "frozen", "-d"); code != 8 {
 		t.Errorf("exit %d: %s%s", code, out, say)
 	}
@@ -76,14 +83,7 @@ func TestResumeBesideAStoppedLeader(t *testing.T) {
 func TestAnswerBesideAStoppedLeader(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	h := newHome(t, "waggle")
-	h.ends("stopped")
-	h.must("up", h.write("stopped.yaml", "team: stopped\nmembers: [{name: ann, agent: exec, backend: process}]\n"), "-d")
-	leader := h.leaderOf("stopped")
-	if err := syscall.Kill(leader.PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = syscall.Kill(leader.PID, syscall.SIGCONT) }()
+	h, leader := stoppedLeader(t, "stopped")
 	h.must("task", "add", "a", "-i", "echo ran >>ran", "--owner", "ann", "--team", "stopped")
 	var st *view.StatusDocument
 	testenv.Eventually(t, "status has the request", func() bool { st = h.status("stopped"); return len(st.Leader.Untaken) == 1 })

@@ -69,7 +69,7 @@ func TestWorkerMemory(t *testing.T) {
 		name               string
 		bytes, each, bound int
 	}
-	sizes := []size{{"1 kB each", 7_000_000, 1000, 100}}
+	sizes := []size{{"1 kB each", 7_000_000, 1000, 90}}
 	if testenv.Soak() { // sizes that show quadratic time, and many small messages
 		sizes = []size{{"1 kB each", 19_000_000, 1000, 160}, {"100 bytes each", 19_000_000, 100, 200}}
 	}

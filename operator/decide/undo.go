@@ -1,9 +1,7 @@
 package decide
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,11 +32,9 @@ type Act struct {
 	// Late are the reasons why an answer of it cannot be taken back.
 	Late []string
 
-	of       string // the handle that a person named; "": the newest
-	mode     *modeSet
-	keys     []record.Key
-	versions []*version // of its changes, oldest first
-	rules    []session.Rule
+	of   string       // the handle that a person named; "": the newest
+	act  *act         // of a team, with the answers that can be taken back
+	rule session.Rule // for sessions
 }
 
 // ActAnswer is an answer of an Act.
@@ -99,155 +95,34 @@ func (o Operator) LastAct(ctx context.Context, names []waggle.TeamName, sessions
 	return last, nil
 }
 
-// decision is a record of an answer of the operator.
-type decision struct {
-	record.Decided
-	r journal.Record
-}
-
-// version is a record of a policy, and the policy before it; nil: it is the first.
-type version struct {
-	record.PolicySet
-	r      journal.Record
-	before *record.PolicySet
-}
-
-// modeSet is a record of a mode that the operator gave a member, and the one that it had of its own before; "": none.
-type modeSet struct {
-	record.Commanded
-	r      journal.Record
-	before policy.Mode
-}
-
-// together reports whether two records were written by one append, the second right after the first.
-func together(a, b journal.Record) bool {
-	return a.Seq+1 == b.Seq && a.Time.Equal(b.Time) && a.Writer == b.Writer
-}
-
 // lastAct is LastAct of one team; nil: there is none.
 func lastAct(s *operator.State, of string) (*Act, error) {
-	var answers []decision
-	var versions []*version
-	var modes []*modeSet
-	own := map[record.Instance]policy.Mode{}
-	undone := map[uint64]bool{}
-	var failed error
-	take := func(r journal.Record) {
-		switch r.Kind {
-		case record.KindDecided:
-			d := decision{r: r}
-			failed = errors.Join(failed, json.Unmarshal(r.Body, &d.Decided))
-			if d.By == policy.RoleOperator && r.Writer.Operator && !s.Lead.TakenBack(d.Key) {
-				answers = append(answers, d)
-			}
-		case record.KindCommanded:
-			m := &modeSet{r: r}
-			failed = errors.Join(failed, json.Unmarshal(r.Body, &m.Commanded))
-			if m.What == record.CommandMode {
-				m.before, own[m.Instance] = own[m.Instance], m.Mode
-				modes, undone[m.Undoes] = append(modes, m), true
-			}
-		case record.KindPolicy:
-			v := &version{r: r}
-			failed = errors.Join(failed, json.Unmarshal(r.Body, &v.PolicySet))
-			if n := len(versions); n > 0 {
-				v.before = &versions[n-1].PolicySet
-			}
-			versions = append(versions, v)
-			for _, of := range v.Undoes {
-				undone[of] = true
-			}
-		}
-	}
-	if _, err := s.Dir.OpenJournal(journal.Leader, operator.Recorder(take), s.JournalOptions); err != nil || failed != nil {
-		return nil, errors.Join(err, failed)
-	}
-	answers = slices.DeleteFunc(answers, func(d decision) bool { // of one id, the one that counts
-		r, ok := s.Lead.Request(d.Key)
-		return !ok || r.Order == nil || r.Order.Seq != d.r.Seq
-	})
-	versions = slices.DeleteFunc(versions, func(v *version) bool {
-		return len(v.Undoes) > 0 || v.before == nil || undone[v.Policy.Version] || len(v.changes(s)) == 0
-	})
-	modes = slices.DeleteFunc(modes, func(m *modeSet) bool {
-		member, ok := s.Lead.ByInstance(m.Instance)
-		return m.Undoes > 0 || undone[m.Version] || m.By != policy.RoleOperator || !m.r.Writer.Operator || !ok || member.Left != nil
-	})
+	var one *control.Request
 	if of != "" {
-		req, err := findRequest(s.Lead, of, "")
-		answers = slices.DeleteFunc(answers, func(d decision) bool { return err != nil || d.Key != req.Key })
-		if modes = nil; len(answers) == 0 {
-			return nil, nil
+		var err error
+		if one, err = findRequest(s.Lead, of, ""); err != nil {
+			return nil, nil // of another team, if of any
 		}
 	}
-	with := func(v *version) *decision { // the answer that it was made with
-		for i := range answers {
-			if together(answers[i].r, v.r) {
-				return &answers[i]
-			}
-		}
-		return nil
+	list, err := actsOf(s, one)
+	if len(list) == 0 || err != nil {
+		return nil, err
 	}
-	a := &Act{Team: s.Team, of: of}
-	var answer *decision
-	if n := len(answers); n > 0 {
-		answer = &answers[n-1]
-	}
-	if n := len(versions); n > 0 && of == "" && (answer == nil || versions[n-1].r.Seq > answer.r.Seq) {
-		if answer = with(versions[n-1]); answer == nil {
-			a.versions = versions[n-1:]
-		}
-	}
-	if n := len(modes); n > 0 && (answer == nil || modes[n-1].r.Seq > answer.r.Seq) && (a.versions == nil || modes[n-1].r.Seq > a.versions[0].r.Seq) {
-		a.mode, a.versions = modes[n-1], nil
-		a.At = a.mode.r.Time
-		a.Changes = a.mode.changes(s)
-		return a, nil
-	}
-	switch {
-	case answer == nil && a.versions == nil:
-		return nil, nil
-	case answer != nil:
-		a.At = answer.r.Time
-		batch := batchOf(answers, *answer)
-		for _, d := range batch {
-			a.keys = append(a.keys, d.Key)
-		}
-		a.versions = slices.DeleteFunc(versions, func(v *version) bool {
-			d := with(v)
-			return d == nil || !slices.ContainsFunc(batch, func(b decision) bool { return b.Key == d.Key })
-		})
-	default:
-		a.At = a.versions[0].r.Time
-	}
-	for _, v := range a.versions {
+	newest := list[len(list)-1]
+	a := &Act{Team: s.Team, At: newest.last.Time, of: of, act: newest}
+	for _, v := range newest.versions {
 		a.Changes = append(a.Changes, v.changes(s)...)
+	}
+	if newest.mode != nil {
+		a.Changes = newest.mode.changes(s)
 	}
 	return a, a.look(s)
 }
 
-// batchOf are the answers that one command gave with this one: those that name the same first one, and those that it
-// decided with them in one append.
-func batchOf(all []decision, of decision) (batch []decision) {
-	first := of.Key
-	if of.First != nil {
-		first = *of.First
-	}
-	for i, d := range all {
-		same := d.Key == of.Key || d.Key == first || d.First != nil && *d.First == first
-		same = same || i+1 < len(all) && together(d.r, all[i+1].r) && (all[i+1].Key == of.Key || all[i+1].Key == first)
-		same = same || i > 0 && together(all[i-1].r, d.r) && slices.ContainsFunc(batch, func(b decision) bool { return b.Key == all[i-1].Key })
-		if same {
-			batch = append(batch, d)
-		}
-	}
-	return batch
-}
-
-// look fills in what of an act can be taken back, and what it has started.
+// look fills in which answers of an act can be taken back, and what its rules have let run.
 func (a *Act) look(s *operator.State) error {
 	var open []record.Key
-	for _, k := range a.keys {
+	for _, k := range a.act.answers {
 		r, _ := s.Lead.Request(k)
 		m, _ := s.Lead.ByInstance(k.Instance)
 		w, err := s.Worker(k.Instance)
@@ -261,24 +136,28 @@ func (a *Act) look(s *operator.State) error {
 		open = append(open, k)
 		a.Answers = append(a.Answers, ActAnswer{Handle: r.Handle, Member: string(m.Name), Decision: r.Decided.Decision, What: Brief(r.Kind, r.Ask)})
 	}
-	a.keys = open
-	for _, c := range a.Changes { // of versions
-		if !c.Added {
-			continue
+	a.act.answers = open
+	if len(a.act.versions) == 0 {
+		return nil
+	}
+	for _, m := range s.Lead.Members {
+		w, err := s.Worker(m.Instance)
+		if err != nil {
+			continue // what it ran is not known: its journal is broken
 		}
-		for _, m := range s.Lead.Members {
-			w, err := s.Worker(m.Instance)
-			if err != nil {
-				continue // what it ran is not known: its journal is broken
-			}
-			for _, call := range w.Calls {
-				if call.Started && call.Answer.By == policy.RoleRules && call.Answer.Policy >= a.versions[0].Policy.Version && strings.HasPrefix(c.Rule+" ", call.Answer.Rule+" ") {
-					a.Ran = append(a.Ran, fmt.Sprintf("%s: %s", m.Name, Brief(call.Kind, call.Run())))
-				}
+		for _, c := range w.Calls {
+			if a.let(c) {
+				a.Ran = append(a.Ran, fmt.Sprintf("%s: %s", m.Name, Brief(c.Kind, c.Run())))
 			}
 		}
 	}
 	return nil
+}
+
+// let reports whether a rule that an act has made let a call run.
+func (a *Act) let(c *control.Call) bool {
+	return c.Started && c.Answer.By == policy.RoleRules && c.Answer.Policy >= a.act.versions[0].Policy.Version &&
+		slices.ContainsFunc(a.Changes, func(ch ActChange) bool { return ch.Added && strings.HasPrefix(ch.Rule+" ", c.Answer.Rule+" ") })
 }
 
 // lastOfSessions is the newest rule for sessions, or answer to one; nil: there is none.
@@ -290,7 +169,7 @@ func (o Operator) lastOfSessions() (*Act, error) {
 	}
 	for _, r := range rules.Rules {
 		if a == nil || !r.At.Before(a.At) {
-			a = &Act{Team: SessionTeam, At: r.At, Changes: []ActChange{{effectOf(r.Deny) + " " + r.Rule.String(), true}}, rules: []session.Rule{r}}
+			a = &Act{Team: SessionTeam, At: r.At, Changes: []ActChange{{effectOf(r.Deny) + " " + r.Rule.String(), true}}, rule: r}
 		}
 	}
 	all, problems := o.sessionStore().All()
@@ -308,12 +187,8 @@ func (o Operator) lastOfSessions() (*Act, error) {
 // in Late, and not taken back.
 func (o Operator) Undo(ctx context.Context, a *Act) (*Act, error) {
 	if a.Team == SessionTeam {
-		for _, r := range a.rules {
-			if _, err := o.RemoveSessionRule(ctx, r.Rule, r.Deny); err != nil {
-				return nil, err
-			}
-		}
-		return a, nil
+		_, err := o.RemoveSessionRule(ctx, a.rule.Rule, a.rule.Deny)
+		return a, err
 	}
 	s, err := o.OpenToAct(ctx, a.Team, "undo")
 	if err != nil {
@@ -329,14 +204,14 @@ func (o Operator) Undo(ctx context.Context, a *Act) (*Act, error) {
 	if err := o.takeBack(ctx, s, now); err != nil {
 		return nil, err
 	}
-	if now.mode != nil {
-		return now, o.undoMode(ctx, s, now.mode)
-	}
-	if len(now.versions) == 0 {
+	switch {
+	case now.act.mode != nil:
+		return now, o.undoMode(ctx, s, now.act.mode)
+	case len(now.act.versions) == 0:
 		return now, nil
 	}
 	_, err = o.changeOpen(ctx, s, func(_ *operator.State, p *record.PolicySet) error {
-		for _, v := range slices.Backward(now.versions) {
+		for _, v := range slices.Backward(now.act.versions) {
 			p.Undoes = append(p.Undoes, v.Policy.Version)
 			inverse(p, *v.before, v.PolicySet)
 		}
@@ -369,21 +244,10 @@ func (o Operator) undoMode(ctx context.Context, s *operator.State, was *modeSet)
 	return err
 }
 
-// restored is the mode of the member without this one.
-func (m *modeSet) restored(s *operator.State) policy.Mode {
-	return ModeName(cmp.Or(m.before, s.Lead.Policy.Policy.Mode))
-}
-
-// changes says what a mode has changed.
-func (m *modeSet) changes(s *operator.State) []ActChange {
-	of := " for " + scopeName(s, m.Instance)
-	return []ActChange{{"mode " + string(ModeName(m.Mode)) + of, true}, {"mode " + string(m.restored(s)) + of, false}}
-}
-
 // takeBack takes the answers of an act back. What a member started before it could know that is Late.
 func (o Operator) takeBack(ctx context.Context, s *operator.State, a *Act) error {
 	var answers []ActAnswer
-	for i, k := range a.keys {
+	for i, k := range a.act.answers {
 		_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 			r, _ := s.Lead.Request(k)
 			w, err := s.Worker(k.Instance)
@@ -413,26 +277,6 @@ func (o Operator) takeBack(ctx context.Context, s *operator.State, a *Act) error
 	a.Answers = answers
 	_, err := o.Pass(ctx, s)
 	return err
-}
-
-// changes says what a version of the policy has changed in rules, hosts and modes, other than what had ended.
-func (v version) changes(s *operator.State) (cs []ActChange) {
-	gone := func(i record.Instance) bool {
-		m, ok := s.Lead.ByInstance(i)
-		return ok && m.Left != nil
-	}
-	was, is := rulesOf(s, v.before.Pruned(gone, v.r.Time)), rulesOf(s, v.Pruned(gone, v.r.Time))
-	for _, r := range is {
-		if !slices.Contains(was, r) {
-			cs = append(cs, ActChange{r, true})
-		}
-	}
-	for _, r := range was {
-		if !slices.Contains(is, r) {
-			cs = append(cs, ActChange{r, false})
-		}
-	}
-	return cs
 }
 
 // rulesOf spells everything in a policy that a person sets.

@@ -113,7 +113,8 @@ func (o Operator) Halt(ctx context.Context, name waggle.TeamName, ho HaltOptions
 		case busy:
 			mh.How = HaltEnded
 			_, err = o.Stop(ctx, name, string(m.Name), StopOptions{Force: true, Note: ho.Note})
-		default:
+		case mh.How != HaltRuns && (m.Process == nil || operator.Gone(m.Process.ID)):
+			mh.How = HaltDown
 			err = o.endCommands(ctx, s, m)
 		}
 		if err != nil {
@@ -126,7 +127,7 @@ func (o Operator) Halt(ctx context.Context, name waggle.TeamName, ho HaltOptions
 // endCommands ends what the dead process of a member has left running. Whoever starts the member again does the rest
 // first.
 func (o Operator) endCommands(ctx context.Context, s *operator.State, m *control.Member) error {
-	if m.Trust == record.FileTrust || m.Process == nil || m.Process.ID.Inside || !operator.Gone(m.Process.ID) {
+	if m.Process == nil || m.Process.ID.Inside {
 		return nil
 	}
 	if _, err := o.endGroups(ctx, s, m); err != nil {
@@ -158,20 +159,15 @@ func (o Operator) running(s *operator.State, m *control.Member) MemberHalt {
 			h.Asked = append(h.Asked, q.Handle)
 		}
 	}
-	switch {
-	case m.Trust == record.FileTrust:
+	if m.Trust == record.FileTrust {
 		h.How, h.Why, h.Asked = HaltRuns, "another program runs it", []string{}
 		return h
-	case m.Process == nil || operator.Gone(m.Process.ID):
-		h.How = HaltDown
 	}
 	w, err := s.Worker(m.Instance)
 	if err != nil || w.Turn() == nil {
 		return h
 	}
-	if h.Task = w.Turn().Task; h.How == HaltIdle {
-		h.How = HaltCut
-	}
+	h.How, h.Task = HaltCut, w.Turn().Task
 	for _, c := range w.Running() {
 		h.Calls = append(h.Calls, decide.Brief(c.Kind, c.Run()))
 	}

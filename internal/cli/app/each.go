@@ -33,6 +33,15 @@ func (a *App) TeamsOf(ctx context.Context, pick func(context.Context) (operator.
 	return op, []waggle.TeamName{name}, err
 }
 
+// NamedOrAll returns the team that --team names, or else every team here.
+func (a *App) NamedOrAll(op operator.Operator) ([]waggle.TeamName, error) {
+	if a.Flags.Team == "" {
+		return op.Names()
+	}
+	name, err := op.Pick(a.Flags.Team)
+	return []waggle.TeamName{name}, err
+}
+
 // EachTeam shows what read says of each of the teams of pick (TeamsOf), of several below its name; those that do not
 // have what is asked for are left out. --json is one document, of several teams {"teams":[…]}. An answer may come with an error: both are said, and one team that cannot be read
 // does not hide the others.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/operator"
@@ -44,12 +43,7 @@ func undo(ctx context.Context, a *app.App, of string, plan bool) error {
 	if err != nil {
 		return err
 	}
-	names := []waggle.TeamName{waggle.TeamName(a.Flags.Team)}
-	if a.Flags.Team == "" {
-		names, err = op.Names()
-	} else {
-		_, err = op.Pick(a.Flags.Team)
-	}
+	names, err := a.NamedOrAll(op)
 	if err != nil {
 		return err
 	}

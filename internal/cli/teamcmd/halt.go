@@ -21,15 +21,16 @@ func stopAll(ctx context.Context, a *app.App, ho process.HaltOptions, sessions b
 	if err != nil {
 		return err
 	}
-	h, err := newHalting(a, op, sessions)
+	names, err := a.NamedOrAll(op)
 	if err != nil {
 		return err
 	}
+	h := halting{names: names, halted: make([]*process.Halted, len(names)), errs: make([]error, len(names))}
 	var all sync.WaitGroup
 	for i, name := range h.names { // side by side: none waits for the grace of another
 		all.Go(func() { h.halted[i], h.errs[i] = process.Of(op).Halt(ctx, name, ho) })
 	}
-	if h.asks {
+	if a.Flags.Team == "" || sessions {
 		h.sessions, h.problem = decide.Of(op).HaltSessions(ctx, ho.Reason, sessions)
 	}
 	all.Wait()
@@ -44,22 +45,8 @@ type halting struct {
 	names    []waggle.TeamName
 	halted   []*process.Halted
 	errs     []error
-	asks     bool // the user's sessions are looked at: no team is named
 	sessions []decide.SessionHalt
 	problem  error
-}
-
-func newHalting(a *app.App, op operator.Operator, sessions bool) (h halting, err error) {
-	if a.Flags.Team == "" {
-		h.names, err = op.Names()
-	} else {
-		var name waggle.TeamName
-		name, err = op.Pick(a.Flags.Team)
-		h.names = []waggle.TeamName{name}
-	}
-	h.asks = a.Flags.Team == "" || sessions
-	h.halted, h.errs = make([]*process.Halted, len(h.names)), make([]error, len(h.names))
-	return h, err
 }
 
 // say shows what became of the work. A session that goes on counts only where sessions were to be stopped.

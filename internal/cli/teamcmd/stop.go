@@ -17,9 +17,9 @@ import (
 const stopCodes = `
 Exit code: 0 it agreed, or was not asked (--force); 6 it refused, and was ended or, when
 another program runs it, is still a member; 4 it did not answer in time, and was ended or
-let go; 5 it was dead already; 1 it could not be ended. With --all: 0 nothing of the
-teams runs any more; 4 a member had to be ended for it; 6 one goes on, or with
---sessions a session; 1 a team could not be stopped.
+let go; 5 it was dead already; 1 it could not be ended. With --all: 0 every
+member has stopped; 4 one had to be ended for it; 6 one goes on, or with --sessions a
+session; 1 a team could not be stopped.
 
 --json: {"member","how","step","rejected","forced","answered","worktree"}; with --all
 {"teams":[{"team","at","again","theirs","members":[{"member","how","task","calls","asked",
