@@ -158,10 +158,7 @@ func writeFile(t *testing.T, name, text string, mode os.FileMode) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	syscall.ForkLock.RLock() // a program that is started meanwhile must not inherit the open file
-	err := os.WriteFile(name, []byte(text), mode)
-	syscall.ForkLock.RUnlock()
-	if err != nil {
+	if err := testenv.WriteFile(name, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
 }

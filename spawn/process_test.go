@@ -143,7 +143,7 @@ func TestPlantedLog(t *testing.T) {
 func TestLookPath(t *testing.T) {
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "tool")
-	if err := os.WriteFile(tool, nil, 0o700); err != nil {
+	if err := testenv.Executable(tool, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "text"), nil, 0o600); err != nil {

@@ -48,10 +48,10 @@ func TestSelf(t *testing.T) {
 	if err := os.Link(test, program); err != nil {
 		b, rerr := os.ReadFile(test)
 		must(rerr)
-		must(os.WriteFile(program, b, 0o755))
+		must(testenv.Executable(program, b))
 	}
-	must(os.WriteFile(in("cellar/1.1/bin/waggle"), []byte("#!/bin/sh\n"), 0o755))
-	must(os.WriteFile(in("script/waggle"), []byte("#!/bin/sh\nexec "+program+" \"$@\"\n"), 0o755))
+	must(testenv.Executable(in("cellar/1.1/bin/waggle"), []byte("#!/bin/sh\n")))
+	must(testenv.Executable(in("script/waggle"), []byte("#!/bin/sh\nexec "+program+" \"$@\"\n")))
 	must(os.Symlink("../cellar/1.0/bin/waggle", in("bin/waggle")))
 	must(os.Symlink("../cellar/1.0/bin/waggle", in("bin/w")))
 	must(os.Symlink("../cellar/1.1/bin/waggle", in("other/waggle")))

@@ -23,6 +23,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/testenv"
 	"waggle/mailbox"
 	"waggle/transport"
 )
@@ -616,7 +617,7 @@ func TestOtherUser(t *testing.T) {
 	exe := filepath.Join(filepath.Dir(p.Dir), "knock")
 	data, err := os.ReadFile(os.Args[0])
 	if err == nil {
-		err = errors.Join(os.WriteFile(exe, data, 0o755), os.Chmod(filepath.Dir(p.Dir), 0o755), os.Chmod(p.Dir, 0o755), os.Chmod(s.Path(), 0o666))
+		err = errors.Join(testenv.Executable(exe, data), os.Chmod(filepath.Dir(p.Dir), 0o755), os.Chmod(p.Dir, 0o755), os.Chmod(s.Path(), 0o666))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
+	"waggle/internal/testenv"
 	"waggle/spawn"
 )
 
@@ -234,7 +234,7 @@ func newGate(t *testing.T, version string) *gate {
 	t.Helper()
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho '" + version + " (Claude Code)'\n"
-	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte(script), 0o755); err != nil {
+	if err := testenv.Executable(filepath.Join(bin, "claude"), []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	return &gate{t: t, env: []string{"PATH=" + bin + ":/bin:/usr/bin", "HOME=/home/u"}, done: map[string]agent.Ran{}, tool: allow,

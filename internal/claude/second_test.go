@@ -15,6 +15,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
+	"waggle/internal/testenv"
 )
 
 func event(tool, input string) string {
@@ -111,7 +112,7 @@ func TestHookCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "it's a program")
 			if one.program != "" {
-				if err := os.WriteFile(program, []byte("#!/bin/sh\n"+one.program+"\n"), 0o700); err != nil {
+				if err := testenv.Executable(program, []byte("#!/bin/sh\n"+one.program+"\n")); err != nil {
 					t.Fatal(err)
 				}
 			}

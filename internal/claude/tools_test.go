@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
+	"waggle/internal/testenv"
 	"waggle/spawn"
 )
 
@@ -93,7 +93,7 @@ func TestLeadsTools(t *testing.T) {
 		fmt.Fprintln(out, `{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"done","session_id":"s1"}`)
 	})
 	hook := filepath.Join(t.TempDir(), "waggle")
-	if err := os.WriteFile(hook, []byte(toolServer), 0o755); err != nil {
+	if err := testenv.Executable(hook, []byte(toolServer)); err != nil {
 		t.Fatal(err)
 	}
 	g := newGate(t, "2.1.330")

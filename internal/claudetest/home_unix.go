@@ -196,12 +196,7 @@ func (h *Home) WriteJSON(path string, v any) {
 func (h *Home) WriteFile(path, content string, mode fs.FileMode) {
 	h.t.Helper()
 	temp := path + ".new"
-	// A process that is forked while the file is open for writing holds it open until it
-	// has exec'd, and the file cannot be run until then ("text file busy").
-	syscall.ForkLock.RLock()
-	err := os.WriteFile(temp, []byte(content), mode)
-	syscall.ForkLock.RUnlock()
-	if err != nil {
+	if err := testenv.WriteFile(temp, []byte(content), mode); err != nil {
 		h.t.Fatal(err)
 	}
 	h.own(temp)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 
 	"waggle/internal/testenv"
@@ -42,10 +41,7 @@ func TestNotifyInTmux(t *testing.T) {
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	syscall.ForkLock.RLock()
-	err := os.WriteFile(filepath.Join(bin, "notify-send"), []byte("#!/bin/sh\necho \"$@\" >>"+u.dir+"/desktop\necho 7\n"), 0o700)
-	syscall.ForkLock.RUnlock()
-	if err != nil {
+	if err := testenv.Executable(filepath.Join(bin, "notify-send"), []byte("#!/bin/sh\necho \"$@\" >>"+u.dir+"/desktop\necho 7\n")); err != nil {
 		t.Fatal(err)
 	}
 	desktop := func() string {

@@ -263,7 +263,7 @@ func TestMemberCorpusOrdinaryUser(t *testing.T) {
 	program, home := filepath.Join(base, "tests"), filepath.Join(base, "own")
 	data, err := os.ReadFile(self)
 	must(t, err)
-	must(t, os.WriteFile(program, data, 0o755))
+	must(t, testenv.Executable(program, data))
 	must(t, os.Mkdir(home, 0o700))
 	must(t, os.Chown(home, nobody, nobody))
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestMemberCorpus|TestWriteTool)$", "-test.v")

@@ -42,7 +42,7 @@ func resident(t *testing.T, script string) worker.Confining {
 // programIs writes the program.
 func programIs(t *testing.T, c worker.Confining, script string) {
 	t.Helper()
-	if err := os.WriteFile(c.Needs.Start[0], []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+	if err := testenv.Executable(c.Needs.Start[0], []byte("#!/bin/sh\n"+script)); err != nil {
 		t.Fatal(err)
 	}
 }

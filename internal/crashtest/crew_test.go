@@ -106,7 +106,7 @@ echo "$1" >>finished
 
 func (c *crew) write(name, text string) {
 	c.t.Helper()
-	must(c.t, os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o700))
+	must(c.t, testenv.Executable(filepath.Join(c.dir, name), []byte(text)))
 }
 
 func must(t testing.TB, err error) {

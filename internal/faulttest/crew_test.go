@@ -131,7 +131,7 @@ func newCrew(t *testing.T) *crew {
 		must(t, os.Mkdir(filepath.Join(dir, d), 0o700))
 	}
 	script := fmt.Sprintf("#!/bin/sh\necho \"$1\" >>'%s/work/ran'\n", dir)
-	must(t, os.WriteFile(filepath.Join(dir, "work", "done"), []byte(script), 0o700))
+	must(t, testenv.Executable(filepath.Join(dir, "work", "done"), []byte(script)))
 	must(t, os.Symlink("done", filepath.Join(dir, "work", "ask"))) // the same, and no rule allows it
 	c := &crew{t: t, name: "crew", dir: dir, kept: make(chan error, 1), log: &locked{}}
 	root := filepath.Join(dir, "root")

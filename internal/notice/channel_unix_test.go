@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -62,10 +61,7 @@ func fake(t *testing.T, name, script string) (env []string, said func() string) 
 	t.Helper()
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
-	syscall.ForkLock.RLock() // a process that is forked meanwhile would hold the file open, and it could not be run
-	err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nfor a; do echo \"$a\" >>"+log+"; done\necho . >>"+log+"\n"+script+"\n"), 0o700)
-	syscall.ForkLock.RUnlock()
-	if err != nil {
+	if err := testenv.Executable(filepath.Join(dir, name), []byte("#!/bin/sh\nfor a; do echo \"$a\" >>"+log+"; done\necho . >>"+log+"\n"+script+"\n")); err != nil {
 		t.Fatal(err)
 	}
 	return []string{"PATH=" + dir + ":/bin:/usr/bin", "DISPLAY=:0", "DBUS_SESSION_BUS_ADDRESS=unix:path=/none", "__CFBundleIdentifier=x"}, func() string {

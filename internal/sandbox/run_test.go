@@ -139,7 +139,7 @@ func TestRunBuildsAgain(t *testing.T) {
 		w := newWorld(t)
 		count := filepath.Join(w.Base, "builds")
 		bwrap := filepath.Join(w.Base, "bwrap")
-		must(t, os.WriteFile(bwrap, fmt.Appendf(nil, "#!/bin/sh\necho x >> %s\n[ $(wc -l < %s) -gt %d ] || { echo no $(wc -l < %s); exit 1; }\nexec %s \"$@\"\n", count, count, tc.failed, count, w.sb.Kit.Bwrap), 0o755))
+		must(t, testenv.Executable(bwrap, fmt.Appendf(nil, "#!/bin/sh\necho x >> %s\n[ $(wc -l < %s) -gt %d ] || { echo no $(wc -l < %s); exit 1; }\nexec %s \"$@\"\n", count, count, tc.failed, count, w.sb.Kit.Bwrap)))
 		w.sb.Kit.Bwrap = bwrap
 		got := w.inside("echo", "yes")
 		want := "yes\n"

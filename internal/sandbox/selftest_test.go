@@ -80,7 +80,7 @@ func TestSelfTestFindsHoles(t *testing.T) {
 		w := newWorld(t)
 		fake := filepath.Join(w.State, "bwrap")
 		script := "#!/bin/bash\nargs=()\nfor a; do case $a in " + tc.without + ") ;; --proc) args+=(--ro-bind /proc) ;; *) args+=(\"$a\") ;; esac; done\nexec " + real + " \"${args[@]}\"\n"
-		must(t, os.WriteFile(fake, []byte(script), 0o755))
+		must(t, testenv.Executable(fake, []byte(script)))
 		w.sb.Kit.Bwrap = fake
 		points, err := w.sb.Test(t.Context(), w.Work)
 		if err != nil {
@@ -114,7 +114,7 @@ func TestDetectAppArmor(t *testing.T) {
 	w := newWorld(t)
 	kit := w.sb.Kit
 	kit.Bwrap = filepath.Join(w.State, "bwrap")
-	must(t, os.WriteFile(kit.Bwrap, []byte("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n"), 0o755))
+	must(t, testenv.Executable(kit.Bwrap, []byte("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")))
 	ubuntu := func(name string) string {
 		if name == "kernel/apparmor_restrict_unprivileged_userns" {
 			return "1"

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,10 +39,14 @@ func Program(path string) error {
 	return Executable(path, data)
 }
 
-// Executable writes a program that a test runs. A process that is forked while the file is open for writing holds it open
-// until it has exec'd, and the file cannot be run until then ("text file busy").
-func Executable(path string, data []byte) error {
+// Executable writes a program that a test runs, by WriteFile.
+func Executable(path string, data []byte) error { return WriteFile(path, data, 0o755) }
+
+// WriteFile is os.WriteFile for a file that may be run. A process that is forked while the file is open for writing holds
+// it open until it has exec'd, and the file cannot be run until then ("text file busy"): no process of this one is
+// forked meanwhile.
+func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	return os.WriteFile(path, data, 0o755)
+	return os.WriteFile(path, data, mode)
 }

@@ -72,7 +72,7 @@ func TestEventually(t *testing.T) {
 
 func TestRequire(t *testing.T) {
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "present"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+	if err := testenv.Executable(filepath.Join(bin, "present"), []byte("#!/bin/sh\n")); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin)
@@ -100,7 +100,7 @@ func TestRequire(t *testing.T) {
 func TestRequireOfNoUse(t *testing.T) {
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
-	if err := os.WriteFile(filepath.Join(bin, "bwrap"), []byte(script), 0o755); err != nil {
+	if err := testenv.Executable(filepath.Join(bin, "bwrap"), []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin)
@@ -113,7 +113,7 @@ func TestRequireOfNoUse(t *testing.T) {
 
 func TestNodeModules(t *testing.T) {
 	bin, base := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "node"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+	if err := testenv.Executable(filepath.Join(bin, "node"), []byte("#!/bin/sh\n")); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin)

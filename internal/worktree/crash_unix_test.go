@@ -102,7 +102,7 @@ func TestKilledCreate(t *testing.T) {
 			w.write(w.repo, ".gitattributes", "sub/* filter=deadly\n")
 			w.commit(w.repo, "filter")
 			script := filepath.Join(w.t.TempDir(), "deadly")
-			if err := os.WriteFile(script, []byte("#!/bin/sh\n"+everything), 0o755); err != nil {
+			if err := testenv.Executable(script, []byte("#!/bin/sh\n"+everything)); err != nil {
 				w.t.Fatal(err)
 			}
 			w.git(w.repo, "config", "filter.deadly.smudge", script)

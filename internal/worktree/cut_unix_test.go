@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/internal/worktree"
 )
 
@@ -17,7 +18,7 @@ func TestCutOutput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "git")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nhead -c 17000000 /dev/zero || exit\nprintf done >ended\n"), 0o700); err != nil {
+	if err := testenv.Executable(program, []byte("#!/bin/sh\nhead -c 17000000 /dev/zero || exit\nprintf done >ended\n")); err != nil {
 		t.Fatal(err)
 	}
 	g := worktree.Git{Program: program, Environ: []string{"PATH=" + os.Getenv("PATH")}}

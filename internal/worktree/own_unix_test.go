@@ -254,7 +254,7 @@ func TestOwnHostile(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		if err := testenv.Executable(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

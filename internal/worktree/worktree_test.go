@@ -261,7 +261,7 @@ func TestFullDisk(t *testing.T) {
 	fake := filepath.Join(t.TempDir(), "git")
 	script := fmt.Sprintf("#!/bin/sh\nfor a; do [ \"$a\" = add ] && { '%s' \"$@\"; echo 'fatal: write error: No space left on device' >&2; exit 128; }; done\nexec '%s' \"$@\"\n",
 		w.store.Git.Program, w.store.Git.Program)
-	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
+	if err := testenv.Executable(fake, []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	s := w.store

@@ -150,7 +150,7 @@ func TestKinds(t *testing.T) {
 	}
 	agent.Register("homemade", func(json.RawMessage) (agent.Agent, error) { return honest(), nil })
 	own := filepath.Join(t.TempDir(), "own")
-	if err := os.WriteFile(own, []byte("#!/bin/sh\ncat\n"), 0o700); err != nil {
+	if err := testenv.Executable(own, []byte("#!/bin/sh\ncat\n")); err != nil {
 		t.Fatal(err)
 	}
 	spec, err := json.Marshal(agent.ExecSpec{Command: []string{own}})

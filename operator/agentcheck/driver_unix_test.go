@@ -19,6 +19,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/agentcheck"
 	"waggle/operator/teamfile"
@@ -228,12 +229,12 @@ func TestClient(t *testing.T) {
 	op := operatortest.New(t)
 	dir := t.TempDir()
 	op.Self = filepath.Join(dir, "program")
-	if err := os.WriteFile(op.Self, []byte("#!/bin/sh\necho waggle \"$@\"\n"), 0o700); err != nil {
+	if err := testenv.Executable(op.Self, []byte("#!/bin/sh\necho waggle \"$@\"\n")); err != nil {
 		t.Fatal(err)
 	}
 	op.Environ = append(slices.Clone(op.Environ), "ANTHROPIC_AUTH_TOKEN=of-the-caller", "TERM=xterm")
 	old := filepath.Join(dir, "old")
-	if err := os.WriteFile(old, []byte("#!/bin/sh\necho 0.1.0\n"), 0o700); err != nil {
+	if err := testenv.Executable(old, []byte("#!/bin/sh\necho 0.1.0\n")); err != nil {
 		t.Fatal(err)
 	}
 	spec, err := json.Marshal(map[string]string{"program": old})

@@ -16,6 +16,7 @@ import (
 	"waggle/control"
 	"waggle/internal/claudesettings"
 	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/doctor"
 	"waggle/operator/teamfile"
@@ -381,7 +382,7 @@ func TestSandbox(t *testing.T) {
 	bin := t.TempDir()
 	put := func(name, script string) string {
 		path := filepath.Join(bin, name)
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		if err := testenv.Executable(path, []byte("#!/bin/sh\n"+script)); err != nil {
 			t.Fatal(err)
 		}
 		return path

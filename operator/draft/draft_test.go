@@ -39,7 +39,7 @@ func directory(t *testing.T, files map[string]string, programs ...string) draft.
 		}
 	}
 	for _, name := range programs {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		if err := testenv.Executable(filepath.Join(bin, name), []byte("#!/bin/sh\n")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/internal/worktree"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -264,7 +265,7 @@ func TestShowPane(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, p := range []string{"tmux", "it2"} {
-		if err := os.WriteFile(dir+"/"+p, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		if err := testenv.Executable(dir+"/"+p, []byte("#!/bin/sh\n")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -289,7 +289,7 @@ func TestPull(t *testing.T) {
 	}
 	m.op.Environ = append(m.op.Environ, "PATH="+bin+":"+os.Getenv("PATH"), "SAID="+filepath.Join(home, "said"))
 	gh := "#!/bin/sh\ncase $2 in\nlist) cat \"$SAID.url\" 2>/dev/null; true;;\ncreate) echo \"$@\" > \"$SAID\"; cat > \"$SAID.body\"; echo https://example.com/pr/1 | tee \"$SAID.url\";;\nesac\n"
-	if err := os.WriteFile(filepath.Join(bin, "gh"), []byte(gh), 0o755); err != nil {
+	if err := testenv.Executable(filepath.Join(bin, "gh"), []byte(gh)); err != nil {
 		t.Fatal(err)
 	}
 	m.git(home, "init", "--quiet", "--bare", "remote.git")

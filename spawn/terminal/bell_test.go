@@ -82,10 +82,7 @@ func TestTmuxBellStuck(t *testing.T) {
 	dir := t.TempDir()
 	program, begun := filepath.Join(dir, "tmux"), filepath.Join(dir, "begun")
 	ring := func(ctx context.Context, script string) error {
-		syscall.ForkLock.RLock() // a process that is forked meanwhile would hold the file open, and it could not be run
-		err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700)
-		syscall.ForkLock.RUnlock()
-		if err != nil {
+		if err := testenv.Executable(program, []byte("#!/bin/sh\n"+script+"\n")); err != nil {
 			t.Fatal(err)
 		}
 		b, err := terminal.NewTmuxBell(program, []string{"PATH=/bin:/usr/bin", fmt.Sprintf("TMUX=%s/s,%d,0", dir, os.Getpid()), "TMUX_PANE=%0"}, false)

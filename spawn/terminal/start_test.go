@@ -297,7 +297,7 @@ func slowShells(t *testing.T) (home string, env []string) {
 	}
 	files[filepath.Join(home, ".tmux.conf")] = "set -g default-shell '" + shell + "'\nset -g default-command '" + shell + " -l'\n"
 	for path, text := range files {
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		if err := testenv.Executable(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"
@@ -266,7 +267,7 @@ while read -r line; do
 done
 `
 		program := filepath.Join(dir, "tmux")
-		if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		if err := testenv.Executable(program, []byte(script)); err != nil {
 			t.Fatal(err)
 		}
 		return terminal.WatchOptions{Program: program, Env: []string{"PATH=" + os.Getenv("PATH")}, Socket: "/nowhere", Server: self}
