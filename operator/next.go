@@ -106,6 +106,7 @@ const (
 	NextNoSetup        Step = "no-setup"
 	NextOwnChecks      Step = "own-checks"
 	NextFollow         Step = "follow"
+	NextDiff           Step = "diff"
 	NextMergeAgain     Step = "merge-again"
 	NextMergeByHand    Step = "merge-by-hand"
 	NextPeekResume     Step = "peek-resume"

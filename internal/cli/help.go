@@ -66,7 +66,7 @@ func sayHelp(a *app.App, root *cobra.Command, all bool) {
 	width := cmp.Or(app.Width(a.Out), helpWidth)
 	a.Say("%s\n\n%s", root.Short, app.Bold("waggle [COMMAND] [FLAGS]"))
 	if !all {
-		a.Say("%s", app.Faint("without a command: what waits, runs and failed; on a terminal the full screen"))
+		a.Say("%s", app.Faint("without a command: what needs you, failed, works and is ready; on a terminal the full screen (--plain: as lines)"))
 	}
 	listed := map[string]bool{}
 	for _, g := range helpGroups {

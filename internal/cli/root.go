@@ -150,6 +150,7 @@ of members, requests and tasks there, as a JSON line.`
 
 // Root builds the command tree.
 func Root(a *app.App) *cobra.Command {
+	var plain bool
 	root := &cobra.Command{
 		Use:   "waggle",
 		Short: "Teams of coding agents that a person can trust",
@@ -159,12 +160,13 @@ func Root(a *app.App) *cobra.Command {
 			if ended, err := teamcmd.Ended(cmd.Context(), a); ended {
 				return err
 			}
-			if topAlone(a) {
+			if !plain && topAlone(a) {
 				return top(cmd.Context(), a)
 			}
 			return teamcmd.Bare(cmd.Context(), a)
 		},
 	}
+	root.Flags().BoolVar(&plain, "plain", false, "lines of text instead of the full screen, as into a pipe")
 	f := root.PersistentFlags()
 	f.StringVar(&a.Flags.Root, "root", "", "wire tree: a directory or file:///… (default $WAGGLE_ROOT, $CLAUDE_CONFIG_DIR, ~/.claude)")
 	f.StringVar(&a.Flags.State, "state", "", "private state (default $WAGGLE_STATE, $XDG_STATE_HOME/waggle)")

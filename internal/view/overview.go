@@ -3,119 +3,308 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"waggle"
+	"waggle/internal/session"
 	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
+	"waggle/operator/results"
 	"waggle/record"
 )
 
-// Overview is what a person sees first: what waits for them, what runs, what failed, what has ended
-// lately, and what is kept.
+// Overview is what a person sees first: what waits for them, what failed, what runs, what is ready, what has
+// ended lately, and what is kept.
 type Overview struct {
-	Waiting []decide.Request
-	Teams   []*inspect.Status
+	Waiting  []decide.Request // of the teams, and of sessions
+	Teams    []*inspect.Status
+	Sessions []decide.SessionRow
+	// Changes are what idle members have changed in their worktrees.
+	Changes map[MemberOf]*results.Diff
 	Ended   []inspect.EndedTeam
 	Kept    []process.Kept
+	Today   record.Usage // of all teams of this machine
 }
 
-// OverviewPage shows an overview. It is empty where there is nothing of it.
-func OverviewPage(v Overview, now time.Time, spell page.Spell) (p page.Page) {
+// MemberOf names a member of a team.
+type MemberOf struct{ Team, Member string }
+
+// part is a section of an overview.
+type part struct {
+	title string
+	next  operator.Next
+	rows  [][]string
+	do    []operator.Next
+}
+
+func (s *part) add(do operator.Next, cells ...string) {
+	s.rows, s.do = append(s.rows, cells), append(s.do, do)
+}
+
+// OverviewPage shows an overview in so many lines of a screen, 0 for any number: what is left out is counted. It is
+// empty where there is nothing of it.
+func OverviewPage(v Overview, now time.Time, height int) (p page.Page) {
+	var foot page.Page
 	for _, st := range v.Teams {
 		if notice(st) != "" || st.Interrupted != nil || st.Leader.Foreign {
 			addTeamHead(&p, st, now)
 		}
+		addMail(&foot, st, len(v.Teams) > 1)
 	}
-	var rows [][]string
+	parts := v.parts(now)
+	shown, room := 0, height-1-len(p)-len(foot) // a prompt is below it
+	for _, s := range parts {
+		shown += 1 + len(s.rows)
+	}
+	gap := height == 0 || shown+len(parts)-1 <= room
+	rows := shares(parts, room, height > 0 && shown > room)
+	for i, s := range parts {
+		if gap && len(p) > 0 {
+			p.Line()
+		}
+		head := page.Line{page.Strong(fmt.Sprintf("%s (%d)", s.title, len(s.rows)))}
+		if rows[i] < len(s.rows) {
+			head = append(head, page.Plain(fmt.Sprintf(", %d more", len(s.rows)-rows[i])))
+			if s.next.Step == "" {
+				s.next = operator.NextStatusAll.With()
+			}
+		}
+		if s.next.Step != "" {
+			head = append(head, page.Plain("  "), page.Step(s.next))
+		}
+		if text := todayText(v.Today); text != "" && i == 0 {
+			head = append(head, page.Faint("  "+text))
+		}
+		p.Line(head...)
+		if rows[i] > 0 {
+			p.Table(page.Table{Rows: s.rows[:rows[i]], Do: s.do[:rows[i]], Bare: true})
+		}
+	}
+	if gap && len(p) > 0 && len(foot) > 0 {
+		p.Line()
+	}
+	return append(p, foot...)
+}
+
+// shares is how many rows of each section are shown. Where not all have room, each has two first, and then in their
+// order.
+func shares(parts []part, room int, short bool) []int {
+	n := make([]int, len(parts))
+	for i, s := range parts {
+		n[i] = len(s.rows)
+		if short {
+			n[i] = min(n[i], 2)
+		}
+		room -= 1 + n[i]
+	}
+	for i, s := range parts {
+		if more := min(len(s.rows)-n[i], max(0, room)); short {
+			n[i], room = n[i]+more, room-more
+		}
+	}
+	return n
+}
+
+// parts are the sections that have rows, in their order.
+func (v Overview) parts(now time.Time) []part {
+	needs := part{title: "Needs you", next: operator.NextPendingList.With()}
+	failed, working, ready := part{title: "Failed"}, part{title: "Working", next: operator.NextStatusAll.With()}, part{title: "Ready"}
+	several := len(v.Teams) > 1
+	whose := func(team, member string) []string {
+		if several {
+			return []string{team, member}
+		}
+		return []string{member}
+	}
+	row := func(id, team, member string, cells ...string) []string {
+		return append(append([]string{id}, whose(team, member)...), cells...)
+	}
 	for _, q := range v.Waiting {
-		rows = append(rows, []string{RequestID(q), q.Team, q.Member, q.Risk, page.Age(q.Asked, now), mark(q) + decide.Question(waggle.Kind(q.Kind), askOf(q))})
+		needs.add(operator.Next{}, row(RequestID(q), q.Team, q.Member, q.Risk, page.Age(q.Asked, now), mark(q)+asksShort(q))...)
 	}
-	addSection(&p, "Waits for you", operator.NextPendingList.With(), rows)
-	var works, failed, refused [][]string
-	var again operator.Next
 	for _, st := range v.Teams {
+		of := func(m inspect.MemberStatus) []string { return whose(st.Team, m.Name) }
 		for _, m := range st.Members {
+			trouble := false
 			if r := m.Refused; r != nil {
-				refused = append(refused, []string{st.Team, m.Name, page.Age(r.At, now), spell.Sentence(operator.Visible(r.Why), mergeAgain(st.Team, m))})
+				trouble = true
+				needs.add(mergeAgain(st.Team, m), row("-", st.Team, m.Name, "", page.Age(r.At, now), "not merged: "+r.Why)...)
 			}
 			if m.Resolved {
-				refused = append(refused, []string{st.Team, m.Name, page.Since(m.Since, now), spell.Sentence(resolved, mergeAgain(st.Team, m))})
+				trouble = true
+				needs.add(mergeAgain(st.Team, m), row("-", st.Team, m.Name, "", page.Since(m.Since, now), resolved)...)
 			}
-			row := []string{st.Team, m.Name, string(m.State), page.Since(m.Since, now), page.Local(m.Why, now)}
-			if slices.Contains(broken, m.State) {
-				failed = append(failed, row)
-				if m.Stays && st.Interrupted == nil && again.Step == "" {
-					again = resumeOf(st)
+			cells := append(of(m), page.Since(m.Since, now), is(m, now))
+			switch {
+			case slices.Contains(broken, m.State):
+				failed.add(v.goOn(st, m), cells...)
+			case m.State == inspect.StateHuman || m.State == inspect.StatePaused:
+				if !slices.ContainsFunc(v.Waiting, func(q decide.Request) bool { return q.Team == st.Team && q.Member == m.Name }) {
+					needs.add(v.step(operator.NextWhyMember, st, m), row("-", st.Team, m.Name, "", page.Since(m.Since, now), page.Local(m.Why, now))...)
 				}
-			} else {
-				works = append(works, row)
+			case m.State != inspect.StateIdle:
+				working.add(operator.Next{}, cells...)
+			case !trouble:
+				v.addReady(&ready, st, m, of(m), now)
 			}
 		}
 		if len(st.Members) == 0 {
-			works = append(works, []string{st.Team, "no members"})
+			ready.add(operator.Next{}, append(whose(st.Team, "no members"), "", "")...)
 		}
 	}
-	addSection(&p, "Not merged", operator.Next{}, refused)
-	addSection(&p, "Runs", operator.NextStatusAll.With(), works)
-	addSection(&p, "Failed", again, failed)
-	rows = nil
+	for _, r := range v.Sessions {
+		cells := append(whose(r.Team, r.Name), page.Since(r.Since, now), sessionText(r))
+		switch r.State {
+		case session.RowWaitingHuman: // its request has a row
+		case session.RowIdle:
+			ready.add(operator.Next{}, cells...)
+		default:
+			working.add(operator.Next{}, cells...)
+		}
+	}
+	return slices.DeleteFunc([]part{needs, failed, working, ready, v.ended(now), v.kept()}, func(s part) bool { return len(s.rows) == 0 })
+}
+
+// addReady adds a member without work: with what it has changed, where that is something.
+func (v Overview) addReady(s *part, st *inspect.Status, m inspect.MemberStatus, of []string, now time.Time) {
+	text, do := page.Local(m.Why, now), operator.Next{}
+	if d := v.Changes[MemberOf{st.Team, m.Name}]; d != nil && len(d.Files) > 0 {
+		added, deleted := d.Lines()
+		text, do = fmt.Sprintf("+%d -%d in %s", added, deleted, page.Count(len(d.Files), "file")), v.step(operator.NextDiff, st, m)
+		if c := m.Checked; c != nil {
+			text += map[bool]string{true: ", check passed", false: ", check failed"}[c.Passed]
+		}
+	}
+	s.add(do, append(of, page.Since(m.Since, now), text)...)
+}
+
+// is is why a member is in its section, and its state where the section does not say it.
+func is(m inspect.MemberStatus, now time.Time) string {
+	why := page.Local(m.Why, now)
+	switch m.State {
+	case inspect.StateFailed, inspect.StateHeldUp, inspect.StateWorking, inspect.StateBackground, inspect.StatePeer, inspect.StateLimited:
+		return why
+	}
+	return strings.TrimSuffix(string(m.State)+": "+why, ": ")
+}
+
+// goOn is what a person does about a member that does not go on by itself.
+func (v Overview) goOn(st *inspect.Status, m inspect.MemberStatus) operator.Next {
+	switch {
+	case m.State == inspect.StateBlocked:
+		return operator.Next{Step: operator.NextPeekResume, Team: waggle.TeamName(st.Team), Member: waggle.MemberName(m.Name)}
+	case m.Stays && st.Interrupted == nil: // the head of an interrupted team has the step
+		return resumeOf(st)
+	}
+	return v.step(operator.NextWhyMember, st, m)
+}
+
+// step is a step about a member, which names the team where there are several.
+func (v Overview) step(s operator.Step, st *inspect.Status, m inspect.MemberStatus) operator.Next {
+	n := operator.Next{Step: s, Member: waggle.MemberName(m.Name)}
+	if len(v.Teams) > 1 {
+		n.Team = waggle.TeamName(st.Team)
+	}
+	return n
+}
+
+// ended are the teams that have ended lately.
+func (v Overview) ended(now time.Time) part {
+	s := part{title: "Ended lately", next: operator.NextDigestOf.With()}
 	for _, e := range v.Ended {
-		left := 0
+		left, text := 0, ""
 		for _, k := range v.Kept {
 			if k.ID != "" && k.ID == e.ID {
 				left++
 			}
 		}
-		row := []string{e.Team, page.When(e.At, now), endedHow(e.How)}
 		if left > 0 {
-			row = append(row, fmt.Sprintf("left %d with work", left))
+			text = fmt.Sprintf("left %d with work", left)
 		}
-		rows = append(rows, row)
+		s.add(operator.Next{}, e.Team, page.When(e.At, now), endedHow(e.How), text)
 	}
-	addSection(&p, "Ended lately", operator.NextDigestOf.With(), rows)
-	rows = nil
+	return s
+}
+
+// kept is what is left to clean up, and why it was kept.
+func (v Overview) kept() part {
+	s := part{title: "Kept", next: operator.NextListKept.With()}
 	for _, k := range v.Kept {
 		of := k.Team
 		if k.Member != "" {
 			of = k.Member + "@" + k.Team
 		}
-		rows = append(rows, []string{k.Kind, of, spell.Sentence(k.Why, k.Do)})
+		s.add(k.Do, k.Kind, of, k.Why)
 	}
-	addSection(&p, "Kept", operator.NextListKept.With(), rows)
-	before := len(p)
-	for _, st := range v.Teams {
-		addMail(&p, st, len(v.Teams) > 1)
+	return s
+}
+
+// todayText is what agents have used today, "" for nothing.
+func todayText(u record.Usage) string {
+	switch {
+	case Today(u) == nil:
+		return ""
+	case u.CostMicros == 0:
+		return fmt.Sprintf("today %d tokens", u.Tokens())
 	}
-	if before > 0 && len(p) > before {
-		p = slices.Insert(p, before, page.Block{})
+	text := fmt.Sprintf("today %d.%02d USD", u.CostMicros/1e6, u.CostMicros%1e6/1e4)
+	if u.Source == record.UsageEstimated {
+		text += ", estimated"
 	}
-	return p
+	return text
+}
+
+// sessionText says whose a session is, and where its terminal is.
+func sessionText(r decide.SessionRow) string {
+	text := "your session"
+	if r.Under != "" {
+		text = "of your session " + r.Under
+	}
+	for _, s := range []string{r.Cwd, r.Pane} {
+		if s != "" {
+			text += ", " + s
+		}
+	}
+	if r.Why != "" {
+		text += ": " + r.Why
+	}
+	if !r.Hook && r.Under == "" {
+		text += " (no hook: its questions are not seen)"
+	}
+	return text
 }
 
 // broken are the states of members that do not go on by themselves.
-var broken = []inspect.MemberState{inspect.StateFailed, inspect.StateHeldUp, inspect.StateBlocked, inspect.StateDead, inspect.StateStalled, inspect.StateUnknown}
+var broken = []inspect.MemberState{inspect.StateFailed, inspect.StateBlocked, inspect.StateHeldUp, inspect.StateDead, inspect.StateStalled, inspect.StateUnknown}
+
+// asksShort is what a request asks in one line, a question with the numbers of its options.
+func asksShort(q decide.Request) string {
+	text := decide.Question(waggle.Kind(q.Kind), askOf(q))
+	switch {
+	case q.Kind == decide.KindDialog:
+		return q.Reason
+	case len(q.Questions) > 1:
+		text, _, _ = strings.Cut(Asks(q), "\n")
+	case len(q.Questions) == 1:
+		for i, o := range q.Questions[0].Options {
+			text += fmt.Sprintf("  %d %s", i+1, o.Label)
+		}
+	}
+	return text
+}
 
 func askOf(q decide.Request) record.Ask {
-	return record.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port, Plan: q.Plan, Revision: q.Revision}
+	return record.Ask{Tool: q.Tool, Input: string(q.Input), Bound: q.Bound, Host: q.Host, Port: q.Port, Plan: q.Plan, Revision: q.Revision}
 }
 
 // mark is the status of a request where it is not simply open, before the question: a long one is cut.
 func mark(q decide.Request) string {
-	if s := statusWord(q); s != decide.StatusOpen {
+	if s := statusWord(q); s != decide.StatusOpen && q.Kind != decide.KindDialog {
 		return "(" + s + ") "
 	}
 	return ""
-}
-
-// section is part without an empty line before the first.
-func addSection(p *page.Page, title string, next operator.Next, rows [][]string) {
-	before := len(*p)
-	addPart(p, title, next, rows)
-	if before == 0 && len(*p) > 0 {
-		*p = (*p)[1:]
-	}
 }

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -248,18 +250,19 @@ func gone(n *record.Noticed) string {
 	return s
 }
 
-// StatusPage is the status of teams for people. Several teams have one table, whose rows name the team.
-func StatusPage(now time.Time, sts ...*inspect.Status) (p page.Page) {
+// StatusPage is the status of teams for people, members in the order of an overview. Several teams have one table,
+// whose rows name the team. whole adds processes, worktrees, and what each member has used.
+func StatusPage(now time.Time, whole bool, sts ...*inspect.Status) (p page.Page) {
 	if len(sts) == 1 {
 		addTeamHead(&p, sts[0], now)
-		addMembers(&p, sts, now)
+		addMembers(&p, sts, whole, now)
 		addTeamFoot(&p, sts[0], false)
 		return p
 	}
 	for _, st := range sts {
 		addTeamHead(&p, st, now)
 	}
-	addMembers(&p, sts, now)
+	addMembers(&p, sts, whole, now)
 	for _, st := range sts {
 		addTeamFoot(&p, st, true)
 	}
@@ -373,21 +376,51 @@ func addInterrupted(p *page.Page, in *inspect.Interrupted, name waggle.TeamName,
 		page.Plain("  "), page.WholeStep(operator.Next{Step: operator.NextResumeTeam, Team: name}))
 }
 
-// members is the table of the members of all teams, and remarks on members.
-func addMembers(p *page.Page, sts []*inspect.Status, now time.Time) {
-	t := page.Table{Head: []string{"TEAM", "MEMBER", "STATE", "SINCE", "TRUST", "PID", "TASK", "WHY"}, Spare: []string{"PID"}, Once: []string{"TRUST"}}
+// listedMember is a member beside its team.
+type listedMember struct {
+	st *inspect.Status
+	inspect.MemberStatus
+}
+
+// listed are the members of teams: those that need the operator, those that do not go on, those that work, those
+// without work.
+func listed(sts []*inspect.Status) (all []listedMember) {
 	for _, st := range sts {
 		for _, m := range st.Members {
-			name, pid := m.Name, ""
-			if m.Lead != "" { // what the team file calls the agent behind the lead
-				name += " (" + m.Lead + ")"
-			}
-			if m.PID > 0 {
-				pid = strconv.Itoa(m.PID)
-			}
-			t.Names = append(t.Names, m.Name)
-			t.Rows = append(t.Rows, []string{st.Team, name, string(m.State), page.Since(m.Since, now), string(m.Trust), pid, m.Task, page.Local(m.Why, now)})
+			all = append(all, listedMember{st, m})
 		}
+	}
+	slices.SortStableFunc(all, func(a, b listedMember) int { return cmp.Compare(placeOf(a.MemberStatus), placeOf(b.MemberStatus)) })
+	return all
+}
+
+// placeOf is the section of a member.
+func placeOf(m inspect.MemberStatus) int {
+	switch {
+	case m.State == inspect.StateHuman || m.State == inspect.StatePaused || m.State == inspect.StateIdle && (m.Refused != nil || m.Resolved):
+		return 0
+	case slices.Contains(broken, m.State):
+		return 1
+	case m.State != inspect.StateIdle:
+		return 2
+	}
+	return 3
+}
+
+// addMembers adds the table of the members of all teams, and remarks on members.
+func addMembers(p *page.Page, sts []*inspect.Status, whole bool, now time.Time) {
+	t := page.Table{Head: []string{"TEAM", "MEMBER", "STATE", "SINCE", "TRUST", "PID", "TASK", "WHY"}, Spare: []string{"PID"}, Once: []string{"TRUST"}}
+	all := listed(sts)
+	for _, m := range all {
+		name, pid := m.Name, ""
+		if m.Lead != "" { // what the team file calls the agent behind the lead
+			name += " (" + m.Lead + ")"
+		}
+		if m.PID > 0 {
+			pid = strconv.Itoa(m.PID)
+		}
+		t.Names = append(t.Names, m.Name)
+		t.Rows = append(t.Rows, []string{m.st.Team, name, string(m.State), page.Since(m.Since, now), string(m.Trust), pid, m.Task, page.Local(m.Why, now)})
 	}
 	if len(t.Rows) == 0 {
 		p.Line(page.Plain("no members"))
@@ -396,19 +429,18 @@ func addMembers(p *page.Page, sts []*inspect.Status, now time.Time) {
 	if len(sts) > 1 {
 		t.Names = nil // a name has another colour in another team
 	}
-	p.Table(t.WithTeam(0, len(sts) > 1))
-	for _, st := range sts {
-		for _, m := range st.Members {
-			addRemarks(p, m)
-			addRefused(p, st.Team, m, now)
-			addResolved(p, st.Team, m)
-			addDead(p, st, m)
-		}
+	if t = t.WithTeam(0, len(sts) > 1); !whole {
+		t, _, _ = t.Without("PID")
 	}
-	for _, st := range sts {
-		for _, m := range st.Members {
-			addUnheld(p, m)
-		}
+	p.Table(t)
+	for _, m := range all {
+		addRemarks(p, m.MemberStatus, whole)
+		addRefused(p, m.st.Team, m.MemberStatus, now)
+		addResolved(p, m.st.Team, m.MemberStatus)
+		addDead(p, m.st, m.MemberStatus)
+	}
+	for _, m := range all {
+		addUnheld(p, m.MemberStatus)
 	}
 }
 
@@ -433,12 +465,12 @@ func resumeOf(st *inspect.Status) operator.Next {
 	return operator.Next{Step: operator.NextResumeTeam, Team: waggle.TeamName(st.Team)}
 }
 
-// remarks are the worktree, the usage and the budget of a member.
-func addRemarks(p *page.Page, m inspect.MemberStatus) {
-	if m.Worktree != nil {
+// addRemarks adds the budget of a member; whole: its worktree and its usage too.
+func addRemarks(p *page.Page, m inspect.MemberStatus, whole bool) {
+	if whole && m.Worktree != nil {
 		p.Line(page.Plain(m.Name + " works on branch " + m.Worktree.Branch + " in " + m.Worktree.Path))
 	}
-	if m.Spent != nil {
+	if whole && m.Spent != nil {
 		p.Line(page.Plain(m.Name + " has used " + sentence.Spent(*m.Spent)))
 	}
 	if m.Budget != nil {

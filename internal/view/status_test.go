@@ -47,14 +47,15 @@ func status() *inspect.Status {
 func TestStatus(t *testing.T) {
 	golden(t, "status", view.Status(status()))
 	golden(t, "status_empty", view.Status(&inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}, Members: []inspect.MemberStatus{{Name: "ann", Evidence: &inspect.Evidence{}}}}))
-	samePage(t, "status", view.StatusPage(now, status()))
+	samePage(t, "status", view.StatusPage(now, true, status()))
 	samePage(t, "overview", view.OverviewPage(view.Overview{Teams: []*inspect.Status{status()},
 		Waiting: []decide.Request{{PendingItem: decide.PendingItem{Team: "api", ID: "perm-1", Handle: "7KQF", Member: "ann", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Risk: "low", Asked: at(30), Status: decide.StatusOpen}}},
 		Ended:   []inspect.EndedTeam{{ID: "web-1", Team: "web", At: at(1), How: "the operator ended it"}, {ID: "old-2", Team: "old", At: at(2)}, {ID: "old-1", Team: "old", At: at(3)}},
-		Kept:    []process.Kept{{Kind: "team", Team: "old", Why: "it was interrupted"}, {Kind: "worktree", Team: "old", ID: "old-1", Member: "bob", Why: "1 commit"}}}, now, spell))
-	samePage(t, "overview_empty", view.OverviewPage(view.Overview{}, now, spell))
-	samePage(t, "status_several", view.StatusPage(now, status(), status()))
-	samePage(t, "status_empty", view.StatusPage(now, &inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}}))
+		Kept:    []process.Kept{{Kind: "team", Team: "old", Why: "it was interrupted"}, {Kind: "worktree", Team: "old", ID: "old-1", Member: "bob", Why: "1 commit"}}}, now, 0))
+	samePage(t, "overview_empty", view.OverviewPage(view.Overview{}, now, 0))
+	samePage(t, "status_several", view.StatusPage(now, true, status(), status()))
+	samePage(t, "status_short", view.StatusPage(now, false, status()))
+	samePage(t, "status_empty", view.StatusPage(now, true, &inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}}))
 }
 
 // The notice is about a broken journal rather than a full disk, and about a full disk rather than a directory
@@ -80,7 +81,7 @@ func TestStatusNotice(t *testing.T) {
 		st.Overlaps = append(st.Overlaps, st.Overlaps[0])
 	}
 	var lines []string
-	for _, b := range view.StatusPage(now, st) {
+	for _, b := range view.StatusPage(now, true, st) {
 		for _, s := range b.Line {
 			lines = append(lines, s.Text)
 		}

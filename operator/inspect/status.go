@@ -112,6 +112,8 @@ type MemberStatus struct {
 	Refused *process.RefusedMerge
 	// Resolved says that it has done the task that handed the conflict of that merge back.
 	Resolved bool
+	// Checked is the last check of its newest task; nil: that has none, or it did not run.
+	Checked *record.Checked
 	// Usage is that of its process and the processes below; null: it has none, or the system does
 	// not report it.
 	Usage *MemberUsage
@@ -373,6 +375,9 @@ func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Eviden
 		if c.Open() {
 			ms.Pending++
 		}
+	}
+	if n := len(w.Tasks); n > 0 {
+		ms.Checked = w.Tasks[n-1].Checked
 	}
 	if f.Up {
 		ms.Ready, ms.Conversation, ms.Steps = w.Ready, w.Conversation, w.Steps

@@ -55,6 +55,8 @@ type App struct {
 	Flags struct {
 		Root, State, Team, As, Config string
 		JSON, NoColor, Quiet, UTC     bool
+		// Whole: status shows processes, worktrees and usage too.
+		Whole bool
 	}
 }
 
@@ -450,6 +452,16 @@ func (a *App) Profile(w io.Writer) colorprofile.Profile {
 func Width(w io.Writer) int {
 	if f, ok := w.(interface{ Fd() uintptr }); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// Height returns how many lines a terminal has, 0 for another output.
+func Height(w io.Writer) int {
+	if f, ok := w.(interface{ Fd() uintptr }); ok {
+		if _, n, err := term.GetSize(int(f.Fd())); err == nil {
 			return n
 		}
 	}

@@ -155,6 +155,7 @@ var Steps = map[operator.Step]string{
 	operator.NextInstallAgent:   "npm install -g @anthropic-ai/claude-code installs it; waggle new exec 'COMMAND' runs a command",
 	operator.NextOwnChecks:      "waggle init without --template writes a file for your own checks",
 	operator.NextFollow:         "waggle pending; waggle peek {member}{in}; waggle diff {member}{in}; waggle merge {member}{in}",
+	operator.NextDiff:           "waggle diff {member}{in}",
 	operator.NextMergeAgain:     "waggle diff {member} --team {team}; waggle merge {member} --team {team}",
 	operator.NextMergeByHand:    "commit there what is to stay, and git merge {text} in your checkout; then waggle gc --yes removes it",
 	operator.NextPeekResume:     "waggle peek {member} --team {team} has its log; waggle resume {member} --team {team} tries again",

@@ -9,6 +9,7 @@ import (
 
 	_ "waggle/internal/atomicfile/ordertest" // every test checks the order of its locks
 	"waggle/internal/view/page"
+	"waggle/operator"
 )
 
 // A line is broken between words, the lines after the first are indented, and a word that is too long stays whole.
@@ -92,6 +93,30 @@ func TestSays(t *testing.T) {
 	} {
 		if got := says(c.message, c.words); got != c.want {
 			t.Errorf("%q has %q: %v", c.message, c.words, got)
+		}
+	}
+}
+
+// TestBareLines: a row's next step stands behind it whole, and on a line of its own where the row would have no room.
+func TestBareLines(t *testing.T) {
+	table := func() *page.Table {
+		return &page.Table{Bare: true, Do: []operator.Next{{}, {Step: operator.NextWhyMember, Member: "ann"}, {Step: operator.NextDiff, Member: "cid"}},
+			Rows: [][]string{{"bob", "runs a command that is rather long, and says so"}, {"ann", "failed"}, {"cid", "ready"}}}
+	}
+	for _, c := range []struct {
+		total int
+		want  []string
+	}{
+		{0, []string{"bob  runs a command that is rather long, and says so", "ann  failed" + strings.Repeat(" ", 41) + "  waggle why ann", "cid  ready" + strings.Repeat(" ", 42) + "  waggle diff cid"}},
+		{66, []string{"bob  runs a command that is rather long, and s…", "ann  failed" + strings.Repeat(" ", 36) + "  waggle why ann", "cid  ready" + strings.Repeat(" ", 37) + "  waggle diff cid"}},
+		{40, []string{"bob  runs a command that is rather lo…", "ann  failed", "  waggle why ann", "cid  ready", "  waggle diff cid"}},
+	} {
+		var got []string
+		for _, l := range bareLines(table(), c.total) {
+			got = append(got, ansi.Strip(l))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%d columns: %s", c.total, diff)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (a *App) showTable(t *page.Table, colors func() map[string]string) {
 	case t.Below != nil:
 		a.tableBelow(t)
 	case t.Bare:
-		for _, l := range tableLines(make([]string, len(t.Rows[0])), t.Rows, max(0, Width(a.Out)-2), nil)[1:] {
+		for _, l := range bareLines(t, Width(a.Out)) {
 			a.Say("  %s", l)
 		}
 	case t.About:
@@ -86,6 +86,40 @@ func (a *App) showTable(t *page.Table, colors func() map[string]string) {
 	default:
 		a.Table(t.Head, t.Rows)
 	}
+}
+
+// rowRoom is how many columns the cells of a row keep beside its next step.
+const rowRoom = 40
+
+// bareLines are the rows of a table without a head, each with its next step behind it, in total columns, 0 for any
+// number. Where a step leaves a row no room, it is a line of its own.
+func bareLines(t *page.Table, total int) (lines []string) {
+	total = max(0, total-2)
+	room := total
+	steps := make([]string, len(t.Rows))
+	for i, n := range t.Do {
+		steps[i] = operator.Visible(StepText(n))
+		if w := ansi.StringWidth(steps[i]) + 2; w > 2 && total > 0 && total-w >= rowRoom {
+			room = min(room, total-w)
+		}
+	}
+	rows := tableLines(make([]string, len(t.Rows[0])), t.Rows, room, nil)[1:]
+	wide := 0
+	for _, l := range rows {
+		wide = max(wide, ansi.StringWidth(l))
+	}
+	for i, l := range rows {
+		w := ansi.StringWidth(steps[i])
+		switch {
+		case w == 0:
+			lines = append(lines, l)
+		case total > 0 && wide+2+w > total:
+			lines = append(lines, l, "  "+Faint(steps[i]))
+		default:
+			lines = append(lines, l+strings.Repeat(" ", wide-ansi.StringWidth(l))+"  "+Faint(steps[i]))
+		}
+	}
+	return lines
 }
 
 // narrowed leaves the spare columns of a table out while its rows are wider than total columns, 0 for any

@@ -8,14 +8,16 @@ import (
 	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
+	"waggle/operator/results"
 )
 
 // lately is how long ago a team may have ended to be named.
 const lately = 24 * time.Hour
 
-// Bare runs waggle without a command: it shows what waits, what runs, what failed, what has ended
+// Bare runs waggle without a command: it shows what waits, what failed, what runs, what is ready, what has ended
 // lately and what is kept, of all teams and sessions. Where there is nothing it suggests commands.
 func Bare(ctx context.Context, a *app.App) error {
 	op, err := a.Op()
@@ -32,24 +34,19 @@ func Bare(ctx context.Context, a *app.App) error {
 	if a.Flags.JSON && len(names) > 0 {
 		return statusAll(ctx, a)
 	}
-	rows, _, err := decidecmd.Sessions(a, op)
-	if err != nil {
-		return err
-	}
 	if a.Flags.JSON {
+		rows, _, err := decidecmd.Sessions(a, op)
+		if err != nil {
+			return err
+		}
 		return a.Document(view.TeamsAndSessions{Teams: []view.StatusDocument{}, Sessions: view.Sessions(rows)})
 	}
 	v, err := overview(ctx, a, op)
 	if err != nil {
 		return err
 	}
-	page := view.OverviewPage(v, a.Clock(), app.StepText)
-	a.ShowPage(page, "", nil)
-	if len(page) > 0 && len(rows) > 0 {
-		a.Say("")
-	}
-	a.ShowPage(view.SessionsPage(rows, a.Now()), "", nil)
-	if len(page)+len(rows) == 0 {
+	page := view.OverviewPage(v, a.Clock(), app.Height(a.Out))
+	if a.ShowPage(page, "", nil); len(page) == 0 {
 		suggest(a)
 	}
 	return nil
@@ -69,7 +66,13 @@ func overview(ctx context.Context, a *app.App, op operator.Operator) (v view.Ove
 		}
 		v.Teams = append(v.Teams, st)
 	}
-	v.Waiting = decidecmd.OfTeams(ctx, a, op, names)
+	rows, open, err := decide.Of(op).Sessions()
+	if err != nil {
+		a.Talk("%s %s", app.Yellow("note:"), operator.VisibleLines(err.Error()))
+	}
+	v.Sessions, v.Waiting = rows, append(decidecmd.OfTeams(ctx, a, op, names), open...)
+	decide.SortRequests(v.Waiting)
+	v.Changes, v.Today = changes(ctx, op, v.Teams), inspect.Of(op).Today(a.Clock())
 	if v.Ended, err = inspect.Of(op).EndedSince(a.Now().Add(-lately)); err != nil {
 		return v, err
 	}
@@ -78,6 +81,22 @@ func overview(ctx context.Context, a *app.App, op operator.Operator) (v view.Ove
 		v.Kept = c.Kept // inside of a member's process it is refused, and nothing is listed
 	}
 	return v, nil
+}
+
+// changes are what members without work have changed. What cannot be read is left out: waggle diff says why.
+func changes(ctx context.Context, op operator.Operator, sts []*inspect.Status) map[view.MemberOf]*results.Diff {
+	all := map[view.MemberOf]*results.Diff{}
+	for _, st := range sts {
+		for _, m := range st.Members {
+			if m.State != inspect.StateIdle || m.Worktree == nil {
+				continue
+			}
+			if d, err := results.Of(op).Diff(ctx, st.Team, m.Name); err == nil {
+				all[view.MemberOf{Team: st.Team, Member: m.Name}] = d
+			}
+		}
+	}
+	return all
 }
 
 // suggest names the first commands of somebody who has no team.

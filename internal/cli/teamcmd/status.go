@@ -23,7 +23,9 @@ silently, or outlived its turn), idle, stalled (its process is stopped or does n
 apply its orders), dead (its process is gone) and unknown, with the reason.
 waggle why NAME lists the evidence. The command records and sends nothing: without a
 leader it shows what is due, and the next command that acts (approve, send, task add)
-does it.
+does it. Members come in the order in which they need you: those that wait for you, those
+that failed, those that work, those without work. -v adds their processes, worktrees and
+what each has used.
 
 Its end is what the agents of all teams of this machine have used since midnight, as far
 as leaders have recorded it, when that is anything.
@@ -74,6 +76,7 @@ its tasks, and which worktrees and branches are kept. --json: {"team","state","i
 			return statusOf(cmd.Context(), a)
 		},
 	}
+	cmd.Flags().BoolVarP(&a.Flags.Whole, "verbose", "v", false, "processes, worktrees and usage of each member too")
 	lineFlag(cmd)
 	return cmd
 }
@@ -133,5 +136,5 @@ func showStatus(ctx context.Context, a *app.App, op operator.Operator, sts ...*i
 	if len(sts) == 1 {
 		name = waggle.TeamName(sts[0].Team)
 	}
-	a.ShowPage(view.StatusPage(a.Clock(), sts...), name, func() map[string]string { return memberColors(ctx, op, name) })
+	a.ShowPage(view.StatusPage(a.Clock(), a.Flags.Whole, sts...), name, func() map[string]string { return memberColors(ctx, op, name) })
 }

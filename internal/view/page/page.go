@@ -64,6 +64,8 @@ type Table struct {
 	Spare, Once []string
 	// Bare says that Head is not shown and that rows are indented.
 	Bare bool
+	// Do are the next steps of the rows of a Bare table, "" for none: a face ends the row with it, whole.
+	Do []operator.Next
 }
 
 // Spans of text in one role.

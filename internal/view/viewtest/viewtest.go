@@ -48,7 +48,11 @@ func Page(t testing.TB, name string, p page.Page) {
 						r[j] = roles[role] + r[j]
 					}
 				}
-				b.WriteString("| " + strings.Join(r, " | ") + "\n")
+				b.WriteString("| " + strings.Join(r, " | "))
+				if t.Do != nil && t.Do[i].Step != "" {
+					b.WriteString("  " + text(page.Line{page.WholeStep(t.Do[i])}))
+				}
+				b.WriteString("\n")
 				if t.Below != nil {
 					for _, l := range t.Below[i] {
 						b.WriteString("    " + text(l) + "\n")
