@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -9,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"waggle/internal/cli/app"
+	"waggle/operator"
+	"waggle/team"
 )
 
 // helpWidth is the width of help without a terminal.
@@ -18,6 +21,41 @@ const helpWidth = 80
 func helpBelow(a *app.App, root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { commandHelp(a, cmd) })
+	}
+}
+
+// helpCmd is help of a command. That of waggle itself, and of all, is rootHelp.
+func helpCmd(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND | all]",
+		Short: "Help about any command",
+		Args: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err == nil && cmd.HasSubCommands() {
+				err = unknownCommand(cmd, rest)
+			}
+			if e := (*operator.Error)(nil); cmd == root && errors.As(err, &e) {
+				e.Near = append(e.Near, team.Near(args[0], []string{"all"})...)
+			}
+			return err
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if cmd, _, err := root.Find(args); err == nil {
+				for _, c := range cmd.Commands() {
+					if c.IsAvailableCommand() {
+						names = append(names, c.Name()+"\t"+c.Short)
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, _, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			return cmd.Help()
+		},
 	}
 }
 

@@ -191,6 +191,7 @@ func Root(a *app.App) *cobra.Command {
 		suggestBelow(cmd)
 		root.AddCommand(cmd)
 	}
+	root.SetHelpCommand(helpCmd(root))
 	exemplify(root)
 	helpBelow(a, root)
 	return root
