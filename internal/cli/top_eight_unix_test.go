@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,16 +88,17 @@ func TestEightQuestions(t *testing.T) {
 		return ""
 	}
 	whole := t
-	for _, q := range []question{
+	questions := []question{
 		{"who waits", []string{"g"}, []string{"Needs you", "hal " + "         " + h["hal"]}, []string{"pending"}, []string{h["hal"], "hal"}},
-		{"for what", []string{number("hal")}, []string{"| ls; rm -rf build7"}, []string{"show", h["hal"]}, []string{"rm -rf build7"}},
-		{"why is it risky", []string{number("hal")}, []string{"^^^^^^^^^^^^^ it deletes files"}, []string{"show", h["hal"]}, []string{"rm -rf build7: it deletes files"}},
-		{"who is stuck", []string{number("bob")}, []string{"?  bob          dead"}, []string{"status"}, []string{"bob", "dead"}},
-		{"what failed", []string{"t"}, []string{"failed      fay        fail"}, []string{"task", "list"}, []string{"fail", "failed"}},
-		{"what changed", []string{number("ann"), "d"}, []string{"1 file", "+zwei"}, []string{"diff", "ann"}, []string{"+zwei"}},
-		{"what did I allow today", []string{"T"}, []string{"You decided today: 1 allowed", h["may"]}, []string{"audit", "query", "--since", "24h"}, []string{h["may"], "Bash touch allowed", "may"}},
+		{"for what", []string{number("hal")}, []string{"| ls; rm -rf build7"}, []string{"pending"}, []string{"ls; rm -rf build7"}},
+		{"why is it risky", []string{number("hal")}, []string{"^^^^^^^^^^^^^ it deletes files"}, []string{"why", h["hal"]}, []string{"high risk: rm -rf build7: it deletes files"}},
+		{"who is stuck", []string{number("bob")}, []string{"?  bob          dead"}, []string{"--plain"}, []string{"bob", "dead: process"}},
+		{"what failed", []string{"t"}, []string{"failed      fay        fail"}, []string{"task"}, []string{"fail", "failed"}},
+		{"what changed", []string{number("ann"), "d"}, []string{"1 file", "+zwei"}, []string{"diff", "ann", "--stat"}, []string{"1 file, +1 -0"}},
+		{"what did I allow today", []string{"T"}, []string{"You decided today: 1 allowed", h["may"]}, []string{"audit", "query", "--by", "operator", "--since", "24h"}, []string{h["may"], "Bash touch allowed", "may"}},
 		{"what is left to clean up", []string{"T"}, []string{"Left behind: ", "zoe"}, []string{"gc"}, []string{"zoe"}},
-	} {
+	}
+	for _, q := range questions {
 		t.Run(q.name, func(t *testing.T) {
 			u.t = t
 			defer func() { u.t = whole }()
@@ -115,5 +117,30 @@ func TestEightQuestions(t *testing.T) {
 				}
 			}
 		})
+	}
+	// The page that names the commands has all of them, and no answer is longer than a small screen.
+	page, err := os.ReadFile("../../docs/guide/watch.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.leaves()
+	u.tmux("resize-window", "-t", "mine:", "-x", "80", "-y", "24")
+	for i, q := range questions {
+		command := "waggle " + strings.Join(q.args, " ")
+		if known := strings.NewReplacer(h["hal"], "7KQF", " ann ", " NAME ").Replace(command); !strings.Contains(string(page), "| `"+known+"`") {
+			t.Errorf("watch.md has no row of %s", known)
+		}
+		begin, end := fmt.Sprint(i, "__asked"), fmt.Sprint(i, "__answered")
+		u.types("clear; echo " + begin + "; " + command + "; echo " + end)
+		u.until(command+" ends", func() bool { return strings.Contains(u.screen(), "\n"+end) })
+		got := u.screen()
+		if !strings.HasPrefix(got, begin+"\n") {
+			t.Errorf("%s is longer than the screen:\n%s", command, got)
+		}
+		for _, text := range q.command {
+			if !strings.Contains(got, text) {
+				t.Errorf("%s at 80x24 is without %q:\n%s", command, text, got)
+			}
+		}
 	}
 }

@@ -17,8 +17,11 @@ import (
 // the same call now.
 type Explained struct {
 	ID       string
+	Handle   string
 	Kind     string
 	Member   string
+	Asks     string   // in one line
+	Risky    []string // what makes it one of high risk, where it is
 	Decision string // "": it is open
 	By       string
 	Rule     string
@@ -40,7 +43,7 @@ func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) 
 	if err != nil {
 		return nil, err
 	}
-	e := &Explained{ID: string(c.ID), Kind: string(c.Kind), Member: string(m.Name), At: c.Asked, Digest: string(c.Digest)}
+	e := &Explained{ID: string(c.ID), Handle: CallCode(c.Key, c.Digest), Kind: string(c.Kind), Member: string(m.Name), Asks: Question(c.Kind, c.Ask), At: c.Asked, Digest: string(c.Digest)}
 	if a := c.Answer; a != nil && !a.Waited {
 		e.Decision, e.By, e.Rule, e.Reason, e.Version = a.Decision, string(a.By), a.Rule, a.Reason, a.Policy
 	}
@@ -55,6 +58,13 @@ func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) 
 	set := s.Lead.Policy.During(c.Task)
 	p, call := set.For(m.Instance, now), set.Call(c.Ask)
 	p.Mode = set.Ceiling.Meet(mode)
+	command := CommandOf(call)
+	for _, part := range policy.RiskParts(call) {
+		if part.To > part.From && part.To <= len(command) {
+			part.Why = command[part.From:part.To] + ": " + part.Why
+		}
+		e.Risky = append(e.Risky, part.Why)
+	}
 	e.Now = judged(p, call, set.JudgeCall(m.Instance, mode, call, now))
 	e.Now.As, e.Now.Version, e.Now.Decider = string(m.Name), s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))
 	return e, nil

@@ -24,12 +24,12 @@ func TestJudged(t *testing.T) {
 }
 
 func TestExplained(t *testing.T) {
-	e := &decide.Explained{ID: "perm-1", Kind: "permission_request", Member: "ann", Decision: "allow", By: "rules", Rule: "Bash(ls:*)", Reason: "fine", At: at(0), Version: 2, Digest: "ab", Now: judged()}
+	e := &decide.Explained{ID: "perm-1", Handle: "7KQF", Asks: "ls; rm -rf b", Risky: []string{"rm -rf b: it deletes files"}, Kind: "permission_request", Member: "ann", Decision: "allow", By: "rules", Rule: "Bash(ls:*)", Reason: "fine", At: at(0), Version: 2, Digest: "ab", Now: judged()}
 	golden(t, "explained", policyview.Explained(e))
 	golden(t, "explained_empty", policyview.Explained(&decide.Explained{}))
 	samePage(t, "explained", policyview.ExplainedPage(e, now))
-	samePage(t, "explained_open", policyview.ExplainedPage(&decide.Explained{ID: "plan-1", Kind: "plan_approval_request", Member: "ann", At: at(0)}, now))
-	samePage(t, "explained_person", policyview.ExplainedPage(&decide.Explained{ID: "perm-2", Kind: "permission_request", Member: "ann", Decision: "deny", By: "operator", At: at(0)}, now))
+	samePage(t, "explained_open", policyview.ExplainedPage(&decide.Explained{ID: "plan-1", Handle: "2DK8", Kind: "plan_approval_request", Member: "ann", At: at(0)}, now))
+	samePage(t, "explained_person", policyview.ExplainedPage(&decide.Explained{ID: "perm-2", Handle: "9ABC", Kind: "permission_request", Member: "ann", Decision: "deny", By: "operator", At: at(0)}, now))
 }
 
 func TestSuggestions(t *testing.T) {
