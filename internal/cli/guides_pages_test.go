@@ -173,9 +173,10 @@ tasks: [{subject: a, owner: net}]
 		setup: "exec waggle up waggle.yaml -d\nexec waggle team add claude-1\nexec echo 'echo fixed'\ncp stdout fix\n",
 		as: map[string]string{
 			`waggle task add "Fix it" -i - --owner dev --check "go test ./..."`: "stdin fix\nexec TYPE",
-			"waggle task claim --as claude-1":                                   "exec waggle task add free\nexec TYPE",
-			"waggle task start 4 --as claude-1":                                 "exec TYPE",
-			"waggle task done 4 --as claude-1":                                  "exec TYPE",
+			"waggle task rm 3":                  "until 'its check failed' waggle task show 3\nexec TYPE", // not while dev works on it
+			"waggle task claim --as claude-1":   "exec waggle task add free\nexec TYPE",
+			"waggle task start 4 --as claude-1": "exec TYPE",
+			"waggle task done 4 --as claude-1":  "exec TYPE",
 			"waggle task artifacts tester artifacts/report.md": `asked ID 'go test ./...'
 exec waggle deny $ID
 exec waggle task add r -i 'cp fix $WAGGLE_ARTIFACTS/report.md' --owner tester
