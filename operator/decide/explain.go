@@ -44,6 +44,9 @@ func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) 
 		return nil, err
 	}
 	e := &Explained{ID: string(c.ID), Handle: CallCode(c.Key, c.Digest), Kind: string(c.Kind), Member: string(m.Name), Asks: Question(c.Kind, c.Ask), At: c.Asked, Digest: string(c.Digest)}
+	if r, ok := s.Lead.Request(c.Key); ok && r.Handle != "" {
+		e.Handle = r.Handle
+	}
 	if a := c.Answer; a != nil && !a.Waited {
 		e.Decision, e.By, e.Rule, e.Reason, e.Version = a.Decision, string(a.By), a.Rule, a.Reason, a.Policy
 	}
