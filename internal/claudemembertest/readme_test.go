@@ -89,22 +89,49 @@ func (r *reader) presses(key, pattern string) {
 	})
 }
 
+// varies is a word of what a page shows that is another each time: a handle, an age, a number with a fraction, how many
+// rows a section has, which is one more once a session of the person's own is idle.
+var varies = regexp.MustCompile(`^([2-9A-Z]{4}|(\d+[hms])+|\d+\.\d+|\(\d+\))$`)
+
+// shown checks that the lines of output that are next on the page, which are indented, are on the screen too.
+func (r *reader) shown(screen string) {
+	r.t.Helper()
+	for ; len(r.lines) > 0 && strings.HasPrefix(r.lines[0], " "); r.lines = r.lines[1:] {
+		var words []string
+		for _, word := range strings.Fields(r.lines[0]) {
+			if varies.MatchString(word) {
+				words = append(words, `\S+`)
+			} else {
+				words = append(words, regexp.QuoteMeta(word))
+			}
+		}
+		if !regexp.MustCompile(strings.Join(words, " +")).MatchString(screen) {
+			r.t.Errorf("the page shows what the screen has not: %s\n%s", r.lines[0], screen)
+		}
+	}
+}
+
 // TestReadmeClient types the blocks of README that need a client, one after the other, in a fresh account with a project.
 func TestReadmeClient(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
 		var h *claudetest.Home
 		m := claudetest.NewModel(t, claudetest.ByMarker(map[string]claudetest.Next{
-			"fix the flaky login test": func(r claudetest.Request) claudetest.Turn {
-				found, _ := filepath.Glob(filepath.Join(h.Home, ".local", "share", "waggle", "worktrees", "*", "fix-flaky-login"))
+			"fix the flaky login test": claudetest.Script(claudetest.Bash("git push --force-with-lease origin HEAD"), claudetest.Say("all done")),
+			"add --json to list": func(r claudetest.Request) claudetest.Turn {
 				switch {
-				case len(found) != 1:
-					return claudetest.Say("there is no worktree")
+				case strings.Contains(r.Said(), "hello from me"):
+					return claudetest.Say("hello to you")
 				case r.Turns() == 0:
-					return claudetest.Write(filepath.Join(found[0], "login.txt"), "no longer flaky\n")
-				case r.Turns() == 1:
-					return claudetest.Bash("ln login.txt other.txt") // the link asks where edits are free
+					return claudetest.AskUserQuestion(claudetest.Question{Question: "keep the old format as default?", Header: "Format", Options: []string{"yes", "no"}})
 				}
 				return claudetest.Say("all done")
+			},
+			"port parser to v2": func(r claudetest.Request) claudetest.Turn {
+				found, _ := filepath.Glob(filepath.Join(h.Home, ".local", "share", "waggle", "worktrees", "*", "port-parser-v2"))
+				if len(found) != 1 || r.Turns() > 0 {
+					return claudetest.Say("all done")
+				}
+				return claudetest.Write(filepath.Join(found[0], "parser.txt"), "version 2\n")
 			},
 			"please mark it": claudetest.Script(mark("one"), mark("two"),
 				claudetest.AskUserQuestion(claudetest.Question{Question: "Which side?", Header: "Side", Options: []string{"Left", "Right"}}), claudetest.Say("all done")),
@@ -126,22 +153,37 @@ func TestReadmeClient(t *testing.T) {
 		r.types("waggle doctor agent claude", 0, "waggle doctor agent claude", `version +`+regexp.QuoteMeta(version), `logged in +yes`, `gated +`, `not gated`)
 		r.types(`waggle new "fix the flaky login test"`, 0, `waggle new "fix the flaky login test"`, `fix-flaky-login +claude on branch waggle/work/fix-flaky-login`)
 		t.Cleanup(func() { w.run("down", "--force") })
+		tasks := `printf '%s\n' "add --json to list" "port parser to v2" | waggle new -`
+		r.types(tasks, 0, tasks, `add-json-list +claude on branch`, `port-parser-v2 +claude on branch`)
+		own := &reader{t: t, s: h.StartProgram(h.Work, shell, "sh"), lines: r.lines}
+		own.begins("waggle hooks install && claude", "waggle hooks install && claude")
+		own.s.WaitScreen(`settings\.json`)
+		own.presses("y", `the hooks are in|Claude Code`)
+		r.lines = own.lines
+		push, keep := w.sessionAsks("git push"), w.sessionAsks("keep the old format")
+		w.until("the parser is ready", func() bool { return strings.Contains(w.ok("--plain"), "waggle diff port-parser-v2") })
 		r.begins("waggle", "waggle")
-		r.s.WaitScreen(`1 need you(?s:.*)ln login\.txt`)
-		r.presses("y", `0 need you(?s:.*)1 done`)
+		r.s.WaitScreen(`2 need you(?s:.*)git push`)
 		r.presses("q", `(?m)^0 ended`)
 		r.ends(0)
-		r.types("waggle diff fix-flaky-login", 0, "waggle diff fix-flaky-login", `(?m)^\+no longer flaky$`)
-		r.types("", 0, "waggle merge fix-flaky-login", `merged`)
-		if data, err := os.ReadFile(filepath.Join(h.Work, "login.txt")); err != nil || string(data) != "no longer flaky\n" {
+		r.shown(r.types("", 0, "waggle --plain"))
+		r.types(`waggle deny 7KQF -m "open a PR instead"; waggle answer 2DK8 1`, 0, `waggle deny `+push+` -m "open a PR instead"; waggle answer `+keep+` 1`, `deny, delivered`, `answer, delivered`)
+		w.until("the answer is taken", func() bool { return strings.HasPrefix(w.ok("why", "add-json-list"), "add-json-list  idle ") })
+		r.begins("waggle take add-json-list", "waggle take add-json-list")
+		r.s.WaitScreen("keep the old format as default")
+		r.s.Ask("hello from me")
+		r.s.WaitScreen("hello to you")
+		r.s.Ask("/exit")
+		r.ends(0)
+		r.types("waggle merge port-parser-v2", 0, "waggle merge port-parser-v2", `merged`)
+		if data, err := os.ReadFile(filepath.Join(h.Work, "parser.txt")); err != nil || string(data) != "version 2\n" {
 			t.Errorf("after the merge: %q, %v", data, err)
 		}
-		r.types("", 0, "waggle down")
+		own.s.Ask("/exit")
+		own.ends(0)
+		r.types("", 0, "waggle down || true")
 
-		r.begins("waggle hooks install", "waggle hooks install")
-		r.s.WaitScreen(`settings\.json`)
-		r.presses("y", `the hooks are in`)
-		r.ends(0)
+		r.types("waggle hooks install", 0, "waggle hooks install", `the hooks are in`)
 		two := &reader{t: t, s: h.StartProgram(h.Work, shell, "sh"), lines: r.lines}
 		two.begins("claude --permission-mode default", "claude --permission-mode default")
 		r.lines = two.lines
@@ -226,7 +268,7 @@ func TestGuideNew(t *testing.T) {
 	}
 }
 
-// sessionAsks waits until a session asks something with these words, and returns the handle.
+// sessionAsks waits until a session or a member asks something with these words, and returns the handle.
 func (w *world) sessionAsks(words string) (handle string) {
 	w.t.Helper()
 	w.until("a session asks "+words, func() bool {

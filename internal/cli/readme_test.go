@@ -11,7 +11,7 @@ import (
 )
 
 // notTyped are the lines of README's blocks that are no command of waggle: steps of the gate, and what a shell does.
-var notTyped = []string{"go run ./cmd/waggle demo", "go test ./...", "members:", "- {name:", "require waggle", "replace waggle"}
+var notTyped = []string{"go run ./cmd/waggle demo", "members:", "- {name:", "require waggle", "replace waggle"}
 
 // typedAs has the script of a line that is more than its command.
 var typedAs = map[string]string{

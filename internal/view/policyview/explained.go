@@ -17,7 +17,7 @@ type ExplainedDocument struct {
 	Member   string          `json:"member"`
 	Asks     string          `json:"asks"`
 	Risky    []string        `json:"risky,omitempty"` // what makes it one of high risk
-	Decision string          `json:"decision"` // "": it is open
+	Decision string          `json:"decision"`        // "": it is open
 	By       string          `json:"by"`
 	Rule     string          `json:"rule"`
 	Reason   string          `json:"reason"`
