@@ -192,6 +192,7 @@ func Root(a *app.App) *cobra.Command {
 		root.AddCommand(cmd)
 	}
 	root.SetHelpCommand(helpCmd(root))
+	completeBelow(root)
 	exemplify(root)
 	helpBelow(a, root)
 	return root

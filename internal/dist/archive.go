@@ -55,7 +55,7 @@ func extras(root string) ([]entry, error) {
 func completions() ([]entry, error) {
 	var bash, zsh, fish bytes.Buffer
 	root := cli.Root(&app.App{})
-	err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh), root.GenFishCompletion(&fish, true))
+	err := errors.Join(cli.BashCompletion(root, &bash, true), root.GenZshCompletion(&zsh), root.GenFishCompletion(&fish, true))
 	return []entry{
 		{"completions/waggle.bash", 0o644, bash.Bytes()},
 		{"completions/_waggle", 0o644, zsh.Bytes()},
