@@ -234,6 +234,48 @@ func TestConfirmNo(t *testing.T) {
 	}
 }
 
+// TestConfirmAgain: a found file that was accepted is not shown whole again, unless v asks for it; one that was only looked
+// at, one that has changed, and one in another place are.
+func TestConfirmAgain(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	file := "team: again\nsandbox: {mode: off}\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: \"true\"}]\npolicy: {allow: [\"Bash(true)\"]}\n"
+	for _, d := range []string{dir, other} {
+		if err := os.WriteFile(filepath.Join(d, "waggle.yaml"), []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const short = "unchanged since you accepted it"
+	asks := func(in string, again bool) *terminal {
+		t.Helper()
+		x := onTerminal(t, in, "run", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
+		x.wait("run it? [y/N]")
+		if got := strings.Contains(x.text(), short); got != again || got == strings.Contains(x.text(), "Its text:") {
+			t.Errorf("again is %t:\n%s", again, x.text())
+		}
+		return x
+	}
+	says := func(x *terminal, key, brings string, code int) {
+		t.Helper()
+		x.presses(key, brings)
+		if got := x.exit(); got != code {
+			t.Errorf("exit %d, want %d:\n%s", got, code, x.text())
+		}
+	}
+	says(asks(dir, false), "n", "not run", 6)
+	says(asks(dir, false), "y", "exit 0", 0)
+	says(asks(dir, true), "y", "exit 0", 0)
+	x := asks(dir, true)
+	x.presses("v", "Its text:")
+	says(x, "y", "exit 0", 0)
+	says(asks(other, false), "n", "not run", 6)
+	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file+"# changed\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says(asks(dir, false), "n", "not run", 6)
+}
+
 // TestDemoKey: on a terminal the demo stops once; d denies, and the demo says so.
 func TestDemoKey(t *testing.T) {
 	testenv.Long(t)

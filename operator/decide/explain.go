@@ -22,7 +22,7 @@ type Explained struct {
 	Member   string
 	Asks     string   // in one line
 	Risky    []string // what makes it one of high risk, where it is
-	Decision string // "": it is open
+	Decision string   // "": it is open
 	By       string
 	Rule     string
 	Reason   string

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -317,6 +318,29 @@ func (o Operator) Accepted(s *operator.State) (*teamfile.File, error) {
 		return nil, err
 	}
 	return f, f.DefineAs(d)
+}
+
+// AcceptedBefore returns the newest accepted file with the path and the text of f that a team of its name was brought up
+// from, present or past, by the sum in the leader's journal; nil: there is none. What it means may be something else
+// where agent definitions have changed since.
+func (o Operator) AcceptedBefore(f *teamfile.File) *teamfile.File {
+	ks, err := o.Home.List()
+	if err != nil {
+		return nil // then it is shown whole
+	}
+	for _, k := range slices.Backward(ks) {
+		if k.Broken != nil || k.Team != f.Team {
+			continue
+		}
+		r := o.OpenPast(k)
+		if r.Broken != nil || r.Lead.Policy.File != f.SHA256 {
+			continue
+		}
+		if was, err := o.Accepted(&r.State); err == nil && was.Path == f.Path && was.SHA256 == f.SHA256 {
+			return was
+		}
+	}
+	return nil
 }
 
 // maxTypes bounds the agent definitions of an accepted file.

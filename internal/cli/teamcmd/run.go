@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/ask"
 	"waggle/internal/cli/app"
 	"waggle/internal/view/fileview"
 	"waggle/internal/view/reportview"
@@ -27,7 +28,8 @@ func Run(a *app.App) *cobra.Command {
 		Short: "Run a team file's tasks to completion",
 		Long: `Start the team in FILE, run its tasks to completion, end it by handshake, and report.
 When you name the file, you consent to its content. Without FILE, the command shows the
-meaning and the text of ./waggle.yaml on a terminal, and asks.
+meaning and the text of ./waggle.yaml on a terminal, and asks; one that is as you have
+accepted it is only named, and v shows it.
 
 With --headless nobody is asked: a call that the policy does not allow is denied at once
 and the run ends with 3, unless --wait gives you that long to answer from another place
@@ -120,8 +122,7 @@ func teamFile(ctx context.Context, a *app.App, verb string, args []string, headl
 		return nil, &operator.Error{Kind: operator.Question, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
 			Advice: "name it: waggle " + verb + " waggle.yaml"}
 	}
-	f.Include(ctx, a.MemberEnviron())
-	yes, err := a.Yes(ctx, fileview.FileText(f), "run it?")
+	yes, err := runFound(ctx, a, f)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +130,27 @@ func teamFile(ctx context.Context, a *app.App, verb string, args []string, headl
 		return nil, &operator.Error{Kind: operator.Refused, Op: verb, Msg: "not run"}
 	}
 	return f, nil
+}
+
+// runFound asks whether to run a file that was found. It is shown whole, unless it means what it did when it was
+// accepted: then that is said, and v shows it.
+func runFound(ctx context.Context, a *app.App, f *teamfile.File) (bool, error) {
+	op, err := a.Op()
+	if err != nil {
+		return false, err
+	}
+	same := false
+	if was := supervise.Of(op).AcceptedBefore(f); was != nil {
+		same = slices.Equal(fileview.Meaning(was), fileview.Meaning(f))
+	}
+	f.Include(ctx, a.MemberEnviron())
+	if same && !slices.ContainsFunc(f.Members, func(m teamfile.FileMember) bool { return len(m.Included) > 0 }) {
+		answer, err := a.Choose(ctx, fileview.FileAgain(f), "run it?", ask.Choice{Key: 'v', Does: "show it whole"})
+		if err != nil || answer.Choice == 0 {
+			return answer.Allow, err
+		}
+	}
+	return a.Yes(ctx, fileview.FileText(f), "run it?")
 }
 
 // unconfined reports a file with a member whose commands nothing is to confine.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
@@ -15,6 +16,16 @@ import (
 func FileText(f *teamfile.File) string {
 	return fmt.Sprintf("found %s (sha256 %.16s). It means:\n\n%s\n\nIts text:\n\n%s", operator.Visible(f.Path), f.SHA256,
 		strings.Join(Meaning(f), "\n"), operator.VisibleLines(string(f.Data)))
+}
+
+// FileAgain is a found file that is as it was when it was accepted.
+func FileAgain(f *teamfile.File) string {
+	var names []string
+	for _, m := range f.Members {
+		names = append(names, string(m.Name))
+	}
+	return fmt.Sprintf("found %s (sha256 %.16s), unchanged since you accepted it\nteam %s: %s (%s), %s", operator.Visible(f.Path), f.SHA256,
+		f.Team, page.Count(len(f.Members), "member"), strings.Join(names, ", "), page.Count(len(f.Tasks), "task"))
 }
 
 // FilePlanDocument is what a team file would start.
