@@ -204,15 +204,27 @@ func (w *world) mint() record.Mint {
 }
 
 // join makes a member and starts its first process.
-func (w *world) join(name waggle.MemberName, plan bool) *member {
+func (w *world) join(name waggle.MemberName, plan bool, change ...func(*record.Joined)) *member {
+	w.t.Helper()
+	m := w.enlist(name, plan, change...)
+	m.boot()
+	return m
+}
+
+// enlist makes a member and starts nothing.
+func (w *world) enlist(name waggle.MemberName, plan bool, change ...func(*record.Joined)) *member {
 	w.t.Helper()
 	w.n++
 	m := &member{world: w, name: name, instance: record.Instance(fmt.Sprintf("%s-%d", name, w.n)), box: &box{}, sent: map[journal.Seq]bool{}}
 	m.mem = journal.NewMemory(string(uid), journal.Name(m.instance), func() time.Time { return w.now })
-	w.append(operator, record.KindJoined, record.Joined{Instance: m.instance, Name: name, Color: "blue", Agent: "exec", Cwd: "/work",
-		PlanRequired: plan, Backend: "process", Trust: record.Cooperative})
+	b := record.Joined{Instance: m.instance, Name: name, Color: "blue", Agent: "exec", Cwd: "/work",
+		PlanRequired: plan, Backend: "process", Trust: record.Cooperative}
+	for _, f := range change {
+		f(&b)
+	}
+	w.append(operator, record.KindJoined, b)
 	w.members = append(w.members, m)
-	m.boot()
+	m.open()
 	return m
 }
 

@@ -110,6 +110,7 @@ type Member struct {
 	Spelling waggle.Dialect          // of a member that uses files: the one it spoke last, in which it is written to; "": the wire's
 	Broken   bool                    // its journal is broken, and the operator has looked at that
 	Borrowed *Borrowing              // nil: it has its conversation
+	Begun    bool                    // it was taken out of the queue (Joined.Queued)
 
 	base        machine.State
 	modeVersion uint64 // under which Mode was set

@@ -90,6 +90,7 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	record.KindHalted:       leaderRecord((*Leader).haltedRec),
 	record.KindResumed:      leaderRecord((*Leader).resumedRec),
 	record.KindTakenBack:    leaderRecord((*Leader).takenBackRec),
+	record.KindBegun:        leaderRecord((*Leader).begunRec),
 }
 
 // did checks the move from the state before against the table and reports it.

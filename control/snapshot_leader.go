@@ -136,6 +136,7 @@ func memberFields(c *snapshot.Codec, x *Member) {
 	snapshot.Text(c, &x.Spelling)
 	c.Flag(&x.Broken)
 	snapshot.Shared(c, &x.Borrowed, borrowingFields)
+	c.Flag(&x.Begun)
 	snapshot.Text(c, &x.base)
 	snapshot.Unsigned(c, &x.modeVersion)
 	c.Flag(&x.idleDue)

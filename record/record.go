@@ -57,7 +57,7 @@ func Kinds() []string {
 		KindNoticed, KindLeading, KindDied, KindStopping, KindEnding, KindDetached, KindCheckpoint, KindDiverged, KindAcknowledged, KindDone, KindEnded,
 		KindAsked, KindSaid, KindAnswered, KindStarted, KindFinished, KindUnknown, KindApplied, KindTaken, KindReady,
 		KindBudget, KindSpent, KindPaused, KindLimited, KindConnected, KindConversation, KindUsed, KindSteps, KindPane, KindHeard, KindChecked,
-		KindBorrowed, KindReturned, KindYielded, KindSlept, KindHalted, KindResumed, KindRests, KindTakenBack, journal.KindRepaired}
+		KindBorrowed, KindReturned, KindYielded, KindSlept, KindHalted, KindResumed, KindRests, KindTakenBack, KindBegun, journal.KindRepaired}
 }
 
 // Level says what keeps a member from acting in another's name (trust §8).
@@ -162,6 +162,10 @@ type Joined struct {
 	Definition *Definition `json:"definition,omitempty"` // nil: none
 	// Check is that of its tasks that have none of their own; nil: its agent says when they are done.
 	Check *Check `json:"check,omitempty"`
+	// AtOnce is how many of the members that waggle new made work at once, from this one on; 0: something else made it.
+	AtOnce int `json:"at_once,omitempty"`
+	// Queued: as many worked when it joined. It is started after Begun.
+	Queued bool `json:"queued,omitempty"`
 	// Continues is the instance of the member of this name that had left and that this one goes on as: in
 	// its directory and worktree, with its conversation. "": it is new.
 	Continues Instance `json:"continues,omitempty"`

@@ -37,6 +37,7 @@ type newFlags struct {
 	edit       bool
 	plan       bool
 	wait       time.Duration
+	atOnce     int
 }
 
 func newCmd(a *app.App) *cobra.Command {
@@ -60,6 +61,11 @@ asks, once for a team and a text of the file; without a terminal that is exit 3.
 names the file and consents to it. A team that waggle up started has what its file said
 then. The members of the file are started by waggle up.
 
+Three of a team's members that this command made work at once, or --at-once of them from
+then on. The others are queued: each starts when one of those that work has ended its
+task, or has gone. waggle resume NAME starts one before its turn, waggle stop NAME takes
+it out.
+
 --attempts 3 starts three members that each do the whole task: compare them with
 waggle compare and waggle diff, keep one with waggle merge, end the others with waggle
 stop, which keeps their worktrees. --split starts one member
@@ -67,18 +73,22 @@ that proposes the parts of the task as a plan and does nothing else; when you ha
 approved the plan, NAME --parts starts a member for each part.
 
 --json: {"team","opened","dir","members":[{"name","agent","session","task","subject",
-"branch","worktree","copied","setup","state","why","split","attempt","attempts"}]}.
-state is ready, starting, blocked (its worktree's setup failed) or failed; blocked and
-failed are exit 1; with --plan planned, and worktree is empty where the team would be
-opened.`,
+"branch","worktree","copied","setup","state","queue","why","split","attempt",
+"attempts"}]}. state is ready, starting, queued (queue is its place), blocked (its
+worktree's setup failed) or failed; blocked and failed are exit 1; with --plan planned,
+and worktree is empty where the team would be opened.`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("at-once") && n.atOnce == 0 {
+				n.atOnce = -1 // nobody at once is no wish
+			}
 			return runNew(cmd.Context(), a, n, args)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&n.edit, "edit", "e", false, "write the task in your editor")
 	f.IntVar(&n.want.Attempts, "attempts", 1, "how many members do the whole task, each by itself")
+	f.IntVar(&n.atOnce, "at-once", 0, "how many of the team's new members work at once, from now on (3 at first)")
 	f.BoolVar(&n.want.Split, "split", false, "one member proposes the parts of the task as a plan")
 	f.Var(&n.parts, "parts", "start a member for each part of the approved plan of member NAME")
 	f.Lookup("parts").NoOptDefVal = "true"
@@ -121,7 +131,7 @@ func runNew(ctx context.Context, a *app.App, n newFlags, args []string) error {
 	if n.file != "" && n.noSetup {
 		return &operator.Error{Kind: operator.Usage, Op: "new", Msg: "--file names a setup and --no-setup leaves it out: give one of them"}
 	}
-	opt.Wait, opt.File, opt.NoSetup = n.wait, n.file, n.noSetup
+	opt.Wait, opt.File, opt.NoSetup, opt.AtOnce = n.wait, n.file, n.noSetup, n.atOnce
 	opt.Accept = func(ctx context.Context, found fresh.Found) error { return acceptSetup(ctx, a, found) }
 	noteUnread(a, opt.Dir)
 	if n.plan {

@@ -249,6 +249,8 @@ func Joined(c *Codec, x *record.Joined) {
 	Text(c, &x.Provenance)
 	Shared(c, &x.Definition, Definition)
 	Shared(c, &x.Check, Check)
+	Signed(c, &x.AtOnce)
+	c.Flag(&x.Queued)
 	Text(c, &x.Continues)
 	Shared(c, &x.Conversation, Conversation)
 }

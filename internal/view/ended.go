@@ -102,6 +102,8 @@ func endText(e process.MemberEnd) string {
 		s = "was ended: " + e.Step
 	}
 	switch {
+	case e.Queued:
+		return "it was in the queue, and had not started"
 	case e.Forced:
 		return s + "; it was not asked"
 	case e.Rejected != "":

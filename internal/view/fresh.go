@@ -30,6 +30,7 @@ type FreshMemberDocument struct {
 	Copied   []string `json:"copied"` // files that git ignores, which its worktree gets
 	Setup    []string `json:"setup"`  // shell texts that run in it before the member starts
 	State    string   `json:"state"`
+	Queue    int      `json:"queue"` // its place in the queue; 0: it is not in it
 	Why      string   `json:"why"`
 	Split    bool     `json:"split"`
 	Attempt  int      `json:"attempt"` // of attempts; 0: the only one
@@ -41,7 +42,7 @@ func Fresh(st *fresh.Started) FreshDocument {
 	doc := FreshDocument{string(st.Team), st.Opened, st.Dir, make([]FreshMemberDocument, 0, len(st.Members))}
 	for _, m := range st.Members {
 		doc.Members = append(doc.Members, FreshMemberDocument{string(m.Name), m.Agent, m.Session, m.Task, m.Subject, m.Branch, m.Worktree,
-			append([]string{}, m.Copied...), append([]string{}, m.Setup...), m.State, m.Why, m.Split, m.Attempt, m.Attempts})
+			append([]string{}, m.Copied...), append([]string{}, m.Setup...), m.State, m.Queue, m.Why, m.Split, m.Attempt, m.Attempts})
 	}
 	return doc
 }
@@ -98,7 +99,11 @@ func FreshPlanPage(st *fresh.Started) (p page.Page) {
 		if m.Branch != "" {
 			where = "on a new branch " + m.Branch
 		}
-		p.Line(page.Plain("would start "), page.Strong(string(m.Name)), page.Plain("  "+what+" "+where+": "+m.Subject))
+		would := "would start "
+		if m.Queue > 0 {
+			would = fmt.Sprintf("would queue, place %d: ", m.Queue)
+		}
+		p.Line(page.Plain(would), page.Strong(string(m.Name)), page.Plain("  "+what+" "+where+": "+m.Subject))
 		if m.Worktree != "" {
 			p.Line(page.Faint("  in the worktree " + m.Worktree))
 		}
@@ -126,6 +131,8 @@ func addMember(p *page.Page, m fresh.Member) {
 	}
 	state := page.Good(m.State)
 	switch m.State {
+	case fresh.StateQueued:
+		state = page.Plain(fmt.Sprintf("%s, place %d", m.State, m.Queue))
 	case fresh.StateStarting:
 		state = page.Plain(m.State)
 	case fresh.StateBlocked, fresh.StateFailed:

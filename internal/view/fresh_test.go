@@ -13,7 +13,7 @@ func TestFreshViews(t *testing.T) {
 	golden(t, "fresh", view.Fresh(st))
 	samePage(t, "fresh", view.FreshPage(st))
 	samePage(t, "fresh_plan", view.FreshPlanPage(st))
-	here := &fresh.Started{Team: "api", Dir: "/work/api", Members: []fresh.Member{{Name: "a", Agent: "exec", State: fresh.StateStarting}, {Name: "b", Agent: "exec", State: fresh.StateFailed, Why: "no room"}}}
+	here := &fresh.Started{Team: "api", Dir: "/work/api", Members: []fresh.Member{{Name: "a", Agent: "exec", State: fresh.StateStarting}, {Name: "b", Agent: "exec", State: fresh.StateFailed, Why: "no room"}, {Name: "c", Agent: "exec", State: fresh.StateQueued, Queue: 2}}}
 	samePage(t, "fresh_here", view.FreshPage(here))
 	samePage(t, "fresh_plan_here", view.FreshPlanPage(here))
 	tries := &fresh.Started{Team: "api", Members: []fresh.Member{{Name: "a", Agent: "claude", Branch: "waggle/api/a", State: fresh.StateReady, Attempt: 1, Attempts: 2}, {Name: "a-2", Agent: "claude", Branch: "waggle/api/a-2", State: fresh.StateBlocked, Why: "npm ci: exit status 1", Attempt: 2, Attempts: 2}}}

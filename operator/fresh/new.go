@@ -23,6 +23,9 @@ import (
 	"waggle/team"
 )
 
+// UsualAtOnce is how many members that New made work at once in a team, where nobody said another number.
+const UsualAtOnce = 3
+
 // MaxAttempts is the most members that one task gets.
 const MaxAttempts = 9
 
@@ -55,6 +58,9 @@ type Options struct {
 	Begin func(waggle.TeamName, waggle.MemberName) []string
 	Env   []string      // of both
 	Wait  time.Duration // until the members are ready; 0: one second
+	// AtOnce is how many of the members that New made work at once in the team, from now on; the others are queued, and
+	// the process that leads starts them. 0: as before, UsualAtOnce at first.
+	AtOnce int
 	// File is a team file that the operator named: what its worktree: says is accepted. "": New finds
 	// waggle.yaml, and asks Accept about it. NoSetup leaves both alone, and what the team's own file says.
 	File    string
@@ -73,6 +79,7 @@ const usualWait = time.Second
 const (
 	StateReady    = "ready"    // it works
 	StateStarting = "starting" // another process starts it
+	StateQueued   = "queued"   // the process that leads starts it when one of those that work has ended its task
 	StateBlocked  = "blocked"  // its worktree could not be prepared
 	StateFailed   = "failed"   // its process could not be started
 	StatePlanned  = "planned"  // New would make it
@@ -99,6 +106,7 @@ type Member struct {
 	Setup    []string // shell texts that run in it before the member starts
 	State    string
 	Why      string // of StateBlocked and StateFailed
+	Queue    int    // its place in the queue; 0: it is not in it
 	Split    bool   // it proposes the parts of its task
 	Attempt  int    // of Attempts; 0: the only one
 	Attempts int
@@ -113,6 +121,9 @@ func (o Operator) New(ctx context.Context, wants []Want, opt Options) (*Started,
 	wants, err := o.whole(wants)
 	if err != nil {
 		return nil, err
+	}
+	if opt.AtOnce < 0 {
+		return nil, tooFew()
 	}
 	if opt.Note == nil {
 		opt.Note = func(operator.Note) {}
@@ -205,6 +216,7 @@ func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Wan
 	} else if !own && !m.Worktree && m.Mode == "" && s.Lead.Policy.Policy.Mode == policy.ModeAcceptEdits {
 		m.Mode = policy.ModeDefault // nobody looks at its edits before they are in the person's directory
 	}
+	m.AtOnce = atOnce(s, opt)
 	base := ""
 	for attempt := range max(1, w.Attempts) {
 		made := Member{Agent: m.Agent, Subject: m.Subject, State: StateStarting, Split: w.Split}
@@ -221,12 +233,30 @@ func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Wan
 			made.Branch, made.Worktree = sp.Worktree.Branch, sp.Worktree.Path
 			made.Copied, made.Setup = sp.Prepare.Copy, sp.Prepare.Setup
 		}
+		if made.Queue = sp.Queue; made.Queue > 0 {
+			made.State = StateQueued
+			st.Members = append(st.Members, made)
+			continue
+		}
 		st.Members = append(st.Members, made)
 		if err := o.begin(ctx, s, &st.Members[len(st.Members)-1], opt); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tooFew refuses a number of members that work at once.
+func tooFew() error {
+	return &operator.Error{Kind: operator.Usage, Op: "new", Msg: "--at-once: want 1 or more"}
+}
+
+// atOnce is how many of the members that New made work at once. s is nil for a team that is not open.
+func atOnce(s *operator.State, opt Options) int {
+	if s == nil {
+		return cmp.Or(opt.AtOnce, UsualAtOnce)
+	}
+	return cmp.Or(opt.AtOnce, s.Lead.AtOnce(), UsualAtOnce)
 }
 
 // member is the member that a task gets, without its name.

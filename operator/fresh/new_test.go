@@ -76,7 +76,7 @@ func TestNew(t *testing.T) {
 		{Task: "by name", Agent: "exec", Name: "zoe", Here: true},
 	}
 	var heard operatortest.Heard
-	opt := fresh.Options{Dir: dir, Team: "api", Env: op.Environ, Begin: begin("fix-2"), Wait: time.Minute, Note: heard.Note}
+	opt := fresh.Options{Dir: dir, Team: "api", Env: op.Environ, Begin: begin("fix-2"), Wait: time.Minute, Note: heard.Note, AtOnce: 9}
 	want := []string{"run-tests-2", "fix", "fix-2", "zoe"}
 	plan, err := fresh.Of(op).Plan(t.Context(), wants, opt)
 	if err != nil {

@@ -33,6 +33,9 @@ func (o Operator) Plan(ctx context.Context, wants []Want, opt Options) (*Started
 		opt.Note = func(operator.Note) {}
 	}
 	p := planned{o: o, st: &Started{Dir: top}, dir: opt.Dir}
+	if opt.AtOnce < 0 {
+		return nil, tooFew()
+	}
 	if p.alike, err = o.alike(ctx, top, commits, wants, opt); err != nil {
 		return nil, err
 	}
@@ -60,6 +63,11 @@ func (o Operator) Plan(ctx context.Context, wants []Want, opt Options) (*Started
 			}
 		}
 	}
+	p.room = atOnce(p.s, opt)
+	if p.s != nil {
+		p.queued = len(p.s.Lead.Queue())
+		p.room -= p.s.Lead.Occupied(process.Of(o.Operator).Halted(p.s)) + p.queued
+	}
 	for _, w := range wants {
 		if err := p.add(ctx, w); err != nil {
 			return nil, err
@@ -76,6 +84,8 @@ type planned struct {
 	cfg   *team.Config
 	dir   string
 	alike supervise.NewMember
+	// room is how many of the next members begin at once, and queued how many are in the queue.
+	room, queued int
 }
 
 // add plans the members of one task.
@@ -103,6 +113,10 @@ func (p *planned) add(ctx context.Context, w Want) error {
 		base = cmp.Or(base, string(made.Name))
 		if err := p.tree(ctx, m, &made); err != nil {
 			return err
+		}
+		if p.room--; p.room < 0 {
+			p.queued++
+			made.Queue = p.queued
 		}
 		p.st.Members = append(p.st.Members, made)
 	}

@@ -156,6 +156,9 @@ func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evid
 	if m.Left != nil && f.Death == nil {
 		f.Death = &Death{At: m.LeftAt}
 	}
+	if m.InQueue() {
+		f.Queued = fmt.Sprintf("place %d of %d in the queue; %d of the members that waggle new made work at once", k.s.Lead.Place(m), len(k.s.Lead.Queue()), k.s.Lead.AtOnce())
+	}
 	if m.Process == nil && !f.Files {
 		if why, at, failed := process.Of(k.o.Operator).SetupOf(k.s, m); failed {
 			f.Setup = &Waits{What: "its setup failed: " + why, Since: at}

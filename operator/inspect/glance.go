@@ -55,7 +55,7 @@ func (g *Glance) add(l *control.Leader) {
 		switch {
 		case isDead(m):
 			g.Failed++
-		case !isGone(m) && m.State() == machine.Busy:
+		case !isGone(m) && !m.InQueue() && m.State() == machine.Busy:
 			g.Working++
 		}
 		g.Failed += failedTurns(l, m)

@@ -18,6 +18,7 @@ type MemberState string
 // The states and their evidence (docs/members.md).
 const (
 	StateStarting   MemberState = "starting"           // its process is starting or will be started, and it takes no work yet
+	StateQueued     MemberState = "queued"             // waggle new made it while as many of its members worked as may at once
 	StateBlocked    MemberState = "blocked: setup"     // its worktree could not be prepared, and it was not started
 	StateWorking    MemberState = "working"            // a turn runs
 	StateHuman      MemberState = "waiting-human"      // a person has to answer it
@@ -79,6 +80,7 @@ type MemberFacts struct {
 	Up     bool   // the newest start has opened its journal
 	Ready  bool   // it takes work
 
+	Queued   string    // its place in the queue, "" when it is not in it
 	Setup    *Waits    // why its worktree could not be prepared
 	Taken    *Waits    // who has its session, or waits for it
 	Paused   *Waits    // the budget that is used up, or that all work is stopped
@@ -153,6 +155,10 @@ func (f MemberFacts) Health() Health {
 		return Health{StateUnknown, time.Time{}, "its journal cannot be read: " + f.Broken}
 	case f.Files:
 		return f.byFiles()
+	case f.Queued != "" && !f.Led:
+		return Health{StateQueued, f.Since, f.Queued + "; nobody leads who would start it"}
+	case f.Queued != "":
+		return Health{StateQueued, f.Since, f.Queued}
 	case f.PID == 0 && f.Setup != nil:
 		return Health{StateBlocked, f.Setup.Since, f.Setup.What}
 	case f.PID == 0 && f.Client:

@@ -84,6 +84,8 @@ func TestHealth(t *testing.T) {
 		}), inspect.StateDead, "nobody starts it again"},
 		{"a death of an earlier look, and a process that runs", up(func(f *inspect.MemberFacts) { f.Death = &inspect.Death{} }), inspect.StateIdle, ""},
 		{"crashed before it came up", inspect.MemberFacts{Now: now, Led: true, Death: &inspect.Death{Detail: "exit status 2"}}, inspect.StateDead, "before it came up: exit status 2"},
+		{"queued", inspect.MemberFacts{Now: now, Led: true, Queued: "place 1 of 2"}, inspect.StateQueued, "place 1 of 2"},
+		{"queued, and nobody leads", inspect.MemberFacts{Now: now, Queued: "place 1 of 2"}, inspect.StateQueued, "nobody leads who would start it"},
 		{"not started yet", inspect.MemberFacts{Now: now, Led: true}, inspect.StateStarting, "not written"},
 		{"never started, nobody leads", inspect.MemberFacts{Now: now}, inspect.StateUnknown, "nobody leads"},
 		{"a journal that is broken", up(func(f *inspect.MemberFacts) { f.Broken = "broken at seq 3" }), inspect.StateUnknown, "seq 3"},
@@ -138,7 +140,7 @@ func facts(t *rapid.T) inspect.MemberFacts {
 
 var memberStates = []inspect.MemberState{inspect.StateStarting, inspect.StateBlocked, inspect.StateWorking, inspect.StateHuman, inspect.StatePeer,
 	inspect.StateBackground, inspect.StateFailed, inspect.StateHeldUp, inspect.StateIdle, inspect.StatePaused, inspect.StateLimited, inspect.StateStalled,
-	inspect.StateDead, inspect.StateUnknown}
+	inspect.StateDead, inspect.StateUnknown, inspect.StateQueued}
 
 // TestHealthHolds: any facts give one state and a reason. The state is dead exactly when the
 // facts prove that no process exists. A sleep of the machine, of any length, makes no member

@@ -45,6 +45,7 @@ type MemberEnd struct {
 	Step     string
 	Rejected string // why it rejected its shutdown; "" without a reason
 	Forced   bool   // it was not asked
+	Queued   bool   // it was in the queue, and had not started
 	Answered bool   // it answered its shutdown request
 	// Worktree is its worktree when that was kept; null: it has none any more.
 	Worktree *operator.KeptWorktree
@@ -78,6 +79,7 @@ func endOf(m *control.Member) MemberEnd {
 		e.Step = spawn.RungGone
 	}
 	e.Answered = e.How == record.LeftHandshake || e.Rejected != ""
+	e.Queued = m.Joined.Queued && !m.Begun && m.Process == nil
 	e.Forced = m.Stopping != nil && m.Stopping.Why == StopForced
 	return e
 }

@@ -193,6 +193,17 @@ func (o Operator) SetupOf(s *operator.State, m *control.Member) (why string, at 
 	return p.Why, p.At, true
 }
 
+// Halted reports members whose setup failed: they wait for a person.
+func (o Operator) Halted(s *operator.State) func(*control.Member) bool {
+	return func(m *control.Member) bool {
+		if m.Process != nil {
+			return false
+		}
+		_, _, failed := o.SetupOf(s, m)
+		return failed
+	}
+}
+
 // RefusedMerge is a merge of a member's work that changed nothing.
 type RefusedMerge struct {
 	Why  string

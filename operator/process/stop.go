@@ -55,6 +55,7 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 	if err != nil {
 		return nil, err
 	}
+	so.Force = so.Force || m.InQueue() // nothing of it runs that could be asked
 	r := o.Reporter(s, so.Note)
 	r.Mute()
 	Sweeps(s, so.Note)

@@ -39,6 +39,7 @@ type keeper struct {
 	trouble   poll.Troubles
 	panes     *process.Panes
 	moved     bool // processes, and so panes, were started since settlePanes
+	queue     beginning
 }
 
 // lead starts the members that do not run, and passes until there is a reason to stop.
@@ -51,6 +52,7 @@ func (k *keeper) lead(ctx context.Context) (how string, err error) {
 		return "", err
 	}
 	how, err = k.keep(ctx)
+	k.queue.end()
 	if err != nil || how != LedEnded {
 		return how, err
 	}
@@ -222,6 +224,9 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 		}
 	}
 	k.restart(ctx)
+	if k.up {
+		k.advance(ctx)
+	}
 	if k.up && len(k.coming) == 0 && k.moved {
 		k.moved = false
 		k.settlePanes(ctx)

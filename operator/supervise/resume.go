@@ -152,6 +152,8 @@ func resumeMember(m *control.Member) ResumeMember {
 		r.Action, r.Why = ResumeLeave, "waggle does not run it"
 	case m.Stopping != nil || m.Approved:
 		r.Action, r.Why = ResumeLeave, "it was being ended"
+	case m.InQueue():
+		r.Action, r.Why = ResumeLeave, "it is in the queue"
 	case running(m):
 		r.Action, r.Why = ResumeTake, fmt.Sprintf("process %d runs", r.PID)
 	case m.Died != nil && m.Died.Detail != "":
@@ -244,6 +246,13 @@ func (o Operator) RestartMember(ctx context.Context, s *operator.State, name str
 		return true, o.bringBack(ctx, s, m, lo)
 	}
 	m, err := decide.Member(s, name)
+	if err == nil && m.InQueue() { // a person lets it begin before its turn
+		taken, uerr := o.unqueue(ctx, s, m)
+		if uerr != nil || !taken {
+			return false, uerr
+		}
+		m, err = decide.Member(s, name)
+	}
 	if err != nil || !slices.Contains(restartable(s), m) {
 		return false, err
 	}
@@ -315,6 +324,8 @@ type Spawned struct {
 	Backend string
 	Task    string
 	Ready   *record.Ready
+	// Queue is its place in the queue when it joined: the process that leads starts it. 0: it is not queued.
+	Queue int
 	// Worktree is its own git worktree; nil: it has none.
 	Worktree *record.Worktree
 	Prepare  *record.Preparation // of that worktree; nil: it has none
@@ -412,6 +423,9 @@ func (o Operator) recruit(ctx context.Context, name waggle.TeamName, m NewMember
 		return nil, nil, nil, err
 	}
 	sp := &Spawned{Team: string(name), Name: string(jm.Name), Session: string(jm.Instance), Backend: jm.Backend, Worktree: jm.Worktree, Prepare: jm.Prepare}
+	if jm.Joined.Queued {
+		sp.Queue = max(1, s.Lead.Place(jm))
+	}
 	if err := o.orderFirst(ctx, s, jm, m, sp); err != nil {
 		return nil, nil, nil, errors.Join(err, o.dismiss(ctx, sp))
 	}
@@ -427,7 +441,9 @@ func (o Operator) orderFirst(ctx context.Context, s *operator.State, jm *control
 	if err != nil {
 		return err
 	}
-	sp.Task = string(r.Task.ID)
+	if sp.Task = string(r.Task.ID); sp.Queue > 0 {
+		return nil // it is there long before the member starts
+	}
 	return o.awaitOrder(ctx, s, sp.Task)
 }
 

@@ -347,11 +347,11 @@ func (o Operator) AcceptedBefore(f *teamfile.File) *teamfile.File {
 const maxTypes = 16 << 20
 
 // restartable returns the members that Keep would start: those without a process, but for those
-// whose client connects by itself.
+// whose client connects by itself, and those in the queue.
 func restartable(s *operator.State) []*control.Member {
 	var ms []*control.Member
 	for _, m := range s.Lead.Live() {
-		if m.Trust != record.FileTrust && m.Backend != operator.BackendMCP && m.Stopping == nil && !m.Approved && (m.Process == nil || !m.Process.ID.Alive()) {
+		if m.Trust != record.FileTrust && m.Backend != operator.BackendMCP && !m.InQueue() && m.Stopping == nil && !m.Approved && (m.Process == nil || !m.Process.ID.Alive()) {
 			ms = append(ms, m)
 		}
 	}

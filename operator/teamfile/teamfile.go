@@ -80,6 +80,7 @@ type FileMember struct {
 	Sandbox      *record.Sandbox     // the team's, narrowed; nil: its commands are not confined
 	Budget       *record.Limit       // nil: none of its own
 	Check        *record.Check       // of its tasks that have none; nil: its agent says when they are done
+	AtOnce       int                 // of a member that waggle new makes (record.Joined)
 	// Definition is the one that Type names, once it was read (Define).
 	Definition *record.Definition
 	Spec       json.RawMessage

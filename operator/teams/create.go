@@ -222,7 +222,8 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 		}
 		j := record.Joined{Instance: i, Name: added.Name, Color: added.Color,
 			Agent: m.Agent, Spec: m.Spec, File: m.File, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
-			Trust: m.Sandbox.Trust(), Channel: by.channel, Worktree: at, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, by.channel), Definition: m.Definition, Check: check, Baseline: first}
+			Trust: m.Sandbox.Trust(), Channel: by.channel, Worktree: at, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, by.channel), Definition: m.Definition, Check: check, Baseline: first, AtOnce: m.AtOnce}
+		j.Queued = queues(s) && m.AtOnce > 0 && s.Lead.Occupied(process.Of(o.Operator).Halted(s)) >= m.AtOnce
 		if by.as != nil {
 			j.Continues, j.Conversation = by.as.Instance, by.as.conversation
 		}
@@ -230,6 +231,9 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 	})
 	return added, i, err
 }
+
+// queues reports a team whose leading process begins members of the queue: that of waggle run does not.
+func queues(s *operator.State) bool { return s.Lead.Led == nil || !s.Lead.Led.Run }
 
 // firstEntry writes a member's prompt as the first entry of its mailbox (seed 002), marked as read: the member has it from
 // its start, and readers of the file find it there. It returns the entry's identity, which the member takes for old.

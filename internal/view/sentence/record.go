@@ -104,7 +104,11 @@ func (s logSentence) leader() string {
 		return fmt.Sprintf("policy version %d holds, mode %s%s", b.Policy.Version, b.Policy.Mode, operator.Suffix(by(b.By)))
 	case record.KindJoined:
 		b := body[record.Joined](s.r)
-		return fmt.Sprintf("%s joins, agent %s, backend %s", b.Name, b.Agent, b.Backend)
+		queued := ""
+		if b.Queued {
+			queued = ", and waits in the queue"
+		}
+		return fmt.Sprintf("%s joins, agent %s, backend %s%s", b.Name, b.Agent, b.Backend, queued)
 	case record.KindProcess:
 		b := body[record.Process](s.r)
 		return fmt.Sprintf("%s runs as process %d%s", s.who(), b.ID.PID, again(b.Epoch))
@@ -201,6 +205,8 @@ func (s logSentence) team() string {
 		return "the operator takes the answer to " + s.request(body[record.TakenBack](s.r).Key) + " back"
 	case record.KindResumed:
 		return "the operator lets the work go on"
+	case record.KindBegun:
+		return s.who() + " leaves the queue and is started"
 	case record.KindReturned:
 		return fmt.Sprintf("%s has its session back%s", s.who(), operator.Suffix(body[record.Returned](s.r).Why))
 	}
