@@ -50,7 +50,10 @@ one when none is up; a process in the background leads it. In a git checkout the
 works in a worktree on a branch of its own. Its name is derived from the task. The command
 returns when the member is ready, or after a second. Repeat it for each further task.
 
-AGENT is claude (the default, when it is installed), or exec: its task is a shell command.
+AGENT is claude, or exec: its task is a shell command. Without AGENT it is claude when no
+other coding agent is installed; else exit 2 with the command for each that is (codex,
+gemini and opencode are programs of an exec member, --command; nobody is asked about
+what their tools do).
 With - for TASK, each line of the standard input is a task for a member of its own. With
 --edit the task is written in your editor; its first line is the subject.
 
@@ -137,15 +140,40 @@ func runNew(ctx context.Context, a *app.App, n newFlags, args []string) error {
 	if n.plan {
 		st, err := fresh.Of(op).Plan(ctx, wants, opt)
 		if err != nil {
-			return err
+			return agentAdvice(err)
 		}
 		return a.Give(view.Fresh(st), view.FreshPlanPage(st))
 	}
 	st, err := fresh.Of(op).New(ctx, wants, opt)
 	if st == nil {
-		return err
+		return agentAdvice(err)
 	}
 	return errors.Join(err, a.Give(view.Fresh(st), view.FreshPage(st)), notStarted(st))
+}
+
+// agentWords are the words between waggle new and the task that start an agent. The programs that are no agent kind read
+// the task from their standard input.
+var agentWords = map[string]string{
+	"claude":   "claude",
+	"codex":    "--command codex --command exec --command -",
+	"gemini":   "--command gemini",
+	"opencode": "--command opencode --command run",
+}
+
+// agentAdvice adds to an error about the agent the command for each that is installed.
+func agentAdvice(err error) error {
+	var which *fresh.AgentError
+	var e *operator.Error
+	if !errors.As(err, &which) || !errors.As(err, &e) || len(which.Installed) == 0 {
+		return err
+	}
+	var commands []string
+	for _, name := range which.Installed {
+		commands = append(commands, `waggle new `+agentWords[name]+` "TASK"`)
+	}
+	said := *e
+	said.Advice = strings.Join(commands, "; ")
+	return &said
 }
 
 // newOptions are the options of fresh.New of this invocation.

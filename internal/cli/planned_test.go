@@ -53,7 +53,7 @@ func TestNewPlan(t *testing.T) {
 	t.Parallel()
 	g := newProject(t, endedFile)
 	t.Cleanup(func() { g.run("down --force project") })
-	for _, line := range []string{"new exec true", "new exec true", "new exec touch --attempts 2", "new exec id --here", "new exec id --name ann"} {
+	for _, line := range []string{"new exec true --at-once 20", "new exec true", "new exec touch --attempts 2", "new exec id --here", "new exec id --name ann"} {
 		var plan, made started
 		if err := json.Unmarshal([]byte(g.unchanged(t, line+" --plan --json --quiet", 0)), &plan); err != nil {
 			t.Fatal(err)

@@ -32,7 +32,17 @@ type Facts struct {
 
 // KnownAgents are the programs of coding agents that Look looks for. The first can be a member as it
 // is (agent claude).
-var KnownAgents = []string{"claude", "codex", "gemini"}
+var KnownAgents = []string{"claude", "codex", "gemini", "opencode"}
+
+// Installed are the KnownAgents that are in PATH.
+func Installed(environ []string) (names []string) {
+	for _, name := range KnownAgents {
+		if _, err := spawn.LookPath(name, environ); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // marks are the files by which a language or a tool is known.
 var marks = []string{"go.mod", "package.json", "pyproject.toml", "requirements.txt", "setup.py", "Cargo.toml", "Makefile"}
@@ -48,11 +58,7 @@ func Look(dir string, environ []string) Facts {
 		f.files[name] = err == nil
 	}
 	f.allowed = allowedShell(dir, environ)
-	for _, name := range KnownAgents {
-		if _, err := spawn.LookPath(name, environ); err == nil {
-			f.Agents = append(f.Agents, name)
-		}
-	}
+	f.Agents = Installed(environ)
 	return f
 }
 

@@ -12,6 +12,7 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/fresh"
@@ -113,7 +114,7 @@ func TestWhole(t *testing.T) {
 	}{
 		"no task":       {nil, operator.Usage, "there is no task"},
 		"an empty task": {[]fresh.Want{{Task: " \n"}}, operator.Usage, "the task is empty"},
-		"no agent":      {[]fresh.Want{{Task: "fix it"}}, operator.NotFound, "no coding agent is installed"},
+		"no agent":      {[]fresh.Want{{Task: "fix it"}}, operator.Usage, "no coding agent is installed"},
 		"many":          {[]fresh.Want{{Task: "x", Agent: "exec", Attempts: 10}}, operator.Usage, "want 1 to 9"},
 		"split by exec": {[]fresh.Want{{Task: "x", Agent: "exec", Split: true}}, operator.Usage, "not by a command"},
 		"both":          {[]fresh.Want{{Task: "x", Agent: "claude", Split: true, Attempts: 2}}, operator.Usage, "not with several attempts"},
@@ -171,4 +172,34 @@ func TestAcceptShown(t *testing.T) {
 		}
 	}
 	operatortest.Is(t, "not shown", fresh.AcceptShown(nil)(t.Context(), shown), operator.Question, "is not accepted")
+}
+
+// TestWhichAgent: claude is the agent of a task without one when it is the only coding agent in PATH; else the error
+// names those that are.
+func TestWhichAgent(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		installed []string
+		says      string
+	}{
+		"claude alone":  {[]string{"claude"}, `agent "claude" is not one of`}, // this program has none
+		"another alone": {[]string{"codex"}, "the only coding agent that is installed is codex"},
+		"several":       {[]string{"claude", "gemini", "opencode"}, "3 coding agents are installed (claude, gemini, opencode)"},
+		"none":          {nil, "no coding agent is installed"},
+	} {
+		op := operatortest.New(t)
+		bin := t.TempDir()
+		op.Environ = []string{"PATH=" + bin}
+		for _, name := range c.installed {
+			if err := testenv.Executable(filepath.Join(bin, name), []byte("#!/bin/sh\n")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := fresh.Of(op).Plan(t.Context(), []fresh.Want{{Task: "fix it", Here: true}}, fresh.Options{Dir: t.TempDir()})
+		operatortest.Is(t, what, err, operator.Usage, c.says)
+		var which *fresh.AgentError
+		if named := errors.As(err, &which); named != (what != "claude alone") || named && !slices.Equal(which.Installed, c.installed) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }

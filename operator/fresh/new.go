@@ -12,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/claude"
 	"waggle/operator"
 	"waggle/operator/draft"
 	"waggle/operator/process"
@@ -32,7 +33,7 @@ const MaxAttempts = 9
 // Want is one task for a new member.
 type Want struct {
 	Task    string            // its first line is the subject; of agent exec without Command, a shell text
-	Agent   string            // "": claude, when it is installed
+	Agent   string            // "": claude, when it is the only coding agent that is installed
 	Command []string          // of agent exec
 	Name    waggle.MemberName // "": derived from the task
 	Model   string
@@ -152,7 +153,7 @@ func (o Operator) New(ctx context.Context, wants []Want, opt Options) (*Started,
 	return st, o.await(ctx, s, st, opt)
 }
 
-// whole checks the tasks and fills in the agent.
+// whole checks the tasks and fills in the agent: an *AgentError where the person has to name one.
 func (o Operator) whole(wants []Want) ([]Want, error) {
 	wants = slices.Clone(wants)
 	if len(wants) == 0 {
@@ -173,9 +174,11 @@ func (o Operator) whole(wants []Want) ([]Want, error) {
 			w.Agent = cmp.Or(w.Agent, agentExec)
 		}
 		if w.Agent == "" {
-			if w.Agent = DefaultAgent(o.Environ); w.Agent == "" {
-				return nil, &operator.Error{Kind: operator.NotFound, Op: "new", Msg: "no coding agent is installed: " + draft.KnownAgents[0] + " is not in PATH", Next: operator.NextInstallAgent.With()}
+			found := draft.Installed(o.Environ)
+			if len(found) != 1 || found[0] != claude.Kind {
+				return nil, &AgentError{Installed: found}
 			}
+			w.Agent = claude.Kind
 		}
 	}
 	return wants, nil
@@ -184,12 +187,24 @@ func (o Operator) whole(wants []Want) ([]Want, error) {
 // agentExec is the agent that runs a command.
 const agentExec = "exec"
 
-// DefaultAgent is the agent of a task for which none is named, "" when none is installed.
-func DefaultAgent(environ []string) string {
-	if _, err := spawn.LookPath(draft.KnownAgents[0], environ); err != nil {
-		return ""
+// AgentError: no agent is named for a task, and not exactly one is installed that can be a member as it is.
+type AgentError struct {
+	Installed []string // of draft.KnownAgents, in that order
+}
+
+// Error implements error.
+func (e *AgentError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the error of a command that lacks a word.
+func (e *AgentError) Unwrap() error {
+	switch n := len(e.Installed); n {
+	case 0:
+		return &operator.Error{Kind: operator.Usage, Op: "new", Msg: "no coding agent is installed", Next: operator.NextInstallAgent.With()}
+	case 1:
+		return &operator.Error{Kind: operator.Usage, Op: "new", Msg: fmt.Sprintf("the only coding agent that is installed is %s, whose calls nobody asks about: say that you want it", e.Installed[0])}
+	default:
+		return &operator.Error{Kind: operator.Usage, Op: "new", Msg: fmt.Sprintf("%d coding agents are installed (%s): say which", n, strings.Join(e.Installed, ", "))}
 	}
-	return draft.KnownAgents[0]
 }
 
 // alike is what the members of all tasks have: whether they have worktrees, and what those get.
