@@ -104,6 +104,7 @@ const (
 	NextInstallAgent   Step = "install-agent"
 	NextAcceptSetup    Step = "accept-setup"
 	NextNoSetup        Step = "no-setup"
+	NextHere           Step = "here"
 	NextOwnChecks      Step = "own-checks"
 	NextFollow         Step = "follow"
 	NextDiff           Step = "diff"

@@ -46,9 +46,10 @@ func newCmd(a *app.App) *cobra.Command {
 		Use:   `new [AGENT] "TASK" | new [AGENT] NAME --parts`,
 		Short: "Start one agent on one task, on a branch of its own, without a team file",
 		Long: `Start a new member with one task. The command takes the team of this directory and opens
-one when none is up; a process in the background leads it. In a git checkout the member
-works in a worktree on a branch of its own. Its name is derived from the task. The command
-returns when the member is ready, or after a second. Repeat it for each further task.
+one when none is up; a process in the background leads it. The member works in a git
+worktree on a branch of its own; outside of a checkout, and before its first commit, only
+--here starts it (exit 2). Its name is derived from the task. The command returns when the
+member is ready, or after a second. Repeat it for each further task.
 
 AGENT is claude, or exec: its task is a shell command. Without AGENT it is claude when no
 other coding agent is installed; else exit 2 with the command for each that is (codex,

@@ -95,7 +95,7 @@ func TestNewInside(t *testing.T) {
 	rig := operatortest.Team(t, op, "api", record.PolicySet{})
 	rig.Member("ann", operatortest.Idle)
 	inside := rig.FromInside()
-	_, err := fresh.Of(inside).New(t.Context(), []fresh.Want{{Task: "true", Agent: "exec"}}, fresh.Options{Dir: t.TempDir()})
+	_, err := fresh.Of(inside).New(t.Context(), []fresh.Want{{Task: "true", Agent: "exec", Here: true}}, fresh.Options{Dir: t.TempDir()})
 	operatortest.Is(t, "inside", err, operator.Refused, "ann")
 	if names, err := op.Root.Names(); len(names) != 1 || err != nil {
 		t.Errorf("%v, %v", names, err)
@@ -135,7 +135,7 @@ func TestNewEndsWhatItOpened(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	opt := fresh.Options{Dir: t.TempDir(), Team: "api", Env: op.Environ, Lead: func(waggle.TeamName) []string { return []string{"/bin/sh", "-c", "echo no room; exit 1"} }}
-	st, err := fresh.Of(op).New(t.Context(), []fresh.Want{{Task: "true", Agent: "exec"}}, opt)
+	st, err := fresh.Of(op).New(t.Context(), []fresh.Want{{Task: "true", Agent: "exec", Here: true}}, opt)
 	if err == nil || !strings.Contains(err.Error(), "no room") || st != nil {
 		t.Errorf("%+v, %v", st, err)
 	}

@@ -133,7 +133,10 @@ func (o Operator) New(ctx context.Context, wants []Want, opt Options) (*Started,
 	if err != nil {
 		return nil, err
 	}
-	alike, err := o.alike(ctx, top, commits, wants, opt)
+	if err := placed(opt.Dir, commits, wants); err != nil {
+		return nil, err
+	}
+	alike, err := o.alike(ctx, top, wants, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -207,9 +210,17 @@ func (e *AgentError) Unwrap() error {
 	}
 }
 
+// placed refuses a task that wants a worktree where none can be made: only who says Here works in the directory itself.
+func placed(dir string, commits bool, wants []Want) error {
+	if commits || !slices.ContainsFunc(wants, func(w Want) bool { return !w.Here }) {
+		return nil
+	}
+	return &operator.Error{Kind: operator.Usage, Op: "new", Msg: dir + " is in no git checkout with a commit, so a member has no worktree and no branch there", Next: operator.NextHere.With()}
+}
+
 // alike is what the members of all tasks have: whether they have worktrees, and what those get.
-func (o Operator) alike(ctx context.Context, top string, commits bool, wants []Want, opt Options) (m supervise.NewMember, err error) {
-	m.Worktree = commits && slices.ContainsFunc(wants, func(w Want) bool { return !w.Here })
+func (o Operator) alike(ctx context.Context, top string, wants []Want, opt Options) (m supervise.NewMember, err error) {
+	m.Worktree = slices.ContainsFunc(wants, func(w Want) bool { return !w.Here })
 	if m.Worktree {
 		m.Prepare, m.Check, m.Included, err = o.preparation(ctx, top, opt)
 	}
@@ -222,9 +233,6 @@ func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Wan
 	m, err := w.member(opt.Dir, alike)
 	if err != nil {
 		return err
-	}
-	if !m.Worktree && !w.Here && len(st.Members) == 0 {
-		opt.Note(operator.Note{What: "note:", Text: "no git checkout with a commit is here, so members work in " + opt.Dir + " itself"})
 	}
 	if _, own, err := o.ownFile(ctx, s.Team); err != nil {
 		return err

@@ -71,12 +71,11 @@ func TestNew(t *testing.T) {
 	rig.Enlist(rig.State(), "run-tests")
 	dir := t.TempDir()
 	wants := []fresh.Want{
-		{Task: "run the tests\nall of them", Agent: "exec"},
-		{Task: "fix it", Command: []string{"true"}, Attempts: 2},
+		{Task: "run the tests\nall of them", Agent: "exec", Here: true},
+		{Task: "fix it", Command: []string{"true"}, Attempts: 2, Here: true},
 		{Task: "by name", Agent: "exec", Name: "zoe", Here: true},
 	}
-	var heard operatortest.Heard
-	opt := fresh.Options{Dir: dir, Team: "api", Env: op.Environ, Begin: begin("fix-2"), Wait: time.Minute, Note: heard.Note, AtOnce: 9}
+	opt := fresh.Options{Dir: dir, Team: "api", Env: op.Environ, Begin: begin("fix-2"), Wait: time.Minute, AtOnce: 9}
 	want := []string{"run-tests-2", "fix", "fix-2", "zoe"}
 	plan, err := fresh.Of(op).Plan(t.Context(), wants, opt)
 	if err != nil {
@@ -113,8 +112,12 @@ func TestNew(t *testing.T) {
 	if failed := st.Members[2]; failed.State != fresh.StateFailed || failed.Why != "no room" || failed.Attempt != 2 {
 		t.Errorf("%+v", failed)
 	}
-	if st.Members[0].Subject != "run the tests" || heard.Of("note:", "no git checkout with a commit") != 1 {
-		t.Errorf("%q, %v", st.Members[0].Subject, heard.All())
+	if st.Members[0].Subject != "run the tests" {
+		t.Errorf("%q", st.Members[0].Subject)
+	}
+	bare := []fresh.Want{{Task: "fix it", Agent: "exec"}}
+	for _, err := range []error{second(fresh.Of(op).New(t.Context(), bare, opt)), second(fresh.Of(op).Plan(t.Context(), bare, opt))} {
+		operatortest.Is(t, "outside of a checkout", err, operator.Usage, dir+" is in no git checkout with a commit")
 	}
 	_, err = fresh.Of(op).New(t.Context(), wants[2:], opt)
 	if !errors.Is(err, team.ErrTaken) {
@@ -125,12 +128,14 @@ func TestNew(t *testing.T) {
 	}
 }
 
+func second(_ *fresh.Started, err error) error { return err }
+
 // TestSplit: a member that splits a task must propose a plan, and its task says so.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	rig := operatortest.Team(t, op, "api", record.PolicySet{})
-	st, err := fresh.Of(op).New(t.Context(), []fresh.Want{{Task: "the whole page", Agent: "script", Split: true}},
+	st, err := fresh.Of(op).New(t.Context(), []fresh.Want{{Task: "the whole page", Agent: "script", Split: true, Here: true}},
 		fresh.Options{Dir: t.TempDir(), Team: "api", Env: op.Environ, Begin: begin(""), Wait: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +155,7 @@ func TestPlanOpens(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	wants := []fresh.Want{{Task: "fix it", Agent: "exec"}}
+	wants := []fresh.Want{{Task: "fix it", Agent: "exec", Here: true}}
 	plan := func() *fresh.Started {
 		st, err := fresh.Of(op).Plan(t.Context(), wants, fresh.Options{Dir: dir})
 		if err != nil {

@@ -28,6 +28,9 @@ func (o Operator) Plan(ctx context.Context, wants []Want, opt Options) (*Started
 	if err != nil {
 		return nil, err
 	}
+	if err := placed(opt.Dir, commits, wants); err != nil {
+		return nil, err
+	}
 	opt.Accept = func(context.Context, Found) error { return nil } // nothing runs, so nobody has to accept it
 	if opt.Note == nil {
 		opt.Note = func(operator.Note) {}
@@ -36,7 +39,7 @@ func (o Operator) Plan(ctx context.Context, wants []Want, opt Options) (*Started
 	if opt.AtOnce < 0 {
 		return nil, tooFew()
 	}
-	if p.alike, err = o.alike(ctx, top, commits, wants, opt); err != nil {
+	if p.alike, err = o.alike(ctx, top, wants, opt); err != nil {
 		return nil, err
 	}
 	if p.st.Team, err = o.team(ctx, top, opt.Team); err != nil {

@@ -152,6 +152,7 @@ var Steps = map[operator.Step]string{
 	operator.NextSpawnProcess:   "say --backend process, or name the member in the team file",
 	operator.NextAcceptSetup:    `waggle new "TASK" in a terminal shows it and asks, once for a team`,
 	operator.NextNoSetup:        "waggle new --no-setup goes on without it",
+	operator.NextHere:           "waggle new --here \"TASK\" works in the directory itself",
 	operator.NextInstallAgent:   "npm install -g @anthropic-ai/claude-code installs Claude Code; waggle new exec 'COMMAND' runs a command",
 	operator.NextOwnChecks:      "waggle init without --template writes a file for your own checks",
 	operator.NextFollow:         "waggle pending; waggle peek {member}{in}; waggle diff {member}{in}; waggle merge {member}{in}",
