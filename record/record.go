@@ -179,12 +179,14 @@ type Worktree struct {
 	Path   string `json:"path"`           // its top level
 	Branch string `json:"branch"`         // short: waggle/<team>/<member>, or another where that cannot be
 	Base   string `json:"base"`           // the commit that it began at
-	From   string `json:"from,omitempty"` // the branch that the checkout was on; "" when it was on none
+	From   string `json:"from,omitempty"` // the branch that it began at, where it is merged into: the checkout's, unless another was asked for; "": none
 	Repo   string `json:"repo"`           // top level of the checkout that it was made from
 	Common string `json:"common"`         // the git directory of Repo, which they share unless there is a Mirror
 	// Mirror is the bare repository by which waggle reads a checkout that has a git directory of its
 	// own, for a confined member; "": it is a linked worktree.
 	Mirror string `json:"mirror,omitempty"`
+	// Existing: the branch was there before, so it is never deleted.
+	Existing bool `json:"existing,omitempty"`
 }
 
 // Preparation is what a member's worktree gets before the member starts for the first time, as the

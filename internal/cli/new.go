@@ -58,6 +58,10 @@ what their tools do).
 With - for TASK, each line of the standard input is a task for a member of its own. With
 --edit the task is written in your editor; its first line is the subject.
 
+Its branch begins at HEAD and is merged into the branch that you are on; --base REF begins
+it at another commit or branch, and a branch is what it is then merged into. --branch NAME
+works on an existing branch, also one that only a remote has; it stays after a merge.
+
 Of waggle.yaml, here or in a parent in the checkout, the command reads only worktree:
 and check: at its top level: what a worktree gets before its member starts, and what
 must succeed before its task is done and before its work is merged. It shows them and
@@ -99,6 +103,8 @@ and worktree is empty where the team would be opened.`,
 	app.PlanFlag(cmd, &n.plan, "show the members, branches and worktrees that would be made, and start nothing")
 	f.StringVar(&n.name, "name", "", "the member's name (default: derived from the task)")
 	f.BoolVar(&n.want.Here, "here", false, "work in this directory itself, without a worktree")
+	f.StringVar(&n.want.Begin.Base, "base", "", "the commit or branch at which its branch begins; a branch is what merge goes into")
+	f.StringVar(&n.want.Begin.Branch, "branch", "", "an existing branch to work on, also one that only a remote has")
 	f.DurationVar(&n.wait, "wait", time.Second, "how long to wait until it is ready")
 	f.StringVar(&n.file, "file", "", "the team file whose worktree: and check: apply, accepted by this")
 	f.BoolVar(&n.noSetup, "no-setup", false, "read no team file for the worktree and its check")

@@ -293,6 +293,7 @@ func Worktree(c *Codec, x *record.Worktree) {
 	Text(c, &x.Repo)
 	Text(c, &x.Common)
 	Text(c, &x.Mirror)
+	c.Flag(&x.Existing)
 }
 
 func Preparation(c *Codec, x *record.Preparation) {

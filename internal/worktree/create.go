@@ -22,11 +22,121 @@ type Want struct {
 	// one of that name never does.
 	Owner string
 	// Cwd is a directory in the checkout that the worktree is made of. Its HEAD
-	// commit is where the new branch begins.
+	// commit is where the new branch begins, unless Begin has another.
 	Cwd string
+	Begin
 	// Own gives the checkout a git directory of its own, because the member's commands are
 	// confined and must not write the repository's.
 	Own bool
+}
+
+// Begin is where the branch of a worktree begins.
+type Begin struct {
+	Base   string // a commit, or a branch, which it is merged into; "": HEAD of the checkout
+	Branch string // an existing branch that it is on, or one that only a remote has; "": a new one
+}
+
+// Begins reports by its error that no worktree can begin so in the checkout that a directory is in.
+func (g Git) Begins(ctx context.Context, dir string, b Begin) error {
+	from, err := g.checkout(ctx, dir)
+	if err == nil {
+		_, err = g.begin(ctx, from.Tree, b)
+	}
+	return err
+}
+
+// begin is a tree of a checkout, with the commit and the branches at which it begins.
+func (g Git) begin(ctx context.Context, t Tree, b Begin) (Tree, error) {
+	repo := g.of(t.Common)
+	if b.Base != "" {
+		at, err := repo.commit(ctx, t.Common, refOf(b.Base))
+		if t.From = b.Base; err == nil && at == "" {
+			t.From = ""
+			if !strings.HasPrefix(b.Base, "-") {
+				at, err = g.commit(ctx, t.Repo, b.Base) // HEAD is the checkout's
+			}
+		}
+		if err == nil && at == "" {
+			err = &RefError{"commit or branch", b.Base}
+		}
+		if err != nil {
+			return t, err
+		}
+		t.Base = at
+	}
+	if b.Branch == "" {
+		return t, nil
+	}
+	ref, err := g.refOfBranch(ctx, t, b.Branch)
+	if err != nil {
+		return t, err
+	}
+	if t.Base, err = repo.commit(ctx, t.Common, ref); err == nil && t.Base == "" {
+		err = &RefError{"branch", b.Branch}
+	}
+	if err != nil {
+		return t, err
+	}
+	t.Branch, t.Existing = b.Branch, true
+	all, err := g.worktrees(ctx, t.Common)
+	if err != nil {
+		return t, err
+	}
+	if i := slices.IndexFunc(all, func(w listed) bool { return w.branch == b.Branch }); i >= 0 {
+		return t, &CheckedOutError{b.Branch, all[i].path}
+	}
+	return t, nil
+}
+
+// begin is Git.begin for a tree that no worktree of ours is in the way of: git does not list one with a git directory of
+// its own.
+func (s Store) begin(ctx context.Context, t Tree, b Begin) (Tree, error) {
+	t, err := s.Git.begin(ctx, t, b)
+	if err != nil || !t.Existing {
+		return t, err
+	}
+	rs, err := s.List()
+	for _, r := range rs {
+		if r.Tree.Branch == t.Branch && r.Tree.Common == t.Common {
+			return t, &CheckedOutError{t.Branch, r.Tree.Path}
+		}
+	}
+	return t, err
+}
+
+// refOfBranch is the full name of a branch: the repository's own, else that of the one remote that has it.
+func (g Git) refOfBranch(ctx context.Context, t Tree, branch string) (string, error) {
+	repo := g.of(t.Common)
+	if at, err := repo.commit(ctx, t.Common, refOf(branch)); err != nil || at != "" {
+		return refOf(branch), err
+	}
+	out, err := repo.run(ctx, t.Common, "for-each-ref", "--format=%(refname)", "refs/remotes")
+	if err != nil {
+		return "", err
+	}
+	var refs []string
+	for ref := range strings.Lines(out) {
+		ref = strings.TrimSuffix(ref, "\n")
+		if _, name, _ := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/"); name == branch {
+			refs = append(refs, ref)
+		}
+	}
+	switch len(refs) {
+	case 0:
+		return "", &RefError{"branch", branch}
+	case 1:
+		return refs[0], nil
+	}
+	return "", &ManyError{branch, refs}
+}
+
+// adopt makes the branch of a worktree that only a remote has one of the repository.
+func (g Git) adopt(ctx context.Context, t Tree) error {
+	ref, err := g.refOfBranch(ctx, t, t.Branch)
+	if err != nil || ref == refOf(t.Branch) {
+		return err
+	}
+	return g.of(t.Common).act(ctx, t.Common, "branch", "--track", "--", t.Branch, strings.TrimPrefix(ref, "refs/remotes/"))
 }
 
 // most is how many worktrees of one name are tried.
@@ -35,12 +145,12 @@ const most = 1000
 // Create makes a worktree on a branch of its own, waggle/<team>/<member>, and returns the directory
 // in it that corresponds to Cwd. Names that are taken, in the repository or by a branch that it has of a
 // remote, get a number; where a branch waggle or waggle/<team> is in the way, the branch is waggle-<team>/<member>
-// or waggle-<team>-<member>. An existing branch is never used, nor changed. InTheWay says what was.
+// or waggle-<team>-<member>. An existing branch is used only when Begin names it. InTheWay says what was.
 //
 // Create finishes or removes the worktree of an interrupted Create. An existing worktree of the
 // owner is returned as it is; when its directory was removed, it is made again from its branch.
 //
-// Errors: ErrNoGit, ErrNotRepository, ErrBare, ErrNoCommit, ErrNoSpace, ErrInside, *ExistsError,
+// Errors: ErrNoGit, ErrNotRepository, ErrBare, ErrNoCommit, ErrNoSpace, ErrInside, *ExistsError, *RefError, *ManyError, *CheckedOutError,
 // *GitError with git's output, *atomicfile.LockedError. A post-checkout hook of the repository that fails is none
 // (Prepared has its words).
 func (s Store) Create(ctx context.Context, w Want) (tree Tree, cwd string, err error) {
@@ -61,6 +171,9 @@ func (s Store) Create(ctx context.Context, w Want) (tree Tree, cwd string, err e
 		return Tree{}, "", err
 	}
 	tree, found, err := s.again(ctx, w)
+	if err == nil && !found {
+		from.Tree, err = s.begin(ctx, from.Tree, w.Begin)
+	}
 	if err == nil && !found {
 		tree, err = s.create(ctx, w, from, place)
 	}
@@ -239,14 +352,16 @@ func (s Store) vacant(ctx context.Context, w Want, from checkout, place string) 
 	for n := 1; n <= most; n++ {
 		name := numbered(component(w.Member), n)
 		t := from.Tree
-		t.Path, t.Branch = filepath.Join(place, name), possible[0]+name
+		if t.Path = filepath.Join(place, name); !t.Existing {
+			t.Branch = possible[0] + name
+		}
 		if w.Own {
 			t.Mirror = filepath.Join(s.Records, name+".git")
 		}
 		if _, err := os.Lstat(s.file(name)); err == nil {
 			continue
 		}
-		if bs.taken(t.Branch) != "" {
+		if !t.Existing && bs.taken(t.Branch) != "" {
 			continue
 		}
 		if _, err := os.Lstat(t.Path); !errors.Is(err, fs.ErrNotExist) {
@@ -264,7 +379,7 @@ func (s Store) vacant(ctx context.Context, w Want, from checkout, place string) 
 // it now: one of that name, above it or below it. It is "" where the worktree is on that branch, or the cause is gone.
 func (g Git) InTheWay(ctx context.Context, t Tree, team, member string) (string, error) {
 	usual := usualBranch(team, member)
-	if t.Branch == usual {
+	if t.Branch == usual || t.Existing {
 		return "", nil
 	}
 	bs, err := g.branches(ctx, t.Common)
@@ -284,6 +399,9 @@ func (s Store) Planned(ctx context.Context, w Want) (Tree, error) {
 	if within(place, from.Repo) || within(place, from.Common) {
 		return Tree{}, fmt.Errorf("%s: %w", place, ErrInside)
 	}
+	if from.Tree, err = s.begin(ctx, from.Tree, w.Begin); err != nil {
+		return Tree{}, err
+	}
 	t, _, err := s.vacant(ctx, w, from, place)
 	return t, err
 }
@@ -297,11 +415,19 @@ func (s Store) add(ctx context.Context, r Record) error {
 		return err
 	}
 	s.at("directory")
+	if r.Tree.Existing {
+		if err := s.Git.adopt(ctx, r.Tree); err != nil {
+			return err
+		}
+	}
 	if r.Tree.own() {
-		if err := s.addOwn(ctx, r.Tree, r.Tree.Base); err != nil {
+		if err := s.addOwn(ctx, r.Tree, r.Tree.Base); err != nil || r.Tree.Existing {
 			return err
 		}
 		return s.Git.branchAt(ctx, r.Tree, r.Tree.Base, "")
+	}
+	if r.Tree.Existing {
+		return s.Git.act(ctx, r.Tree.Repo, "worktree", "add", "--quiet", "--", r.Tree.Path, r.Tree.Branch)
 	}
 	err := s.Git.act(ctx, r.Tree.Repo,
 		"worktree", "add", "--quiet", "--no-track", "-b", r.Tree.Branch, "--", r.Tree.Path, r.Tree.Base)
@@ -394,6 +520,9 @@ func removeEmpty(path string) error {
 // dropBranch deletes a worktree's branch if that holds no commit of its own and is
 // checked out nowhere. It is deleted only as it was looked at.
 func (s Store) dropBranch(ctx context.Context, t Tree) error {
+	if t.Existing {
+		return nil
+	}
 	tip, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
 	if err != nil || tip == "" {
 		return err

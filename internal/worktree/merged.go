@@ -106,6 +106,9 @@ func (s Store) unchangedOwn(ctx context.Context, t Tree, tip Tip, st *Status) (e
 
 // dropMerged deletes the branch of a worktree when all of it was merged and no checkout is on it.
 func (s Store) dropMerged(ctx context.Context, t Tree, tip Tip) error {
+	if t.Existing {
+		return nil
+	}
 	repo := s.Git.of(t.Common)
 	now, err := repo.commit(ctx, t.Common, refOf(t.Branch))
 	if err != nil || now == "" {

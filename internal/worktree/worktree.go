@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 // Tree is a worktree as it was made. Paths are absolute and without symbolic links.
@@ -36,12 +37,14 @@ type Tree struct {
 	Path   string `json:"path"`           // its top level
 	Branch string `json:"branch"`         // short: waggle/<team>/<member>, or another where that cannot be
 	Base   string `json:"base"`           // the commit that it began at
-	From   string `json:"from,omitempty"` // the branch that the checkout was on; "" when it was on none
+	From   string `json:"from,omitempty"` // the branch that it began at, where it is merged into: the checkout's, unless another was asked for; "": none
 	Repo   string `json:"repo"`           // top level of the checkout that it was made from
 	Common string `json:"common"`         // the git directory of Repo, which they share unless there is a Mirror
 	// Mirror is the bare repository by which waggle reads a checkout that has a git directory of its
 	// own, for a confined member; "": it is a linked worktree.
 	Mirror string `json:"mirror,omitempty"`
+	// Existing: the branch was there before, so it is never deleted.
+	Existing bool `json:"existing,omitempty"`
 }
 
 // Inside is the directory of the worktree that stands for one of the checkout that it was made from; its
@@ -79,6 +82,28 @@ type ExistsError struct{ Path string }
 
 func (e *ExistsError) Error() string {
 	return fmt.Sprintf("%s is there and is not on record", e.Path)
+}
+
+// RefError: a branch or commit at which a worktree is to begin does not exist.
+type RefError struct{ What, Name string }
+
+func (e *RefError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, e.Name) }
+
+// ManyError: a branch is that of several remotes.
+type ManyError struct {
+	Branch string
+	Refs   []string
+}
+
+func (e *ManyError) Error() string {
+	return fmt.Sprintf("branch %s is on several remotes: %s", e.Branch, strings.Join(e.Refs, ", "))
+}
+
+// CheckedOutError: a checkout is on the branch that a worktree is to be on.
+type CheckedOutError struct{ Branch, Path string }
+
+func (e *CheckedOutError) Error() string {
+	return fmt.Sprintf("branch %s is checked out in %s", e.Branch, e.Path)
 }
 
 // MismatchError: a directory is not what was recorded.

@@ -41,6 +41,8 @@ type Want struct {
 	Backend string // "": process
 	// Here lets the member work in the directory itself, without a worktree.
 	Here bool
+	// Begin is where its branch begins.
+	Begin teamfile.Begin
 	// Attempts is how many members do the whole task, each by itself; 0: one.
 	Attempts int
 	// Split makes a member that proposes the parts of the task as a plan, and does nothing else.
@@ -133,7 +135,7 @@ func (o Operator) New(ctx context.Context, wants []Want, opt Options) (*Started,
 	if err != nil {
 		return nil, err
 	}
-	if err := placed(opt.Dir, commits, wants); err != nil {
+	if err := o.placed(ctx, opt.Dir, commits, wants); err != nil {
 		return nil, err
 	}
 	alike, err := o.alike(ctx, top, wants, opt)
@@ -210,12 +212,25 @@ func (e *AgentError) Unwrap() error {
 	}
 }
 
-// placed refuses a task that wants a worktree where none can be made: only who says Here works in the directory itself.
-func placed(dir string, commits bool, wants []Want) error {
-	if commits || !slices.ContainsFunc(wants, func(w Want) bool { return !w.Here }) {
-		return nil
+// placed refuses a task that wants a worktree where none can be made, or where it cannot begin: only who says Here
+// works in the directory itself.
+func (o Operator) placed(ctx context.Context, dir string, commits bool, wants []Want) error {
+	usage := func(msg string) error { return &operator.Error{Kind: operator.Usage, Op: "new", Msg: msg} }
+	for _, w := range wants {
+		switch {
+		case w.Here && w.Begin != (teamfile.Begin{}):
+			return usage("--here works in the directory as it is: not with --base or --branch")
+		case w.Here:
+		case !commits:
+			return &operator.Error{Kind: operator.Usage, Op: "new", Msg: dir + " is in no git checkout with a commit, so a member has no worktree and no branch there", Next: operator.NextHere.With()}
+		case w.Begin.Branch != "" && (len(wants) > 1 || w.Attempts > 1):
+			return usage("--branch is for one member: two cannot be on one branch")
+		}
+		if err := process.Of(o.Operator).Begins(ctx, dir, w.Begin); err != nil {
+			return err
+		}
 	}
-	return &operator.Error{Kind: operator.Usage, Op: "new", Msg: dir + " is in no git checkout with a commit, so a member has no worktree and no branch there", Next: operator.NextHere.With()}
+	return nil
 }
 
 // alike is what the members of all tasks have: whether they have worktrees, and what those get.
@@ -285,7 +300,7 @@ func atOnce(s *operator.State, opt Options) int {
 // member is the member that a task gets, without its name.
 func (w Want) member(dir string, alike supervise.NewMember) (supervise.NewMember, error) {
 	m := supervise.NewMember{FileMember: teamfile.FileMember{Agent: w.Agent, Backend: cmp.Or(w.Backend, operator.BackendProcess), Cwd: dir,
-		Worktree: alike.Worktree && !w.Here, Prepare: alike.Prepare, Included: alike.Included, Model: w.Model, Mode: w.Mode, PlanRequired: w.Split}, Prompt: w.Task, Unchecked: w.Split}
+		Worktree: alike.Worktree && !w.Here, Begin: w.Begin, Prepare: alike.Prepare, Included: alike.Included, Model: w.Model, Mode: w.Mode, PlanRequired: w.Split}, Prompt: w.Task, Unchecked: w.Split}
 	switch {
 	case w.Check != nil:
 		own := *w.Check

@@ -16,6 +16,7 @@ import (
 	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/fresh"
+	"waggle/operator/teamfile"
 	"waggle/record"
 	"waggle/team"
 )
@@ -44,7 +45,7 @@ func checkout(t *testing.T, files map[string]string) (dir string) {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "-m", "first"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "master"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "-m", "first"}} {
 		cmd := exec.Command(git, args...)
 		cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -179,6 +180,38 @@ func TestPlanOpens(t *testing.T) {
 	operatortest.Fails(t, err, operator.NotFound, "no team of ")
 	if name, err := fresh.Of(op).TeamOf(t.Context(), fresh.Options{Dir: dir, Team: "shop"}); name != "shop" || err != nil {
 		t.Errorf("%s, %v", name, err)
+	}
+}
+
+// TestBegins: a task whose branch cannot begin as it says is refused before a team is opened.
+func TestBegins(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	op.Worktrees = t.TempDir()
+	dir := checkout(t, map[string]string{"a": "a\n"})
+	for what, c := range map[string]struct {
+		want fresh.Want
+		kind operator.Kind
+		says string
+	}{
+		"no commit":           {fresh.Want{Begin: teamfile.Begin{Base: "nothing"}}, operator.NotFound, `there is no commit or branch "nothing"`},
+		"no branch":           {fresh.Want{Begin: teamfile.Begin{Branch: "nothing"}}, operator.NotFound, `there is no branch "nothing"`},
+		"the person's branch": {fresh.Want{Begin: teamfile.Begin{Branch: "master"}}, operator.Refused, "branch master is checked out in " + dir},
+		"here":                {fresh.Want{Here: true, Begin: teamfile.Begin{Base: "HEAD"}}, operator.Usage, "not with --base or --branch"},
+		"several":             {fresh.Want{Attempts: 2, Begin: teamfile.Begin{Branch: "master"}}, operator.Usage, "two cannot be on one branch"},
+	} {
+		c.want.Task, c.want.Agent = "fix it", "exec"
+		for _, do := range []func(context.Context, []fresh.Want, fresh.Options) (*fresh.Started, error){fresh.Of(op).New, fresh.Of(op).Plan} {
+			_, err := do(t.Context(), []fresh.Want{c.want}, fresh.Options{Dir: dir})
+			operatortest.Is(t, what, err, c.kind, c.says)
+		}
+	}
+	if all, err := op.Root.Names(); len(all) > 0 || err != nil {
+		t.Errorf("%v, %v", all, err)
+	}
+	st, err := fresh.Of(op).Plan(t.Context(), []fresh.Want{{Task: "fix it", Agent: "exec", Begin: teamfile.Begin{Base: "master"}}}, fresh.Options{Dir: dir})
+	if err != nil || st.Members[0].Branch != "waggle/"+string(st.Team)+"/fix" {
+		t.Errorf("%+v, %v", st, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func (o Operator) Plan(ctx context.Context, wants []Want, opt Options) (*Started
 	if err != nil {
 		return nil, err
 	}
-	if err := placed(opt.Dir, commits, wants); err != nil {
+	if err := o.placed(ctx, opt.Dir, commits, wants); err != nil {
 		return nil, err
 	}
 	opt.Accept = func(context.Context, Found) error { return nil } // nothing runs, so nobody has to accept it
@@ -145,7 +145,7 @@ func (p *planned) tree(ctx context.Context, m supervise.NewMember, made *Member)
 		return nil
 	}
 	var t *record.Worktree
-	t, err := process.Of(p.o.Operator).PlannedWorktree(ctx, p.s, p.st.Team, made.Name, p.dir)
+	t, err := process.Of(p.o.Operator).PlannedWorktree(ctx, p.s, p.st.Team, made.Name, p.dir, m.Begin)
 	if err != nil {
 		return err
 	}

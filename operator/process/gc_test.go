@@ -18,6 +18,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
+	"waggle/operator/teamfile"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -312,18 +313,18 @@ func TestWorktrees(t *testing.T) {
 	t.Parallel()
 	repo := repository(t)
 	r, s := rig(t)
-	_, _, err := process.Of(r.Op).NewWorktree(t.Context(), s, "ann", "i", repo, nil)
+	_, _, err := process.Of(r.Op).NewWorktree(t.Context(), s, "ann", "i", repo, teamfile.Begin{}, nil)
 	code(t, "without a place", err, operator.Usage)
 	r.Op.Worktrees = t.TempDir()
 	o := process.Of(r.Op)
-	_, _, err = o.NewWorktree(t.Context(), s, "ann", "i", t.TempDir(), nil)
+	_, _, err = o.NewWorktree(t.Context(), s, "ann", "i", t.TempDir(), teamfile.Begin{}, nil)
 	code(t, "outside of a checkout", err, operator.Failed)
 	ann := r.Enlist(s, "ann", inTree(repo))
 	bob := r.Enlist(s, "bob", inTree(repo))
 	if ann.Worktree == nil || !there(ann.Worktree.Path) || ann.Worktree.Branch != "waggle/api/ann" || ann.Cwd != ann.Worktree.Path {
 		t.Fatalf("%+v", ann.Worktree)
 	}
-	tree, dir, err := o.NewWorktree(t.Context(), s, "eve", "i", repo, nil)
+	tree, dir, err := o.NewWorktree(t.Context(), s, "eve", "i", repo, teamfile.Begin{}, nil)
 	if err != nil || dir != tree.Path {
 		t.Fatal(tree, dir, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"waggle/control"
 	"waggle/internal/worktree"
 	"waggle/operator"
+	"waggle/operator/teamfile"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -46,11 +47,11 @@ func (o Operator) DropWorktree(ctx context.Context, s *operator.State, tree *rec
 
 // NewWorktree makes a member's worktree from the checkout that cwd is in. dir is the same directory
 // in it. It has a git directory of its own where the member's commands are to be confined and can be.
-func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggle.MemberName, i record.Instance, cwd string, box *record.Sandbox) (tree *record.Worktree, dir string, err error) {
+func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggle.MemberName, i record.Instance, cwd string, begin teamfile.Begin, box *record.Sandbox) (tree *record.Worktree, dir string, err error) {
 	if o.Worktrees == "" {
 		return nil, "", noPlace(name)
 	}
-	t, dir, err := o.worktrees(s).Create(ctx, worktree.Want{Team: string(s.Team), Member: string(name), Owner: string(i), Cwd: cwd, Own: box.Asked() && o.confines()})
+	t, dir, err := o.worktrees(s).Create(ctx, worktree.Want{Team: string(s.Team), Member: string(name), Owner: string(i), Cwd: cwd, Begin: worktree.Begin(begin), Own: box.Asked() && o.confines()})
 	if err != nil {
 		return nil, "", worktreeError(name, err)
 	}
@@ -59,7 +60,7 @@ func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggl
 
 // PlannedWorktree returns the worktree that NewWorktree would make, and makes nothing. Without a state, for a team
 // that is not open, its Path is "": the directory is named by the identity that the team gets.
-func (o Operator) PlannedWorktree(ctx context.Context, s *operator.State, team waggle.TeamName, name waggle.MemberName, cwd string) (*record.Worktree, error) {
+func (o Operator) PlannedWorktree(ctx context.Context, s *operator.State, team waggle.TeamName, name waggle.MemberName, cwd string, begin teamfile.Begin) (*record.Worktree, error) {
 	if o.Worktrees == "" {
 		return nil, noPlace(name)
 	}
@@ -69,7 +70,7 @@ func (o Operator) PlannedWorktree(ctx context.Context, s *operator.State, team w
 	} else if g, err := worktree.Find(o.Environ); err == nil {
 		store.Git = g
 	}
-	t, err := store.Planned(ctx, worktree.Want{Team: string(team), Member: string(name), Cwd: cwd})
+	t, err := store.Planned(ctx, worktree.Want{Team: string(team), Member: string(name), Cwd: cwd, Begin: worktree.Begin(begin)})
 	if err != nil {
 		return nil, worktreeError(name, err)
 	}
@@ -77,6 +78,32 @@ func (o Operator) PlannedWorktree(ctx context.Context, s *operator.State, team w
 		t.Path = ""
 	}
 	return (*record.Worktree)(&t), nil
+}
+
+// Begins reports by its error that no worktree of the checkout that a directory is in can begin so.
+func (o Operator) Begins(ctx context.Context, dir string, begin teamfile.Begin) error {
+	if begin == (teamfile.Begin{}) {
+		return nil
+	}
+	g, err := worktree.Find(o.Environ)
+	if err == nil {
+		err = g.Begins(ctx, dir, worktree.Begin(begin))
+	}
+	return cannotBegin(err)
+}
+
+// cannotBegin is the error of a branch or a commit at which no worktree can begin; another error as it is.
+func cannotBegin(err error) error {
+	if _, ok := errors.AsType[*worktree.RefError](err); ok {
+		return &operator.Error{Kind: operator.NotFound, Op: "worktree", Advice: "git branch --all lists the branches; git fetch gets those that are new on a remote", Err: err}
+	}
+	if e, ok := errors.AsType[*worktree.ManyError](err); ok {
+		return &operator.Error{Kind: operator.Usage, Op: "worktree", Advice: "git branch " + e.Branch + " " + strings.TrimPrefix(e.Refs[0], "refs/remotes/") + " makes one of them yours", Err: err}
+	}
+	if _, ok := errors.AsType[*worktree.CheckedOutError](err); ok {
+		return &operator.Error{Kind: operator.Refused, Op: "worktree", Advice: "git switch --detach there lets it go; --base begins a new branch at it", Err: err}
+	}
+	return err
 }
 
 // noPlace is the error where no directory for worktrees is known.
@@ -99,6 +126,9 @@ func (o Operator) confines() bool {
 
 // worktreeError adds to an error why a member has no worktree, and the next step.
 func worktreeError(name waggle.MemberName, err error) error {
+	if begun := cannotBegin(err); begun != err {
+		return begun
+	}
 	hint := ""
 	var there *worktree.ExistsError
 	var wrong *worktree.MismatchError

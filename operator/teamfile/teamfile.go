@@ -73,6 +73,7 @@ type FileMember struct {
 	PlanRequired bool
 	Worktree     bool                // it gets a git worktree of its own, made of the checkout that Cwd is in
 	Prepare      *record.Preparation // of that worktree; nil: none
+	Begin        Begin               // where the branch of that worktree begins
 	Included     []string            // files that .worktreeinclude names; nil: they were not looked up (Include)
 	Model        string              // "": the agent's own choice
 	Mode         policy.Mode         // "": the policy's
@@ -89,6 +90,12 @@ type FileMember struct {
 	Type     string // what kind of agent it is; "": general-purpose. Of agent claude: its definition
 	Prompt   string // its instructions
 	Metadata json.RawMessage
+}
+
+// Begin is where the branch of a member's worktree begins; waggle new says it, and no file.
+type Begin struct {
+	Base   string // a commit, or a branch, which it is merged into; "": HEAD of the checkout
+	Branch string // an existing branch that it is on, or one that only a remote has; "": a new one
 }
 
 // FileTask is a task as the file describes it.

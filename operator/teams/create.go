@@ -193,7 +193,7 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 	at := kept
 	if m.Worktree {
 		if kept == nil {
-			if tree, m.Cwd, err = process.Of(o.Operator).NewWorktree(ctx, s, added.Name, i, m.Cwd, m.Sandbox); err != nil {
+			if tree, m.Cwd, err = process.Of(o.Operator).NewWorktree(ctx, s, added.Name, i, m.Cwd, m.Begin, m.Sandbox); err != nil {
 				return team.Member{}, "", err
 			}
 			if m.Prepare, err = o.preparation(ctx, m, tree.Repo); err != nil {
