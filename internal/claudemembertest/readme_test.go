@@ -242,8 +242,6 @@ func TestGuideNew(t *testing.T) {
 	plain(`waggle new - < ideas.txt`)
 	plain(`waggle new --here "Sort the notes"`)
 	plain(`waggle new --name fixer --model opus "Fix the login"`, `fixer +claude`)
-	plain(`waggle new --base release "Port the fix"`)
-	plain(`waggle new --branch topic "Finish this"`)
 	plain(`waggle new --at-once 5 - < ideas.txt`)
 	plain(`waggle new --plan - < ideas.txt`)
 	plain("waggle pending")

@@ -38,6 +38,8 @@ type newFlags struct {
 	plan       bool
 	wait       time.Duration
 	atOnce     int
+	issue, pr  int
+	yes        bool
 }
 
 func newCmd(a *app.App) *cobra.Command {
@@ -61,6 +63,11 @@ With - for TASK, each line of the standard input is a task for a member of its o
 Its branch begins at HEAD and is merged into the branch that you are on; --base REF begins
 it at another commit or branch, and a branch is what it is then merged into. --branch NAME
 works on an existing branch, also one that only a remote has; it stays after a merge.
+
+--issue N and --pr N read an issue or a pull request of the repository by your gh. The agent
+gets its text, quoted and named as the words of others, behind TASK, which may be left out.
+The command shows the text and asks first; --yes does not ask, and without a terminal that
+is exit 3. --pr fetches the branch of the pull request and works on it.
 
 Of waggle.yaml, here or in a parent in the checkout, the command reads only worktree:
 and check: at its top level: what a worktree gets before its member starts, and what
@@ -105,6 +112,9 @@ and worktree is empty where the team would be opened.`,
 	f.BoolVar(&n.want.Here, "here", false, "work in this directory itself, without a worktree")
 	f.StringVar(&n.want.Begin.Base, "base", "", "the commit or branch at which its branch begins; a branch is what merge goes into")
 	f.StringVar(&n.want.Begin.Branch, "branch", "", "an existing branch to work on, also one that only a remote has")
+	f.IntVar(&n.issue, "issue", 0, "the number of the issue that the task is about, which gh reads; TASK is added to it")
+	f.IntVar(&n.pr, "pr", 0, "the number of the pull request to go on with, on its branch; waggle pr then pushes to it")
+	f.BoolVar(&n.yes, "yes", false, "do not ask whether the agent gets the text of the issue or pull request")
 	f.DurationVar(&n.wait, "wait", time.Second, "how long to wait until it is ready")
 	f.StringVar(&n.file, "file", "", "the team file whose worktree: and check: apply, accepted by this")
 	f.BoolVar(&n.noSetup, "no-setup", false, "read no team file for the worktree and its check")
@@ -290,6 +300,8 @@ func (n newFlags) wants(ctx context.Context, a *app.App, op operator.Operator, a
 		args = args[1:]
 	}
 	switch {
+	case n.about() && (n.edit || n.parts.on):
+		return nil, usage("--issue and --pr go with a task on the command line")
 	case n.edit && (len(args) > 0 || n.parts.on):
 		return nil, usage("give the task, --edit or NAME --parts, one of them")
 	case n.parts.on && len(args) == 0:
@@ -298,6 +310,14 @@ func (n newFlags) wants(ctx context.Context, a *app.App, op operator.Operator, a
 		return n.ofParts(ctx, a, op, w, args[0])
 	case n.edit:
 		w.Task, err = editedTask(ctx, a)
+		return []fresh.Want{w}, err
+	case n.about() && (n.issue > 0 && n.pr > 0 || n.issue < 0 || n.pr < 0 || len(args) > 0 && args[0] == "-"):
+		return nil, usage("give one issue or one pull request, by its number, and one task")
+	case n.about():
+		if len(args) > 0 {
+			w.Task = args[0]
+		}
+		w.Source, err = n.source(ctx, a, op)
 		return []fresh.Want{w}, err
 	case len(args) == 0:
 		return nil, usage("the task is missing")
@@ -316,6 +336,39 @@ func (n newFlags) wants(ctx context.Context, a *app.App, op operator.Operator, a
 		}
 	}
 	return wants, in.Err()
+}
+
+// about reports a task that is about an issue or a pull request.
+func (n newFlags) about() bool { return n.issue != 0 || n.pr != 0 }
+
+// source reads the issue or pull request, shows its text, and asks whether the agent gets it.
+func (n newFlags) source(ctx context.Context, a *app.App, op operator.Operator) (*fresh.Source, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	kind, number := fresh.SourceIssue, n.issue
+	if n.pr > 0 {
+		kind, number = fresh.SourcePull, n.pr
+	}
+	s, err := fresh.Of(op).Source(ctx, dir, kind, number)
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf("%s by %s, %s:\n\n%s\n", s.Name(), operator.Visible(s.Author), operator.Visible(s.URL), s.Quoted())
+	if n.yes || n.plan {
+		a.Talk("%s", text)
+		return s, nil
+	}
+	if !a.CanAsk() {
+		return nil, &operator.Error{Kind: operator.Question, Op: "new", Msg: "nobody said that an agent gets the text of " + s.Name() + ", which others wrote",
+			Advice: fmt.Sprintf("gh %s view %d shows it; --yes gives it to the agent", kind, number)}
+	}
+	yes, err := a.Yes(ctx, text, "give the agent this text?")
+	if err == nil && !yes {
+		err = &operator.Error{Kind: operator.Refused, Op: "new", Msg: "nothing was started"}
+	}
+	return s, err
 }
 
 // partsFlag is --parts, a flag without a value whose member is an argument, and --parts=NAME.

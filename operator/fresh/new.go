@@ -32,7 +32,7 @@ const MaxAttempts = 9
 
 // Want is one task for a new member.
 type Want struct {
-	Task    string            // its first line is the subject; of agent exec without Command, a shell text
+	Task    string            // with Source it may be "". Its first line is the subject; of agent exec without Command, a shell text
 	Agent   string            // "": claude, when it is the only coding agent that is installed
 	Command []string          // of agent exec
 	Name    waggle.MemberName // "": derived from the task
@@ -41,6 +41,8 @@ type Want struct {
 	Backend string // "": process
 	// Here lets the member work in the directory itself, without a worktree.
 	Here bool
+	// Source is what the task is about: its text is quoted to the agent, behind Task. nil: nothing.
+	Source *Source
 	// Begin is where its branch begins.
 	Begin teamfile.Begin
 	// Attempts is how many members do the whole task, each by itself; 0: one.
@@ -135,6 +137,13 @@ func (o Operator) New(ctx context.Context, wants []Want, opt Options) (*Started,
 	if err != nil {
 		return nil, err
 	}
+	for _, w := range wants {
+		if w.Source != nil && w.Source.Kind == SourcePull && commits && !w.Here {
+			if err := o.fetch(ctx, top, w.Source); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if err := o.placed(ctx, opt.Dir, commits, wants); err != nil {
 		return nil, err
 	}
@@ -166,7 +175,7 @@ func (o Operator) whole(wants []Want) ([]Want, error) {
 	}
 	for i := range wants {
 		w := &wants[i]
-		if w.Task = strings.TrimSpace(w.Task); w.Task == "" {
+		if w.Task = strings.TrimSpace(w.Task); w.Task == "" && w.Source == nil {
 			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "the task is empty"}
 		}
 		if w.Attempts < 0 || w.Attempts > MaxAttempts {
@@ -177,6 +186,14 @@ func (o Operator) whole(wants []Want) ([]Want, error) {
 		}
 		if len(w.Command) > 0 {
 			w.Agent = cmp.Or(w.Agent, agentExec)
+		}
+		if w.Source != nil {
+			if w.Agent == agentExec && len(w.Command) == 0 {
+				return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "the text of " + w.Source.Name() + " is no shell command: name another agent, or the program that reads it with --command"}
+			}
+			if w.Source.Kind == SourcePull {
+				w.Begin.Branch = w.Source.Branch
+			}
 		}
 		if w.Agent == "" {
 			found := draft.Installed(o.Environ)
@@ -309,9 +326,12 @@ func (w Want) member(dir string, alike supervise.NewMember) (supervise.NewMember
 	case m.Checks() && !w.Split:
 		m.Check = alike.Check
 	}
-	m.Subject = subject(w.Task)
+	m.Subject = subject(w.titled())
+	if w.Source != nil {
+		m.Prompt, m.Quoted = w.Source.task(w.Task), true
+	}
 	if w.Split {
-		m.Prompt, m.Subject = fmt.Sprintf(splitTask, w.Task), "Split: "+m.Subject
+		m.Prompt, m.Subject = fmt.Sprintf(splitTask, m.Prompt), "Split: "+m.Subject
 	}
 	err := m.Fit()
 	if err == nil {
@@ -324,6 +344,14 @@ func (w Want) member(dir string, alike supervise.NewMember) (supervise.NewMember
 		return m, &operator.Error{Kind: operator.Usage, Op: "new", Err: err}
 	}
 	return m, nil
+}
+
+// titled is the task, or the title of what it is about: its name and its subject are taken from it.
+func (w Want) titled() string {
+	if w.Task == "" && w.Source != nil {
+		return operator.Visible(w.Source.Title)
+	}
+	return w.Task
 }
 
 // maxSubject is the most characters of a task's first line that are its subject.
@@ -353,7 +381,7 @@ func (o Operator) recruit(ctx context.Context, s *operator.State, m supervise.Ne
 		case w.Name != "":
 			m.Name = w.Name
 		default:
-			m.Name = NameOf(w.Task, taken)
+			m.Name = NameOf(w.titled(), taken)
 		}
 		sp, err := supervise.Of(o.Operator).Recruit(ctx, s.Team, m, false)
 		if !errors.Is(err, team.ErrTaken) || m.Name == w.Name || tried[strings.ToLower(string(m.Name))] {

@@ -132,7 +132,7 @@ func (p *planned) name(w Want, base string) (waggle.MemberName, error) {
 	case base != "":
 		return numbered(base, p.taken), nil
 	case w.Name == "":
-		return NameOf(w.Task, p.taken), nil
+		return NameOf(w.titled(), p.taken), nil
 	case p.present(string(w.Name)):
 		return "", fmt.Errorf("member %s: %w", w.Name, team.ErrTaken)
 	}

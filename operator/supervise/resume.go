@@ -311,6 +311,8 @@ type NewMember struct {
 	teamfile.FileMember
 	Prompt  string // its first task; "": it waits for work
 	Subject string // of that task; "": its first line
+	// Quoted: the prompt has words of others than the operator, and so is not on record as the operator's.
+	Quoted bool
 	// Unchecked keeps the check of the team's file from deciding its tasks.
 	Unchecked bool
 }
@@ -437,7 +439,7 @@ func (o Operator) orderFirst(ctx context.Context, s *operator.State, jm *control
 	if m.Prompt == "" {
 		return nil
 	}
-	r, err := board.Of(o.Operator).AddTask(ctx, s.Team, board.NewTask{Subject: cmp.Or(m.Subject, firstLine(m.Prompt)), Description: m.Prompt, Owner: jm.Name, Typed: true})
+	r, err := board.Of(o.Operator).AddTask(ctx, s.Team, board.NewTask{Subject: cmp.Or(m.Subject, firstLine(m.Prompt)), Description: m.Prompt, Owner: jm.Name, Typed: !m.Quoted})
 	if err != nil {
 		return err
 	}
