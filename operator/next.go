@@ -110,6 +110,7 @@ const (
 	NextDiff           Step = "diff"
 	NextMergeAgain     Step = "merge-again"
 	NextMergeByHand    Step = "merge-by-hand"
+	NextMergeOpen      Step = "merge-open"
 	NextPeekResume     Step = "peek-resume"
 	NextFollowHere     Step = "follow-here"
 	NextCompare        Step = "compare"

@@ -49,7 +49,7 @@ var examples = map[string]string{
 	"join":              "join --token-file token",
 	"log":               "log\nlog ann --kind decided --follow\nlog api",
 	"mcp":               "mcp --team api --as ann",
-	"merge":             "merge ann --plan\nmerge ann --squash -m \"login: fix the redirect\"",
+	"merge":             "merge ann --plan\nmerge ann --continue\nmerge ann --squash -m \"login: fix the redirect\"",
 	"mode":              "mode\nmode ann plan",
 	"msg":               "msg",
 	"msg list":          "msg list --delivery held",

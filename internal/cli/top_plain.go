@@ -105,7 +105,7 @@ func (l *linear) refused(key string, m tui.Member) {
 		return
 	}
 	text := fmt.Sprintf("%s was not merged: %s; next: %s", m.Name, m.Refused.Why,
-		app.StepText(operator.Next{Step: operator.NextMergeAgain, Team: waggle.TeamName(m.Team), Member: waggle.MemberName(m.Name)}))
+		app.StepText(operator.Next{Step: m.Refused.Step(), Team: waggle.TeamName(m.Team), Member: waggle.MemberName(m.Name)}))
 	if l.said[key] != text {
 		l.said[key] = text
 		l.a.Say("%s", operator.Visible(text))

@@ -477,7 +477,7 @@ func (l *Live) merged(ctx context.Context, a Act) ([]string, error) {
 		return nil, err
 	}
 	lines := []string{fmt.Sprintf("merged %s into %s", m.Member, m.Into)}
-	if err != nil {
+	if err != nil && !m.Changed {
 		lines[0] = fmt.Sprintf("%s was not merged, %s is as it was", m.Member, m.Into)
 	}
 	for _, block := range resultview.MergedPage(m) {

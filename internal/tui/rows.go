@@ -138,7 +138,7 @@ func (r row) next() operator.Next {
 	case r.ask != nil || r.section != needsYou || r.gone != "" || r.team() == decide.SessionTeam: // a session's row has its next step
 		return operator.Next{}
 	case r.note != "":
-		n.Step = operator.NextMergeAgain
+		n.Step = r.member.Refused.Step()
 	case r.member.State == inspect.StateBlocked:
 		n.Step = operator.NextPeekResume
 	case r.member.State == inspect.StatePaused && r.member.Why == inspect.StoppedWhy:

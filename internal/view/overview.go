@@ -152,6 +152,9 @@ func (v Overview) parts(now time.Time) []part {
 				v.addReady(&ready, st, m, of(m), now)
 			}
 		}
+		for _, m := range st.Merges {
+			needs.add(mergeAgain(st.Team, leftMerge(m)), row("-", st.Team, m.Member, "", page.Age(m.At, now), "not merged: "+m.Why)...)
+		}
 		if len(st.Members) == 0 {
 			ready.add(operator.Next{}, append(whose(st.Team, "no members"), "", "")...)
 		}

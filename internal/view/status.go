@@ -99,6 +99,7 @@ type RefusedDocument struct {
 	Why  string `json:"why"`
 	Into string `json:"into"`
 	At   string `json:"at"`
+	Open bool   `json:"open,omitempty"` // its process was killed: waggle merge NAME --continue, or --abort
 }
 
 // UsageDocument is what a member uses.
@@ -200,7 +201,7 @@ func member(m inspect.MemberStatus) MemberDocument {
 		d.Usage = &UsageDocument{u.CPU.Seconds(), u.RSS, u.Processes}
 	}
 	if r := m.Refused; r != nil {
-		d.Refused = &RefusedDocument{r.Why, r.Into, page.Stamp(r.At)}
+		d.Refused = &RefusedDocument{r.Why, r.Into, page.Stamp(r.At), r.Open}
 	}
 	d.Resolved = m.Resolved
 	d.Conversation, d.Spent = (*ConversationDocument)(m.Conversation), Spent(m.Spent)
@@ -424,6 +425,7 @@ func addMembers(p *page.Page, sts []*inspect.Status, whole bool, now time.Time) 
 	}
 	if len(t.Rows) == 0 {
 		p.Line(page.Plain("no members"))
+		addMerges(p, sts, now)
 		return
 	}
 	if len(sts) > 1 {
@@ -439,6 +441,7 @@ func addMembers(p *page.Page, sts []*inspect.Status, whole bool, now time.Time) 
 		addResolved(p, m.st.Team, m.MemberStatus)
 		addDead(p, m.st, m.MemberStatus)
 	}
+	addMerges(p, sts, now)
 	for _, m := range all {
 		addUnheld(p, m.MemberStatus)
 	}
@@ -485,6 +488,20 @@ func addRefused(p *page.Page, team string, m inspect.MemberStatus, now time.Time
 	}
 }
 
+// addMerges names the interrupted merges of members that have left.
+func addMerges(p *page.Page, sts []*inspect.Status, now time.Time) {
+	for _, st := range sts {
+		for _, m := range st.Merges {
+			addRefused(p, st.Team, leftMerge(m), now)
+		}
+	}
+}
+
+// leftMerge is an interrupted merge as one of a member that is listed.
+func leftMerge(m inspect.OpenMerge) inspect.MemberStatus {
+	return inspect.MemberStatus{Name: m.Member, Refused: &m.RefusedMerge}
+}
+
 // addResolved says that a member's work can be merged again.
 func addResolved(p *page.Page, team string, m inspect.MemberStatus) {
 	if m.Resolved {
@@ -496,7 +513,7 @@ func addResolved(p *page.Page, team string, m inspect.MemberStatus) {
 const resolved = "has resolved its conflict: merge again"
 
 func mergeAgain(team string, m inspect.MemberStatus) operator.Next {
-	return operator.Next{Step: operator.NextMergeAgain, Team: waggle.TeamName(team), Member: waggle.MemberName(m.Name)}
+	return operator.Next{Step: m.Refused.Step(), Team: waggle.TeamName(team), Member: waggle.MemberName(m.Name)}
 }
 
 // unheld says what a sandbox that was asked for does not hold, and what would permit more.

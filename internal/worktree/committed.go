@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -20,7 +19,6 @@ type Tip struct {
 
 	head string // where the checkout was before
 	tree string // the files of the commit
-	ref  string // holds the commit in the repository; "": its branch does
 }
 
 // BusyError: an operation of git is in progress in a checkout.
@@ -130,15 +128,15 @@ func (g Git) commitOwn(ctx context.Context, t Tree, message string, files []stri
 	if tip.Commit, err = b.line(ctx, t.Mirror, args...); err != nil {
 		return tip, err
 	}
-	tip.Made, tip.Files, tip.ref = true, files, "refs/waggle/merging/"+filepath.Base(t.Path)
+	tip.Made, tip.Files = true, files
 	b = g.bare(t)
-	if _, err := b.run(ctx, t.Mirror, "update-ref", tip.ref, tip.Commit); err != nil {
+	if _, err := b.run(ctx, t.Mirror, "update-ref", heldRef(t), tip.Commit); err != nil {
 		return tip, err
 	}
 	repo := g.of(t.Common)
 	repo.options = append(slices.Clone(hardened), "-c", "fetch.fsckObjects=true")
 	err = repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+tip.ref+":"+tip.ref)
+		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+heldRef(t)+":"+heldRef(t))
 	return tip, err
 }
 
@@ -171,13 +169,17 @@ func (g Git) identity(ctx context.Context, t Tree) (environ []string, err error)
 	return environ, nil
 }
 
+// heldRef holds the commit of a confined member's uncommitted files in the repository, which no branch
+// has.
+func heldRef(t Tree) string { return "refs/waggle/merging/" + t.Branch }
+
 // Drop removes what holds a commit in the repository that no branch has.
-func (g Git) Drop(ctx context.Context, t Tree, tip Tip) error {
-	if tip.ref == "" {
+func (g Git) Drop(ctx context.Context, t Tree) error {
+	if !t.own() {
 		return nil
 	}
 	repo := g.of(t.Common)
 	repo.options = hardened
-	_, err := repo.run(ctx, t.Common, "update-ref", "-d", tip.ref)
+	_, err := repo.run(ctx, t.Common, "update-ref", "-d", heldRef(t))
 	return err
 }

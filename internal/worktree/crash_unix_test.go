@@ -22,6 +22,8 @@ type job struct {
 	Store worktree.Store
 	Want  worktree.Want
 	Tree  *worktree.Tree // to remove; nil: Want is created
+	Merge *worktree.Tree // to merge and to remove; nil: not
+	Abort *worktree.Tree // whose merge is to be taken back; nil: not
 	At    string         // the step at which it kills itself; "": a hook kills it
 }
 
@@ -38,9 +40,14 @@ func TestMain(m *testing.M) {
 			}
 		})
 		var err error
-		if j.Tree != nil {
+		switch {
+		case j.Merge != nil:
+			err = mergeWhole(s, *j.Merge)
+		case j.Abort != nil:
+			_, err = s.Abort(context.Background(), *j.Abort)
+		case j.Tree != nil:
 			err = s.Remove(context.Background(), *j.Tree)
-		} else {
+		default:
 			_, _, err = s.Create(context.Background(), j.Want)
 		}
 		if err != nil {

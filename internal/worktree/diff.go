@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,8 +38,13 @@ var diffArgs = []string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", 
 // of the branch that it came from which it contains. Untracked files count as new, ignored files
 // do not count. When the directory of the worktree does not exist, its branch is compared.
 func (g Git) Diff(ctx context.Context, t Tree) (d Difference, err error) {
+	return g.diffFrom(ctx, t, "")
+}
+
+// diffFrom is Diff with another commit; "" is that of Diff.
+func (g Git) diffFrom(ctx context.Context, t Tree, commit string) (d Difference, err error) {
 	if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
-		return g.diffBranch(ctx, t)
+		return g.diffBranch(ctx, t, commit)
 	}
 	if err := g.same(ctx, t); err != nil {
 		return d, err
@@ -55,12 +61,12 @@ func (g Git) Diff(ctx context.Context, t Tree) (d Difference, err error) {
 	if _, err := at.run(ctx, t.Path, "add", "--intent-to-add", "--", "."); err != nil {
 		return d, err
 	}
-	d.Base, d.Head = base, head
-	return d, at.compare(ctx, t.Path, &d, base, "--")
+	d.Base, d.Head = cmp.Or(commit, base), head
+	return d, at.compare(ctx, t.Path, &d, d.Base, "--")
 }
 
 // diffBranch compares the branch of a worktree whose directory does not exist.
-func (g Git) diffBranch(ctx context.Context, t Tree) (d Difference, err error) {
+func (g Git) diffBranch(ctx context.Context, t Tree, commit string) (d Difference, err error) {
 	at := g.of(t.Common)
 	d.Head, err = at.commit(ctx, t.Common, refOf(t.Branch))
 	if err != nil {
@@ -69,8 +75,10 @@ func (g Git) diffBranch(ctx context.Context, t Tree) (d Difference, err error) {
 	if d.Head == "" {
 		return d, &GoneError{Tree: t}
 	}
-	if d.Base, err = at.start(ctx, t.Common, t, d.Head, refOf(t.From)); err != nil {
-		return d, err
+	if d.Base = commit; commit == "" {
+		if d.Base, err = at.start(ctx, t.Common, t, d.Head, refOf(t.From)); err != nil {
+			return d, err
+		}
 	}
 	return d, at.compare(ctx, t.Common, &d, d.Base, d.Head, "--")
 }

@@ -254,6 +254,7 @@ type listed struct {
 	locked       bool
 	reason       string
 	prunable     bool
+	bare         bool
 }
 
 // listed is a worktree as git lists it, whose directory may not exist; the zero value when git does not list it.
@@ -299,6 +300,8 @@ func (g Git) worktrees(ctx context.Context, common string) ([]listed, error) {
 			w.locked, w.reason = true, value
 		case "prunable":
 			w.prunable = true
+		case "bare":
+			w.bare = true
 		}
 	}
 	return all, nil

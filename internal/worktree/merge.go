@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/spawn"
 )
 
 // How a member's commits come into a branch.
@@ -24,9 +25,9 @@ const (
 
 // Target is a branch that something is merged into.
 type Target struct {
-	Branch   string
-	Commit   string // where it is
-	Checkout string // the checkout that is on it; "": none
+	Branch    string
+	Commit    string   // where it is
+	Checkouts []string // those that are on it
 }
 
 // BranchError: nothing is merged into that branch.
@@ -37,14 +38,20 @@ type BranchError struct {
 
 func (e *BranchError) Error() string { return fmt.Sprintf("branch %s %s", e.Branch, e.Why) }
 
-// DirtyError: the checkout that is on the target has changes that are not committed.
+// DirtyError: the merge changes files that have changes in no commit in a checkout that is on the
+// target.
 type DirtyError struct {
 	Path, Branch string
-	Status       Status
+	Files        []string
 }
 
 func (e *DirtyError) Error() string {
-	return fmt.Sprintf("%s, which is on %s, is not clean: %s", e.Path, e.Branch, e.Status)
+	files := e.Files[:min(len(e.Files), 10)]
+	more := ""
+	if n := len(e.Files) - len(files); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("it changes what is not committed in %s, which is on %s: %s%s", e.Path, e.Branch, strings.Join(files, ", "), more)
 }
 
 // ConflictError: two branches changed the same lines.
@@ -57,10 +64,18 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s and %s conflict in %s", e.Branch, e.Into, strings.Join(e.Files, ", "))
 }
 
+// MovedTargetError: the target has got other commits while its merge was checked.
+type MovedTargetError struct{ Branch string }
+
+func (e *MovedTargetError) Error() string {
+	return e.Branch + " has moved meanwhile, so what was checked is not what it would be"
+}
+
 // Target finds the branch that the work of a worktree is to be merged into: into, or the branch that
-// it came from. The checkout that is on it must be clean.
+// it came from. In the checkouts that are on it no operation of git may be in progress; what is not
+// committed there does not matter here.
 //
-// Errors: *BranchError, *DirtyError, *BusyError.
+// Errors: *BranchError, *BusyError.
 func (g Git) Target(ctx context.Context, t Tree, into string) (Target, error) {
 	if into == "" {
 		into = t.From
@@ -85,102 +100,223 @@ func (g Git) Target(ctx context.Context, t Tree, into string) (Target, error) {
 		return to, err
 	}
 	for _, w := range all {
-		if w.branch == to.Branch && !w.prunable {
-			to.Checkout = w.path
+		if w.prunable || w.bare || w.branch != "" && w.branch != to.Branch {
+			continue
+		}
+		if w.branch == "" { // on no branch, which git does while it rebases or bisects one
+			if on, err := g.underway(ctx, w.path, to.Branch); err != nil {
+				return to, err
+			} else if on != "" {
+				return to, &BusyError{w.path, on}
+			}
+			continue
+		}
+		to.Checkouts = append(to.Checkouts, w.path)
+		if op, err := g.operation(ctx, w.path); err != nil {
+			return to, err
+		} else if op != "" {
+			return to, &BusyError{w.path, op}
 		}
 	}
-	return to, g.clean(ctx, to)
+	return to, nil
 }
 
-// clean refuses a checkout with changes of tracked files, or with an operation in progress.
-func (g Git) clean(ctx context.Context, to Target) error {
-	if to.Checkout == "" {
-		return nil
+// At is where a branch of a worktree's repository is, "" where there is none.
+func (g Git) At(ctx context.Context, t Tree, branch string) (string, error) {
+	return g.of(t.Common).commit(ctx, t.Common, refOf(branch))
+}
+
+// underway is the operation of git that a checkout on no branch has begun on a branch, to which it
+// will return; "": none.
+func (g Git) underway(ctx context.Context, dir, branch string) (string, error) {
+	own, err := g.line(ctx, dir, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return "", err
 	}
-	var st Status
-	if err := g.files(ctx, Tree{Path: to.Checkout}, &st); err != nil {
-		return err
+	for _, f := range [][2]string{{"rebase-merge/head-name", "rebase"}, {"rebase-apply/head-name", "rebase"}, {"BISECT_START", "bisect"}} {
+		b, err := os.ReadFile(filepath.Join(own, filepath.FromSlash(f[0])))
+		if name := strings.TrimPrefix(strings.TrimSpace(string(b)), "refs/heads/"); err == nil && name == branch {
+			return f[1], nil
+		}
 	}
-	if st.Operation != "" {
-		return &BusyError{to.Checkout, st.Operation}
-	}
-	st.Untracked = nil // git refuses by itself to overwrite them
-	if len(st.Changed) > 0 {
-		return &DirtyError{to.Checkout, to.Branch, st}
-	}
-	return nil
+	return "", nil
 }
 
 // Merging is what is to be merged.
 type Merging struct {
-	Tree    Tree
-	Tip     Tip
-	Into    Target
-	How     How
-	Message string // of a merge commit, or of the one commit of HowSquash
+	Tree   Tree
+	Member string
+	Into   string // a branch; "": the one that the worktree came from
+	How    How
+	Keep   bool // worktree and branch stay
+	// Text is the message that a person gave for all commits; "": Commit and Merge are theirs.
+	Text string
+	// Commit is the message of the commit of what is in none, and of the one commit of HowSquash;
+	// Merge that of a merge commit.
+	Commit, Merge string
+	At            time.Time
+	// Check decides whether the result is taken. It gets a checkout of the result, which is removed
+	// afterwards. nil: everything is.
+	Check func(ctx context.Context, result Tree) error
 }
 
-// Merged is how the target was changed.
+// Merged is how far a merge came.
 type Merged struct {
-	Commit  string   // where the target is now
-	Changed bool     // false: it had all of it
-	Hooks   []string // that git ran
+	Tip       Tip
+	Before    string   // where the target was
+	Commit    string   // where it is to be
+	Changed   bool     // it is there; false: it had all of the work, or the merge failed
+	Hooks     []string // that git ran
+	Untouched int      // files that are in no commit in the checkouts that are on the target
 }
 
-// Merge merges a commit into a branch. It makes the result in a scratch checkout and moves the
-// branch only to a whole result, so any failure leaves the branch and its checkout as they are. The
-// hooks of the repository run, but not for the work of a confined member.
+// Merge merges the work of a worktree into a branch: it commits what is in no commit, makes the
+// result in a scratch checkout of the target, has it checked there, and only then moves the branch
+// and the files of the checkouts that are on it. What a person has not committed there stays, byte for
+// byte, and the index too; a result that changes one of those files is refused. After any failure the
+// branch and its checkouts are as they were. The hooks of the repository run, but not for the work of
+// a confined member.
 //
-// Errors: *ConflictError, *GitError.
+// The caller holds HoldMerges. After a success it removes the worktree and calls Settled. A merge
+// that is killed meanwhile is an Intent, with which Continue or Abort begin.
+//
+// Errors: *OpenError, *BranchError, *BusyError, *DirtyError, *ConflictError, *MovedTargetError,
+// *MismatchError, *GitError.
 func (s Store) Merge(ctx context.Context, m Merging) (done Merged, err error) {
-	if err := os.MkdirAll(s.Records, 0o700); err != nil {
-		return done, fmt.Errorf("worktree: %w", err)
+	if open, err := s.Intent(m.Tree); err != nil {
+		return done, err
+	} else if open != nil {
+		return done, &OpenError{open}
 	}
-	release, err := atomicfile.Flock(ctx, filepath.Join(s.Records, "merge.lock"), atomicfile.Options{Deadline: lockWait, Aside: s.Records})
+	to, err := s.Git.Target(ctx, m.Tree, m.Into)
 	if err != nil {
 		return done, err
 	}
-	defer func() { err = errors.Join(err, release()) }()
-	dir, err := s.scratch(ctx, m)
+	by, err := spawn.Identify(os.Getpid())
 	if err != nil {
 		return done, err
 	}
-	defer func() { err = errors.Join(err, s.dropScratch(context.WithoutCancel(ctx), m.Tree, dir)) }()
+	i := &Intent{V: recordVersion, State: merging, By: by, At: m.At, Member: m.Member, Tree: m.Tree, Into: to.Branch, How: m.How, Keep: m.Keep, Text: m.Text,
+		From: to.Commit, Mark: fmt.Sprintf("waggle merge of %s by process %d, %s\n", m.Tree.Branch, by.PID, m.At.UTC().Format(time.RFC3339Nano))}
+	if err := s.putIntent(i); err != nil {
+		return done, err
+	}
+	s.at("intent")
+	if done, err = s.merge(ctx, m, to, i); err == nil || done.Changed {
+		return done, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	there, rerr := s.recover(ctx, i)
+	switch {
+	case rerr != nil: // it stays on record, for a person
+		return done, errors.Join(err, rerr)
+	case there:
+		done.Changed = true
+		return done, errors.Join(err, s.arrived(ctx, i))
+	}
+	return done, errors.Join(err, s.takeBack(ctx, i))
+}
+
+// merge is Merge once its intent is on record.
+func (s Store) merge(ctx context.Context, m Merging, to Target, i *Intent) (done Merged, err error) {
+	done.Before = to.Commit
+	if done.Tip, err = s.Git.Commit(ctx, m.Tree, m.Commit); err != nil {
+		return done, err
+	}
+	i.Commit, i.Head, i.Files = done.Tip.Commit, done.Tip.head, done.Tip.tree
+	if err := s.putIntent(i); err != nil {
+		return done, err
+	}
+	s.at("committed")
+	dir, err := s.scratch(ctx, m.Tree, to.Commit)
+	if err != nil {
+		return done, err
+	}
+	s.at("scratch")
 	w := s.Git
 	if m.Tree.own() {
 		w.options = append(slices.Clone(w.options), noHooks...)
 	}
-	if done.Hooks, err = w.combine(ctx, dir, m); err != nil {
+	if done.Hooks, err = w.combine(ctx, dir, m, done.Tip, to); err != nil {
 		return done, err
 	}
-	if done.Commit, err = w.commit(ctx, dir, "HEAD"); err != nil || done.Commit == m.Into.Commit {
+	if done.Commit, err = w.commit(ctx, dir, "HEAD"); err != nil {
 		return done, err
 	}
-	more, err := w.forward(ctx, m, done.Commit)
-	done.Changed, done.Hooks = err == nil, append(done.Hooks, more...)
-	return done, err
+	s.at("combined")
+	i.Result, i.Targets = done.Commit, to.Checkouts
+	if done.Untouched, err = s.overlap(ctx, i); err != nil { // a check may take long: it is not begun in vain
+		return done, err
+	}
+	if m.Check != nil && done.Commit != to.Commit {
+		if err := s.check(ctx, m, to, dir, done.Commit); err != nil {
+			return done, err
+		}
+		s.at("checked")
+	}
+	if done.Commit != to.Commit {
+		var more []string
+		more, done.Untouched, err = s.move(ctx, w, i)
+		if done.Hooks = append(done.Hooks, more...); err != nil {
+			return done, err
+		}
+		done.Changed = true
+	}
+	return done, s.arrived(ctx, i)
 }
 
+// arrived removes what a merge needed to make the result, once the target is at it.
+func (s Store) arrived(ctx context.Context, i *Intent) error {
+	i.State = settling
+	if err := s.putIntent(i); err != nil {
+		return err
+	}
+	s.at("moved")
+	return s.dropScratch(context.WithoutCancel(ctx), i.Tree)
+}
+
+// check has the result checked, in the scratch checkout; that of a confined member in one with a git
+// directory of its own, as the member has, because the check may write to nothing else.
+func (s Store) check(ctx context.Context, m Merging, to Target, dir, result string) error {
+	t := Tree{Path: dir, Branch: to.Branch, Base: result, From: to.Branch, Repo: m.Tree.Repo, Common: m.Tree.Common}
+	if m.Tree.own() {
+		t.Path, t.Mirror = s.checkOwn(m.Tree)
+		if err := os.Mkdir(t.Path, 0o700); err != nil {
+			return fmt.Errorf("worktree: %w", noSpace(err))
+		}
+		if err := s.addOwn(ctx, t, result); err != nil {
+			return noSpace(err)
+		}
+	}
+	return m.Check(ctx, t)
+}
+
+// checkOwn is where the result of a confined member's merge is checked, and its mirror.
+func (s Store) checkOwn(t Tree) (path, mirror string) {
+	name := filepath.Base(t.Path)
+	return filepath.Join(s.Dir, ".check-"+name), filepath.Join(s.Records, ".check-"+name+".git")
+}
+
+// scratchOf is the scratch checkout of a merge.
+func (s Store) scratchOf(t Tree) string { return filepath.Join(s.Dir, ".merge-"+filepath.Base(t.Path)) }
+
 // scratch makes a checkout of the target without a branch, beside the worktrees.
-func (s Store) scratch(ctx context.Context, m Merging) (string, error) {
-	dir := filepath.Join(s.Dir, ".merge-"+filepath.Base(m.Tree.Path))
-	if err := s.dropScratch(ctx, m.Tree, dir); err != nil { // of a merge that was killed
+func (s Store) scratch(ctx context.Context, t Tree, at string) (string, error) {
+	if err := s.dropScratch(ctx, t); err != nil { // of a merge that was killed
 		return "", err
 	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("worktree: %w", noSpace(err))
 	}
-	quiet := s.Git.of(m.Tree.Common)
+	dir := s.scratchOf(t)
+	quiet := s.Git.of(t.Common)
 	quiet.options = noHooks
-	err := quiet.act(ctx, m.Tree.Common, "worktree", "add", "--quiet", "--detach", "--", dir, m.Into.Commit)
-	if err != nil {
-		return "", errors.Join(noSpace(err), s.dropScratch(context.WithoutCancel(ctx), m.Tree, dir))
-	}
-	return dir, nil
+	return dir, noSpace(quiet.act(ctx, t.Common, "worktree", "add", "--quiet", "--detach", "--", dir, at))
 }
 
-// dropScratch removes a scratch checkout, which may be half made.
-func (s Store) dropScratch(ctx context.Context, t Tree, dir string) error {
+// dropScratch removes the scratch checkouts of a merge, which may be half made.
+func (s Store) dropScratch(ctx context.Context, t Tree) error {
+	dir := s.scratchOf(t)
 	all, err := s.Git.worktrees(ctx, t.Common)
 	if err != nil {
 		return err
@@ -188,28 +324,35 @@ func (s Store) dropScratch(ctx context.Context, t Tree, dir string) error {
 	quiet := s.Git.of(t.Common)
 	quiet.options = noHooks
 	if slices.ContainsFunc(all, func(w listed) bool { return w.path == dir }) {
-		if _, err := quiet.run(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", dir); err != nil {
-			return err
+		// What it holds is nobody's: its files may have gone first.
+		if err := quiet.act(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", dir); err != nil {
+			if err := os.RemoveAll(dir); err != nil {
+				return fmt.Errorf("worktree: %w", err)
+			}
+			if err := quiet.act(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", dir); err != nil {
+				return err
+			}
 		}
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	own, mirror := s.checkOwn(t)
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(own), os.RemoveAll(mirror)); err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
 	return nil
 }
 
 // combine makes the result in a scratch checkout of the target.
-func (g Git) combine(ctx context.Context, dir string, m Merging) (hooks []string, err error) {
+func (g Git) combine(ctx context.Context, dir string, m Merging, tip Tip, to Target) (hooks []string, err error) {
 	switch m.How {
 	case HowRebase:
 		quiet := g
 		quiet.options = append(slices.Clone(g.options), noHooks...)
-		if err := quiet.act(ctx, dir, "checkout", "--quiet", "--detach", m.Tip.Commit); err != nil {
+		if err := quiet.act(ctx, dir, "checkout", "--quiet", "--detach", tip.Commit); err != nil {
 			return nil, err
 		}
-		hooks, err = g.traced(ctx, dir, "-c", "rebase.autoStash=false", "-c", "rebase.updateRefs=false", "rebase", "--quiet", m.Into.Commit)
+		hooks, err = g.traced(ctx, dir, "-c", "rebase.autoStash=false", "-c", "rebase.updateRefs=false", "rebase", "--quiet", to.Commit)
 	case HowSquash:
-		if hooks, err = g.traced(ctx, dir, "merge", "--quiet", "--squash", m.Tip.Commit); err != nil {
+		if hooks, err = g.traced(ctx, dir, "merge", "--quiet", "--squash", tip.Commit); err != nil {
 			break
 		}
 		if _, err = g.run(ctx, dir, "diff", "--cached", "--quiet"); err == nil {
@@ -218,36 +361,91 @@ func (g Git) combine(ctx context.Context, dir string, m Merging) (hooks []string
 			return hooks, err
 		}
 		w := g
-		w.input = m.Message
+		w.input = m.Merge
 		var more []string
 		more, err = w.traced(ctx, dir, "commit", "--quiet", "--cleanup=verbatim", "--file=-")
 		hooks = append(hooks, more...)
 	default:
-		hooks, err = g.traced(ctx, dir, "merge", "--quiet", "--no-edit", "-m", m.Message, m.Tip.Commit)
+		hooks, err = g.traced(ctx, dir, "merge", "--quiet", "--no-edit", "-m", m.Merge, tip.Commit)
 	}
 	if err == nil {
 		return hooks, nil
 	}
 	out, lerr := g.run(ctx, dir, "diff", "--name-only", "-z", "--no-relative", "--diff-filter=U")
 	if files := fields(out); lerr == nil && len(files) > 0 {
-		return hooks, &ConflictError{m.Tree.Branch, m.Into.Branch, files}
+		return hooks, &ConflictError{m.Tree.Branch, to.Branch, files}
 	}
 	return hooks, err
 }
 
-// forward moves the target to a result that contains it.
-func (g Git) forward(ctx context.Context, m Merging, to string) (hooks []string, err error) {
-	if m.Into.Checkout == "" {
-		_, err := g.of(m.Tree.Common).run(ctx, m.Tree.Common, "update-ref", "-m", "waggle: merge "+m.Tree.Branch, refOf(m.Into.Branch), to, m.Into.Commit)
+// Continue prepares an interrupted merge for its end: it takes back what was half done, and the
+// caller merges again with the same settings, or the target has the work already (Settling), and the
+// caller removes the worktree and calls Settled. The caller holds HoldMerges.
+//
+// Errors: ErrNoMerge, *DirtyError when a person has changed files that were half moved, *GitError.
+func (s Store) Continue(ctx context.Context, t Tree) (*Intent, error) {
+	i, err := s.Intent(t)
+	switch {
+	case err != nil:
 		return nil, err
+	case i == nil:
+		return nil, ErrNoMerge
+	case !i.Settling():
+		there, err := s.recover(ctx, i)
+		if err != nil {
+			return i, err
+		}
+		if i.Back || !there {
+			return i, s.takeBack(ctx, i)
+		}
 	}
-	if err := g.clean(ctx, m.Into); err != nil {
+	return i, s.arrived(ctx, i)
+}
+
+// Abort takes an interrupted merge back: the target and its checkouts are as they were. Work that
+// was committed in the worktree stays there. It is refused with an *OpenError once the worktree is
+// being removed. The caller holds HoldMerges.
+func (s Store) Abort(ctx context.Context, t Tree) (*Intent, error) {
+	i, err := s.Intent(t)
+	switch {
+	case err != nil:
 		return nil, err
+	case i == nil:
+		return nil, ErrNoMerge
+	case i.Settling():
+		return i, &OpenError{i}
 	}
-	if on, err := g.branch(ctx, m.Into.Checkout); err != nil {
-		return nil, err
-	} else if on != m.Into.Branch {
-		return nil, &MismatchError{"branch", orNone(on), m.Into.Branch}
+	there, err := s.recover(ctx, i)
+	if err != nil {
+		return i, err
 	}
-	return g.traced(ctx, m.Into.Checkout, "merge", "--quiet", "--ff-only", to)
+	if there != i.Back { // the target has the work
+		back := *i
+		if !i.Back {
+			back.From, back.Result, back.Back = i.Result, i.From, true
+		}
+		if _, _, err := s.move(ctx, s.quiet(), &back); err != nil {
+			_, rerr := s.recover(ctx, &back)
+			if rerr == nil {
+				rerr = s.putIntent(i)
+			}
+			return i, errors.Join(err, rerr)
+		}
+	}
+	return i, s.takeBack(ctx, i)
+}
+
+// quiet is git without hooks.
+func (s Store) quiet() Git {
+	g := s.Git
+	g.options = append(slices.Clone(g.options), noHooks...)
+	return g
+}
+
+// takeBack removes everything of a merge whose target is where it was, and last its intent.
+func (s Store) takeBack(ctx context.Context, i *Intent) error {
+	if err := s.dropScratch(ctx, i.Tree); err != nil {
+		return err
+	}
+	return s.Settled(ctx, i.Tree)
 }

@@ -1,7 +1,10 @@
 package worktree_test
 
 import (
+	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,36 +12,51 @@ import (
 	"waggle/internal/worktree"
 )
 
-func (w *world) tip(t worktree.Tree) worktree.Tip {
-	w.t.Helper()
-	tip, err := w.store.Git.Commit(w.t.Context(), t, "Work of bob\n\n# kept\n")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return tip
+// merging is what a caller has merged.
+func merging(t worktree.Tree, how worktree.How) worktree.Merging {
+	return worktree.Merging{Tree: t, How: how, Commit: "Work of bob\n\n# kept\n", Merge: "Merge bob\n"}
 }
 
-func (w *world) target(t worktree.Tree, into string) worktree.Target {
+// merge merges as a caller does, whose removal of the worktree is still to come.
+func (w *world) merge(t worktree.Tree, how worktree.How, change ...func(*worktree.Merging)) (worktree.Merged, error) {
 	w.t.Helper()
-	to, err := w.store.Git.Target(w.t.Context(), t, into)
-	if err != nil {
-		w.t.Fatal(err)
+	m := merging(t, how)
+	for _, c := range change {
+		c(&m)
 	}
-	return to
+	done, err := w.store.Merge(w.t.Context(), m)
+	if err == nil {
+		if err := w.store.Settled(w.t.Context(), t); err != nil {
+			w.t.Error(err)
+		}
+	}
+	w.noMerge()
+	return done, err
 }
 
-// merge commits and merges as a caller does, and drops the tip.
-func (w *world) merge(t worktree.Tree, how worktree.How) (worktree.Merged, worktree.Tip, error) {
+// noMerge checks that nothing of a merge is left.
+func (w *world) noMerge() {
 	w.t.Helper()
-	to, tip := w.target(t, ""), w.tip(t)
-	m, err := w.store.Merge(w.t.Context(), worktree.Merging{Tree: t, Tip: tip, Into: to, How: how, Message: "Merge bob\n"})
-	if derr := w.store.Git.Drop(w.t.Context(), t, tip); derr != nil {
-		w.t.Error(derr)
+	if is, err := w.store.Intents(); err != nil || len(is) > 0 {
+		w.t.Errorf("intents %+v, %v", is, err)
 	}
 	if entries := w.git(w.repo, "worktree", "list"); strings.Contains(entries, ".merge-") {
 		w.t.Errorf("a scratch checkout stays:\n%s", entries)
 	}
-	return m, tip, err
+	for _, dir := range []string{w.store.Dir, w.store.Records, filepath.Join(w.repo, ".git")} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !os.IsNotExist(err) {
+			w.t.Error(err)
+		}
+		for _, e := range entries {
+			if n := e.Name(); strings.HasPrefix(n, ".merge-") || strings.HasPrefix(n, ".check-") || strings.HasPrefix(n, "waggle-") || n == "index.lock" {
+				w.t.Errorf("%s stays in %s", n, dir)
+			}
+		}
+	}
+	if refs := w.git(w.repo, "for-each-ref", "refs/waggle/merging"); refs != "" {
+		w.t.Errorf("refs stay: %s", refs)
+	}
 }
 
 // TestMerge merges uncommitted work in each way, and removes worktree and branch.
@@ -55,7 +73,8 @@ func TestMerge(t *testing.T) {
 			w.write(w.repo, "theirs.txt", "x\n")
 			theirs := w.commit(w.repo, "theirs")
 			w.hook("pre-commit", "exit 0\n")
-			m, tip, err := w.merge(tree, how)
+			m, err := w.merge(tree, how)
+			tip := m.Tip
 			if err != nil || !m.Changed {
 				t.Fatalf("%+v, %v", m, err)
 			}
@@ -100,21 +119,21 @@ func TestMergeElsewhere(t *testing.T) {
 	tree := w.create("bob")
 	w.git(w.repo, "branch", "other")
 	w.write(tree.Path, "new.txt", "x\n")
-	tip := w.tip(tree)
-	m, err := w.store.Merge(t.Context(), worktree.Merging{Tree: tree, Tip: tip, Into: w.target(tree, "other"), How: worktree.HowMerge, Message: "m"})
+	into := func(m *worktree.Merging) { m.Into = "other" }
+	m, err := w.merge(tree, worktree.HowMerge, into)
 	if err != nil || !m.Changed || w.git(w.repo, "rev-parse", "other") != m.Commit {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if got := w.git(w.repo, "log", "-1", "--format=%s", "main"); got != "first" {
 		t.Errorf("main is at %q", got)
 	}
-	again, err := w.store.Merge(t.Context(), worktree.Merging{Tree: tree, Tip: tip, Into: w.target(tree, "other"), How: worktree.HowMerge, Message: "m"})
+	again, err := w.merge(tree, worktree.HowMerge, into)
 	if err != nil || again.Changed {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	for into, text := range map[string]string{"none": "does not exist", "waggle/api/bob": "own"} {
 		var no *worktree.BranchError
-		if _, err := w.store.Git.Target(t.Context(), tree, into); !errors.As(err, &no) || !strings.Contains(err.Error(), text) {
+		if _, err := w.merge(tree, worktree.HowMerge, func(m *worktree.Merging) { m.Into = into }); !errors.As(err, &no) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", into, err)
 		}
 	}
@@ -130,7 +149,7 @@ func TestMergeLeavesTarget(t *testing.T) {
 	w.write(w.repo, "a.txt", "main\n")
 	main := w.commit(w.repo, "theirs")
 	for _, how := range []worktree.How{worktree.HowMerge, worktree.HowSquash, worktree.HowRebase} {
-		_, _, err := w.merge(tree, how)
+		_, err := w.merge(tree, how)
 		var conflict *worktree.ConflictError
 		if !errors.As(err, &conflict) || !slices.Equal(conflict.Files, []string{"a.txt"}) {
 			t.Errorf("%s: %v", how, err)
@@ -141,29 +160,59 @@ func TestMergeLeavesTarget(t *testing.T) {
 		if at := w.git(w.repo, "rev-parse", "main"); at != main {
 			t.Errorf("%s: main is at %s", what, at)
 		}
+		if got := w.git(w.repo, "status", "--porcelain"); got != "" {
+			t.Errorf("%s: %q", what, got)
+		}
 	}
 	same("conflict")
 	w.write(tree.Path, "a.txt", "a\n")
-	w.write(w.repo, "clash.txt", "untracked, mine\n") // git refuses to overwrite it
-	if _, _, err := w.merge(tree, worktree.HowSquash); err == nil || !strings.Contains(err.Error(), "clash.txt") {
-		t.Errorf("%v", err)
-	}
-	same("untracked file")
-	if got := w.git(w.repo, "status", "--porcelain"); got != "?? clash.txt" {
-		t.Errorf("%q", got)
-	}
-	w.write(w.repo, "sub/b.txt", "changed\n")
-	var dirty *worktree.DirtyError
-	if _, err := w.store.Git.Target(t.Context(), tree, ""); !errors.As(err, &dirty) || !slices.Equal(dirty.Status.Changed, []string{"sub/b.txt"}) {
-		t.Errorf("%v", err)
-	}
-	w.git(w.repo, "checkout", "--quiet", "--", ".")
 	w.hook("pre-commit", "echo not today >&2; exit 1\n")
-	w.write(tree.Path, "more.txt", "x\n")
-	if _, err := w.store.Git.Commit(t.Context(), tree, "m"); err == nil || !strings.Contains(err.Error(), "not today") {
+	if _, err := w.merge(tree, worktree.HowMerge); err == nil || !strings.Contains(err.Error(), "not today") {
 		t.Errorf("%v", err)
 	}
 	same("hook")
+	w.hook("pre-commit", "exit 0\n")
+	red := errors.New("red")
+	_, err := w.merge(tree, worktree.HowSquash, func(m *worktree.Merging) {
+		m.Check = func(_ context.Context, r worktree.Tree) error {
+			for name, want := range map[string]string{"clash.txt": "bob\n", "a.txt": "main\n"} { // the merged result, not the branch
+				if b, _ := os.ReadFile(filepath.Join(r.Path, name)); string(b) != want {
+					t.Errorf("the check has %s: %q", name, b)
+				}
+			}
+			return red
+		}
+	})
+	if !errors.Is(err, red) {
+		t.Errorf("%v", err)
+	}
+	same("check")
+	_, err = w.merge(tree, worktree.HowSquash, func(m *worktree.Merging) {
+		m.Check = func(context.Context, worktree.Tree) error {
+			w.write(w.repo, "meanwhile.txt", "x\n")
+			main = w.commit(w.repo, "meanwhile")
+			return nil
+		}
+	})
+	var moved *worktree.MovedTargetError
+	if !errors.As(err, &moved) {
+		t.Errorf("%v", err)
+	}
+	same("moved target")
+	w.git(w.repo, "checkout", "--quiet", "-b", "side")
+	w.write(w.repo, "a.txt", "side\n")
+	w.commit(w.repo, "side")
+	w.git(w.repo, "checkout", "--quiet", "main")
+	var busy *worktree.BusyError
+	w.git(w.repo, "checkout", "--quiet", "-B", "clash", "main")
+	w.write(w.repo, "a.txt", "clash\n")
+	w.commit(w.repo, "clash")
+	if _, err := w.try(w.repo, "rebase", "side"); err == nil {
+		t.Error("there is no conflict to resolve")
+	}
+	if _, err := w.merge(tree, worktree.HowSquash, func(m *worktree.Merging) { m.Into = "clash" }); !errors.As(err, &busy) || busy.Operation != "rebase" {
+		t.Errorf("%v", err)
+	}
 }
 
 // TestMergedIsKept: a worktree with any file or commit besides the merged ones stays.
@@ -172,7 +221,8 @@ func TestMergedIsKept(t *testing.T) {
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	w.write(tree.Path, "a.txt", "bob\n")
-	_, tip, err := w.merge(tree, worktree.HowSquash)
+	m, err := w.merge(tree, worktree.HowSquash)
+	tip := m.Tip
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package worktree_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -33,7 +34,18 @@ func TestOwnMerged(t *testing.T) {
 			t.Errorf("%+v", d.Files)
 		}
 		head := w.git(tree.Path, "rev-parse", "HEAD")
-		m, tip, err := w.merge(tree, how)
+		m, err := w.merge(tree, how, func(m *worktree.Merging) {
+			m.Check = func(_ context.Context, r worktree.Tree) error { // as the member has it, with git
+				if b, _ := os.ReadFile(filepath.Join(r.Path, name+".new")); string(b) != "2\n" {
+					t.Errorf("the check has %q", b)
+				}
+				if got := w.git(r.Path, "rev-parse", "--absolute-git-dir"); got != filepath.Join(r.Path, ".git") {
+					t.Errorf("its git directory is %s", got)
+				}
+				return nil
+			}
+		})
+		tip := m.Tip
 		if err != nil || !m.Changed || len(m.Hooks)+len(tip.Hooks) > 0 || !slices.Equal(tip.Files, []string{name + ".new"}) {
 			t.Fatalf("%+v, %+v, %v", m, tip, err)
 		}

@@ -26,6 +26,7 @@ type Status struct {
 	Submodules []Commit
 	Stashes    []string // of its branch; they are the repository's and stay when it goes
 	Operation  string   // the operation in progress: merge, rebase, …; "" for none
+	Unmerged   bool     // a file of the index has a conflict
 	Locked     bool     // by git worktree lock
 	Reason     string   // why
 	// More says that a list was cut: there is more than it shows.
@@ -150,6 +151,11 @@ func (g Git) changes(ctx context.Context, t Tree, s *Status, submodules string) 
 		return err
 	}
 	s.More = more
+	return s.read(t.Path, out, s.add)
+}
+
+// read reads what git status says, in the form of porcelain v2, and hands each file on.
+func (s *Status) read(dir, out string, add func(to *[]string, path string)) error {
 	for _, f := range fields(out) {
 		kind, rest, _ := strings.Cut(f, " ")
 		to, skip := &s.Changed, 0
@@ -169,13 +175,14 @@ func (g Git) changes(ctx context.Context, t Tree, s *Status, submodules string) 
 			skip = 7 // XY, submodule, three modes, two hashes
 		case "u":
 			skip = 9
+			s.Unmerged = true
 		case "?":
 			to = &s.Untracked
 		default:
-			return &GitError{Args: []string{"status"}, Dir: t.Path, Err: fmt.Errorf("it says %.60q, which is not understood", f)}
+			return &GitError{Args: []string{"status"}, Dir: dir, Err: fmt.Errorf("it says %.60q, which is not understood", f)}
 		}
 		parts := strings.SplitN(rest, " ", skip+1)
-		s.add(to, parts[len(parts)-1])
+		add(to, parts[len(parts)-1])
 	}
 	return nil
 }

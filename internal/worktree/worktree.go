@@ -10,7 +10,8 @@
 // Guarantees. No work is deleted: a worktree is removed only while git, asked at that moment, shows no
 // changed and no untracked file, no commit that is nowhere else, no operation in progress and no stash of
 // it; a branch only while it holds no commit of its own. Ignored files are removed with their worktree.
-// The main checkout is never touched, nor a worktree that this Store has no record of.
+// The main checkout is never touched but by Merge, which moves the files of a target and changes nothing
+// that is not committed there, nor a worktree that this Store has no record of.
 //
 // Every worktree is recorded with its owner before git is told to make it. When a process is killed at any
 // moment, the next Create or Remove of the same Store finishes or removes what it left.

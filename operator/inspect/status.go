@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -39,6 +40,8 @@ type Status struct {
 	// Interrupted says that members have died and no process leads that would restart them; null
 	// otherwise.
 	Interrupted *Interrupted
+	// Merges are the interrupted merges of members that have left, by name.
+	Merges []OpenMerge
 	// Overlaps are files that more than one member edited.
 	Overlaps []Overlap
 	Pending  int
@@ -82,6 +85,12 @@ type LeaderStatus struct {
 
 // recently is how long status says that the machine was asleep.
 const recently = time.Hour
+
+// OpenMerge is an interrupted merge of a member's work.
+type OpenMerge struct {
+	Member string
+	process.RefusedMerge
+}
 
 // MemberStatus is the status of one member.
 type MemberStatus struct {
@@ -229,6 +238,9 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if err := k.members(ctx, st); err != nil {
 		return nil, err
 	}
+	if st.Merges, err = o.openMerges(s, st.Members); err != nil {
+		return nil, err
+	}
 	st.Leader.Sandbox = leastOf(st.Members)
 	st.Overlaps = o.overlaps(ctx, k.edits)
 	for _, m := range o.Unheard(ctx, s) {
@@ -309,6 +321,18 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 func (k *probe) refused(ctx context.Context, m *control.Member) *process.RefusedMerge {
 	r, _ := process.Of(k.o.Operator).RefusedOf(ctx, k.s, m)
 	return r
+}
+
+// openMerges are the interrupted merges of members that are not among those.
+func (o Operator) openMerges(s *operator.State, members []MemberStatus) (found []OpenMerge, err error) {
+	open, err := process.Of(o.Operator).OpenMerges(s)
+	for _, m := range members {
+		delete(open, m.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(open)) {
+		found = append(found, OpenMerge{name, *open[name]})
+	}
+	return found, err
 }
 
 // usage fills in what the processes of all members use.

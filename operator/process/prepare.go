@@ -57,7 +57,13 @@ func (o Operator) Prepare(ctx context.Context, s *operator.State, m *control.Mem
 	if before == nil {
 		o.noteMade(ctx, s, m, hook, note)
 	}
-	p := &preparing{o: o, s: s, m: m, tree: t, git: store.Git, note: note, dir: o.Root.MemberDir(s.Team, m.Name)}
+	p := &preparing{m: m, tree: t, git: store.Git, note: note, dir: o.Root.MemberDir(s.Team, m.Name)}
+	p.exec = func(ctx context.Context, text string) error {
+		c := exec.CommandContext(ctx, "sh", "-c", text)
+		c.Dir, c.Stdout, c.Stderr, c.WaitDelay = m.Cwd, p.log, p.log, setupOpen
+		c.Env = o.memberEnviron(s, m.Instance)
+		return c.Run()
+	}
 	if t.Mirror != "" && workedIn(s, m) {
 		want.Setup = nil // a confined member has worked on these files: they do not run as the operator
 	}
@@ -114,14 +120,26 @@ func workedIn(s *operator.State, m *control.Member) bool {
 
 // preparing is one preparation.
 type preparing struct {
-	o    Operator
-	s    *operator.State
 	m    *control.Member
 	tree worktree.Tree
 	git  worktree.Git
 	note func(operator.Note)
 	dir  string // of the member's log
 	log  io.Writer
+	exec func(ctx context.Context, text string) error // runs a shell text of setup
+}
+
+// PrepareResult gives a checkout of the merged result what the worktree of a member got, so that its
+// check finds the same there. run runs a shell text of setup in a directory of the checkout, with an
+// environment; log gets the steps. Nothing is recorded.
+func (o Operator) PrepareResult(ctx context.Context, s *operator.State, m *control.Member, want record.Preparation, t worktree.Tree, log io.Writer,
+	run func(ctx context.Context, text, dir string, environ []string) error) error {
+	cwd := t.Inside(worktree.Tree(*m.Worktree).Outside(m.Cwd))
+	p := &preparing{m: m, tree: t, git: o.worktrees(s).Git, log: log}
+	p.exec = func(ctx context.Context, text string) error {
+		return run(ctx, text, cwd, o.memberEnviron(s, m.Instance))
+	}
+	return p.give(ctx, want)
 }
 
 func (p *preparing) run(ctx context.Context, want record.Preparation) (err error) {
@@ -142,6 +160,11 @@ func (p *preparing) run(ctx context.Context, want record.Preparation) (err error
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	p.log = f
+	return p.give(ctx, want)
+}
+
+// give copies, links and runs setup.
+func (p *preparing) give(ctx context.Context, want record.Preparation) error {
 	given, err := p.git.Give(ctx, p.tree, want.Copy, want.Link)
 	p.say("copied", strings.Join(given.Copied, ", "))
 	p.say("linked", strings.Join(given.Linked, ", "))
@@ -172,10 +195,7 @@ func (p *preparing) say(what, text string) {
 // setup runs one shell text in the member's directory.
 func (p *preparing) setup(ctx context.Context, text string) error {
 	p.say("runs", text)
-	c := exec.CommandContext(ctx, "sh", "-c", text)
-	c.Dir, c.Stdout, c.Stderr, c.WaitDelay = p.m.Cwd, p.log, p.log, setupOpen
-	c.Env = p.o.memberEnviron(p.s, p.m.Instance)
-	if err := c.Run(); err != nil {
+	if err := p.exec(ctx, text); err != nil {
 		return fmt.Errorf("%s: %w", text, err)
 	}
 	return nil
@@ -204,24 +224,59 @@ func (o Operator) Halted(s *operator.State) func(*control.Member) bool {
 	}
 }
 
-// RefusedMerge is a merge of a member's work that changed nothing.
+// RefusedMerge is a merge of a member's work that changed nothing, or that was interrupted.
 type RefusedMerge struct {
 	Why  string
 	Into string // the branch that it was for
 	At   time.Time
+	// Open says that its process was killed: it is to be continued or taken back.
+	Open bool
 }
 
-// RefusedOf reports why the last merge of a member's work changed nothing, nil when it did or the
-// member's branch has changed since.
+// Step is what a person does next about it.
+func (r *RefusedMerge) Step() operator.Step {
+	if r != nil && r.Open {
+		return operator.NextMergeOpen
+	}
+	return operator.NextMergeAgain
+}
+
+// interrupted is an open merge as every face shows it.
+func interrupted(i *worktree.Intent) *RefusedMerge {
+	return &RefusedMerge{Why: (&worktree.OpenError{Intent: i}).Error(), Into: i.Into, At: i.At, Open: true}
+}
+
+// OpenMerges are the interrupted merges of a team by the member's name, those of members that have left
+// included.
+func (o Operator) OpenMerges(s *operator.State) (map[string]*RefusedMerge, error) {
+	is, err := o.worktrees(s).Intents()
+	open := map[string]*RefusedMerge{}
+	for _, i := range is {
+		if i.Open() {
+			open[i.Member] = interrupted(i)
+		}
+	}
+	return open, err
+}
+
+// RefusedOf reports why the last merge of a member's work changed nothing, or that it was interrupted; nil
+// when it did, or the member's branch has changed since, or one is in progress.
 func (o Operator) RefusedOf(ctx context.Context, s *operator.State, m *control.Member) (*RefusedMerge, error) {
 	if m.Worktree == nil {
+		return nil, nil
+	}
+	if i, err := o.worktrees(s).Intent(worktree.Tree(*m.Worktree)); err != nil {
+		return nil, err
+	} else if i != nil && i.Open() {
+		return interrupted(i), nil
+	} else if i != nil {
 		return nil, nil
 	}
 	r, err := o.worktrees(s).Refused(ctx, worktree.Tree(*m.Worktree))
 	if err != nil || r == nil {
 		return nil, err
 	}
-	return &RefusedMerge{r.Why, r.Into, r.At}, nil
+	return &RefusedMerge{Why: r.Why, Into: r.Into, At: r.At}, nil
 }
 
 // ConflictTask begins the subject of the task that hands a conflict of a merge back to its member.

@@ -234,6 +234,9 @@ func (o Operator) KeptWorktrees(ctx context.Context, s *operator.State) ([]opera
 				k.Files = append(k.Files, strings.ToValidUTF8(l, "\uFFFD"))
 			}
 		}
+		if i, err := store.Intent(r.Tree); err == nil && i != nil && i.Open() {
+			k.Why = (&worktree.OpenError{Intent: i}).Error() + "; " + k.Why
+		}
 		kept = append(kept, k)
 	}
 	for _, m := range s.Lead.Members {

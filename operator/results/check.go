@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"waggle"
 	"waggle/internal/worktree"
 	"waggle/operator"
+	"waggle/operator/process"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
 )
@@ -33,6 +35,7 @@ type Checked struct {
 	Confined bool
 	Status   int    // of the process; -1: it did not run
 	Tail     string // the end of its output
+	Took     time.Duration
 }
 
 // checkOf returns the check of the member and its directory in the worktree: by the accepted team file, as that is
@@ -49,7 +52,7 @@ func (o Operator) checkOf(w *work) (c Checked, err error) {
 	case i >= 0 && f.Members[i].Check != nil:
 		return w.checkBy(f.Members[i].Check.Command, f.Members[i].Check.Dir), nil
 	case i < 0 && w.m.Joined.Check != nil:
-		return Checked{Command: w.m.Joined.Check.Command, Dir: w.m.Joined.Check.Dir}, nil
+		return w.checkBy(w.m.Joined.Check.Command, cmp.Or(w.m.Joined.Check.Dir, w.m.Cwd)), nil
 	case p != nil && p.Check != "":
 		return w.checkBy(p.Check, filepath.Dir(p.Path)), nil
 	case f.Check != nil:
@@ -60,37 +63,67 @@ func (o Operator) checkOf(w *work) (c Checked, err error) {
 
 // checkBy is the check of a team file in a directory of the checkout.
 func (w *work) checkBy(command, dir string) Checked {
-	return Checked{Command: command, Dir: w.tree.Inside(dir)}
+	return Checked{Command: command, Dir: w.tree.Inside(w.tree.Outside(dir))}
 }
 
 // checkWait is how long what a check has started may keep its output open.
 const checkWait = 5 * time.Second
 
-// check runs the check. An error has the end of its output.
-func (o Operator) check(ctx context.Context, w *work, c Checked, mo MergeOptions) (*Checked, error) {
-	if c.Command == "" {
-		return nil, nil
-	}
-	cmd := Command{Argv: []string{"sh", "-c", c.Command}, Dir: c.Dir, Env: worktree.Environ(o.Environ)}
-	note(mo.Note, w, "check", c.Command)
-	done := func() error { return nil }
-	if c.Confined = w.confined(); c.Confined {
-		if mo.Confine == nil {
-			return &c, &operator.Error{Kind: operator.Refused, Op: "merge", Msg: w.name() + " is confined, and there is no sandbox here to run the check in"}
-		}
-		var err error
-		if cmd, done, err = mo.Confine(ctx, w.tree.Path, cmd); err != nil {
-			return &c, err
-		}
+// in is a check of the worktree in a checkout of the merged result.
+func (w *work) in(c Checked, result worktree.Tree) Checked {
+	c.Dir = result.Inside(w.tree.Outside(c.Dir))
+	return c
+}
+
+// prepareResult gives a checkout of the merged result what the worktree got: a check needs it.
+func (o Operator) prepareResult(ctx context.Context, w *work, result worktree.Tree, mo MergeOptions) error {
+	want, err := supervise.Of(o.Operator).PreparationOf(ctx, w.s, w.m)
+	if err != nil {
+		return err
 	}
 	tail := &tail{to: mo.Output}
+	err = process.Of(o.Operator).PrepareResult(ctx, w.s, w.m, want, result, tail, func(ctx context.Context, text, dir string, environ []string) error {
+		note(mo.Note, w, "setup", text)
+		_, err := o.shell(ctx, w, result, Command{Argv: []string{"sh", "-c", text}, Dir: dir, Env: environ}, mo, tail)
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		return &operator.Error{Kind: operator.Failed, Op: op, Msg: fmt.Sprintf("the merged result could not be prepared for the check: %v", err), Err: err,
+			Advice: "nothing was merged"}
+	}
+	return err
+}
+
+// shell runs a command for a member's work: in the sandbox of the checkout when the member is confined.
+func (o Operator) shell(ctx context.Context, w *work, tree worktree.Tree, cmd Command, mo MergeOptions, out io.Writer) (confined bool, err error) {
+	done := func() error { return nil }
+	if confined = w.confined(); confined {
+		if mo.Confine == nil {
+			return confined, &operator.Error{Kind: operator.Refused, Op: op, Msg: w.name() + " is confined, and there is no sandbox here to run " + cmd.Argv[len(cmd.Argv)-1] + " in"}
+		}
+		if cmd, done, err = mo.Confine(ctx, tree.Path, cmd); err != nil {
+			return confined, err
+		}
+	}
 	p := exec.CommandContext(ctx, cmd.Argv[0], cmd.Argv[1:]...)
-	p.Dir, p.Env, p.Stdout, p.Stderr, p.WaitDelay = cmd.Dir, cmd.Env, tail, tail, checkWait
-	err := p.Run()
+	p.Dir, p.Env, p.Stdout, p.Stderr, p.WaitDelay = cmd.Dir, cmd.Env, out, out, checkWait
+	err = p.Run()
 	if derr := done(); err == nil {
 		err = derr
 	}
-	c.Tail = strings.ToValidUTF8(tail.String(), "\uFFFD")
+	return confined, err
+}
+
+// check runs the check in a checkout. An error has the end of its output.
+func (o Operator) check(ctx context.Context, w *work, c Checked, tree worktree.Tree, mo MergeOptions) (*Checked, error) {
+	if c.Command == "" {
+		return nil, nil
+	}
+	note(mo.Note, w, "check", c.Command)
+	tail, begun := &tail{to: mo.Output}, o.Minter.Now()
+	var err error
+	c.Confined, err = o.shell(ctx, w, tree, Command{Argv: []string{"sh", "-c", c.Command}, Dir: c.Dir, Env: worktree.Environ(o.Environ)}, mo, tail)
+	c.Tail, c.Took = strings.ToValidUTF8(tail.String(), "\uFFFD"), o.Minter.Now().Sub(begun)
 	if err == nil {
 		return &c, nil
 	}
@@ -101,9 +134,12 @@ func (o Operator) check(ctx context.Context, w *work, c Checked, mo MergeOptions
 	if ctx.Err() != nil {
 		return &c, ctx.Err()
 	}
-	e := &operator.Error{Kind: operator.Failed, Op: "merge", Msg: fmt.Sprintf("the check failed (%v): %s", err, operator.Visible(c.Command)), Err: err,
-		Advice: "nothing was merged; it ran in " + c.Dir}
-	return &c, e
+	var refused *operator.Error
+	if errors.As(err, &refused) {
+		return &c, err
+	}
+	return &c, &operator.Error{Kind: operator.Failed, Op: op, Msg: fmt.Sprintf("the check failed (%v): %s", err, operator.Visible(c.Command)), Err: err,
+		Advice: "nothing was merged; it ran on the merged result, as it is when " + w.tree.From + " is merged in " + w.tree.Path}
 }
 
 // tail keeps the last bytes that are written, and passes all on.

@@ -58,7 +58,7 @@ func (o Operator) checked(ctx context.Context, w *work, co CompareOptions) (*Che
 	if err != nil {
 		return nil, err
 	}
-	c, err := o.check(ctx, w, check, MergeOptions{Confine: co.Confine, Output: co.Output, Note: co.Note})
+	c, err := o.check(ctx, w, check, w.tree, MergeOptions{Confine: co.Confine, Output: co.Output, Note: co.Note})
 	if c != nil && c.Status != 0 && ctx.Err() == nil {
 		return c, nil
 	}

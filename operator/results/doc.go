@@ -7,8 +7,10 @@
 //	cs, err := results.Comments(shown, edited)              // what a person wrote between lines of a diff
 //
 // A member is one with a worktree, of a present team or of one that has ended. Merge changes the
-// target branch in one step, after everything else has succeeded: the check of the team file, the
-// merge itself, the hooks of the repository. Nothing of a confined member runs outside of a sandbox.
+// target branch after everything else has succeeded: the merge itself, in a scratch checkout, the check
+// of the team file on its result, the hooks of the repository. What a person has not committed in a
+// checkout of the target is never changed. A merge that was killed is on record: ContinueMerge finishes
+// it, AbortMerge takes it back. Nothing of a confined member runs outside of a sandbox.
 package results
 
 import "waggle/operator"

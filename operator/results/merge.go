@@ -36,10 +36,10 @@ type MergeOptions struct {
 	Keep    bool   // keep the worktree, its branch and the member
 	Message string // of the commits that are made; "": the member's newest task
 	Grace   time.Duration
-	// Confine wraps a command for the sandbox of a directory; it is used for the check of a confined
-	// member, and nil refuses that.
+	// Confine wraps a command for the sandbox of a directory; it is used for setup and check of a confined
+	// member, and nil refuses them.
 	Confine Confine
-	// Output gets what the check writes; nil: nobody.
+	// Output gets what setup and check write; nil: nobody.
 	Output io.Writer
 	// Note gets the steps; may be nil.
 	Note func(operator.Note)
@@ -54,66 +54,216 @@ type Merged struct {
 	How    How
 	Commit string // of all work
 	// Message is the message of the commit that was made of Files, which were in no commit.
-	Message  string
-	Files    []string
-	Check    *Checked // nil: the team file has none
-	Result   string   // where Into is now
-	Changed  bool     // false: Into is as it was
-	Hooks    []string // the hooks of the repository that git ran
-	NoHooks  string   // why they were not to run; "": they were
-	Conflict []string // the files in which both changed the same lines
-	Task     string   // the task that hands the conflict back to the member; "": none
-	Stopped  bool     // the member was stopped
-	Removed  bool     // worktree and branch
-	Kept     string   // why they are kept
+	Message   string
+	Files     []string
+	Check     *Checked // nil: the team file has none, or it did not come to it
+	Before    string   // where Into was
+	Result    string   // where Into is now
+	Changed   bool     // false: Into is as it was
+	Untouched int      // files that a person has not committed in the checkouts of Into, and that are as they were
+	Hooks     []string // the hooks of the repository that git ran
+	NoHooks   string   // why they were not to run; "": they were
+	Conflict  []string // the files in which both changed the same lines
+	Task      string   // the task that hands the conflict back to the member; "": none
+	Stopped   bool     // the member was stopped
+	Removed   bool     // worktree and branch
+	Kept      string   // why they are kept
 }
 
-// Merge merges a member's work into a branch. It commits what is not committed, runs the check of
-// the team file in the worktree, merges, and then removes worktree and branch. A member that is
-// still there and has no task is stopped for that. After any failure the branch and its checkout are
-// as they were. A conflict becomes a task of the member. The result is not nil when the work was
-// begun.
+// Merge merges a member's work into a branch. It commits what is not committed, merges in a scratch
+// checkout of the branch, runs the check of the team file there, on the result, then moves the branch
+// and the files of the checkouts that are on it, and then removes worktree and branch. What a person
+// has not committed in those checkouts stays as it is; a merge that would change it is refused. A
+// member that is still there and has no task is stopped at the end. After any failure the branch and
+// its checkouts are as they were. A conflict becomes a task of the member. The result is not nil when
+// the work was begun.
 //
 // A merge that changed nothing is on record with the worktree until one succeeds or the branch
-// changes: process.Operator.RefusedOf reads it, for every face.
+// changes: process.Operator.RefusedOf reads it, for every face. So is one that is in progress: when
+// its process is killed, ContinueMerge or AbortMerge ends it.
 func (o Operator) Merge(ctx context.Context, of, member string, mo MergeOptions) (m *Merged, err error) {
 	w, check, into, err := o.mergeable(ctx, of, member, mo)
 	if unclean(err) {
 		return nil, o.refuse(ctx, w, into.Branch, err)
 	}
-	if err == nil {
-		err = o.refuse(ctx, w, "", nil)
-	}
 	if err != nil {
 		return nil, err
 	}
+	release, err := o.hold(ctx, w, mo)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	if err := w.noneOpen(op); err != nil {
+		return nil, err
+	}
+	return o.merge(ctx, w, check, into, mo)
+}
+
+// hold takes the lock of the merges of a team.
+func (o Operator) hold(ctx context.Context, w *work, mo MergeOptions) (release func() error, err error) {
+	return w.store.HoldMerges(ctx, func() { note(mo.Note, w, "waits", "for another merge of the team") })
+}
+
+// noneOpen refuses what would begin beside a merge of the work that was begun and has not ended.
+func (w *work) noneOpen(op string) error {
+	i, err := w.store.Intent(w.tree)
+	if err != nil || i == nil {
+		return err
+	}
+	return w.explained(op, &worktree.OpenError{Intent: i})
+}
+
+// merge is Merge under its lock.
+func (o Operator) merge(ctx context.Context, w *work, check Checked, into worktree.Target, mo MergeOptions) (m *Merged, err error) {
+	if err := o.refuse(ctx, w, "", nil); err != nil {
+		return nil, err
+	}
+	mo.How = cmp.Or(mo.How, HowMerge)
+	m = w.merged(into.Branch, mo.How)
+	m.Result, m.Before = into.Commit, into.Commit
 	defer func() {
 		if err != nil && !m.Changed {
 			err = o.refuse(ctx, w, m.Into, err)
 		}
 	}()
-	mo.How = cmp.Or(mo.How, HowMerge)
-	m = &Merged{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Into: into.Branch, How: mo.How, Files: []string{}, Hooks: []string{}, Conflict: []string{}, Result: into.Commit}
+	mg := worktree.Merging{Tree: w.tree, Member: w.name(), Into: m.Into, How: worktree.How(mo.How), Keep: mo.Keep, Text: mo.Message, At: o.Minter.Now(),
+		Commit: w.about(), Merge: fmt.Sprintf("Merge %s: %s\n", w.tree.Branch, w.subject())}
+	if mo.How == HowSquash {
+		mg.Merge = w.about()
+	}
+	if mo.Message != "" {
+		mg.Commit = strings.TrimSpace(mo.Message) + "\n"
+		mg.Merge = mg.Commit
+	}
+	if check.Command != "" {
+		mg.Check = func(ctx context.Context, result worktree.Tree) (err error) {
+			if err = o.prepareResult(ctx, w, result, mo); err == nil {
+				m.Check, err = o.check(ctx, w, w.in(check, result), result, mo)
+			}
+			return err
+		}
+	}
+	done, err := w.store.Merge(ctx, mg)
+	m.took(done, mg.Commit)
+	var conflict *worktree.ConflictError
+	if errors.As(err, &conflict) {
+		m.Conflict = conflict.Files
+		return m, o.handBack(ctx, w, m)
+	}
+	if err != nil {
+		return m, w.explained(op, err)
+	}
+	return m, o.settle(ctx, w, m, done.Tip, mo)
+}
+
+// merged is a merge of which nothing was done yet.
+func (w *work) merged(into string, how How) *Merged {
+	m := &Merged{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Into: into, How: how, Files: []string{}, Hooks: []string{}, Conflict: []string{}}
 	if w.confined() {
 		m.NoHooks = w.name() + " is confined, and hooks would run its files outside of the sandbox"
 	}
-	tip, err := w.commit(ctx, m, mo)
-	if err != nil {
-		return m, explained(op, err)
+	return m
+}
+
+// took fills in what was merged.
+func (m *Merged) took(done worktree.Merged, message string) {
+	m.Commit, m.Changed, m.Untouched = done.Tip.Commit, done.Changed, done.Untouched
+	if done.Changed {
+		m.Result = done.Commit
 	}
-	defer func() {
-		if derr := w.store.Git.Drop(context.WithoutCancel(ctx), w.tree, tip); derr != nil && m.Kept == "" {
-			m.Kept = derr.Error()
+	if done.Tip.Made {
+		m.Message, m.Files = message, done.Tip.Files
+	}
+	for _, h := range slices.Concat(done.Tip.Hooks, done.Hooks) {
+		if !slices.Contains(m.Hooks, h) {
+			m.Hooks = append(m.Hooks, h)
 		}
-	}()
-	if m.Check, err = o.check(ctx, w, check, mo); err != nil {
-		return m, err
 	}
-	if err := o.merge(ctx, w, m, tip, into, mo); err != nil {
-		return m, err
+}
+
+// ContinueMerge finishes a merge whose process was killed, with the settings that it was begun with.
+// member "" is the only one of the team.
+func (o Operator) ContinueMerge(ctx context.Context, of, member string, mo MergeOptions) (m *Merged, err error) {
+	w, i, release, err := o.interrupted(ctx, of, member, mo)
+	if err != nil {
+		return nil, err
 	}
-	o.settle(ctx, w, m, tip, mo)
-	return m, nil
+	defer func() { err = errors.Join(err, release()) }()
+	if !i.Settling() {
+		if err := w.working(op); err != nil {
+			return nil, err
+		}
+	}
+	if i, err = w.store.Continue(ctx, w.tree); err != nil {
+		return nil, w.explained(op, err)
+	}
+	mo.Into, mo.How, mo.Keep, mo.Message = i.Into, How(i.How), i.Keep, i.Text
+	if !i.Settling() {
+		check, err := o.checkOf(w)
+		if err != nil {
+			return nil, err
+		}
+		into, err := w.store.Git.Target(ctx, w.tree, mo.Into)
+		if err != nil {
+			return nil, w.explained(op, err)
+		}
+		return o.merge(ctx, w, check, into, mo)
+	}
+	m = w.merged(i.Into, mo.How)
+	m.Commit, m.Before, m.Result, m.Changed = i.Commit, i.From, i.Result, i.Result != i.From
+	return m, o.settle(ctx, w, m, i.Tip(), mo)
+}
+
+// Aborted is a merge that was taken back.
+type Aborted struct {
+	Team, Member string
+	Branch       string
+	Into         string
+	At           string // the commit at which Into is
+	Path         string // the worktree, which keeps what was committed in it
+}
+
+// AbortMerge takes back a merge whose process was killed: the target and its checkouts are as they
+// were before it. member "" is the only one of the team.
+func (o Operator) AbortMerge(ctx context.Context, of, member string, mo MergeOptions) (a *Aborted, err error) {
+	w, i, release, err := o.interrupted(ctx, of, member, mo)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	if i.Settling() {
+		e := w.explained(op, &worktree.OpenError{Intent: i}).(*operator.Error)
+		e.Msg, e.Next = fmt.Sprintf("%s has the work of %s already, at %.12s: there is nothing to take back", i.Into, w.name(), i.Result), operator.Next{}
+		e.Advice = "finish it with --continue; git revert in a checkout of " + i.Into + " takes the work out again"
+		return nil, e
+	}
+	if _, err := w.store.Abort(ctx, w.tree); err != nil {
+		return nil, w.explained(op, err)
+	}
+	a = &Aborted{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Into: i.Into, Path: w.tree.Path}
+	a.At, err = w.store.Git.At(ctx, w.tree, i.Into)
+	return a, err
+}
+
+// interrupted finds a merge whose process was killed, and holds the lock of merges.
+func (o Operator) interrupted(ctx context.Context, of, member string, mo MergeOptions) (w *work, i *worktree.Intent, release func() error, err error) {
+	if w, i, err = o.findOpen(ctx, of, member); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := o.Guard(ctx, w.s, op); err != nil {
+		return nil, nil, nil, err
+	}
+	if release, err = o.hold(ctx, w, mo); err != nil {
+		return nil, nil, nil, err
+	}
+	if i, err = w.store.Intent(w.tree); err == nil && i == nil { // another process has ended it
+		err = noneInterrupted(w.name())
+	}
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, release())
+	}
+	return w, i, release, nil
 }
 
 const op = "merge"
@@ -158,8 +308,11 @@ func (o Operator) mergeable(ctx context.Context, of, member string, mo MergeOpti
 	if check, err = o.checkOf(w); err != nil {
 		return w, check, into, err
 	}
+	if err = w.noneOpen(op); err != nil {
+		return w, check, into, err
+	}
 	into, err = w.store.Git.Target(ctx, w.tree, mo.Into)
-	return w, check, into, explained(op, err)
+	return w, check, into, w.explained(op, err)
 }
 
 // MergePlan is what a merge would do.
@@ -177,28 +330,14 @@ func (o Operator) PlanMerge(ctx context.Context, of, member string, mo MergeOpti
 	if err != nil {
 		return nil, err
 	}
+	if err := w.store.Git.Beside(ctx, w.tree, into); err != nil {
+		return nil, w.explained(op, err)
+	}
 	d, err := w.diff(ctx, op)
 	if err != nil {
 		return nil, err
 	}
 	return &MergePlan{Team: string(w.s.Team), Member: w.name(), Into: into.Branch, How: cmp.Or(mo.How, HowMerge), Check: check.Command, Diff: d}, nil
-}
-
-// commit makes one commit of all work.
-func (w *work) commit(ctx context.Context, m *Merged, mo MergeOptions) (worktree.Tip, error) {
-	message := w.about()
-	if mo.Message != "" {
-		message = strings.TrimSpace(mo.Message) + "\n"
-	}
-	tip, err := w.store.Git.Commit(ctx, w.tree, message)
-	if err != nil {
-		return tip, err
-	}
-	m.Commit, m.Hooks = tip.Commit, append(m.Hooks, tip.Hooks...)
-	if tip.Made {
-		m.Message, m.Files = message, tip.Files
-	}
-	return tip, nil
 }
 
 func note(to func(operator.Note), w *work, what, text string) {
@@ -207,37 +346,9 @@ func note(to func(operator.Note), w *work, what, text string) {
 	}
 }
 
-// merge changes the target, or hands a conflict back.
-func (o Operator) merge(ctx context.Context, w *work, m *Merged, tip worktree.Tip, into worktree.Target, mo MergeOptions) error {
-	message := fmt.Sprintf("Merge %s: %s\n", w.tree.Branch, w.subject())
-	if mo.How == HowSquash {
-		message = w.about()
-	}
-	if mo.Message != "" {
-		message = strings.TrimSpace(mo.Message) + "\n"
-	}
-	done, err := w.store.Merge(ctx, worktree.Merging{Tree: w.tree, Tip: tip, Into: into, How: worktree.How(mo.How), Message: message})
-	for _, h := range done.Hooks {
-		if !slices.Contains(m.Hooks, h) {
-			m.Hooks = append(m.Hooks, h)
-		}
-	}
-	m.Changed = done.Changed
-	var conflict *worktree.ConflictError
-	if errors.As(err, &conflict) {
-		m.Conflict = conflict.Files
-		return o.handBack(ctx, w, m)
-	}
-	if err != nil {
-		return explained("merge", err)
-	}
-	m.Result = done.Commit
-	return nil
-}
-
 // handBack makes a task of a conflict.
 func (o Operator) handBack(ctx context.Context, w *work, m *Merged) error {
-	e := &operator.Error{Kind: operator.Failed, Op: "merge", Msg: fmt.Sprintf("%s and %s conflict in %s; %s is as it was", m.Branch, m.Into, strings.Join(m.Conflict, ", "), m.Into)}
+	e := &operator.Error{Kind: operator.Refused, Op: "merge", Msg: fmt.Sprintf("%s and %s conflict in %s; %s is as it was", m.Branch, m.Into, strings.Join(m.Conflict, ", "), m.Into)}
 	commands := "git merge " + m.Into
 	if w.confined() {
 		commands = "git fetch origin, then git merge origin/" + m.Into
@@ -259,28 +370,33 @@ func (o Operator) handBack(ctx context.Context, w *work, m *Merged) error {
 	return e
 }
 
-// settle removes worktree and branch after a merge, and says why when it keeps them.
-func (o Operator) settle(ctx context.Context, w *work, m *Merged, tip worktree.Tip, mo MergeOptions) {
+// settle removes worktree and branch after a merge, and says why when it keeps them. Then the merge has
+// ended.
+func (o Operator) settle(ctx context.Context, w *work, m *Merged, tip worktree.Tip, mo MergeOptions) error {
+	m.Kept = o.removed(ctx, w, m, tip, mo)
+	m.Removed = m.Kept == ""
+	return w.store.Settled(context.WithoutCancel(ctx), w.tree)
+}
+
+// removed removes worktree and branch; why says why they are kept, "": they are not.
+func (o Operator) removed(ctx context.Context, w *work, m *Merged, tip worktree.Tip, mo MergeOptions) (why string) {
 	if mo.Keep {
-		m.Kept = "as asked"
-		return
+		return "as asked"
 	}
 	if err := o.release(ctx, w, m, mo); err != nil {
-		m.Kept = err.Error()
-		return
+		return err.Error()
 	}
 	err := w.store.RemoveMerged(ctx, w.tree, tip)
 	var kept *worktree.KeptError
 	switch {
 	case err == nil:
-		m.Removed = true
+		return ""
 	case errors.As(err, &kept) && kept.Why != "":
-		m.Kept = kept.Why
+		return kept.Why
 	case errors.As(err, &kept):
-		m.Kept = kept.Status.String()
-	default:
-		m.Kept = err.Error()
+		return kept.Status.String()
 	}
+	return err.Error()
 }
 
 // release stops a member that works in the worktree and has nothing more to do.

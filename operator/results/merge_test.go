@@ -206,14 +206,14 @@ func TestMergeFails(t *testing.T) {
 	m.write(m.repo, "code.txt", "dirty\n")
 	before := m.head("main")
 	_, err = results.Of(m.op).PlanMerge(t.Context(), "api", "ann", results.MergeOptions{})
-	operatortest.Is(t, "the plan of a target with changes", err, operator.Refused, "clean")
+	operatortest.Is(t, "the plan of a target with changes", err, operator.Refused, "code.txt")
 	refused("a plan", "")
 	_, err = merge(results.MergeOptions{})
-	operatortest.Is(t, "a target with changes", err, operator.Refused, "clean")
+	operatortest.Is(t, "a target with changes", err, operator.Refused, "code.txt")
 	if m.head("main") != before || m.git(m.repo, "diff", "--name-only") != "code.txt" {
 		t.Error("the dirty target was changed")
 	}
-	refused("a target with changes", "clean")
+	refused("a target with changes", "not committed")
 	m.git(m.repo, "commit", "--quiet", "--all", "--message", "three")
 	before = m.head("main")
 	got, err := merge(results.MergeOptions{})

@@ -64,6 +64,9 @@ func (o Operator) Pull(ctx context.Context, of, member string, po PullOptions) (
 	if err := w.working(op); err != nil {
 		return nil, err
 	}
+	if err := w.noneOpen(op); err != nil {
+		return nil, err
+	}
 	gh, err := spawn.LookPath("gh", o.Environ)
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.Failed, Op: op, Msg: "a pull request needs gh, the program of GitHub, and it is not in PATH", Err: err,
@@ -76,14 +79,19 @@ func (o Operator) Pull(ctx context.Context, of, member string, po PullOptions) (
 	if p.Into == "" {
 		return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: w.tree.Branch + " was made from no branch, so it is not known where it belongs", Next: operator.NextInto.With()}
 	}
-	m := &Merged{Hooks: []string{}}
-	tip, err := w.commit(ctx, m, MergeOptions{Message: po.Message})
-	if err != nil {
-		return nil, explained(op, err)
+	message := w.about()
+	if po.Message != "" {
+		message = strings.TrimSpace(po.Message) + "\n"
 	}
-	p.Commit, p.Message, p.Files = tip.Commit, m.Message, append(p.Files, m.Files...)
+	tip, err := w.store.Git.Commit(ctx, w.tree, message)
+	if err != nil {
+		return nil, w.explained(op, err)
+	}
+	if p.Commit = tip.Commit; tip.Made {
+		p.Message, p.Files = message, tip.Files
+	}
 	err = o.pull(ctx, w, p, gh, po)
-	return p, errors.Join(err, w.store.Git.Drop(context.WithoutCancel(ctx), w.tree, tip))
+	return p, errors.Join(err, w.store.Git.Drop(context.WithoutCancel(ctx), w.tree))
 }
 
 func (o Operator) pull(ctx context.Context, w *work, p *Pulled, gh string, po PullOptions) error {

@@ -41,6 +41,28 @@ type work struct {
 
 // find finds a member with a worktree: of the present team, else of one that has ended.
 func (o Operator) find(ctx context.Context, op, of, member string) (*work, error) {
+	w, err := o.open(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	if w.m, err = newest(w.s, member); err != nil {
+		return nil, err
+	}
+	if w.m.Worktree == nil {
+		return nil, &operator.Error{Kind: operator.NotFound, Op: op, Msg: fmt.Sprintf("%s has no worktree of its own: it works in %s", w.m.Name, w.m.Cwd),
+			Advice: "worktree: true in the team file gives a member one"}
+	}
+	if err := o.at(w, op); err != nil {
+		return nil, err
+	}
+	if gone, err := w.store.Gone(ctx, w.tree); err == nil && gone { // what git cannot tell it says later
+		return nil, &operator.Error{Kind: operator.NotFound, Op: op, Msg: fmt.Sprintf("the worktree of %s and its branch %s were removed: they were merged, or had no change", w.m.Name, w.tree.Branch)}
+	}
+	return w, nil
+}
+
+// open opens a team: the present one, else one that has ended.
+func (o Operator) open(ctx context.Context, of string) (*work, error) {
 	w := &work{live: true}
 	name, err := o.Pick(of)
 	switch {
@@ -61,23 +83,66 @@ func (o Operator) find(ctx context.Context, op, of, member string) (*work, error
 		}
 	}
 	w.live = w.live && w.s.Lead.Ended == nil
-	if w.m, err = newest(w.s, member); err != nil {
-		return nil, err
-	}
-	if w.m.Worktree == nil {
-		return nil, &operator.Error{Kind: operator.NotFound, Op: op, Msg: fmt.Sprintf("%s has no worktree of its own: it works in %s", w.m.Name, w.m.Cwd),
-			Advice: "worktree: true in the team file gives a member one"}
-	}
+	return w, nil
+}
+
+// at fills in where the member works.
+func (o Operator) at(w *work, op string) error {
 	w.tree = worktree.Tree(*w.m.Worktree)
 	git, err := worktree.Find(o.Environ)
 	if err != nil {
-		return nil, &operator.Error{Kind: operator.Failed, Op: op, Err: err, Advice: "install git"}
+		return &operator.Error{Kind: operator.Failed, Op: op, Err: err, Advice: "install git"}
 	}
 	w.store = worktree.Store{Git: git, Records: w.s.Dir.Worktrees(), Dir: filepath.Dir(w.tree.Path)}
-	if gone, err := w.store.Gone(ctx, w.tree); err == nil && gone { // what git cannot tell it says later
-		return nil, &operator.Error{Kind: operator.NotFound, Op: op, Msg: fmt.Sprintf("the worktree of %s and its branch %s were removed: they were merged, or had no change", w.m.Name, w.tree.Branch)}
+	return nil
+}
+
+// findOpen finds a merge that was begun and has not ended, whatever its process does. member "" is the only
+// one of the team.
+func (o Operator) findOpen(ctx context.Context, of, member string) (*work, *worktree.Intent, error) {
+	w, err := o.open(ctx, of)
+	if err != nil {
+		return nil, nil, err
 	}
-	return w, nil
+	is, err := worktree.Store{Records: w.s.Dir.Worktrees()}.Intents()
+	if err != nil {
+		return nil, nil, err
+	}
+	var names []string
+	for _, i := range is {
+		names = append(names, i.Member)
+	}
+	is = slices.DeleteFunc(is, func(i *worktree.Intent) bool {
+		return member != "" && !waggle.SameName(waggle.MemberName(i.Member), waggle.MemberName(member))
+	})
+	switch {
+	case len(is) == 0 && member != "":
+		if _, err := newest(w.s, member); err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, noneInterrupted(member)
+	case len(is) == 0:
+		return nil, nil, noneInterrupted("")
+	case len(is) > 1:
+		return nil, nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: "the merges of " + strings.Join(names, ", ") + " were interrupted: name one"}
+	}
+	for _, m := range w.s.Lead.Members {
+		if m.Worktree != nil && m.Worktree.Path == is[0].Tree.Path {
+			w.m = m
+		}
+	}
+	if w.m == nil {
+		return nil, nil, &team.NotFoundError{What: "member", Name: is[0].Member}
+	}
+	return w, is[0], o.at(w, op)
+}
+
+func noneInterrupted(member string) error {
+	text := "no merge was interrupted"
+	if member != "" {
+		text = "no merge of " + member + " was interrupted"
+	}
+	return &operator.Error{Kind: operator.NotFound, Op: op, Msg: text}
 }
 
 // newest returns the newest membership of a name; one with a worktree comes before one without.
@@ -161,12 +226,25 @@ func owned(all []task.Task, name waggle.MemberName) []task.Task {
 func (w *work) ordersOnly() bool { return w.m.Agent == "exec" }
 
 // explained gives an error of git its kind and the next step.
+func (w *work) explained(op string, err error) error {
+	var open *worktree.OpenError
+	if !errors.As(err, &open) {
+		return explained(op, err)
+	}
+	e := &operator.Error{Kind: operator.Refused, Op: op, Err: err}
+	if open.Intent.Open() {
+		e.Next = operator.Next{Step: operator.NextMergeOpen, Team: w.s.Team, Member: w.m.Name}
+	}
+	return e
+}
+
 func explained(op string, err error) error {
 	var missing *worktree.BranchError
 	var dirty *worktree.DirtyError
 	var busy *worktree.BusyError
 	var wrong *worktree.MismatchError
 	var gone *worktree.GoneError
+	var moved *worktree.MovedTargetError
 	e := &operator.Error{Kind: operator.Failed, Op: op, Err: err}
 	switch {
 	case err == nil:
@@ -177,7 +255,9 @@ func explained(op string, err error) error {
 			e.Kind = operator.NotFound
 		}
 	case errors.As(err, &dirty):
-		e.Kind, e.Advice = operator.Refused, "commit or stash there first: git -C "+dirty.Path+" status"
+		e.Kind, e.Advice = operator.Refused, "commit those files there, or put them away, and merge again"
+	case errors.As(err, &moved):
+		e.Kind, e.Advice = operator.Refused, "merge again"
 	case errors.As(err, &busy):
 		e.Kind, e.Advice = operator.Refused, "finish or abort it first: git -C "+busy.Path+" status"
 	case errors.As(err, &wrong):

@@ -17,14 +17,19 @@ func (o Operator) prepare(ctx context.Context, s *operator.State, m *control.Mem
 	if m.Worktree == nil {
 		return nil
 	}
-	if m.Prepare != nil {
-		return process.Of(o.Operator).Prepare(ctx, s, m, *m.Prepare, note)
-	}
-	want, err := o.preparedBefore(ctx, s, m)
+	want, err := o.PreparationOf(ctx, s, m)
 	if err != nil {
 		return err
 	}
 	return process.Of(o.Operator).Prepare(ctx, s, m, want, note)
+}
+
+// PreparationOf is what the worktree of a member gets, as the operator accepted it.
+func (o Operator) PreparationOf(ctx context.Context, s *operator.State, m *control.Member) (record.Preparation, error) {
+	if m.Prepare != nil {
+		return *m.Prepare, nil
+	}
+	return o.preparedBefore(ctx, s, m)
 }
 
 // preparedBefore is the preparation of a member whose record is of a version that did not write it.

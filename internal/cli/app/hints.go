@@ -158,6 +158,7 @@ var Steps = map[operator.Step]string{
 	operator.NextFollow:         "waggle pending; waggle peek {member}{in}; waggle diff {member}{in}; waggle merge {member}{in}",
 	operator.NextDiff:           "waggle diff {member}{in}",
 	operator.NextMergeAgain:     "waggle diff {member} --team {team}; waggle merge {member} --team {team}",
+	operator.NextMergeOpen:      "waggle merge {member}{in} --continue, or --abort",
 	operator.NextMergeByHand:    "commit there what is to stay, and git merge {text} in your checkout; then waggle gc --yes removes it",
 	operator.NextPeekResume:     "waggle peek {member} --team {team} has its log; waggle resume {member} --team {team} tries again",
 	operator.NextFollowHere:     "waggle pending; waggle peek {member}{in}; waggle stop {member}{in}",

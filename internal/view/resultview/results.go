@@ -8,6 +8,7 @@ package resultview
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"waggle/internal/view"
 	"waggle/internal/view/page"
@@ -118,7 +119,7 @@ func Compare(cs []results.Compared) CompareDocument {
 		d := ComparedDocument{Team: c.Diff.Team, Member: c.Diff.Member, Branch: c.Diff.Branch, Task: c.Task, State: c.State, Working: c.Working,
 			Added: added, Deleted: deleted, Files: Diff(c.Diff, true).Files, Cut: c.Diff.More}
 		if c.Check != nil {
-			d.Check = (*CheckedDocument)(c.Check)
+			d.Check = checked(c.Check)
 		}
 		doc.Compared = append(doc.Compared, d)
 	}
@@ -154,24 +155,26 @@ func ComparePage(cs []results.Compared) (p page.Page) {
 
 // MergedDocument is how far a merge came.
 type MergedDocument struct {
-	Team     string           `json:"team"`
-	Member   string           `json:"member"`
-	Branch   string           `json:"branch"`
-	Into     string           `json:"into"`
-	How      string           `json:"how"`     // merge, squash, rebase
-	Commit   string           `json:"commit"`  // of all work
-	Message  string           `json:"message"` // of the commit that was made of files; "": none was made
-	Files    []string         `json:"files"`
-	Check    *CheckedDocument `json:"check"` // null: it did not run
-	Result   string           `json:"result"`
-	Changed  bool             `json:"changed"`
-	Hooks    []string         `json:"hooks"`    // that git ran
-	NoHooks  string           `json:"no_hooks"` // why they were not to run; "": they were
-	Conflict []string         `json:"conflict"`
-	Task     string           `json:"task"` // that hands the conflict back; "": none
-	Stopped  bool             `json:"stopped"`
-	Removed  bool             `json:"removed"`
-	Kept     string           `json:"kept"` // why worktree and branch are kept
+	Team      string           `json:"team"`
+	Member    string           `json:"member"`
+	Branch    string           `json:"branch"`
+	Into      string           `json:"into"`
+	How       string           `json:"how"`     // merge, squash, rebase
+	Commit    string           `json:"commit"`  // of all work
+	Message   string           `json:"message"` // of the commit that was made of files; "": none was made
+	Files     []string         `json:"files"`
+	Check     *CheckedDocument `json:"check"`  // null: it did not run
+	Before    string           `json:"before"` // where into was
+	Result    string           `json:"result"`
+	Changed   bool             `json:"changed"`
+	Untouched int              `json:"untouched"` // files that are not committed in the checkouts of into, and as they were
+	Hooks     []string         `json:"hooks"`     // that git ran
+	NoHooks   string           `json:"no_hooks"`  // why they were not to run; "": they were
+	Conflict  []string         `json:"conflict"`
+	Task      string           `json:"task"` // that hands the conflict back; "": none
+	Stopped   bool             `json:"stopped"`
+	Removed   bool             `json:"removed"`
+	Kept      string           `json:"kept"` // why worktree and branch are kept
 }
 
 // CheckedDocument is the result of the check of the team file.
@@ -181,14 +184,38 @@ type CheckedDocument struct {
 	Confined bool   `json:"confined"`
 	Status   int    `json:"exit"`
 	Tail     string `json:"output_tail"`
+	TookMS   int64  `json:"took_ms"`
+}
+
+func checked(c *results.Checked) *CheckedDocument {
+	return &CheckedDocument{c.Command, c.Dir, c.Confined, c.Status, c.Tail, c.Took.Milliseconds()}
+}
+
+// AbortedDocument is a merge that was taken back.
+type AbortedDocument struct {
+	Team   string `json:"team"`
+	Member string `json:"member"`
+	Branch string `json:"branch"`
+	Into   string `json:"into"`
+	At     string `json:"at"`   // the commit at which into is
+	Path   string `json:"path"` // the worktree
+}
+
+// Aborted is the document of a merge that was taken back.
+func Aborted(m *results.Aborted) AbortedDocument { return AbortedDocument(*m) }
+
+// AbortedPage says that a merge was taken back.
+func AbortedPage(m *results.Aborted) (p page.Page) {
+	p.Line(page.Plain(fmt.Sprintf("%s  the merge is taken back: %s is at %.7s as before; the work is on %s", m.Member, m.Into, m.At, m.Branch)))
+	return p
 }
 
 // Merged is the document of a merge.
 func Merged(m *results.Merged) MergedDocument {
 	d := MergedDocument{Team: m.Team, Member: m.Member, Branch: m.Branch, Into: m.Into, How: string(m.How), Commit: m.Commit, Message: m.Message, Files: append([]string{}, m.Files...),
-		Result: m.Result, Changed: m.Changed, Hooks: append([]string{}, m.Hooks...), NoHooks: m.NoHooks, Conflict: append([]string{}, m.Conflict...), Task: m.Task, Stopped: m.Stopped, Removed: m.Removed, Kept: m.Kept}
+		Before: m.Before, Untouched: m.Untouched, Result: m.Result, Changed: m.Changed, Hooks: append([]string{}, m.Hooks...), NoHooks: m.NoHooks, Conflict: append([]string{}, m.Conflict...), Task: m.Task, Stopped: m.Stopped, Removed: m.Removed, Kept: m.Kept}
 	if m.Check != nil {
-		d.Check = (*CheckedDocument)(m.Check)
+		d.Check = checked(m.Check)
 	}
 	return d
 }
@@ -215,7 +242,7 @@ func MergePlan(m *results.MergePlan) MergePlanDocument {
 func MergePlanPage(m *results.MergePlan) page.Page {
 	p := DiffStatPage(m.Diff)
 	if m.Check != "" {
-		p.Line(page.Plain("would run first: " + m.Check))
+		p.Line(page.Plain("would run on the result: " + m.Check))
 	}
 	p.Line(page.Plain(fmt.Sprintf("would merge %s into %s (%s)", m.Diff.Branch, m.Into, m.How)))
 	p.Line(page.Faint("nothing was changed"))
@@ -230,35 +257,53 @@ func MergedPage(m *results.Merged) (p page.Page) {
 			p.Line(page.Faint("  | " + l))
 		}
 	}
+	p.Line(page.Plain(hooksText(m)))
+	words := []page.Span{page.Plain(m.Member + "  ")}
+	say := func(s ...page.Span) { words = append(words, append(s, page.Plain("   "))...) }
 	if c := m.Check; c != nil {
 		in := ""
 		if c.Confined {
 			in = " in the sandbox"
 		}
+		how := " " + took(c.Took) + in
 		if c.Status == 0 {
-			p.Line(page.Good("check passed"), page.Plain(in+": "+c.Command))
+			say(page.Plain(c.Command+" "), page.Good("ok"), page.Plain(how))
 		} else {
-			p.Line(page.Bad("check failed"), page.Plain(in+": "+c.Command))
+			say(page.Plain(c.Command+" "), page.Bad("failed"), page.Plain(how))
 		}
 	}
-	p.Line(page.Plain(hooksText(m)))
 	switch {
-	case len(m.Conflict) > 0 || m.Commit == "" || m.Check != nil && m.Check.Status != 0:
-		return p // the error says the rest
+	case len(m.Conflict) > 0:
+		say(page.Plain(m.Into+" as it was: "), page.Bad("conflict"), page.Plain(" in "+strings.Join(m.Conflict, ", ")))
 	case m.Changed:
-		p.Line(page.Good("merged"), page.Plain(fmt.Sprintf(" %s into %s (%s), now at %.12s", m.Branch, m.Into, m.How, m.Result)))
-	default:
-		p.Line(page.Plain(fmt.Sprintf("%s has all of %s already", m.Into, m.Branch)))
+		say(page.Good(fmt.Sprintf("%s %.7s..%.7s", m.Into, m.Before, m.Result)))
+	case m.Removed || m.Kept != "":
+		say(page.Plain(fmt.Sprintf("%s has all of %s already", m.Into, m.Branch)))
+	default: // the error says why
+		say(page.Plain(m.Into + " as it was"))
+	}
+	if m.Untouched > 0 {
+		say(page.Plain(fmt.Sprintf("your %s untouched", page.Count(m.Untouched, "changed file"))))
 	}
 	if m.Stopped {
-		p.Line(page.Plain(m.Member + " is stopped: it had no more to do"))
+		say(page.Plain("member stopped"))
 	}
-	if m.Removed {
-		p.Line(page.Plain("worktree and branch are removed"))
-	} else {
-		p.Line(page.Warning("kept"), page.Plain(": worktree and branch "+m.Branch+": "+m.Kept))
+	switch {
+	case m.Removed:
+		say(page.Plain("worktree removed"))
+	case m.Kept != "":
+		say(page.Plain("worktree "), page.Warning("kept"), page.Plain(": "+m.Kept))
 	}
+	p.Line(words[:len(words)-1]...)
 	return p
+}
+
+// took is how long a check ran.
+func took(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
 }
 
 // hooksText says whether the person's git hooks ran.

@@ -3,6 +3,7 @@ package resultview_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"waggle/internal/view/resultview"
 	"waggle/operator/mail"
@@ -26,7 +27,7 @@ func TestDiffViews(t *testing.T) {
 
 func TestMergedViews(t *testing.T) {
 	m := &results.Merged{Team: "api", Member: "bob", Branch: "waggle/api/bob", Into: "main", How: results.HowMerge, Commit: "abc", Message: "fix it\n\nWork of bob in team api.\n", Files: []string{"a.go", "new.go"},
-		Check: &results.Checked{Command: "go test ./...", Dir: "/w/bob", Tail: "ok\n"}, Result: "0123456789abcdef", Changed: true, Hooks: []string{"pre-commit", "commit-msg"}, Stopped: true, Removed: true}
+		Check: &results.Checked{Command: "go test ./...", Dir: "/w/bob", Tail: "ok\n", Took: 8200 * time.Millisecond}, Before: "fedcba9876543210", Result: "0123456789abcdef", Changed: true, Untouched: 2, Hooks: []string{"pre-commit", "commit-msg"}, Stopped: true, Removed: true}
 	golden(t, "merged", resultview.Merged(m))
 	samePage(t, "merged", resultview.MergedPage(m))
 	kept := *m
@@ -34,8 +35,14 @@ func TestMergedViews(t *testing.T) {
 	kept.NoHooks = "bob is confined"
 	samePage(t, "merged_kept", resultview.MergedPage(&kept))
 	failed := *m
-	failed.Changed, failed.Removed, failed.Check = false, false, &results.Checked{Command: "go test ./...", Confined: true, Status: 1}
+	failed.Changed, failed.Removed, failed.Stopped, failed.Check = false, false, false, &results.Checked{Command: "go test ./...", Confined: true, Status: 1}
 	samePage(t, "merged_failed", resultview.MergedPage(&failed))
+	clash := failed
+	clash.Check, clash.Conflict = nil, []string{"a.go", "b.go"}
+	samePage(t, "merged_conflict", resultview.MergedPage(&clash))
+	back := &results.Aborted{Team: "api", Member: "bob", Branch: "waggle/api/bob", Into: "main", At: "fedcba9876543210", Path: "/w/bob"}
+	golden(t, "aborted", resultview.Aborted(back))
+	samePage(t, "aborted", resultview.AbortedPage(back))
 	none := kept
 	none.NoHooks, none.Changed = "", false
 	samePage(t, "merged_before", resultview.MergedPage(&none))
