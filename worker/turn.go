@@ -314,13 +314,13 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 	w.bring()
 }
 
-// bring fetches the member's branch into the repository. After an error it tries again after the
+// bring puts the turn's changes on record, and fetches the member's branch into the repository. After an error it tries again after the
 // next turn, and when the worktree is removed or kept.
 func (w *Worker) bring() {
 	if w.p.Bring == nil {
 		return
 	}
-	w.trouble.Note("branch", w.p.Bring(context.WithoutCancel(w.ctx)), "the member's branch is not in the repository yet, will retry after the next turn")
+	w.trouble.Note("branch", w.p.Bring(context.WithoutCancel(w.ctx)), "not all of the turn is in the repository, will retry after the next turn")
 }
 
 // guarded turns an agent's panic into a failed turn.

@@ -44,10 +44,10 @@ func isolated(ctx context.Context, o Options, lead *control.Leader, begun bool) 
 	return top, nil
 }
 
-// bringer fetches a member's branch into the repository, for a checkout with a git directory of its
-// own.
+// bringer puts what a turn has changed on record in the repository, and fetches the member's branch, for
+// a checkout with a git directory of its own.
 func bringer(o Options, t *record.Worktree) func(context.Context) error {
-	if t == nil || t.Mirror == "" {
+	if t == nil {
 		return nil
 	}
 	return func(ctx context.Context) error {
@@ -55,8 +55,13 @@ func bringer(o Options, t *record.Worktree) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = g.Fetch(ctx, worktree.Tree(*t))
-		return err
+		if _, err := g.Fetch(ctx, worktree.Tree(*t)); err != nil {
+			return fmt.Errorf("the member's branch is not in the repository yet: %w", err)
+		}
+		if _, err := g.EndTurn(ctx, worktree.Tree(*t)); err != nil {
+			return fmt.Errorf("what the turn changed is not on record: %w", err)
+		}
+		return nil
 	}
 }
 

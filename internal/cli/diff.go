@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 
 func diffCmd(a *app.App) *cobra.Command {
 	var stat bool
+	var turn int
 	cmd := &cobra.Command{
 		Use:   "diff NAME",
 		Short: "Show what a member changed in its worktree",
@@ -23,8 +25,14 @@ When the member moved its work onto newer commits of the branch that the worktre
 from, it is compared with those. The command changes nothing, and also finds a member that
 has left. Into a file or a pipe the diff is written as it is; exit 1 when it is cut.
 
---json: {"team","member","branch","path","base","head","files":[{"path","added","deleted",
-"binary"}],"uncommitted","cut","diff"}; diff is "" with --stat.`,
+--turn N shows what one turn changed. The turns that changed a file count from 1, and the
+newest 50 are on record until the work is merged or gone, as refs/waggle/TEAM/NAME/N in the
+repository. A number that is not is exit 9, with those that are. Of a turn, new files
+larger than 4 MiB, and more than 5000 or 64 MiB of them, are left out.
+
+--json: {"team","member","turn","branch","path","base","head","files":[{"path","added",
+"deleted","binary"}],"uncommitted","cut","diff"}; turn only with --turn, diff is "" with
+--stat.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,15 +40,27 @@ has left. Into a file or a pipe the diff is written as it is; exit 1 when it is 
 			if err != nil {
 				return err
 			}
-			d, err := results.Of(op).Diff(cmd.Context(), of, args[0])
+			if cmd.Flags().Changed("turn") && turn < 1 {
+				return &operator.Error{Kind: operator.Usage, Op: "diff", Msg: "turns count from 1"}
+			}
+			d, err := diffOf(cmd.Context(), op, of, args[0], turn)
 			if err != nil {
 				return err
 			}
 			return showDiff(a, d, stat)
 		},
 	}
+	cmd.Flags().IntVar(&turn, "turn", 0, "only what this turn changed, from 1 (default: all work)")
 	cmd.Flags().BoolVar(&stat, "stat", false, "only the files, with the numbers of lines")
 	return cmd
+}
+
+// diffOf is what a member changed, in one turn where one is named.
+func diffOf(ctx context.Context, op operator.Operator, of, member string, turn int) (*results.Diff, error) {
+	if turn > 0 {
+		return results.Of(op).DiffTurn(ctx, of, member, turn)
+	}
+	return results.Of(op).Diff(ctx, of, member)
 }
 
 func showDiff(a *app.App, d *results.Diff, stat bool) error {

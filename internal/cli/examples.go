@@ -33,7 +33,7 @@ var examples = map[string]string{
 	"demo":              "demo\ndemo --yes -v",
 	"deny":              "deny 7KQF -m \"not on this branch\"\ndeny ann",
 	"detach":            "detach",
-	"diff":              "diff ann\ndiff ann --stat",
+	"diff":              "diff ann\ndiff ann --stat\ndiff ann --turn 2",
 	"digest":            "digest --since 2h",
 	"doctor":            "doctor",
 	"doctor agent":      "doctor agent claude\ndoctor agent ann --full",

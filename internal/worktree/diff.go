@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -113,32 +114,53 @@ func (g Git) readLinked(ctx context.Context, t Tree) (at Git, base, head string,
 	if base, err = g.start(ctx, t.Path, t, head, refOf(t.From)); err != nil {
 		return g, "", "", nil, err
 	}
+	at, done, err = g.withIndex(ctx, t)
+	return at, base, head, done, err
+}
+
+// withIndex returns a git with a copy of the index of a linked worktree, which runs no hook.
+func (g Git) withIndex(ctx context.Context, t Tree) (at Git, done func() error, err error) {
 	dir, err := g.line(ctx, t.Path, "rev-parse", "--absolute-git-dir")
 	if err != nil {
-		return g, "", "", nil, err
-	}
-	index, err := os.ReadFile(filepath.Join(dir, "index"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return g, "", "", nil, fmt.Errorf("worktree: %w", err)
+		return g, nil, err
 	}
 	f, err := os.CreateTemp(dir, "waggle-index-*")
 	if err != nil {
-		return g, "", "", nil, fmt.Errorf("worktree: %w", err)
+		return g, nil, fmt.Errorf("worktree: %w", err)
 	}
 	done = func() error {
 		return errors.Join(os.Remove(f.Name()), ignoreMissing(os.Remove(f.Name()+".lock")))
 	}
-	_, err = f.Write(index)
-	if err = errors.Join(err, f.Close()); err == nil && len(index) == 0 {
+	err = errors.Join(f.Close(), copyIndex(filepath.Join(dir, "index"), f.Name()))
+	if errors.Is(err, fs.ErrNotExist) {
 		err = os.Remove(f.Name()) // git takes an empty file for a broken index
 		done = func() error { return ignoreMissing(os.Remove(f.Name())) }
 	}
 	if err != nil {
-		return g, "", "", nil, fmt.Errorf("worktree: %w", errors.Join(err, done()))
+		return g, nil, fmt.Errorf("worktree: %w", errors.Join(err, done()))
 	}
 	g.options = append(slices.Clone(g.options), noHooks...)
 	g.extra = append(slices.Clone(g.extra), "GIT_INDEX_FILE="+f.Name())
-	return g, base, head, done, nil
+	return g, done, nil
+}
+
+// copyIndex copies an index with its time: by that git knows which files may have changed since in the same
+// moment and with the same size, and reads them.
+func copyIndex(from, to string) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	b, err := io.ReadAll(f)
+	if err == nil {
+		err = os.WriteFile(to, b, 0o644)
+	}
+	return errors.Join(err, os.Chtimes(to, info.ModTime(), info.ModTime()))
 }
 
 func ignoreMissing(err error) error {

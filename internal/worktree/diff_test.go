@@ -2,6 +2,7 @@ package worktree_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,6 +65,29 @@ func TestDiff(t *testing.T) {
 	// The branch alone has it all too.
 	w.git(w.repo, "worktree", "remove", tree.Path)
 	if d := w.diff(tree); len(d.Files) != 5 {
+		t.Errorf("%+v", d.Files)
+	}
+}
+
+// TestDiffSameMoment: a change that was made in the moment in which the index was written, and left the size, is in the diff.
+func TestDiffSameMoment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "repo")
+	tree := w.create("bob")
+	file := filepath.Join(tree.Path, "a.txt")
+	before, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(tree.Path, "a.txt", "b\n")
+	index := filepath.Join(w.git(tree.Path, "rev-parse", "--absolute-git-dir"), "index")
+	for _, f := range []string{file, index} {
+		if err := os.Chtimes(f, before.ModTime(), before.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.git(tree.Path, "config", "core.trustctime", "false")
+	if d := w.diff(tree); len(d.Files) != 1 {
 		t.Errorf("%+v", d.Files)
 	}
 }

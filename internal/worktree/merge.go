@@ -197,7 +197,7 @@ func (s Store) Merge(ctx context.Context, m Merging) (done Merged, err error) {
 		return done, err
 	}
 	i := &Intent{V: recordVersion, State: merging, By: by, At: m.At, Member: m.Member, Tree: m.Tree, Into: to.Branch, How: m.How, Keep: m.Keep, Text: m.Text,
-		From: to.Commit, Mark: fmt.Sprintf("waggle merge of %s by process %d, %s\n", m.Tree.Branch, by.PID, m.At.UTC().Format(time.RFC3339Nano))}
+		From: to.Commit, Mark: fmt.Sprintf("merge of %s, by process %d of waggle, %s\n", m.Tree.Branch, by.PID, m.At.UTC().Format(time.RFC3339Nano))}
 	if err := s.putIntent(i); err != nil {
 		return done, err
 	}

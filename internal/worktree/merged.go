@@ -29,7 +29,10 @@ func (s Store) RemoveMerged(ctx context.Context, t Tree, tip Tip) (err error) {
 			return err
 		}
 	}
-	return s.dropMerged(ctx, t, tip)
+	if err := s.dropMerged(ctx, t, tip); err != nil {
+		return err
+	}
+	return s.Git.dropTurns(ctx, t)
 }
 
 func (s Store) removeMerged(ctx context.Context, r Record, tip Tip) error {

@@ -163,11 +163,7 @@ func (s Store) stands(ctx context.Context, i *Intent) (untouched int, err error)
 // fill makes the copy of a checkout's index that becomes its index in the end; with -u it moves the files
 // too, with -i it does not look at them.
 func (s Store) fill(ctx context.Context, i *Intent, p spot, how string) error {
-	b, err := os.ReadFile(filepath.Join(p.git, "index"))
-	if err == nil {
-		err = os.WriteFile(p.copy, b, 0o644)
-	}
-	if err != nil {
+	if err := copyIndex(filepath.Join(p.git, "index"), p.copy); err != nil {
 		return fmt.Errorf("worktree: %w", noSpace(err))
 	}
 	s.at("copied")

@@ -90,6 +90,9 @@ func (s Store) remove(ctx context.Context, r Record) error {
 		return err
 	}
 	s.at("branch")
+	if err := s.Git.dropTurns(ctx, t); err != nil {
+		return err
+	}
 	return s.forget(r)
 }
 

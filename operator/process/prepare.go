@@ -129,12 +129,15 @@ type preparing struct {
 	exec func(ctx context.Context, text string) error // runs a shell text of setup
 }
 
-// PrepareResult gives a checkout of the merged result what the worktree of a member got, so that its
+// PrepareResult gives dir, a checkout of the merged result, what the worktree of a member got, so that its
 // check finds the same there. run runs a shell text of setup in a directory of the checkout, with an
 // environment; log gets the steps. Nothing is recorded.
-func (o Operator) PrepareResult(ctx context.Context, s *operator.State, m *control.Member, want record.Preparation, t worktree.Tree, log io.Writer,
+func (o Operator) PrepareResult(ctx context.Context, s *operator.State, m *control.Member, want record.Preparation, dir string, log io.Writer,
 	run func(ctx context.Context, text, dir string, environ []string) error) error {
-	cwd := t.Inside(worktree.Tree(*m.Worktree).Outside(m.Cwd))
+	t := worktree.Tree(*m.Worktree)
+	cwd := t.Outside(m.Cwd)
+	t.Path = dir
+	cwd = t.Inside(cwd)
 	p := &preparing{m: m, tree: t, git: o.worktrees(s).Git, log: log}
 	p.exec = func(ctx context.Context, text string) error {
 		return run(ctx, text, cwd, o.memberEnviron(s, m.Instance))

@@ -2,8 +2,11 @@ package results
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
+	"waggle/internal/worktree"
 	"waggle/operator"
 )
 
@@ -19,6 +22,7 @@ type FileChange struct {
 type Diff struct {
 	Team   string
 	Member string
+	Turn   int // that it is of; 0: of all work
 	Branch string
 	Path   string // the worktree
 	Base   string // the commit that the files are compared with
@@ -48,6 +52,35 @@ func (o Operator) Diff(ctx context.Context, of, member string) (*Diff, error) {
 	return w.diff(ctx, "diff")
 }
 
+// DiffTurn shows what one turn of a member changed, from 1; those that changed no file do not count.
+func (o Operator) DiffTurn(ctx context.Context, of, member string, turn int) (*Diff, error) {
+	w, err := o.find(ctx, "diff", of, member)
+	if err != nil {
+		return nil, err
+	}
+	got, err := w.store.Git.DiffTurn(ctx, w.tree, turn)
+	var none *worktree.TurnError
+	if errors.As(err, &none) {
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "diff", Msg: w.name() + ": " + err.Error(), Err: err}
+	}
+	if err != nil {
+		return nil, explained("diff", err)
+	}
+	d := w.of(got)
+	d.Turn = turn
+	return d, nil
+}
+
+// of is a difference of the member.
+func (w *work) of(got worktree.Difference) *Diff {
+	d := &Diff{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Path: w.tree.Path, Base: got.Base, Head: got.Head, Files: []FileChange{},
+		Uncommitted: []string{}, Text: strings.ToValidUTF8(got.Text, "\uFFFD"), More: got.More}
+	for _, f := range got.Files {
+		d.Files = append(d.Files, FileChange(f))
+	}
+	return d
+}
+
 func (w *work) diff(ctx context.Context, op string) (*Diff, error) {
 	got, err := w.store.Git.Diff(ctx, w.tree)
 	if err != nil {
@@ -57,11 +90,8 @@ func (w *work) diff(ctx context.Context, op string) (*Diff, error) {
 	if err != nil {
 		return nil, explained(op, err)
 	}
-	d := &Diff{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Path: w.tree.Path, Base: got.Base, Head: got.Head, Files: []FileChange{},
-		Uncommitted: append(append([]string{}, st.Changed...), st.Untracked...), Text: strings.ToValidUTF8(got.Text, "\uFFFD"), More: got.More}
-	for _, f := range got.Files {
-		d.Files = append(d.Files, FileChange(f))
-	}
+	d := w.of(got)
+	d.Uncommitted = slices.Concat(d.Uncommitted, st.Changed, st.Untracked)
 	return d, nil
 }
 

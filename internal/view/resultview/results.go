@@ -20,6 +20,7 @@ import (
 type DiffDocument struct {
 	Team        string               `json:"team"`
 	Member      string               `json:"member"`
+	Turn        int                  `json:"turn,omitempty"` // that it is of; else of all work
 	Branch      string               `json:"branch"`
 	Path        string               `json:"path"` // the worktree
 	Base        string               `json:"base"` // the commit that the files are compared with
@@ -40,7 +41,7 @@ type FileChangeDocument struct {
 
 // Diff is the document of what a member changed.
 func Diff(d *results.Diff, stat bool) DiffDocument {
-	doc := DiffDocument{d.Team, d.Member, d.Branch, d.Path, d.Base, d.Head, make([]FileChangeDocument, 0, len(d.Files)), append([]string{}, d.Uncommitted...), d.More, d.Text}
+	doc := DiffDocument{d.Team, d.Member, d.Turn, d.Branch, d.Path, d.Base, d.Head, make([]FileChangeDocument, 0, len(d.Files)), append([]string{}, d.Uncommitted...), d.More, d.Text}
 	if stat {
 		doc.Diff = ""
 	}
@@ -74,10 +75,14 @@ func DiffStatPage(d *results.Diff) (p page.Page) {
 	return p
 }
 
-// Changed sums a diff up: "3 files, +10 -2, since 0123456789ab".
+// Changed sums a diff up: "3 files, +10 -2, since 0123456789ab", or "in turn 2".
 func Changed(d *results.Diff) string {
 	added, deleted := d.Lines()
-	s := fmt.Sprintf("%s, +%d -%d, since %.12s", files(len(d.Files)), added, deleted, d.Base)
+	when := fmt.Sprintf("since %.12s", d.Base)
+	if d.Turn > 0 {
+		when = fmt.Sprintf("in turn %d", d.Turn)
+	}
+	s := fmt.Sprintf("%s, +%d -%d, %s", files(len(d.Files)), added, deleted, when)
 	if d.More {
 		s += ", cut"
 	}
