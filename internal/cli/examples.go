@@ -91,7 +91,7 @@ var examples = map[string]string{
 	"protocol kinds":    "protocol kinds",
 	"protocol schema":   "protocol schema envelope",
 	"resume":            "resume --plan\nresume api --detach",
-	"review":            "review ann",
+	"review":            "review ann\nreview ann -c 'code.txt:12: why two?'",
 	"run":               "run --plan waggle.yaml\nrun waggle.yaml --headless --report out",
 	"sandbox":           "sandbox",
 	"sandbox explain":   "sandbox explain ann -- curl https://example.com/",

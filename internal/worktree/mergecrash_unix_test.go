@@ -113,12 +113,12 @@ func killMerge(t *testing.T, c killedMerge, own bool, then string) {
 		w.write(w.repo, f, "of "+f+"\n")
 	}
 	w.commit(w.repo, "more")
-	tree := w.create("other") // so that there is another one
+	w.create("other") // so that there is another one
+	makes := w.create
 	if own {
-		tree = w.own("bob")
-	} else {
-		tree = w.create("bob")
+		makes = w.own
 	}
+	tree := makes("bob")
 	w.work(tree)
 	w.write(w.repo, "mine.txt", "changed\n")
 	w.write(w.repo, "staged.txt", "staged\n")

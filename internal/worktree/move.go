@@ -367,7 +367,7 @@ func (g Git) written(ctx context.Context, dir, at string, info fs.FileInfo, comm
 	if c.gone() {
 		return false, nil
 	}
-	has := []byte{}
+	var has []byte
 	var err error
 	if info.Mode()&fs.ModeSymlink != 0 {
 		var to string

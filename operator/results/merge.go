@@ -257,7 +257,8 @@ func (o Operator) interrupted(ctx context.Context, of, member string, mo MergeOp
 	if release, err = o.hold(ctx, w, mo); err != nil {
 		return nil, nil, nil, err
 	}
-	if i, err = w.store.Intent(w.tree); err == nil && i == nil { // another process has ended it
+	i, err = w.store.Intent(w.tree)
+	if err == nil && i == nil { // another process has ended it
 		err = noneInterrupted(w.name())
 	}
 	if err != nil {

@@ -82,6 +82,80 @@ func CommentsAt(shown string, texts map[int]string) []Comment {
 	return cs
 }
 
+// CommentsOf are comments that name their place: FILE:LINE: text, with -LINE for a deleted line, or FILE: text
+// for all of a file. shown is the diff, which has to have the place; else the error is a *PlaceError.
+func CommentsOf(shown string, texts []string) ([]Comment, error) {
+	lines, at := places(shown), map[int]string{}
+	for _, text := range texts {
+		i, said := placeOf(lines, text)
+		if i < 0 || said == "" {
+			return nil, &PlaceError{Text: text, Files: filesOf(lines)}
+		}
+		if at[i] != "" {
+			said = at[i] + "\n" + said
+		}
+		at[i] = said
+	}
+	return CommentsAt(shown, at), nil
+}
+
+// PlaceError: a comment names no line of the diff.
+type PlaceError struct {
+	Text  string
+	Files []string // those of the diff
+}
+
+func (e *PlaceError) Error() string {
+	return strconv.Quote(e.Text) + " names no line of the diff: write FILE:LINE: text, -LINE for a deleted line, or FILE: text; its files are " + strings.Join(e.Files, ", ")
+}
+
+func filesOf(lines []place) (files []string) {
+	for _, p := range lines {
+		if p.file != "" && !slices.Contains(files, p.file) {
+			files = append(files, p.file)
+		}
+	}
+	return files
+}
+
+// placeOf finds the line that a comment names, -1 when there is none, and what it says. A name of a file may
+// have colons, so the longest one that fits is meant.
+func placeOf(lines []place, text string) (at int, said string) {
+	file := ""
+	for _, f := range filesOf(lines) {
+		if strings.HasPrefix(text, f+":") && len(f) > len(file) {
+			file = f
+		}
+	}
+	if file == "" {
+		return -1, ""
+	}
+	rest := strings.TrimPrefix(text, file+":")
+	number, said, has := strings.Cut(rest, ":")
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	if err != nil || !has {
+		return slices.IndexFunc(lines, func(p place) bool { return p.file == file }), strings.TrimSpace(rest)
+	}
+	return slices.IndexFunc(lines, func(p place) bool {
+		return p.file == file && p.line > 0 && (n > 0 && p.line == n && !p.deleted || n < 0 && p.line == -n && p.deleted)
+	}), strings.TrimSpace(said)
+}
+
+// Numbered is a diff with the number of each line in its file before it; that of a deleted line is negative.
+func Numbered(diff string) string {
+	var b strings.Builder
+	for _, p := range places(diff) {
+		number := ""
+		if p.line > 0 {
+			if number = strconv.Itoa(p.line); p.deleted {
+				number = "-" + number
+			}
+		}
+		b.WriteString(strings.Repeat(" ", max(0, 6-len(number))) + number + " " + p.text + "\n")
+	}
+	return b.String()
+}
+
 // follows finds a line of shown from next on, -1 when there is none. An empty line is only the very
 // next one: editors add empty lines, and strip the space of an empty line of a diff.
 func follows(lines []place, next int, l string) int {

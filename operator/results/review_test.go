@@ -75,3 +75,22 @@ func TestCommentsAt(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Comments that name their place are those of the line, and one that names none is an error with the files.
+func TestCommentsOf(t *testing.T) {
+	t.Parallel()
+	got, err := results.CommentsOf(shown, []string{"src/a.go:11: why: two?", "src/a.go:-11: it was good", "src/a.go: a whole file", "na\tme:2: odd", "src/a.go:11: and more"})
+	want := []results.Comment{{File: "src/a.go", Text: "a whole file"}, {File: "src/a.go", Line: 11, Deleted: true, Quoted: "-	two", Text: "it was good"},
+		{File: "src/a.go", Line: 11, Quoted: "+	TWO", Text: "why: two?\nand more"}, {File: "na\tme", Line: 2, Quoted: "++++ y", Text: "odd"}}
+	if d := cmp.Diff(want, got); err != nil || d != "" {
+		t.Errorf("%v\n%s", err, d)
+	}
+	for _, text := range []string{"src/a.go:99: x", "src/a.go:11:", "src/a.go:-12: x", "b.go:1: x", "x", ""} {
+		if cs, err := results.CommentsOf(shown, []string{text}); err == nil || !strings.Contains(err.Error(), "src/a.go") {
+			t.Errorf("%q: %+v, %v", text, cs, err)
+		}
+	}
+	if got := results.Numbered(shown); !strings.Contains(got, "\n   -11 -	two\n    11 +	TWO\n") || strings.Count(got, "\n") != strings.Count(shown, "\n") {
+		t.Errorf("%s", got)
+	}
+}
