@@ -28,7 +28,7 @@ var acts = rowsOf(map[act]string{
 	readsOnly: `
 		waggle, audit, audit export, audit query, audit show, audit verify, away, bench, budget, compare,
 		demo, diff, digest, doctor, hooks, hooks show, init, log, mode, msg, msg list, msg show, net, net
-		list, net pending, notify, peek, pending, plan, plan diff, plan list, plan show, policy, policy
+		list, net pending, notify, path, peek, pending, plan, plan diff, plan list, plan show, policy, policy
 		explain, policy list, policy sessions, policy suggest, policy test, protocol, protocol decode,
 		protocol encode, protocol kinds, protocol schema, sandbox, sandbox explain, sandbox run, sandbox
 		test, show, skill, status, task, task artifacts, task list, task show, team, team backup, team
@@ -44,7 +44,7 @@ var acts = rowsOf(map[act]string{
 		adopt, answer, approve, attach, audit acknowledge, away off, away on, bridge, budget set, deny,
 		detach, doctor agent, down, gc, hooks install, hooks uninstall, merge, msg withdraw, net allow, net
 		deny, net revoke, new, notify off, notify on, notify test, plan approve, plan escalate, plan reject,
-		policy add, policy rm, policy sandboxed, policy sessions add, policy sessions off, policy sessions
+		open, shell, policy add, policy rm, policy sandboxed, policy sessions add, policy sessions off, policy sessions
 		on, policy sessions rm, pr, resume, review, run, serve, spawn, stop, take, team add, team create,
 		team delete, team migrate, team remove, team restore, team token, undo, uninstall, up`,
 })

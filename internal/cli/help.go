@@ -28,7 +28,7 @@ var helpGroups = []helpGroup{
 	{"See", []string{"status", "top", "peek"}, []string{"why", "log", "inbox", "digest", "attach", "budget", "audit"}},
 	{"Answer", []string{"pending", "approve", "deny"}, []string{"show", "answer", "plan", "net", "policy", "mode", "undo"}},
 	{"Steer", []string{"send", "task"}, []string{"take", "msg", "detach"}},
-	{"Results", []string{"diff", "merge"}, []string{"compare", "review", "pr"}},
+	{"Results", []string{"diff", "merge"}, []string{"compare", "review", "pr", "path", "open", "shell"}},
 	{"End, set up", []string{"down"}, []string{"stop", "gc", "team", "hooks", "doctor", "sandbox", "serve", "bridge", "skill", "protocol", "bench", "completion", "version", "uninstall", "help"}},
 }
 

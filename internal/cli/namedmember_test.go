@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,9 @@ import (
 // others have the reason why it is otherwise.
 var named = map[string]struct{ line, how string }{
 	"why":               {"why cid", "reads"},
+	"path":              {"path cid", "reads"},
+	"open":              {"open cid", "reads"},
+	"shell":             {"shell cid", "reads"},
 	"peek":              {"peek cid", "reads"},
 	"inbox":             {"inbox cid", "reads"},
 	"log":               {"log cid", "reads"},
@@ -104,7 +108,7 @@ func TestNamedMember(t *testing.T) {
 			continue
 		}
 		cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path}, strings.Fields(c.line)...)...)
-		cmd.Dir, cmd.Env = t.TempDir(), op.Environ
+		cmd.Dir, cmd.Env = t.TempDir(), append(slices.Clone(op.Environ), "EDITOR=true")
 		b, _ := cmd.CombinedOutput()
 		text, code := string(b), cmd.ProcessState.ExitCode()
 		lists := code == 2 && strings.Contains(text, "alpha") && strings.Contains(text, "beta")

@@ -158,6 +158,11 @@ func edit(ctx context.Context, a *app.App, op, path, without string) error {
 	if err != nil {
 		return err
 	}
+	return runEditor(a, op, c)
+}
+
+// runEditor runs an editor on this terminal until it ends.
+func runEditor(a *app.App, op string, c *exec.Cmd) error {
 	c.Stdin, c.Stdout, c.Stderr = a.In, os.Stderr, os.Stderr
 	if app.Tty(a.Out) {
 		c.Stdout = os.Stdout

@@ -227,7 +227,7 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator
 // with the member's ports and mark. A backend adds the terminal.
 func (o Operator) memberEnviron(s *operator.State, i record.Instance) []string {
 	env := spawn.Without(o.Environ, spawn.ScopeRepository, spawn.ScopeSession, spawn.ScopeTerminal, spawn.ScopeMember)
-	return append(env, portBase(s, i), spawn.MemberMark(owner(s, i)))
+	return append(env, PortBase(s, i), spawn.MemberMark(owner(s, i)))
 }
 
 // owner returns the mark of an instance, <team>-<id8>/<instance>, for the environment of its

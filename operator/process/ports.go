@@ -21,9 +21,9 @@ const (
 	portsOf    = 2_200 // members of a team that have different ones
 )
 
-// portBase is the entry of a member's environment with its first port. Members of one team have
+// PortBase is the entry of a member's environment with its first port. Members of one team have
 // different ports, and two teams most often have.
-func portBase(s *operator.State, i record.Instance) string {
+func PortBase(s *operator.State, i record.Instance) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(filepath.Base(s.Dir.Path))) // never fails
 	n := slices.IndexFunc(s.Lead.Members, func(m *control.Member) bool { return m.Instance == i })
