@@ -57,6 +57,7 @@ var ofEnded = map[string]struct {
 	"path":                {lines: []string{"path ann", "path ann --team gone"}},
 	"open":                {why: "it starts your editor where path says"},
 	"shell":               {why: "it starts your shell where path says"},
+	"wait":                {lines: []string{"wait ann --until done --team gone", "wait ann --until done"}},
 	"peek":                {lines: []string{"peek ann", "peek ann --team gone"}},
 	"pending":             {lines: []string{"pending --team gone", "pending --all --team gone", "pending --long --team gone"}},
 	"plan":                {lines: []string{"plan --team gone"}},

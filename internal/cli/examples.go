@@ -139,6 +139,7 @@ var examples = map[string]string{
 	"uninstall":         "uninstall",
 	"up":                "up --plan waggle.yaml\nup waggle.yaml --detach",
 	"version":           "version",
+	"wait":              "wait ann --until ready --timeout 30m",
 	"why":               "why ann\nwhy 'npm test && git push' --for ann\nwhy 7KQF",
 
 	"policy sessions add": "policy sessions add 'Bash(npm test)' --until 14d",

@@ -32,7 +32,7 @@ var acts = rowsOf(map[act]string{
 		explain, policy list, policy sessions, policy suggest, policy test, protocol, protocol decode,
 		protocol encode, protocol kinds, protocol schema, sandbox, sandbox explain, sandbox run, sandbox
 		test, show, skill, status, task, task artifacts, task list, task show, team, team backup, team
-		export, team list, team show, team validate, top, version, why`,
+		export, team list, team show, team validate, top, version, wait, why`,
 	actsAsMember: `
 		guest, hook, inbox, join, mcp, send`,
 	actsInOwnTeam: `

@@ -91,6 +91,7 @@ var commands = []func(*app.App) *cobra.Command{
 	uninstallCmd,
 	teamcmd.Up,
 	versionCmd,
+	decidecmd.Wait,
 	decidecmd.Why,
 	teamcmd.Worker,
 }

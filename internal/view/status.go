@@ -61,6 +61,7 @@ type MemberDocument struct {
 	Name     string              `json:"name"`
 	Lead     string              `json:"lead"`
 	State    inspect.MemberState `json:"state"`
+	Is       inspect.Condition   `json:"condition"`
 	Since    string              `json:"since"` // "": not known
 	Why      string              `json:"why"`
 	PID      int                 `json:"pid"`
@@ -194,7 +195,7 @@ func leader(l inspect.LeaderStatus) LeaderDocument {
 }
 
 func member(m inspect.MemberStatus) MemberDocument {
-	d := MemberDocument{Name: m.Name, Lead: m.Lead, State: m.State, Since: page.Stamp(m.Since), Why: m.Why, PID: m.PID, Backend: m.Backend, Trust: string(m.Trust), From: string(m.From), Sandbox: string(m.Sandbox),
+	d := MemberDocument{Name: m.Name, Lead: m.Lead, State: m.State, Is: m.Is, Since: page.Stamp(m.Since), Why: m.Why, PID: m.PID, Backend: m.Backend, Trust: string(m.Trust), From: string(m.From), Sandbox: string(m.Sandbox),
 		Task: m.Task, Pending: m.Pending, Policy: m.Policy, Socket: m.Socket, Restarts: m.Restarts, Ready: m.Ready, Log: m.Log,
 		Worktree: (*WorktreeDocument)(m.Worktree), Evidence: evidence(m.Evidence)}
 	if u := m.Usage; u != nil {

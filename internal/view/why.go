@@ -14,6 +14,7 @@ type WhyDocument struct {
 	Team     string         `json:"team"`
 	Name     string         `json:"name"`
 	State    string         `json:"state"` // as status has it; left, when it has left
+	Is       string         `json:"condition"`
 	Since    string         `json:"since"`
 	Why      string         `json:"why"`
 	Trust    string         `json:"trust"`
@@ -30,7 +31,7 @@ type FactDocument struct {
 
 // Why is the document of why a member is as it is.
 func Why(y *inspect.Why) WhyDocument {
-	d := WhyDocument{y.Team, y.Name, y.State, page.Stamp(y.Since), y.Why, string(y.Trust), y.Unheard, make([]FactDocument, 0, len(y.Evidence))}
+	d := WhyDocument{y.Team, y.Name, y.State, string(y.Is), page.Stamp(y.Since), y.Why, string(y.Trust), y.Unheard, make([]FactDocument, 0, len(y.Evidence))}
 	for _, e := range y.Evidence {
 		d.Evidence = append(d.Evidence, FactDocument{e.Source, page.Stamp(e.At), e.Detail})
 	}

@@ -137,7 +137,7 @@ func reason(err error) string {
 
 // look gathers the facts about one member. w is nil when it has no readable journal.
 func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evidence, *control.Worker) {
-	f := MemberFacts{Now: k.now, Led: k.led, Files: m.Trust == record.FileTrust, Client: m.Backend == operator.BackendMCP, Since: m.Since, Ending: ending(m), Broken: k.broken}
+	f := MemberFacts{Now: k.now, Led: k.led, Files: m.Trust == record.FileTrust, Client: m.Backend == operator.BackendMCP, Since: m.Since, Ending: ending(m), Broken: k.broken, Finished: finished(m)}
 	g := &Evidence{Stopping: f.Ending, Journal: JournalEvidence{Problem: k.broken}}
 	k.process(m, &f, g)
 	k.tools(m, g)
@@ -479,7 +479,7 @@ func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 					return
 				}
 			}
-			f.Held = fmt.Sprintf("has task %s to do, which waits for task %s", t.ID, id)
+			f.Held, f.Unowned = fmt.Sprintf("has task %s to do, which waits for task %s", t.ID, id), true
 		}
 	}
 }

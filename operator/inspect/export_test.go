@@ -19,3 +19,6 @@ func SecretKinds() []string {
 	}
 	return all
 }
+
+// Conditions is the condition of each state.
+var Conditions = conditions

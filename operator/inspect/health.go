@@ -92,6 +92,8 @@ type MemberFacts struct {
 	Failed   *Waits    // its task whose last turn failed
 	HeldUp   *Waits    // its task that waits for a failed one
 	Held     string    // why it does not begin a task that it has, when it waits for nobody
+	Finished bool      // it has completed a task
+	Unowned  bool      // Held names a task of nobody that it waits for
 	Said     string    // a task of its own that is done by its word alone
 	Overdue  *Overdue  // the oldest order that it has not applied
 

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -52,7 +53,7 @@ func (o Operator) WhySession(what string) (*Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	y := &Why{Team: decide.SessionTeam, Name: r.Name, State: r.State, Since: r.Since, Why: r.Why, Trust: record.Level(decide.LevelAnswers), Evidence: []Fact{}}
+	y := &Why{Team: decide.SessionTeam, Name: r.Name, State: r.State, Is: cmp.Or(conditions[MemberState(r.State)], ConditionUnknown), Since: r.Since, Why: r.Why, Trust: record.Level(decide.LevelAnswers), Evidence: []Fact{}}
 	if r.PID != 0 {
 		y.add(fromProcess, time.Time{}, "process %d runs", r.PID)
 	} else {

@@ -97,6 +97,7 @@ type MemberStatus struct {
 	Name     string
 	Lead     string // the team file's name of the agent behind the lead; "" of a member
 	State    MemberState
+	Is       Condition
 	Since    time.Time // zero: not known
 	Why      string
 	Stays    bool   // it is dead, and only a resume starts it again
@@ -377,8 +378,11 @@ func (k *probe) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, s
 // memberStatus returns a member's status from the facts. w is nil without a journal.
 func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Evidence) MemberStatus {
 	h := f.Health()
-	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Since: h.Since, Why: h.Why, Stays: f.stays(), Asks: f.asksDead(), PID: f.PID, Backend: m.Backend, Trust: m.Trust, From: m.Origin(),
+	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Is: f.conditionOf(h.State), Since: h.Since, Why: h.Why, Stays: f.stays(), Asks: f.asksDead(), PID: f.PID, Backend: m.Backend, Trust: m.Trust, From: m.Origin(),
 		Log: g.Output.Path, Sandbox: HeldOf(m, nil), Worktree: process.ViewWorktree(m.Worktree), Evidence: g}
+	if m.Left != nil { // a member that has left is shown as long as its end was its death
+		ms.Is = ConditionFailed
+	}
 	if len(g.Tools) > 0 {
 		ms.Why += "; " + process.ToolsText(g.Tools)
 	}
@@ -508,5 +512,5 @@ func fileMember(m team.Member, f MemberFacts) MemberStatus {
 	case f.Process == "":
 		g.Process.State, g.Process.Problem = "unknown", f.Unseen
 	}
-	return MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: record.FileTrust, Evidence: g}
+	return MemberStatus{Name: string(m.Name), State: h.State, Is: f.conditionOf(h.State), Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: record.FileTrust, Evidence: g}
 }

@@ -24,6 +24,7 @@ type Why struct {
 	Team     string
 	Name     string
 	State    string    // that of status; left, when the member has left
+	Is       Condition // the same
 	Since    time.Time // zero: not known
 	Why      string
 	Trust    record.Level
@@ -64,9 +65,9 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	y.State, y.Why, y.Since = string(ms.State), ms.Why, ms.Since
+	y.State, y.Is, y.Why, y.Since = string(ms.State), ms.Is, ms.Why, ms.Since
 	if m.Left != nil {
-		y.State, y.Since, y.Why = "left", m.LeftAt, leftWhy(m)
+		y.State, y.Is, y.Since, y.Why = "left", ConditionLeft, m.LeftAt, leftWhy(m)
 	}
 	y.fromLeader(s, m)
 	y.fromProcess(s, m)
@@ -315,7 +316,7 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 		if !waggle.SameName(waggle.MemberName(ms.Name), waggle.MemberName(member)) {
 			continue
 		}
-		y := &Why{Team: string(name), Name: ms.Name, State: string(ms.State), Why: ms.Why, Trust: ms.Trust, Evidence: []Fact{}}
+		y := &Why{Team: string(name), Name: ms.Name, State: string(ms.State), Is: ms.Is, Why: ms.Why, Trust: ms.Trust, Evidence: []Fact{}}
 		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
 		y.fromMailbox(ctx, o, &control.Member{Joined: record.Joined{Name: waggle.MemberName(ms.Name)}})
 		return y, nil

@@ -56,6 +56,9 @@ leader's journal of the one team that is followed ends the command.
 			if name != "" {
 				v.member = name
 			}
+			if v.follow && a.Flags.JSON && !v.raw {
+				return v.states(cmd.Context(), a, op, args)
+			}
 			ls, err := openLogs(cmd.Context(), a, op, args)
 			if err != nil {
 				return err
@@ -272,16 +275,16 @@ func follow(ctx context.Context, a *app.App, ls *logs, v logView) error {
 			said[err.Error()] = true
 			a.Talk("%s %s", app.Yellow("note:"), operator.VisibleLines(err.Error()))
 		}
-		if err := untilGrown(ctx, a, ls.dirs()); err != nil {
+		if err := untilGrown(ctx, ls.dirs(), followEvery); err != nil {
 			return err
 		}
 	}
 }
 
-// untilGrown waits until a journal has grown, at most followEvery.
-func untilGrown(ctx context.Context, a *app.App, dirs []string) error {
+// untilGrown waits until a journal has grown, at most for a time.
+func untilGrown(ctx context.Context, dirs []string, most time.Duration) error {
 	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: followEvery}, dirs...)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: most}, dirs...)
 	if err != nil {
 		cancel()
 		return err
