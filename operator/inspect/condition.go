@@ -10,7 +10,7 @@ type Condition string
 const (
 	ConditionNeedsYou Condition = "needs-you" // a person has to answer it
 	ConditionWorking  Condition = "working"   // it goes on by itself
-	ConditionWaits    Condition = "waits"     // another member, or the lead's agent, has to do something first
+	ConditionWaits    Condition = "waits"     // another member, or the lead's agent, has to do something first; or it is queued
 	ConditionLimited  Condition = "limited"   // by a usage limit of its agent; it goes on by itself at the time that its reason names
 	ConditionReady    Condition = "ready"     // it has done what it was given, and has no work
 	ConditionFailed   Condition = "failed"    // it does not go on by itself
@@ -23,6 +23,7 @@ const (
 // conditions has the condition of every state. That of a dead and of an idle member depends on more (conditionOf).
 var conditions = map[MemberState]Condition{
 	StateStarting:   ConditionWorking,
+	StateQueued:     ConditionWaits,
 	StateBlocked:    ConditionBlocked,
 	StateWorking:    ConditionWorking,
 	StateHuman:      ConditionNeedsYou,

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -282,6 +283,8 @@ func (s *States) recorded(m *control.Member) Change {
 		return is(ConditionWorking, "a person has its session")
 	case own != nil && !own.from.IsZero():
 		return is(ConditionLimited, "limited until "+waggle.FormatTime(own.fold.Limited.Until)+operator.Suffix(own.fold.Limited.Reason))
+	case m.InQueue():
+		return is(ConditionWaits, fmt.Sprintf("place %d in the queue", s.lead.Place(m)))
 	case state == machine.Spawning && (own == nil || !own.up):
 		return is(ConditionWorking, "is starting")
 	case state == machine.ShutdownRequested || state == machine.Terminated:
