@@ -64,10 +64,10 @@ Its branch begins at HEAD and is merged into the branch that you are on; --base 
 it at another commit or branch, and a branch is what it is then merged into. --branch NAME
 works on an existing branch, also one that only a remote has; it stays after a merge.
 
---issue N and --pr N read an issue or a pull request of the repository by your gh. The agent
-gets its text, quoted and named as the words of others, behind TASK, which may be left out.
-The command shows the text and asks first; --yes does not ask, and without a terminal that
-is exit 3. --pr fetches the branch of the pull request and works on it.
+--issue N and --pr N read an issue or a pull request of the repository by your gh. The
+agent gets its text, quoted and named as the words of others, behind TASK, which may be
+left out. The command shows the text and asks first; --yes does not ask, and without a
+terminal that is exit 3. --pr fetches the branch of the pull request and works on it.
 
 Of waggle.yaml, here or in a parent in the checkout, the command reads only worktree:
 and check: at its top level: what a worktree gets before its member starts, and what

@@ -82,7 +82,7 @@ func (o Operator) Source(ctx context.Context, dir, kind string, number int) (*So
 	gh, err := spawn.LookPath("gh", o.Environ)
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "new", Err: err, Msg: "issues and pull requests are read by gh, the program of GitHub, and it is not in PATH",
-			Advice: "install gh and gh auth login; or give the text as the task: waggle new \"TASK\""}
+			Next: operator.NextInstallGh.With()}
 	}
 	fields := "number,title,body,author,url"
 	if kind == SourcePull {
@@ -105,16 +105,16 @@ func (o Operator) Source(ctx context.Context, dir, kind string, number int) (*So
 	if len(s.Body) > maxSource {
 		s.Body, s.Cut = strings.ToValidUTF8(s.Body[:maxSource], ""), true
 	}
-	refused := func(why, advice string) error {
-		return &operator.Error{Kind: operator.Refused, Op: "new", Msg: s.Name() + " " + why, Advice: advice}
+	refused := func(why string, step operator.Step) error {
+		return &operator.Error{Kind: operator.Refused, Op: "new", Msg: s.Name() + " " + why, Next: operator.Next{Step: step, ID: strconv.Itoa(number)}}
 	}
 	switch {
 	case strings.TrimSpace(s.Title) == "":
 		return nil, fmt.Errorf("gh %s view %d: it has no title", kind, number)
 	case kind == SourcePull && found.State != "OPEN":
-		return nil, refused("is not open: "+strings.ToLower(operator.Visible(found.State)), "waggle new \"TASK\" begins a new branch")
+		return nil, refused("is not open: "+strings.ToLower(operator.Visible(found.State)), operator.NextNewBranch)
 	case kind == SourcePull && found.IsCrossRepository:
-		return nil, refused("is from another repository, to whose branch this one does not push", fmt.Sprintf("gh pr checkout %d fetches its branch; waggle new --base BRANCH \"TASK\" begins at it", number))
+		return nil, refused("is from another repository, to whose branch this one does not push", operator.NextForkBranch)
 	}
 	return s, nil
 }

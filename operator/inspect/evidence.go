@@ -157,7 +157,7 @@ func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evid
 		f.Death = &Death{At: m.LeftAt}
 	}
 	if m.InQueue() {
-		f.Queued = fmt.Sprintf("place %d of %d in the queue; %d of the members that waggle new made work at once", k.s.Lead.Place(m), len(k.s.Lead.Queue()), k.s.Lead.AtOnce())
+		f.Queued = fmt.Sprintf("place %d of %d in the queue; %d of the members without a team file work at once", k.s.Lead.Place(m), len(k.s.Lead.Queue()), k.s.Lead.AtOnce())
 	}
 	if m.Process == nil && !f.Files {
 		if why, at, failed := process.Of(k.o.Operator).SetupOf(k.s, m); failed {

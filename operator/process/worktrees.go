@@ -95,13 +95,13 @@ func (o Operator) Begins(ctx context.Context, dir string, begin teamfile.Begin) 
 // cannotBegin is the error of a branch or a commit at which no worktree can begin; another error as it is.
 func cannotBegin(err error) error {
 	if _, ok := errors.AsType[*worktree.RefError](err); ok {
-		return &operator.Error{Kind: operator.NotFound, Op: "worktree", Advice: "git branch --all lists the branches; git fetch gets those that are new on a remote", Err: err}
+		return &operator.Error{Kind: operator.NotFound, Op: "worktree", Next: operator.NextListBranches.With(), Err: err}
 	}
 	if e, ok := errors.AsType[*worktree.ManyError](err); ok {
 		return &operator.Error{Kind: operator.Usage, Op: "worktree", Advice: "git branch " + e.Branch + " " + strings.TrimPrefix(e.Refs[0], "refs/remotes/") + " makes one of them yours", Err: err}
 	}
-	if _, ok := errors.AsType[*worktree.CheckedOutError](err); ok {
-		return &operator.Error{Kind: operator.Refused, Op: "worktree", Advice: "git switch --detach there lets it go; --base begins a new branch at it", Err: err}
+	if e, ok := errors.AsType[*worktree.CheckedOutError](err); ok {
+		return &operator.Error{Kind: operator.Refused, Op: "worktree", Next: operator.Next{Step: operator.NextLetGo, ID: e.Branch}, Err: err}
 	}
 	return err
 }
