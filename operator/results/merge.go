@@ -248,7 +248,7 @@ func (o Operator) AbortMerge(ctx context.Context, of, member string, mo MergeOpt
 
 // interrupted finds a merge whose process was killed, and holds the lock of merges.
 func (o Operator) interrupted(ctx context.Context, of, member string, mo MergeOptions) (w *work, i *worktree.Intent, release func() error, err error) {
-	if w, i, err = o.findOpen(ctx, of, member); err != nil {
+	if w, err = o.findOpen(ctx, of, member); err != nil {
 		return nil, nil, nil, err
 	}
 	if err := o.Guard(ctx, w.s, op); err != nil {

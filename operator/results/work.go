@@ -99,14 +99,14 @@ func (o Operator) at(w *work, op string) error {
 
 // findOpen finds a merge that was begun and has not ended, whatever its process does. member "" is the only
 // one of the team.
-func (o Operator) findOpen(ctx context.Context, of, member string) (*work, *worktree.Intent, error) {
+func (o Operator) findOpen(ctx context.Context, of, member string) (*work, error) {
 	w, err := o.open(ctx, of)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	is, err := worktree.Store{Records: w.s.Dir.Worktrees()}.Intents()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var names []string
 	for _, i := range is {
@@ -118,13 +118,13 @@ func (o Operator) findOpen(ctx context.Context, of, member string) (*work, *work
 	switch {
 	case len(is) == 0 && member != "":
 		if _, err := newest(w.s, member); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return nil, nil, noneInterrupted(member)
+		return nil, noneInterrupted(member)
 	case len(is) == 0:
-		return nil, nil, noneInterrupted("")
+		return nil, noneInterrupted("")
 	case len(is) > 1:
-		return nil, nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: "the merges of " + strings.Join(names, ", ") + " were interrupted: name one"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: "the merges of " + strings.Join(names, ", ") + " were interrupted: name one"}
 	}
 	for _, m := range w.s.Lead.Members {
 		if m.Worktree != nil && m.Worktree.Path == is[0].Tree.Path {
@@ -132,9 +132,9 @@ func (o Operator) findOpen(ctx context.Context, of, member string) (*work, *work
 		}
 	}
 	if w.m == nil {
-		return nil, nil, &team.NotFoundError{What: "member", Name: is[0].Member}
+		return nil, &team.NotFoundError{What: "member", Name: is[0].Member}
 	}
-	return w, is[0], o.at(w, op)
+	return w, o.at(w, op)
 }
 
 func noneInterrupted(member string) error {
