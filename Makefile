@@ -46,6 +46,7 @@ generate:
 	go generate ./...
 
 demo:
+	@echo 'waggle is built first: with an empty cache that takes about a minute'
 	go run ./cmd/waggle demo
 
 # Needs the vulnerability database on the network.

@@ -14,8 +14,10 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/internal/cli/app"
 	"waggle/internal/jsonobj"
+	"waggle/internal/view"
 	"waggle/internal/view/reportview"
 	"waggle/operator"
+	"waggle/operator/inspect"
 	"waggle/operator/supervise"
 )
 
@@ -91,6 +93,7 @@ func sayEnd(ctx context.Context, a *app.App, op operator.Operator, team waggle.T
 	exit := app.ExitCode(kind)
 	if !a.Flags.JSON {
 		a.Say("\n%s", reportview.Text(rep, exit))
+		a.ShowPage(view.TodayPage(inspect.Of(op).Today(a.Clock())), "", nil)
 	}
 	if err := reported(a, rep, exit, dir); err != nil {
 		return err

@@ -11,9 +11,11 @@ import (
 
 	"waggle/internal/ask"
 	"waggle/internal/cli/app"
+	"waggle/internal/view"
 	"waggle/internal/view/fileview"
 	"waggle/internal/view/reportview"
 	"waggle/operator"
+	"waggle/operator/inspect"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
 )
@@ -200,6 +202,7 @@ func run(ctx context.Context, a *app.App, f *teamfile.File, ro supervise.RunOpti
 		err = errors.Join(err, a.Document(reportview.Of(rep, exit)))
 	} else {
 		a.Say("%s", reportview.Text(rep, exit))
+		a.ShowPage(view.TodayPage(inspect.Of(op).Today(a.Clock())), "", nil)
 	}
 	if err != nil {
 		return err

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/view/page"
 	"waggle/internal/view/sentence"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/supervise"
+	"waggle/record"
 	"waggle/task"
 )
 
@@ -18,6 +20,9 @@ func Text(r *supervise.Report, exit int) string {
 	fmt.Fprintf(&b, "team %s: exit %d, %s\nsandbox: %s\n", r.Team, exit, r.Reason, r.Sandbox)
 	if r.Took > 0 {
 		fmt.Fprintf(&b, "took: %s\n", tookText(r.Took))
+	}
+	if text := totals(r); text != "" {
+		b.WriteString(text + "\n")
 	}
 	heading(&b, "Tasks", len(r.Tasks))
 	for _, t := range r.Tasks {
@@ -49,6 +54,48 @@ func Text(r *supervise.Report, exit int) string {
 	}
 	fmt.Fprintf(&b, "\nJournals: %s\n", r.State)
 	return b.String()
+}
+
+// totals are the numbers of calls, plans and questions and of their answers, and what all members have used.
+func totals(r *supervise.Report) string {
+	var calls, allowed, denied, plans, questions int
+	for _, q := range r.Requests {
+		switch {
+		case q.Kind == decide.KindQuestion:
+			questions++
+			continue
+		case q.Host == "" && q.Tool == "":
+			plans++
+			continue
+		}
+		calls++
+		switch q.Decision {
+		case record.DecisionAllow:
+			allowed++
+		case record.DecisionDeny:
+			denied++
+		}
+	}
+	var parts []string
+	if calls > 0 {
+		parts = append(parts, fmt.Sprintf("%s: %d allowed, %d denied", page.Count(calls, "call"), allowed, denied))
+	}
+	if plans > 0 {
+		parts = append(parts, page.Count(plans, "plan"))
+	}
+	if questions > 0 {
+		parts = append(parts, page.Count(questions, "question"))
+	}
+	var used record.Usage
+	for _, m := range r.Members {
+		if m.Spent != nil {
+			used = used.Plus(*m.Spent)
+		}
+	}
+	if used.Source != "" {
+		parts = append(parts, "used "+sentence.Spent(used))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // heading begins a list of n lines, if there are any.
