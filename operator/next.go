@@ -169,7 +169,7 @@ const (
 	NextPendingList    Step = "pending-list"
 	NextPendingAgain   Step = "pending-again"
 	NextStatusAll      Step = "status-all"
-	NextDigestOf       Step = "digest-of"
+	NextRecapOf        Step = "recap-of"
 	NextListKept       Step = "list-kept"
 	NextAnswer         Step = "answer"
 	NextShow           Step = "show"

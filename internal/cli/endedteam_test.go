@@ -41,7 +41,7 @@ var ofEnded = map[string]struct {
 	"budget":              {lines: []string{"budget --team gone"}},
 	"compare":             {lines: []string{"compare ann ann --team gone"}},
 	"diff":                {lines: []string{"diff ann --team gone", "diff ann", "diff ann --stat"}},
-	"digest":              {lines: []string{"digest gone", "digest --team gone"}},
+	"recap":               {lines: []string{"recap gone", "recap --team gone"}},
 	"doctor":              {lines: []string{"doctor --team gone"}},
 	"gc":                  {lines: []string{"gc gone", "gc --team gone"}},
 	"inbox":               {lines: []string{"inbox --team gone", "inbox ann", "inbox ann --team gone", "inbox ann --archive --team gone", "inbox --raw --team gone"}},
@@ -216,9 +216,9 @@ func TestEndedTeam(t *testing.T) {
 			}
 		}
 	}
-	g.says(t, "status gone", "ended", "(taken down)", "1 uncommitted file", "waggle/gone/ann", "ended by itself", "failed", "waggle digest gone", "waggle diff ann --team gone")
+	g.says(t, "status gone", "ended", "(taken down)", "1 uncommitted file", "waggle/gone/ann", "ended by itself", "failed", "waggle recap gone", "waggle diff ann --team gone")
 	g.says(t, "pending --team gone", "nothing waits", "it ended", "(taken down)")
-	g.says(t, "digest gone", "--team gone")
+	g.says(t, "recap gone", "--team gone")
 	for _, line := range []string{"stop ann --team gone", "down gone", "resume gone"} {
 		if said, code := g.run(line); code != 9 || !strings.Contains(said, "team gone has ended") || !strings.Contains(said, "waggle status gone") {
 			t.Errorf("waggle %s: code %d\n%s", line, code, said)

@@ -34,7 +34,7 @@ var examples = map[string]string{
 	"deny":              "deny 7KQF -m \"not on this branch\"\ndeny ann",
 	"detach":            "detach",
 	"diff":              "diff ann\ndiff ann --stat\ndiff ann --turn 2",
-	"digest":            "digest --since 2h",
+	"recap":             "recap --since 2h",
 	"doctor":            "doctor",
 	"doctor agent":      "doctor agent claude\ndoctor agent ann --full",
 	"down":              "down --plan\ndown api",

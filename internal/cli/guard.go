@@ -27,10 +27,10 @@ const (
 var acts = rowsOf(map[act]string{
 	readsOnly: `
 		waggle, audit, audit export, audit query, audit show, audit verify, away, bench, budget, compare,
-		demo, diff, digest, doctor, hooks, hooks show, init, log, mode, msg, msg list, msg show, net, net
+		demo, diff, doctor, hooks, hooks show, init, log, mode, msg, msg list, msg show, net, net
 		list, net pending, notify, path, peek, pending, plan, plan diff, plan list, plan show, policy, policy
 		explain, policy list, policy sessions, policy suggest, policy test, protocol, protocol decode,
-		protocol encode, protocol kinds, protocol schema, sandbox, sandbox explain, sandbox run, sandbox
+		protocol encode, protocol kinds, protocol schema, recap, sandbox, sandbox explain, sandbox run, sandbox
 		test, show, skill, status, task, task artifacts, task list, task show, team, team backup, team
 		export, team list, team show, team validate, top, version, wait, why`,
 	actsAsMember: `

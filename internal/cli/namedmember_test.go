@@ -72,7 +72,7 @@ var named = map[string]struct{ line, how string }{
 
 // lists are command lines that read and name no member: of several teams they show each.
 var lists = map[string]string{
-	"status": "status", "pending": "pending", "digest": "digest", "task list": "task list", "team list": "team list", "team show": "team show", "team validate": "team validate",
+	"status": "status", "pending": "pending", "recap": "recap", "task list": "task list", "team list": "team list", "team show": "team show", "team validate": "team validate",
 	"plan": "plan", "plan list": "plan list", "net": "net", "net pending": "net pending", "policy": "policy",
 	"policy suggest": "policy suggest", "mode": "mode", "budget": "budget", "msg list": "msg list", "audit verify": "audit verify",
 	"why a command": "why ls", "task artifacts": "task artifacts", "audit query": "audit query",

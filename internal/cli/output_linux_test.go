@@ -62,7 +62,7 @@ func TestFullOutput(t *testing.T) {
 	}
 	for _, args := range testenv.Rows(t, [][]string{{"status"}, {"status", "--all"}, {"inbox"}, {"inbox", "m0"}, {"log"}, {"team", "list"}, {"team", "show"}, {"team", "validate"},
 		{"why", "m0"}, {"version"}, {"doctor"}, {"policy", "show"}, {"msg", "list"}, {"send", "m0", "hi"}, {"team", "export"}, {"audit", "verify"}, {"config", "show"},
-		{"digest"}, {"protocol", "kinds"}, {"completion", "bash"}, {"init", "--stdout"}, {"peek", "m0"}, {"task", "list"}, {"pending"}, {"gc"}, {"mode"}, {"plan", "m0"}}, 8) {
+		{"recap"}, {"protocol", "kinds"}, {"completion", "bash"}, {"init", "--stdout"}, {"peek", "m0"}, {"task", "list"}, {"pending"}, {"gc"}, {"mode"}, {"plan", "m0"}}, 8) {
 		spare, err := os.Create(filepath.Join(t.TempDir(), "out"))
 		if err != nil {
 			t.Fatal(err)

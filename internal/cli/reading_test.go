@@ -147,7 +147,7 @@ func TestDigestShowsWhatAPassFinds(t *testing.T) {
 	c := waitingCrowd(t)
 	died := func() (n int) {
 		t.Helper()
-		d, err := inspect.Of(c.op).Digest(t.Context(), "crowd", time.Time{})
+		d, err := inspect.Of(c.op).Recap(t.Context(), "crowd", time.Time{})
 		c.must(err)
 		for _, m := range d.Members {
 			if m.Member == "worker2" && m.What == "died" {

@@ -41,7 +41,7 @@ var commands = []func(*app.App) *cobra.Command{
 	teamcmd.Budget,
 	demoCmd,
 	decidecmd.Deny,
-	decidecmd.Digest,
+	decidecmd.Recap,
 	teamcmd.Detach,
 	diffCmd,
 	doctorCmd,

@@ -20,7 +20,7 @@ func TestSkill(t *testing.T) {
 		t.Fatalf("exit code %d: %.80s", code, out.String())
 	}
 	named := regexp.MustCompile(`waggle ([a-z]+(?: list)?)([^#)\n]*)`).FindAllStringSubmatch(out.String(), -1)
-	reads := strings.Fields("new status why peek diff task send inbox pending show log digest")
+	reads := strings.Fields("new status why peek diff task send inbox pending show log recap")
 	root := cli.Root(&app.App{Out: &out, Err: &out})
 	found := map[string]bool{}
 	for _, m := range named {

@@ -14,7 +14,7 @@ import (
 // told is the output of log, digest and msg about a team.
 type told struct {
 	records []string
-	digest  *inspect.Digest
+	recap   *inspect.Recap
 	sent    mail.StoredMessage
 }
 
@@ -28,7 +28,7 @@ func (s *stage) tells(id string) told {
 	for _, r := range recs {
 		out.records = append(out.records, r.Name+" "+r.Kind)
 	}
-	out.digest, err = inspect.Of(s.op).Digest(s.t.Context(), string(s.team), time.Time{})
+	out.recap, err = inspect.Of(s.op).Recap(s.t.Context(), string(s.team), time.Time{})
 	must(s.t, err)
 	list, err := mail.Of(s.op).Messages(s.t.Context(), s.team, false)
 	must(s.t, err)
@@ -72,14 +72,14 @@ func TestRecordOfASessionsTeam(t *testing.T) {
 				t.Errorf("gone %v: the log has no %q: %q", gone, r, got.records)
 			}
 		}
-		d := got.digest
+		d := got.recap
 		if d.State != want || len(d.Results) != 1 || len(d.Decisions) != 1 || d.Decisions[0].Via != "file" || d.Decisions[0].Decision != "allow" {
 			t.Errorf("gone %v: the digest is %+v", gone, d)
 		}
-		if !slices.ContainsFunc(d.Sent, func(m inspect.DigestSent) bool { return m.Text == "all quiet here" && m.From == "gopher" }) {
+		if !slices.ContainsFunc(d.Sent, func(m inspect.RecapSent) bool { return m.Text == "all quiet here" && m.From == "gopher" }) {
 			t.Errorf("gone %v: the digest has sent %+v", gone, d.Sent)
 		}
-		if !slices.ContainsFunc(d.Members, func(m inspect.DigestMember) bool { return m.Member == "gopher" && strings.HasPrefix(m.What, "joined") }) {
+		if !slices.ContainsFunc(d.Members, func(m inspect.RecapMember) bool { return m.Member == "gopher" && strings.HasPrefix(m.What, "joined") }) {
 			t.Errorf("gone %v: the digest has members %+v", gone, d.Members)
 		}
 		if got.sent.State != state || got.sent.To != "team-lead" {

@@ -12,8 +12,8 @@ func AuditOfSessions(es []operator.AuditEvent, since time.Time) SessionDigest {
 	return SessionDigest{events(es), page.Stamp(since)}
 }
 
-// SessionsDigestPage says what sessions asked, and who answered.
-func SessionsDigestPage(es []operator.AuditEvent, now time.Time) (p page.Page) {
+// SessionsRecapPage says what sessions asked, and who answered.
+func SessionsRecapPage(es []operator.AuditEvent, now time.Time) (p page.Page) {
 	p.Line(page.Strong("Sessions"), page.Plain("  "), page.WholeStep(operator.NextAuditSessions.With()))
 	t := page.Table{Bare: true}
 	for _, e := range es {

@@ -42,5 +42,5 @@ func TestAuditShow(t *testing.T) {
 func TestAuditOfSessions(t *testing.T) {
 	golden(t, "audit_sessions", view.AuditOfSessions(auditEvents()[2:], at(0)))
 	golden(t, "audit_sessions_empty", view.AuditOfSessions(nil, at(0)))
-	samePage(t, "audit_sessions", view.SessionsDigestPage(auditEvents(), now))
+	samePage(t, "audit_sessions", view.SessionsRecapPage(auditEvents(), now))
 }

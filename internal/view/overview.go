@@ -217,7 +217,7 @@ func (v Overview) step(s operator.Step, st *inspect.Status, m inspect.MemberStat
 
 // ended are the teams that have ended lately.
 func (v Overview) ended(now time.Time) part {
-	s := part{title: "Ended lately", next: operator.NextDigestOf.With()}
+	s := part{title: "Ended lately", next: operator.NextRecapOf.With()}
 	for _, e := range v.Ended {
 		left, text := 0, ""
 		for _, k := range v.Kept {

@@ -27,16 +27,16 @@ func (o Operator) WorkedIn(name waggle.TeamName) bool {
 	return k != nil && err == nil
 }
 
-// DigestSent are messages that were sent in another program's team.
-type DigestSent struct {
+// RecapSent are messages that were sent in another program's team.
+type RecapSent struct {
 	At   time.Time
 	From string
 	To   string
 	Text string
 }
 
-// digestAbroad adds what the operator did in another program's team.
-func (o Operator) digestAbroad(ctx context.Context, r *operator.Record, since time.Time) (*Digest, error) {
+// recapAbroad adds what the operator did in another program's team.
+func (o Operator) recapAbroad(ctx context.Context, r *operator.Record, since time.Time) (*Recap, error) {
 	if r.Broken != nil {
 		return nil, r.Broken
 	}
@@ -45,7 +45,7 @@ func (o Operator) digestAbroad(ctx context.Context, r *operator.Record, since ti
 		return nil, err
 	}
 	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
-	d := newDigest(r.Team)
+	d := newRecap(r.Team)
 	if d.State = "ended"; o.standsAbroad(ctx, r) {
 		d.State = "other"
 	}
@@ -53,7 +53,7 @@ func (o Operator) digestAbroad(ctx context.Context, r *operator.Record, since ti
 		since, d.SinceWhy = lastLooked(r.Lead, recs)
 	}
 	d.Since = since
-	g := digester{d: d, s: &r.State, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
+	g := recapper{d: d, s: &r.State, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
 	for _, rec := range recs {
 		g.remember(rec)
 		if rec.Time.After(since) {
@@ -65,7 +65,7 @@ func (o Operator) digestAbroad(ctx context.Context, r *operator.Record, since ti
 	return d, nil
 }
 
-func (g *digester) takeAbroad(r operator.LogRecord) error {
+func (g *recapper) takeAbroad(r operator.LogRecord) error {
 	at := r.Time
 	if r.Journal != operator.OwnJournal {
 		return g.guest(r, at)
@@ -74,7 +74,7 @@ func (g *digester) takeAbroad(r operator.LogRecord) error {
 	case record.KindSaid:
 		return read(r, func(b record.Words) {
 			if env, err := b.Mail.Open(); err == nil {
-				g.d.Sent = append(g.d.Sent, DigestSent{At: at, From: env.From, To: string(b.Mail.To), Text: env.Text})
+				g.d.Sent = append(g.d.Sent, RecapSent{At: at, From: env.From, To: string(b.Mail.To), Text: env.Text})
 			}
 		})
 	case record.KindJoined:
@@ -90,7 +90,7 @@ func (g *digester) takeAbroad(r operator.LogRecord) error {
 }
 
 // guest adds the turns of a guest, and the decisions of its lead.
-func (g *digester) guest(r operator.LogRecord, at time.Time) error {
+func (g *recapper) guest(r operator.LogRecord, at time.Time) error {
 	switch r.Kind {
 	case record.KindSaid:
 		return read(r, func(b record.Said) {
@@ -98,9 +98,9 @@ func (g *digester) guest(r operator.LogRecord, at time.Time) error {
 			switch {
 			case err != nil:
 			case b.Kind == waggle.KindText:
-				g.d.Sent = append(g.d.Sent, DigestSent{At: at, From: env.From, To: string(b.Mail.To), Text: env.Text})
+				g.d.Sent = append(g.d.Sent, RecapSent{At: at, From: env.From, To: string(b.Mail.To), Text: env.Text})
 			case b.Kind == waggle.KindIdleNotification:
-				res := DigestResult{At: at, Member: r.Name, Subject: "its lead's words", Outcome: "completed", Note: b.Note}
+				res := RecapResult{At: at, Member: r.Name, Subject: "its lead's words", Outcome: "completed", Note: b.Note}
 				if b.Failed {
 					res.Outcome = "failed"
 				}
@@ -112,7 +112,7 @@ func (g *digester) guest(r operator.LogRecord, at time.Time) error {
 		if err := json.Unmarshal(r.Body, &b); err != nil || b.Channel != policy.ChannelFile {
 			return g.call(r, at)
 		}
-		g.d.Decisions = append(g.d.Decisions, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: decide.Brief(b.Kind, g.asks[b.Key]), Decision: b.Decision,
+		g.d.Decisions = append(g.d.Decisions, RecapDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: decide.Brief(b.Kind, g.asks[b.Key]), Decision: b.Decision,
 			By: string(b.By), Via: string(b.Channel), Reason: b.Reason})
 	}
 	return nil

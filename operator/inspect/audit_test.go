@@ -237,7 +237,7 @@ func TestVerifyDivergence(t *testing.T) {
 	}
 }
 
-// Why, Peek and Digest still work for a team that has ended, from its record and the archive.
+// Why, Peek and Recap still work for a team that has ended, from its record and the archive.
 func TestPastTeam(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
@@ -264,15 +264,15 @@ func TestPastTeam(t *testing.T) {
 	if err != nil || y.State != "left" || slices.ContainsFunc(y.Evidence, func(e inspect.Fact) bool { return e.Source == "mailbox" }) {
 		t.Errorf("%+v, %v", y, err)
 	}
-	d, err := o.Digest(t.Context(), "api", time.Time{})
+	d, err := o.Recap(t.Context(), "api", time.Time{})
 	if err != nil || d.State != "ended" || d.SinceWhy != "the team began" || len(d.Members) != 2 || d.Members[1].What != "left" {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
 
-// Digest reports the messages that were sent from here to another program's team, also after that team
+// Recap reports the messages that were sent from here to another program's team, also after that team
 // is gone.
-func TestDigestAbroad(t *testing.T) {
+func TestRecapAbroad(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	o := inspect.Of(op)
@@ -281,7 +281,7 @@ func TestDigestAbroad(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, state := range []string{"other", "ended"} {
-		d, err := o.Digest(t.Context(), "theirs", time.Time{})
+		d, err := o.Recap(t.Context(), "theirs", time.Time{})
 		if err != nil || d.State != state || len(d.Sent) != 1 || d.Sent[0].To != "bob" || d.Sent[0].Text != "hello bob" {
 			t.Errorf("%s: %+v, %v", state, d, err)
 		}

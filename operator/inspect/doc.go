@@ -1,4 +1,4 @@
-// Package inspect reads teams: status with its evidence, why, peek, digest, audit. It appends
+// Package inspect reads teams: status with its evidence, why, peek, recap, audit. It appends
 // nothing and sends nothing, unless a function's doc says so.
 package inspect
 

@@ -246,8 +246,8 @@ func TestForeign(t *testing.T) {
 	}
 	_, err = o.Why(t.Context(), "theirs", "bobby")
 	operatortest.Is(t, "nobody", err, operator.NotFound, "bobby")
-	_, err = o.Digest(t.Context(), "theirs", time.Time{})
-	operatortest.Is(t, "a digest", err, operator.NotFound, "another program leads that team")
+	_, err = o.Recap(t.Context(), "theirs", time.Time{})
+	operatortest.Is(t, "a recap", err, operator.NotFound, "another program leads that team")
 	if o.WorkedIn("theirs") {
 		t.Error("nothing was done there")
 	}
@@ -428,11 +428,11 @@ func TestPeekOfAScreen(t *testing.T) {
 	}
 }
 
-// Digest reports what happened since a time, and what waits now.
-func TestDigest(t *testing.T) {
+// Recap reports what happened since a time, and what waits now.
+func TestRecap(t *testing.T) {
 	t.Parallel()
 	o, rig, req := worked(t)
-	d, err := o.Digest(t.Context(), "api", time.Unix(1, 0))
+	d, err := o.Recap(t.Context(), "api", time.Unix(1, 0))
 	if err != nil || d.SinceWhy != "you said so" || d.State != "interrupted" || d.Calls.Allowed != 1 {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -462,15 +462,15 @@ func TestDigest(t *testing.T) {
 	if said["ann joined"] != "agent exec" || said["zoe died"] != "exit status 3; given up" {
 		t.Errorf("%v", said)
 	}
-	again, err := o.Digest(t.Context(), "api", time.Time{})
+	again, err := o.Recap(t.Context(), "api", time.Time{})
 	if err != nil || !strings.HasPrefix(again.SinceWhy, "you decided ") || len(again.Waiting) != 1 {
 		t.Errorf("%+v, %v", again, err)
 	}
 	rig.Write(journal.Draft{Kind: record.KindDetached, Must: true, Body: record.Detached{}})
-	last, err := o.Digest(t.Context(), "api", time.Time{})
+	last, err := o.Recap(t.Context(), "api", time.Time{})
 	if err != nil || last.SinceWhy != "you detached" || len(last.Results) != 0 || len(last.Members) != 0 {
 		t.Errorf("%+v, %v", last, err)
 	}
-	_, err = o.Digest(t.Context(), "nobody", time.Time{})
+	_, err = o.Recap(t.Context(), "nobody", time.Time{})
 	operatortest.Is(t, "no team", err, operator.NotFound, "")
 }

@@ -74,7 +74,7 @@ func waysOn(team string) string {
 var Steps = map[operator.Step]string{
 	operator.NextStatus:        "waggle status --team {team}",
 	operator.NextStatusAll:     "waggle status",
-	operator.NextDigestOf:      "waggle digest TEAM",
+	operator.NextRecapOf:       "waggle recap TEAM",
 	operator.NextListKept:      "waggle gc",
 	operator.NextStatusTeam:    "waggle status {team}",
 	operator.NextStatusNow:     "waggle status shows how it is now",
@@ -85,7 +85,7 @@ var Steps = map[operator.Step]string{
 	operator.NextWhoIsThere:    "waggle status shows who is there",
 	operator.NextWhoRuns:       "waggle status shows who runs",
 	operator.NextStatusEnded:   "waggle status {team} says how it ended, and what is kept",
-	operator.NextReadEnded:     "waggle digest {team}; waggle log --team {team}",
+	operator.NextReadEnded:     "waggle recap {team}; waggle log --team {team}",
 	operator.NextSessions:      "waggle status shows the sessions that run",
 	operator.NextShowMembers:   "waggle team show{in}",
 	operator.NextWhy:           "waggle why {member} --team {team}",

@@ -27,7 +27,7 @@ func Attach(a *app.App) *cobra.Command {
 		Use:   "attach [NAME]",
 		Short: "Attach to a member's terminal, or lead a team again",
 		Long: `Without NAME, attach takes over a team that a background process leads, or that has no
-leader: it shows what happened meanwhile (waggle digest) and leads from then on, as
+leader: it shows what happened meanwhile (waggle recap) and leads from then on, as
 waggle up does.
 
 With NAME, it shows a member's terminal, also one in a pane. Your keys do not reach it,

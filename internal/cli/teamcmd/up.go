@@ -493,8 +493,8 @@ func comeBack(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	if d, err := inspect.Of(op).Digest(ctx, string(name), time.Time{}); err == nil && !a.Flags.JSON {
-		a.ShowPage(view.DigestPage(a.Clock(), d), waggle.TeamName(d.Team), nil) // what happened meanwhile; without it the team is led all the same
+	if d, err := inspect.Of(op).Recap(ctx, string(name), time.Time{}); err == nil && !a.Flags.JSON {
+		a.ShowPage(view.RecapPage(a.Clock(), d), waggle.TeamName(d.Team), nil) // what happened meanwhile; without it the team is led all the same
 	}
 	if err := supervise.Of(op).TakeLead(ctx, s); err != nil {
 		return err

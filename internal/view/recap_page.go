@@ -10,10 +10,10 @@ import (
 	"waggle/operator/inspect"
 )
 
-// DigestPage shows the events of each kind, and the next steps. Of several teams each row names its
+// RecapPage shows the events of each kind, and the next steps. Of several teams each row names its
 // team first.
-func DigestPage(now time.Time, ds ...*inspect.Digest) (p page.Page) {
-	g := digests{now: now, several: len(ds) > 1}
+func RecapPage(now time.Time, ds ...*inspect.Recap) (p page.Page) {
+	g := recaps{now: now, several: len(ds) > 1}
 	for _, d := range ds {
 		p.Line(page.Strong(d.Team), page.Plain("  "+d.State+", since "+page.Clock(d.Since, now)+" ("+d.SinceWhy+")"))
 		if d.State == "interrupted" {
@@ -40,8 +40,8 @@ func DigestPage(now time.Time, ds ...*inspect.Digest) (p page.Page) {
 	return p
 }
 
-// digests are the rows of the digests of one or several teams, by part, and the next step of each part.
-type digests struct {
+// recaps are the rows of the recaps of one or several teams, by part, and the next step of each part.
+type recaps struct {
 	now                                                                   time.Time
 	several                                                               bool
 	waiting, results, members, trouble, decisions, denied, messages, sent [][]string
@@ -49,7 +49,7 @@ type digests struct {
 	allowed                                                               int
 }
 
-func (g *digests) add(d *inspect.Digest) {
+func (g *recaps) add(d *inspect.Recap) {
 	put := func(rows *[][]string, row ...string) {
 		if g.several {
 			row = append([]string{d.Team}, row...)
@@ -101,7 +101,7 @@ func (g *digests) add(d *inspect.Digest) {
 }
 
 // decidedRow is an answer that the operator did not give.
-func decidedRow(n inspect.DigestDecision, now time.Time) []string {
+func decidedRow(n inspect.RecapDecision, now time.Time) []string {
 	why := n.Rule
 	if why == "" {
 		why = n.Reason

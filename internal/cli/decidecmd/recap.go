@@ -13,10 +13,10 @@ import (
 	"waggle/operator/inspect"
 )
 
-func Digest(a *app.App) *cobra.Command {
+func Recap(a *app.App) *cobra.Command {
 	var since string
 	cmd := &cobra.Command{
-		Use:   "digest [TEAM]",
+		Use:   "recap [TEAM]",
 		Short: "Show what happened while you were away, and the open requests",
 		Long: `Show what happened since you last detached or decided something, whichever was later, or
 since the time of --since: tasks that were completed or failed, members that died, were
@@ -26,7 +26,7 @@ read, and also finds a team that has ended. For a team that another program lead
 led, it lists what you did there: registered members, sent messages, the work of guests
 and the decisions of their lead. The team "-" stands for the sessions that you started
 yourself, and is the default where there is no team: their requests, and who answered,
-as {"since","events"} with --json (audit query). Without a team the digest is that of all
+as {"since","events"} with --json (audit query). Without a team the recap is that of all
 teams here.
 
 --json: {"team","since","since_why","state","results":[{"at","member","task","subject",
@@ -36,7 +36,7 @@ teams here.
 "sent":[{"at","from","to","text"}],
 "waiting":[{"id","member","asks","risk","age_s","asker","next"}],"trouble":[…]}; trouble
 lists the members that are dead, stalled or unknown now, like members. Of several teams:
-{"digests":[…]}.`,
+{"recaps":[…]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,18 +52,18 @@ lists the members that are dead, stalled or unknown now, like members. Of severa
 				return err
 			}
 			if only {
-				return digestSessions(a, from)
+				return recapSessions(a, from)
 			}
 			op, of, err := a.Listed(args)
 			if err != nil {
 				return err
 			}
-			ds, err := digests(cmd.Context(), a, op, of, from)
+			ds, err := recaps(cmd.Context(), a, op, of, from)
 			if err != nil {
 				return err
 			}
 			if a.Flags.JSON {
-				return a.Document(digestDocument(a, ds))
+				return a.Document(recapDocument(a, ds))
 			}
 			name, oldest := waggle.TeamName(""), ds[0].Since
 			for _, d := range ds {
@@ -78,9 +78,9 @@ lists the members that are dead, stalled or unknown now, like members. Of severa
 			if len(args) > 0 {
 				a.Flags.Team = args[0] // the next steps name it too
 			}
-			a.ShowPage(view.DigestPage(a.Clock(), ds...), name, nil)
+			a.ShowPage(view.RecapPage(a.Clock(), ds...), name, nil)
 			if all {
-				return sayDigestSessions(a, op, oldest, false)
+				return sayRecapSessions(a, op, oldest, false)
 			}
 			return nil
 		},
@@ -89,12 +89,12 @@ lists the members that are dead, stalled or unknown now, like members. Of severa
 	return cmd
 }
 
-// digests returns the digest of each team. Of several, one that cannot be read is left out with a
+// recaps returns the recap of each team. Of several, one that cannot be read is left out with a
 // note.
-func digests(ctx context.Context, a *app.App, op operator.Operator, of []string, since time.Time) (ds []*inspect.Digest, err error) {
+func recaps(ctx context.Context, a *app.App, op operator.Operator, of []string, since time.Time) (ds []*inspect.Recap, err error) {
 	var first error
 	for _, name := range of {
-		d, err := inspect.Of(op).Digest(ctx, name, since)
+		d, err := inspect.Of(op).Recap(ctx, name, since)
 		switch {
 		case err == nil:
 			ds = append(ds, d)
@@ -113,13 +113,13 @@ func digests(ctx context.Context, a *app.App, op operator.Operator, of []string,
 	return ds, nil
 }
 
-func digestDocument(a *app.App, ds []*inspect.Digest) any {
+func recapDocument(a *app.App, ds []*inspect.Recap) any {
 	if len(ds) == 1 {
-		return view.Digest(ds[0], a.Now(), a.StepsOf(waggle.TeamName(ds[0].Team)))
+		return view.Recap(ds[0], a.Now(), a.StepsOf(waggle.TeamName(ds[0].Team)))
 	}
-	var list view.DigestList
+	var list view.RecapList
 	for _, d := range ds {
-		list.Digests = append(list.Digests, view.Digest(d, a.Now(), a.StepsOf(waggle.TeamName(d.Team))))
+		list.Recaps = append(list.Recaps, view.Recap(d, a.Now(), a.StepsOf(waggle.TeamName(d.Team))))
 	}
 	return list
 }

@@ -13,10 +13,10 @@ import (
 	"waggle/operator/decide"
 )
 
-// digestSpan is the default span of a digest of sessions.
-const digestSpan = 24 * time.Hour
+// recapSpan is the default span of a recap of sessions.
+const recapSpan = 24 * time.Hour
 
-// onlySessions reports whether a digest is about sessions alone: the argument names them, or there
+// onlySessions reports whether a recap is about sessions alone: the argument names them, or there
 // is no team here and there are sessions.
 func onlySessions(a *app.App, args []string) (bool, error) {
 	if len(args) > 0 || a.Flags.Team != "" {
@@ -34,13 +34,13 @@ func onlySessions(a *app.App, args []string) (bool, error) {
 	return store, err
 }
 
-func digestSessions(a *app.App, since time.Time) error {
+func recapSessions(a *app.App, since time.Time) error {
 	op, err := a.Op()
 	if err != nil {
 		return err
 	}
 	if since.IsZero() {
-		since = a.Now().Add(-digestSpan)
+		since = a.Now().Add(-recapSpan)
 	}
 	if a.Flags.JSON {
 		es, err := decide.Of(op).SessionAudit(operator.AuditQuery{Since: since})
@@ -49,11 +49,11 @@ func digestSessions(a *app.App, since time.Time) error {
 		}
 		return a.Document(view.AuditOfSessions(es, since))
 	}
-	return sayDigestSessions(a, op, since, true)
+	return sayRecapSessions(a, op, since, true)
 }
 
-// sayDigestSessions prints the requests of sessions since a time, and who answered.
-func sayDigestSessions(a *app.App, op operator.Operator, since time.Time, alone bool) error {
+// sayRecapSessions prints the requests of sessions since a time, and who answered.
+func sayRecapSessions(a *app.App, op operator.Operator, since time.Time, alone bool) error {
 	es, err := decide.Of(op).SessionAudit(operator.AuditQuery{Since: since})
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func sayDigestSessions(a *app.App, op operator.Operator, since time.Time, alone 
 	if !alone {
 		a.Say("")
 	}
-	a.ShowPage(view.SessionsDigestPage(es, a.Clock()), "", nil)
+	a.ShowPage(view.SessionsRecapPage(es, a.Clock()), "", nil)
 	return nil
 }
 

@@ -19,24 +19,24 @@ import (
 	"waggle/record"
 )
 
-// Digest is what happened in a team since a time (`digest`). Lists are in order of time.
-type Digest struct {
+// Recap is what happened in a team since a time (`recap`). Lists are in order of time.
+type Recap struct {
 	Team      string
 	Since     time.Time
 	SinceWhy  string // the event at that time
 	State     string // led, not led, interrupted, ended, other
-	Results   []DigestResult
-	Members   []DigestMember   // deaths, restarts, departures and new members
-	Decisions []DigestDecision // decisions of others than the operator
-	Calls     DigestCalls      // decisions of members' rules without a request
-	Messages  []DigestMessage
-	Sent      []DigestSent    // in a team that another program leads: the operator's messages
-	Waiting   []DigestWaiting // open requests of the present, whenever they were asked
-	Trouble   []DigestMember  // members that are dead, stalled or unknown now
+	Results   []RecapResult
+	Members   []RecapMember   // deaths, restarts, departures and new members
+	Decisions []RecapDecision // decisions of others than the operator
+	Calls     RecapCalls      // decisions of members' rules without a request
+	Messages  []RecapMessage
+	Sent      []RecapSent    // in a team that another program leads: the operator's messages
+	Waiting   []RecapWaiting // open requests of the present, whenever they were asked
+	Trouble   []RecapMember  // members that are dead, stalled or unknown now
 }
 
-// DigestResult is the end of a turn of a task.
-type DigestResult struct {
+// RecapResult is the end of a turn of a task.
+type RecapResult struct {
 	At      time.Time
 	Member  string
 	Task    string
@@ -46,8 +46,8 @@ type DigestResult struct {
 	Do      operator.Next // the next step
 }
 
-// DigestMember is an event of a member, or its state.
-type DigestMember struct {
+// RecapMember is an event of a member, or its state.
+type RecapMember struct {
 	At     time.Time
 	Member string
 	What   string // joined, died, restarted, left; in Trouble: its state
@@ -55,8 +55,8 @@ type DigestMember struct {
 	Do     operator.Next // the next step
 }
 
-// DigestDecision is an answer that a rule, the lead's agent or the deadline gave.
-type DigestDecision struct {
+// RecapDecision is an answer that a rule, the lead's agent or the deadline gave.
+type RecapDecision struct {
 	At       time.Time
 	ID       string
 	Member   string
@@ -69,22 +69,22 @@ type DigestDecision struct {
 	Do       operator.Next // the next step
 }
 
-// DigestCalls counts the calls that rules decided without a request.
-type DigestCalls struct {
+// RecapCalls counts the calls that rules decided without a request.
+type RecapCalls struct {
 	Allowed int
-	Denied  []DigestDecision
+	Denied  []RecapDecision
 }
 
-// DigestMessage is a message to the lead.
-type DigestMessage struct {
+// RecapMessage is a message to the lead.
+type RecapMessage struct {
 	Timestamp string // the time that the message claims, as text
 	From      string
 	Text      string
 	Read      bool
 }
 
-// DigestWaiting is an open request.
-type DigestWaiting struct {
+// RecapWaiting is an open request.
+type RecapWaiting struct {
 	ID     string
 	Handle string
 	Member string
@@ -95,18 +95,18 @@ type DigestWaiting struct {
 	Do     operator.Next // the next step
 }
 
-// Digest returns what happened in a team since a time; the zero time: since the operator last
+// Recap returns what happened in a team since a time; the zero time: since the operator last
 // detached or decided something, or since the team began. It also works for a team that has ended
 // (see Past), and changes nothing: messages stay unread.
-func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Digest, error) {
+func (o Operator) Recap(ctx context.Context, of string, since time.Time) (*Recap, error) {
 	s, live, err := o.present(ctx, of)
 	if s == nil && (err == nil || operator.KindOf(err) == operator.NotFound) {
 		r, aerr := o.OpenAny(ctx, of)
 		switch {
 		case aerr == nil && r.Abroad:
-			return o.digestAbroad(ctx, r, since)
+			return o.recapAbroad(ctx, r, since)
 		case err == nil:
-			err = &operator.Error{Kind: operator.NotFound, Op: "digest", Msg: "another program leads that team, and waggle has no record of what happened", Next: operator.NextStatusNow.With()}
+			err = &operator.Error{Kind: operator.NotFound, Op: "recap", Msg: "another program leads that team, and waggle has no record of what happened", Next: operator.NextStatusNow.With()}
 		}
 	}
 	if err != nil {
@@ -120,13 +120,13 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 		recs = append(recs, operator.LogRecord{Record: r, Name: string(journal.Leader)})
 	}
 	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
-	d := newDigest(s.Team)
+	d := newRecap(s.Team)
 	d.SinceWhy = "you said so"
 	if since.IsZero() {
 		since, d.SinceWhy = lastLooked(s.Lead, recs)
 	}
 	d.Since = since
-	g := digester{d: d, s: s, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
+	g := recapper{d: d, s: s, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
 	for _, r := range recs {
 		g.remember(r)
 		if r.Time.After(since) {
@@ -135,15 +135,15 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 			}
 		}
 	}
-	if broken != nil { // the digest has the rest
-		d.Trouble = append(d.Trouble, DigestMember{At: o.Minter.Now(), What: "unread", Detail: broken.Error(), Do: operator.Next{Step: operator.NextAudit}})
+	if broken != nil { // the recap has the rest
+		d.Trouble = append(d.Trouble, RecapMember{At: o.Minter.Now(), What: "unread", Detail: broken.Error(), Do: operator.Next{Step: operator.NextAudit}})
 	}
-	return d, o.digestNow(ctx, s, live, since, d)
+	return d, o.recapNow(ctx, s, live, since, d)
 }
 
-func newDigest(name waggle.TeamName) *Digest {
-	return &Digest{Team: string(name), Results: []DigestResult{}, Members: []DigestMember{}, Decisions: []DigestDecision{}, Calls: DigestCalls{Denied: []DigestDecision{}},
-		Messages: []DigestMessage{}, Sent: []DigestSent{}, Waiting: []DigestWaiting{}, Trouble: []DigestMember{}}
+func newRecap(name waggle.TeamName) *Recap {
+	return &Recap{Team: string(name), Results: []RecapResult{}, Members: []RecapMember{}, Decisions: []RecapDecision{}, Calls: RecapCalls{Denied: []RecapDecision{}},
+		Messages: []RecapMessage{}, Sent: []RecapSent{}, Waiting: []RecapWaiting{}, Trouble: []RecapMember{}}
 }
 
 // lastLooked returns when the operator last detached or decided something. Of requests that one command answered the
@@ -189,9 +189,9 @@ func lastLooked(l *control.Leader, recs []operator.LogRecord) (at time.Time, why
 	return at, "the team began"
 }
 
-// digester sorts records into a digest.
-type digester struct {
-	d    *Digest
+// recapper sorts records into a recap.
+type recapper struct {
+	d    *Recap
 	s    *operator.State
 	asks map[record.Key]record.Ask // inputs of requests of any time
 	ends map[end]int               // deaths that are reported already: several processes may record one
@@ -205,14 +205,14 @@ type end struct {
 }
 
 // remember keeps what later records refer to.
-func (g *digester) remember(r operator.LogRecord) {
+func (g *recapper) remember(r operator.LogRecord) {
 	var b record.Asked
 	if r.Kind == record.KindAsked && json.Unmarshal(r.Body, &b) == nil {
 		g.asks[b.Key] = b.Ask
 	}
 }
 
-func (g *digester) take(r operator.LogRecord) error {
+func (g *recapper) take(r operator.LogRecord) error {
 	at := r.Time
 	if r.Name != "leader" {
 		return g.call(r, at)
@@ -249,18 +249,18 @@ func read[T any](r operator.LogRecord, fn func(T)) error {
 	return nil
 }
 
-func (g *digester) name(i record.Instance) string {
+func (g *recapper) name(i record.Instance) string {
 	if m, ok := g.s.Lead.ByInstance(i); ok {
 		return string(m.Name)
 	}
 	return string(i)
 }
 
-func (g *digester) member(i record.Instance, at time.Time, what, detail string, do operator.Next) {
-	g.d.Members = append(g.d.Members, DigestMember{At: at, Member: g.name(i), What: what, Detail: detail, Do: do})
+func (g *recapper) member(i record.Instance, at time.Time, what, detail string, do operator.Next) {
+	g.d.Members = append(g.d.Members, RecapMember{At: at, Member: g.name(i), What: what, Detail: detail, Do: do})
 }
 
-func (g *digester) died(b record.Died, at time.Time) {
+func (g *recapper) died(b record.Died, at time.Time) {
 	detail, do := b.Detail, operator.Next{}
 	switch {
 	case b.GaveUp:
@@ -280,8 +280,8 @@ func (g *digester) died(b record.Died, at time.Time) {
 	g.member(b.Instance, at, "died", detail, do)
 }
 
-func (g *digester) seen(b record.Seen, at time.Time) {
-	r := DigestResult{At: at, Member: g.name(b.Instance), Task: b.Task, Note: b.Note, Outcome: "completed"}
+func (g *recapper) seen(b record.Seen, at time.Time) {
+	r := RecapResult{At: at, Member: g.name(b.Instance), Task: b.Task, Note: b.Note, Outcome: "completed"}
 	switch {
 	case b.Task == "":
 		return
@@ -298,11 +298,11 @@ func (g *digester) seen(b record.Seen, at time.Time) {
 	g.d.Results = append(g.d.Results, r)
 }
 
-func (g *digester) decided(b record.Decided, at time.Time) {
+func (g *recapper) decided(b record.Decided, at time.Time) {
 	if b.By == policy.RoleOperator {
 		return
 	}
-	n := DigestDecision{At: at, ID: string(b.ID), Member: g.name(b.Instance), Decision: b.Decision, By: string(b.By), Via: b.Via, Rule: b.Rule, Reason: b.Reason,
+	n := RecapDecision{At: at, ID: string(b.ID), Member: g.name(b.Instance), Decision: b.Decision, By: string(b.By), Via: b.Via, Rule: b.Rule, Reason: b.Reason,
 		Do: operator.Next{Step: operator.NextShow, ID: string(b.ID)}}
 	if r, ok := g.s.Lead.Request(b.Key); ok {
 		n.Asks = decide.Brief(b.Kind, r.Ask)
@@ -314,7 +314,7 @@ func (g *digester) decided(b record.Decided, at time.Time) {
 }
 
 // call counts what the rules of a member decided.
-func (g *digester) call(r operator.LogRecord, at time.Time) error {
+func (g *recapper) call(r operator.LogRecord, at time.Time) error {
 	if r.Kind != record.KindAnswered {
 		return nil
 	}
@@ -330,13 +330,13 @@ func (g *digester) call(r operator.LogRecord, at time.Time) error {
 		if b.Ask != nil {
 			ask = *b.Ask
 		}
-		g.d.Calls.Denied = append(g.d.Calls.Denied, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: decide.Brief(b.Kind, ask), Decision: b.Decision,
+		g.d.Calls.Denied = append(g.d.Calls.Denied, RecapDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: decide.Brief(b.Kind, ask), Decision: b.Decision,
 			By: string(b.By), Via: control.ViaRules, Rule: b.Rule, Reason: b.Reason, Do: operator.Next{Step: operator.NextExplain, ID: string(b.ID)}})
 	})
 }
 
-// digestNow adds the open requests and the state of the team.
-func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, since time.Time, d *Digest) error {
+// recapNow adds the open requests and the state of the team.
+func (o Operator) recapNow(ctx context.Context, s *operator.State, live bool, since time.Time, d *Recap) error {
 	if s.Lead.Ended != nil || !live {
 		d.State = "ended"
 		return nil
@@ -354,12 +354,12 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 	}
 	if h := st.Halt; h != nil {
 		d.State = "stopped"
-		d.Trouble = append(d.Trouble, DigestMember{At: h.At, What: "stopped", Detail: StoppedWhy + operator.Suffix(h.Reason), Do: operator.Next{Step: operator.NextGoOn, Team: s.Team}})
+		d.Trouble = append(d.Trouble, RecapMember{At: h.At, What: "stopped", Detail: StoppedWhy + operator.Suffix(h.Reason), Do: operator.Next{Step: operator.NextGoOn, Team: s.Team}})
 	}
 	for _, m := range st.Members {
 		switch m.State {
 		case StateDead, StateStalled, StateUnknown:
-			d.Trouble = append(d.Trouble, DigestMember{At: m.Since, Member: m.Name, What: string(m.State), Detail: m.Why, Do: operator.Next{Step: operator.NextWhyMember, Member: waggle.MemberName(m.Name)}})
+			d.Trouble = append(d.Trouble, RecapMember{At: m.Since, Member: m.Name, What: string(m.State), Detail: m.Why, Do: operator.Next{Step: operator.NextWhyMember, Member: waggle.MemberName(m.Name)}})
 		}
 	}
 	for _, q := range decide.Of(o.Operator).PendingIn(s, false) {
@@ -367,7 +367,7 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 		if q.Status == decide.StatusExpired {
 			asks += " (expired)"
 		}
-		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Handle: q.Handle, Member: q.Member, Asks: asks,
+		d.Waiting = append(d.Waiting, RecapWaiting{ID: q.ID, Handle: q.Handle, Member: q.Member, Asks: asks,
 			Risk: q.Risk, Asked: q.Asked, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.Handle}})
 	}
 	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, waggle.Lead, false)
@@ -377,7 +377,7 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 	for _, e := range in.Entries {
 		at, terr := waggle.ParseTime(e.Timestamp)
 		if !mail.Controls(e) && (!e.Read || terr == nil && at.After(since)) {
-			d.Messages = append(d.Messages, DigestMessage{Timestamp: e.Timestamp, From: e.From, Text: e.Text, Read: e.Read})
+			d.Messages = append(d.Messages, RecapMessage{Timestamp: e.Timestamp, From: e.From, Text: e.Text, Read: e.Read})
 		}
 	}
 	return nil

@@ -1,0 +1,139 @@
+package view
+
+import (
+	"time"
+
+	"waggle"
+	"waggle/internal/view/page"
+	"waggle/operator"
+	"waggle/operator/inspect"
+)
+
+// RecapDocument is what happened in a team since a time. Lists are in order of time; next is the
+// next command, "" for none.
+type RecapDocument struct {
+	Team      string          `json:"team"`
+	Since     string          `json:"since"`
+	SinceWhy  string          `json:"since_why"`
+	State     string          `json:"state"` // led, not led, interrupted, ended, other
+	Results   []RecapResult   `json:"results"`
+	Members   []RecapMember   `json:"members"`
+	Decisions []RecapDecision `json:"decisions"`
+	Calls     RecapCalls      `json:"calls"`
+	Messages  []RecapMessage  `json:"messages"`
+	Sent      []RecapSent     `json:"sent"`
+	Waiting   []RecapWaiting  `json:"waiting"`
+	Trouble   []RecapMember   `json:"trouble"`
+}
+
+// RecapList is the document of several teams.
+type RecapList struct {
+	Recaps []RecapDocument `json:"recaps"`
+}
+
+// RecapResult is the end of a turn of a task.
+type RecapResult struct {
+	At      string `json:"at"`
+	Member  string `json:"member"`
+	Task    string `json:"task"`
+	Subject string `json:"subject"`
+	Outcome string `json:"outcome"`
+	Note    string `json:"note"`
+	Next    string `json:"next"`
+}
+
+// RecapMember is something that happened to a member, or how it is.
+type RecapMember struct {
+	At     string `json:"at"`
+	Member string `json:"member"`
+	What   string `json:"what"`
+	Detail string `json:"detail"`
+	Next   string `json:"next"`
+}
+
+// RecapDecision is an answer that a rule, the lead's agent or the deadline gave.
+type RecapDecision struct {
+	At       string `json:"at"`
+	ID       string `json:"id"`
+	Member   string `json:"member"`
+	Asks     string `json:"asks"`
+	Decision string `json:"decision"`
+	By       string `json:"by"`
+	Via      string `json:"via"`
+	Rule     string `json:"rule"`
+	Reason   string `json:"reason"`
+	Next     string `json:"next"`
+}
+
+// RecapCalls counts the calls that rules decided without a question.
+type RecapCalls struct {
+	Allowed int             `json:"allowed"`
+	Denied  []RecapDecision `json:"denied"`
+}
+
+// RecapMessage is a message to the lead.
+type RecapMessage struct {
+	At   string `json:"at"` // as the message says
+	From string `json:"from"`
+	Text string `json:"text"`
+	Read bool   `json:"read"`
+}
+
+// RecapSent is a message that was sent in another program's team.
+type RecapSent struct {
+	At   string `json:"at"`
+	From string `json:"from"`
+	To   string `json:"to"`
+	Text string `json:"text"`
+}
+
+// RecapWaiting is an open request.
+type RecapWaiting struct {
+	ID     string `json:"id"`
+	Handle string `json:"handle"`
+	Member string `json:"member"`
+	Asks   string `json:"asks"`
+	Risk   string `json:"risk"`
+	AgeS   int64  `json:"age_s"`
+	Asker  string `json:"asker"`
+	Next   string `json:"next"`
+}
+
+// Recap is the document of a recap. spell gives the text of a step in the face's own commands.
+func Recap(d *inspect.Recap, now time.Time, spell func(operator.Next) string) RecapDocument {
+	s := recapSpeller(spell)
+	out := RecapDocument{Team: d.Team, Since: waggle.FormatTime(d.Since), SinceWhy: d.SinceWhy, State: d.State, Results: []RecapResult{}, Members: s.members(d.Members),
+		Decisions: s.decisions(d.Decisions), Calls: RecapCalls{d.Calls.Allowed, s.decisions(d.Calls.Denied)}, Messages: []RecapMessage{}, Sent: []RecapSent{},
+		Waiting: []RecapWaiting{}, Trouble: s.members(d.Trouble)}
+	for _, r := range d.Results {
+		out.Results = append(out.Results, RecapResult{page.Stamp(r.At), r.Member, r.Task, r.Subject, r.Outcome, r.Note, spell(r.Do)})
+	}
+	for _, m := range d.Messages {
+		out.Messages = append(out.Messages, RecapMessage{m.Timestamp, m.From, m.Text, m.Read})
+	}
+	for _, m := range d.Sent {
+		out.Sent = append(out.Sent, RecapSent{page.Stamp(m.At), m.From, m.To, m.Text})
+	}
+	for _, w := range d.Waiting {
+		out.Waiting = append(out.Waiting, RecapWaiting{w.ID, w.Handle, w.Member, w.Asks, w.Risk, page.AgeSeconds(w.Asked, now), w.Asker, spell(w.Do)})
+	}
+	return out
+}
+
+type recapSpeller func(operator.Next) string
+
+func (s recapSpeller) members(ms []inspect.RecapMember) []RecapMember {
+	out := make([]RecapMember, 0, len(ms))
+	for _, m := range ms {
+		out = append(out, RecapMember{page.Stamp(m.At), m.Member, m.What, m.Detail, s(m.Do)})
+	}
+	return out
+}
+
+func (s recapSpeller) decisions(ns []inspect.RecapDecision) []RecapDecision {
+	out := make([]RecapDecision, 0, len(ns))
+	for _, n := range ns {
+		out = append(out, RecapDecision{page.Stamp(n.At), n.ID, n.Member, n.Asks, n.Decision, n.By, n.Via, n.Rule, n.Reason, s(n.Do)})
+	}
+	return out
+}
