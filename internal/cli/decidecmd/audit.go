@@ -3,6 +3,8 @@ package decidecmd
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/team"
 )
 
 const pastHelp = `TEAM is a name, or the id of a team that was (<team>-<8 hex digits>); the
@@ -63,6 +66,20 @@ Keep the heads in another place: a person who rewrites a whole chain changes its
 	}
 }
 
+// What --decision and --by take.
+var (
+	decisions = []string{"allow", "deny", "answer"}
+	deciders  = []string{"operator", "rules", "leader", "system", "worker"}
+)
+
+// oneOf refuses a word that a flag does not take.
+func oneOf(flag, word string, of []string) error {
+	if word == "" || slices.Contains(of, word) {
+		return nil
+	}
+	return &operator.Error{Kind: operator.Usage, Op: "audit query", Msg: fmt.Sprintf("%s %q is none of %s", flag, word, strings.Join(of, ", ")), Near: team.Near(word, of)}
+}
+
 func auditQueryCmd(a *app.App) *cobra.Command {
 	var q operator.AuditQuery
 	var since, until string
@@ -83,6 +100,9 @@ as by audit verify, and is exit 1; the calls of the other members are listed.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := errors.Join(oneOf("--decision", q.Decision, decisions), oneOf("--by", q.By, deciders)); err != nil {
+				return err
+			}
 			sessions := len(args) > 0 && args[0] == decide.SessionTeam
 			if sessions {
 				args = nil
@@ -127,13 +147,13 @@ as by audit verify, and is exit 1; the calls of the other members are listed.`,
 	fl := cmd.Flags()
 	app.OldMember(cmd, "member", &q.Member)
 	fl.StringVar(&q.Tool, "tool", "", "only calls of this tool")
-	fl.StringVar(&q.Decision, "decision", "", "only these decisions: allow or deny")
-	fl.StringVar(&q.By, "by", "", "only decided by operator, rules, leader, system or worker")
+	fl.StringVar(&q.Decision, "decision", "", "only these decisions: "+strings.Join(decisions, ", "))
+	fl.StringVar(&q.By, "by", "", "only decided by one of "+strings.Join(deciders, ", "))
 	fl.StringVar(&q.Rule, "rule", "", "only decided by a rule that contains this text")
 	app.WhenVar(fl, &since, "since", "asked since: 7d, 2h, 2026-11-20")
 	app.WhenVar(fl, &until, "until", "asked before: 7d, 2h, 2026-11-20")
-	app.Must(cmd.RegisterFlagCompletionFunc("decision", cobra.FixedCompletions([]string{"allow", "deny"}, cobra.ShellCompDirectiveNoFileComp)))
-	app.Must(cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"operator", "rules", "leader", "system", "worker"}, cobra.ShellCompDirectiveNoFileComp)))
+	app.Must(cmd.RegisterFlagCompletionFunc("decision", cobra.FixedCompletions(decisions, cobra.ShellCompDirectiveNoFileComp)))
+	app.Must(cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(deciders, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
