@@ -58,6 +58,7 @@ var ofEnded = map[string]struct {
 	"open":                {why: "it starts your editor where path says"},
 	"shell":               {why: "it starts your shell where path says"},
 	"wait":                {lines: []string{"wait ann --until done --team gone", "wait ann --until done"}},
+	"logs":                {lines: []string{"logs ann --json", "logs ann --json --team gone"}},
 	"peek":                {lines: []string{"peek ann", "peek ann --team gone"}},
 	"pending":             {lines: []string{"pending --team gone", "pending --all --team gone", "pending --long --team gone"}},
 	"plan":                {lines: []string{"plan --team gone"}},

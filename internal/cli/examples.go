@@ -48,6 +48,7 @@ var examples = map[string]string{
 	"init":              "init --plan\ninit --template review",
 	"join":              "join --token-file token",
 	"log":               "log\nlog ann --kind decided --follow\nlog api",
+	"logs":              "logs ann\nlogs ann -n 100 --follow",
 	"mcp":               "mcp --team api --as ann",
 	"merge":             "merge ann --plan\nmerge ann --continue\nmerge ann --squash -m \"login: fix the redirect\"",
 	"mode":              "mode\nmode ann plan",

@@ -27,7 +27,7 @@ const (
 var acts = rowsOf(map[act]string{
 	readsOnly: `
 		waggle, audit, audit export, audit query, audit show, audit verify, away, bench, budget, compare,
-		demo, diff, doctor, hooks, hooks show, init, log, mode, msg, msg list, msg show, net, net
+		demo, diff, doctor, hooks, hooks show, init, log, logs, mode, msg, msg list, msg show, net, net
 		list, net pending, notify, path, peek, pending, plan, plan diff, plan list, plan show, policy, policy
 		explain, policy list, policy sessions, policy suggest, policy test, protocol, protocol decode,
 		protocol encode, protocol kinds, protocol schema, recap, sandbox, sandbox explain, sandbox run, sandbox

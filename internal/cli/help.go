@@ -25,7 +25,7 @@ type helpGroup struct {
 // command that no group has is in the last one.
 var helpGroups = []helpGroup{
 	{"Start work", []string{"new", "init", "run", "up"}, []string{"demo", "resume", "spawn", "guest", "join", "adopt", "mcp"}},
-	{"See", []string{"status", "top", "peek"}, []string{"why", "log", "inbox", "recap", "attach", "wait", "budget", "audit"}},
+	{"See", []string{"status", "top", "peek"}, []string{"why", "logs", "log", "inbox", "recap", "attach", "wait", "budget", "audit"}},
 	{"Answer", []string{"pending", "approve", "deny"}, []string{"show", "answer", "plan", "net", "policy", "mode", "undo"}},
 	{"Steer", []string{"send", "task"}, []string{"take", "msg", "detach"}},
 	{"Results", []string{"diff", "merge"}, []string{"compare", "review", "pr", "path", "open", "shell"}},

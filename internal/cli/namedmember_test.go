@@ -28,6 +28,7 @@ var named = map[string]struct{ line, how string }{
 	"open":              {"open cid", "reads"},
 	"shell":             {"shell cid", "reads"},
 	"peek":              {"peek cid", "reads"},
+	"logs":              {"logs cid", "reads"},
 	"wait":              {"wait cid --until ready --timeout 10ms", "reads"},
 	"inbox":             {"inbox cid", "reads"},
 	"log":               {"log cid", "reads"},

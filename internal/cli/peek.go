@@ -24,7 +24,8 @@ reads files only and sends the member nothing. It removes escape sequences, so t
 text reaches your terminal. For a program that fills its screen, it shows the present
 screen. It finds NAME in all teams, also a member that died or left, and one of a team
 that has ended, whose files are in the archive. Of a session of yours, by its name, @NAME,
-pid or id, and of an adopted one, it shows the screen of its tmux pane, once.
+pid or id, and of an adopted one, it shows the screen of its tmux pane, once. waggle logs
+shows all of a member's output.
 
 --json: {"team","name","state","since","why","log","at","age_s","shown","where","lines",
 "earlier"}; age_s is -1 when there is no output; shown is lines or screen, where is team
@@ -94,12 +95,8 @@ func followOutput(ctx context.Context, a *app.App, op operator.Operator, p *insp
 		if over {
 			lines = append(lines, t.Rest()...)
 		}
-		for _, l := range lines {
-			if !a.Flags.JSON {
-				a.Say("%s", operator.Visible(l))
-			} else if err := a.Line(view.PeekLine{Line: l}); err != nil {
-				return err
-			}
+		if err := putLines(a, lines); err != nil {
+			return err
 		}
 		if over || err != nil {
 			return err

@@ -57,6 +57,7 @@ var commands = []func(*app.App) *cobra.Command{
 	teamcmd.Lead,
 	decidecmd.Log,
 	teamcmd.MCP,
+	logsCmd,
 	mergeCmd,
 	decidecmd.Mode,
 	msgCmd,

@@ -62,3 +62,17 @@ func PeekHead(k *inspect.Peek, now time.Time) (p page.Page) {
 type PeekLine struct {
 	Line string `json:"line"`
 }
+
+// LogsDocument is all of a member's output.
+type LogsDocument struct {
+	Team  string   `json:"team"`
+	Name  string   `json:"name"`
+	Log   string   `json:"log"`   // the file; "" when it has written none
+	Where string   `json:"where"` // team, or archive: the team has ended
+	Lines []string `json:"lines"` // without escapes
+}
+
+// Logs is the document of a member's output.
+func Logs(p *inspect.Peek, lines []string) LogsDocument {
+	return LogsDocument{p.Team, p.Name, p.Log, p.Where, append([]string{}, lines...)}
+}
