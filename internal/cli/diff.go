@@ -26,8 +26,8 @@ from, it is compared with those. The command changes nothing, and also finds a m
 has left. Into a file or a pipe the diff is written as it is; exit 1 when it is cut.
 
 --turn N shows what one turn changed. The turns that changed a file count from 1, and the
-newest 50 are on record until the work is merged or gone, as refs/waggle/TEAM/NAME/N in the
-repository. A number that is not is exit 9, with those that are. Of a turn, new files
+newest 50 are on record until the work is merged or gone, as refs/waggle/TEAM/NAME/N in
+the repository. A number that is not is exit 9, with those that are. Of a turn, new files
 larger than 4 MiB, and more than 5000 or 64 MiB of them, are left out.
 
 --json: {"team","member","turn","branch","path","base","head","files":[{"path","added",

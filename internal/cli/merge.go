@@ -36,10 +36,10 @@ What you have not committed in those checkouts stays as it is, the index too. A 
 would change one of those files is refused, and names them (exit 6); so is one beside a
 rebase or merge in progress, and of a member that is working.
 
-After any failure the target is as it was. A check that fails is exit 1. A conflict becomes
-a task of the member (exit 6); of a member that runs commands only, it is yours. The
-command says which of your git hooks ran. Of a confined member none runs, and setup and
-check run in a sandbox.
+After any failure the target is as it was. A check that fails is exit 1. A conflict
+becomes a task of the member (exit 6); of a member that runs commands only, it is yours.
+The command says which of your git hooks ran. Of a confined member none runs, and setup
+and check run in a sandbox.
 
 A merge whose process was killed stays on record, and status shows it. --continue finishes
 it, with the settings that it was begun with; --abort takes it back: the target and your
