@@ -175,7 +175,7 @@ func TestReadmeClient(t *testing.T) {
 		r.s.WaitScreen("hello to you")
 		r.s.Ask("/exit")
 		r.ends(0)
-		r.types("waggle merge port-parser-v2", 0, "waggle merge port-parser-v2", `merged`)
+		r.types("waggle merge port-parser-v2", 0, "waggle merge port-parser-v2", `port-parser-v2 +main \w+\.\.\w+ .*worktree removed`)
 		if data, err := os.ReadFile(filepath.Join(h.Work, "parser.txt")); err != nil || string(data) != "version 2\n" {
 			t.Errorf("after the merge: %q, %v", data, err)
 		}
