@@ -113,6 +113,7 @@ func shares(parts []part, room int, short bool) []int {
 func (v Overview) parts(now time.Time) []part {
 	needs := part{title: "Needs you", next: operator.NextPendingList.With()}
 	failed, working, ready := part{title: "Failed"}, part{title: "Working", next: operator.NextStatusAll.With()}, part{title: "Ready"}
+	queued := part{title: "Queued"}
 	several := len(v.Teams) > 1
 	whose := func(team, member string) []string {
 		if several {
@@ -146,6 +147,8 @@ func (v Overview) parts(now time.Time) []part {
 				if !slices.ContainsFunc(v.Waiting, func(q decide.Request) bool { return q.Team == st.Team && q.Member == m.Name }) {
 					needs.add(v.step(operator.NextWhyMember, st, m), row("-", st.Team, m.Name, "", page.Since(m.Since, now), page.Local(m.Why, now))...)
 				}
+			case m.State == inspect.StateQueued:
+				queued.add(operator.Next{}, cells...)
 			case m.State != inspect.StateIdle:
 				working.add(operator.Next{}, cells...)
 			case !trouble:
@@ -169,7 +172,7 @@ func (v Overview) parts(now time.Time) []part {
 			working.add(operator.Next{}, cells...)
 		}
 	}
-	return slices.DeleteFunc([]part{needs, failed, working, ready, v.ended(now), v.kept()}, func(s part) bool { return len(s.rows) == 0 })
+	return slices.DeleteFunc([]part{needs, failed, working, queued, ready, v.ended(now), v.kept()}, func(s part) bool { return len(s.rows) == 0 })
 }
 
 // addReady adds a member without work: with what it has changed, where that is something.
@@ -189,7 +192,7 @@ func (v Overview) addReady(s *part, st *inspect.Status, m inspect.MemberStatus, 
 func is(m inspect.MemberStatus, now time.Time) string {
 	why := page.Local(m.Why, now)
 	switch m.State {
-	case inspect.StateFailed, inspect.StateHeldUp, inspect.StateWorking, inspect.StateBackground, inspect.StatePeer, inspect.StateLimited:
+	case inspect.StateFailed, inspect.StateHeldUp, inspect.StateQueued, inspect.StateWorking, inspect.StateBackground, inspect.StatePeer, inspect.StateLimited:
 		return why
 	}
 	return strings.TrimSuffix(string(m.State)+": "+why, ": ")

@@ -32,7 +32,7 @@ func TestOverviewParts(t *testing.T) {
 	done := member("cid", inspect.StateIdle, "waits for work")
 	done.Checked = &record.Checked{Passed: true}
 	st := &inspect.Status{Team: "api", Members: []inspect.MemberStatus{member("ann", inspect.StateHuman, "asks"), member("bob", inspect.StateHuman, "asks"), done,
-		member("dan", inspect.StateIdle, "waits for work"), member("eve", inspect.StateStarting, "its process is starting"), member("fay", inspect.StateBackground, "runs make"),
+		member("dan", inspect.StateIdle, "waits for work"), member("eve", inspect.StateStarting, "its process is starting"), member("quin", inspect.StateQueued, "place 1 of 1 in the queue"), member("fay", inspect.StateBackground, "runs make"),
 		member("gus", inspect.StateFailed, "task 3 failed"), member("hal", inspect.StateBlocked, "npm ci failed"), member("ida", inspect.StateHuman, "two votes are needed")}}
 	v := view.Overview{Waiting: []decide.Request{call, dialog, asks}, Teams: []*inspect.Status{st}, Today: record.Usage{Input: 10, CostMicros: 3_104_000, Source: record.UsageEstimated},
 		Sessions: []decide.SessionRow{{Team: decide.SessionTeam, Name: "web", State: "waiting-human"}, {Team: decide.SessionTeam, Name: "doc", State: "busy", Cwd: "/w", Pane: "%3", Hook: true}, {Team: decide.SessionTeam, Name: "old", State: "idle", Cwd: "/o"}},
