@@ -70,20 +70,14 @@ also with exit 1 and 4; the last eight as log --follow --json has them.`,
 			if !ok {
 				return &operator.Error{Kind: operator.Usage, Op: "wait", Msg: fmt.Sprintf("--until %q is none of %s", until, strings.Join(goalWords, ", ")), Near: team.Near(until, goalWords)}
 			}
-			ctx := cmd.Context()
-			if cmd.Flags().Changed("timeout") {
-				if timeout <= 0 {
-					return &operator.Error{Kind: operator.Usage, Op: "wait", Msg: fmt.Sprintf("--timeout %s is no time to wait", timeout), Advice: "leave it out to wait without an end"}
-				}
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, timeout)
-				defer cancel()
+			if cmd.Flags().Changed("timeout") && timeout <= 0 {
+				return &operator.Error{Kind: operator.Usage, Op: "wait", Msg: fmt.Sprintf("--timeout %s is no time to wait", timeout), Advice: "leave it out to wait without an end"}
 			}
-			ts, err := waitedFor(ctx, a, args)
+			ts, err := waitedFor(cmd.Context(), a, args)
 			if err != nil {
 				return err
 			}
-			reached, c, err := g.wait(ctx, a, ts, args)
+			reached, c, err := g.wait(cmd.Context(), a, ts, args, timeout)
 			if c.Is != "" {
 				if err := errors.Join(a.Give(view.Wait(until, reached, c), view.WaitPage(c))); err != nil {
 					return err
@@ -123,35 +117,47 @@ func waitedFor(ctx context.Context, a *app.App, names []string) (*teamStates, er
 }
 
 // wait waits until the members are so, or cannot become so; c is the member that decides it. The error is that of ctx, or
-// of what cannot be read.
-func (g goal) wait(ctx context.Context, a *app.App, ts *teamStates, names []string) (reached bool, c inspect.Change, err error) {
+// of what cannot be read. The limit counts from the first look on, so that what is so already is found; 0: there is none.
+func (g goal) wait(ctx context.Context, a *app.App, ts *teamStates, names []string, limit time.Duration) (reached bool, c inspect.Change, err error) {
 	counts := map[string]bool{}
-	for begun := false; ; begun = true {
-		cs, err := ts.next(ctx, a)
-		if err != nil && !stopped(ctx, err) {
-			return false, inspect.Change{}, err
-		}
-		if !begun && err == nil {
-			if err := counted(counts, cs, ts.now(), names); err != nil {
-				return false, inspect.Change{}, err
-			}
-		}
-		for _, n := range cs { // in order: what was so for a moment counts
-			if g.any && counts[key(n)] && g.is(n) {
-				return true, n, nil
-			}
-		}
-		reached, last, over := g.judge(slices.DeleteFunc(ts.now(), func(c inspect.Change) bool { return !counts[key(c)] }))
-		switch {
-		case reached || over || ts.over():
-			return reached, last, nil
-		case ctx.Err() != nil:
-			return false, last, ctx.Err()
-		}
+	reached, c, over, err := g.look(ctx, a, ts, names, counts)
+	if err != nil || reached || over {
+		return reached, c, err
+	}
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	for ctx.Err() == nil {
 		if err := ts.grown(ctx); err != nil {
-			return false, last, err
+			return false, c, err
+		}
+		if reached, c, over, err = g.look(ctx, a, ts, names, counts); err != nil || reached || over {
+			return reached, c, err
 		}
 	}
+	return false, c, ctx.Err()
+}
+
+// look reads what has changed, and says whether the members are so, and over whether they cannot become so any more.
+func (g goal) look(ctx context.Context, a *app.App, ts *teamStates, names []string, counts map[string]bool) (reached bool, c inspect.Change, over bool, err error) {
+	cs, err := ts.next(ctx, a)
+	if err != nil && !stopped(ctx, err) {
+		return false, c, false, err
+	}
+	if len(counts) == 0 && err == nil {
+		if err := counted(counts, cs, ts.now(), names); err != nil {
+			return false, c, false, err
+		}
+	}
+	for _, n := range cs { // in order: what was so for a moment counts
+		if g.any && counts[key(n)] && g.is(n) {
+			return true, n, false, nil
+		}
+	}
+	reached, c, over = g.judge(slices.DeleteFunc(ts.now(), func(c inspect.Change) bool { return !counts[key(c)] }))
+	return reached, c, over || ts.over(), nil
 }
 
 func key(c inspect.Change) string { return string(c.Team) + "\x00" + string(c.Member) }
@@ -213,10 +219,8 @@ func waitEnded(until string, timeout time.Duration, reached bool, c inspect.Chan
 	switch {
 	case reached:
 		return nil
-	case errors.Is(err, context.DeadlineExceeded) && c.Is != "":
-		return &operator.Error{Kind: operator.Timeout, Op: "wait", Msg: fmt.Sprintf("not %s within %s: %s", until, timeout, is), Next: why}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &operator.Error{Kind: operator.Timeout, Op: "wait", Msg: fmt.Sprintf("not %s within %s", until, timeout)}
+		return &operator.Error{Kind: operator.Timeout, Op: "wait", Msg: fmt.Sprintf("not %s within %s: %s", until, timeout, is), Next: why}
 	case err != nil:
 		return err
 	}
