@@ -26,7 +26,8 @@ const (
 // acts has every command of the tree.
 var acts = rowsOf(map[act]string{
 	readsOnly: `
-		waggle, audit, audit export, audit query, audit show, audit verify, away, bench, budget, compare,
+		waggle, audit, audit export, audit query, audit show, audit verify, away, bench, budget, compare, completion,
+		completion bash, completion fish, completion zsh,
 		demo, diff, doctor, hooks, hooks show, init, log, logs, mode, msg, msg list, msg show, net, net
 		list, net pending, notify, path, peek, pending, plan, plan diff, plan list, plan show, policy, policy
 		explain, policy list, policy sessions, policy suggest, policy test, protocol, protocol decode,

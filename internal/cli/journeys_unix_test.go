@@ -520,7 +520,7 @@ func TestJourneyBack(t *testing.T) {
 	u.sees("back-asks", "back/carol asks")
 	u.until("bob's task is shown as failed", func() bool { return strings.Contains(u.screen(), "count: failed") })
 	u.leaves()
-	for _, args := range [][]string{{"digest", "--team", "back"}, {"why", "alice", "--team", "back"}, {"peek", "alice", "--team", "back"}} {
+	for _, args := range [][]string{{"recap", "--team", "back"}, {"why", "alice", "--team", "back"}, {"peek", "alice", "--team", "back"}} {
 		if out, code := u.waggle(args...); code != 0 || out == "" {
 			t.Errorf("%v: %d: %s", args, code, out)
 		}

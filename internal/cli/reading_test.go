@@ -29,8 +29,8 @@ var reading = []string{
 	"pending", "pending --all", "pending --long", "pending --json", "show REQUEST", "show REQUEST --json", "show --group REQUEST",
 	"approve REQUEST --help", "plan list", "plan list --all", "plan show PLAN", "plan diff worker1 1 1", "net pending", "net list",
 	"policy list", "policy list worker1", "policy test Bash(ls) --for worker1", "net list worker1", "policy test Bash(ls)", "policy explain REQUEST", "policy suggest", "mode",
-	"digest", "log", "log --json", "log crowd", "inbox", "inbox worker1", "inbox --unread", "inbox --json", "msg list",
-	"task list", "task list --all", "task show 1", "task artifacts", "peek worker1", "team list", "team show", "team validate",
+	"recap", "recap --json", "log", "log --json", "log crowd", "inbox", "inbox worker1", "inbox --unread", "inbox --json", "msg list",
+	"task list", "task list --all", "task show 1", "task artifacts", "peek worker1", "logs worker1", "path worker1", "team list", "team show", "team validate",
 	"audit verify", "audit query", "audit show REQUEST", "audit export", "audit export --redact", "audit acknowledge",
 	"doctor", "hooks show", "version", "__complete show ", "__complete why ", "__complete task show ",
 }
@@ -78,7 +78,7 @@ func TestReadingMendsNothing(t *testing.T) {
 	c.must(os.WriteFile(box, whole[:len(whole)-4], 0o600))
 	c.must(os.RemoveAll(c.s.Dir.Tools()))
 	c.must(os.WriteFile(c.s.Dir.Tools(), nil, 0o600))
-	for _, line := range []string{"status", "why worker1", "pending", "show REQUEST", "inbox", "inbox --json", "msg list", "task list", "digest", "team show"} {
+	for _, line := range []string{"status", "why worker1", "pending", "show REQUEST", "inbox", "inbox --json", "msg list", "task list", "recap", "team show"} {
 		before := snapshot(t, c.op.Root.Path, c.op.Home.Path)
 		out, code := c.reads(line)
 		if after := snapshot(t, c.op.Root.Path, c.op.Home.Path); !slices.Equal(before, after) {
