@@ -85,6 +85,7 @@ func TestDenyCorpusReaches(t *testing.T) {
 		}
 	}
 	slow := regexp.MustCompile(`\b(go|npm|npx|sleep)\b`)
+	races := regexp.MustCompile(`[<>]\(`) // a process that bash waits for nowhere: such a text may reach it, and does in one of several runs
 	first, step := testenv.Sample(t, 40)
 	for i := first; i < len(corpus); i += step {
 		c := corpus[i]
@@ -101,17 +102,27 @@ func TestDenyCorpusReaches(t *testing.T) {
 					t.Skip("no " + program)
 				}
 			}
-			dir := t.TempDir()
-			work, mark := filepath.Join(dir, "work"), filepath.Join(dir, "mark")
-			if err := os.CopyFS(work, os.DirFS(template)); err != nil {
-				t.Fatal(err)
+			tries := 1
+			if races.MatchString(c.text) {
+				tries = 20
 			}
-			writeFile(t, filepath.Join(work, "bin", "rm"), strings.ReplaceAll(fakeRm, "MARK", mark), 0o755)
-			out, err := runScratch(work, env(work), c.text)
-			if errors.Is(err, exec.ErrNotFound) {
-				t.Skip(err)
+			out := ""
+			var err error
+			reaches := false
+			for ; tries > 0 && !reaches; tries-- {
+				dir := t.TempDir()
+				work, mark := filepath.Join(dir, "work"), filepath.Join(dir, "mark")
+				if err := os.CopyFS(work, os.DirFS(template)); err != nil {
+					t.Fatal(err)
+				}
+				writeFile(t, filepath.Join(work, "bin", "rm"), strings.ReplaceAll(fakeRm, "MARK", mark), 0o755)
+				if out, err = runScratch(work, env(work), c.text); errors.Is(err, exec.ErrNotFound) {
+					t.Skip(err)
+				}
+				_, missed := os.Stat(mark)
+				reaches = missed == nil
 			}
-			if _, missed := os.Stat(mark); missed != nil {
+			if !reaches {
 				t.Errorf("line %d does not reach rm -rf (%v): %s\n%s", c.line, err, c.text, out)
 			}
 		})
