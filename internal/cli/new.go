@@ -24,6 +24,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/fresh"
 	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 	"waggle/policy"
 )
 
@@ -243,7 +244,7 @@ func fromHere(path string) string {
 
 // noteUnread says that a team file of the directory plays no part.
 func noteUnread(a *app.App, dir string) {
-	if _, err := os.Stat(filepath.Join(dir, "waggle.yaml")); err != nil || a.Flags.Team != "" {
+	if _, err := teamfile.ReadFile(filepath.Join(dir, "waggle.yaml")); err != nil || a.Flags.Team != "" {
 		return
 	}
 	if op, err := a.Op(); err == nil {

@@ -105,7 +105,7 @@ func (o Operator) changed(s *operator.State) bool {
 // in the checkout; nil when there is none.
 func (o Operator) fileOf(opt Options, top string) (*teamfile.File, error) {
 	if opt.File != "" {
-		return teamfile.ReadFile(opt.File)
+		return teamfile.ReadSettings(opt.File)
 	}
 	dir := opt.Dir
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -114,7 +114,7 @@ func (o Operator) fileOf(opt Options, top string) (*teamfile.File, error) {
 	for ; ; dir = filepath.Dir(dir) {
 		_, err := os.Stat(filepath.Join(dir, fileName))
 		if err == nil {
-			f, err := teamfile.ReadFile(filepath.Join(dir, fileName))
+			f, err := teamfile.ReadSettings(filepath.Join(dir, fileName))
 			var e *operator.Error
 			if errors.As(err, &e) && e.Next.Step == "" {
 				e.Next = operator.NextNoSetup.With()

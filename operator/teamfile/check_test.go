@@ -1,6 +1,7 @@
 package teamfile_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,6 +50,30 @@ tasks:
 		_, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte("team: api\ncheck: "+text+"\nmembers: []\n"))
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("check: %s: %v, want %s", text, err, says)
+		}
+	}
+}
+
+// TestReadSettings: a file that says only what worktrees get and what is checked is enough for who reads only that, and is no team.
+func TestReadSettings(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "waggle.yaml")
+	for text, fails := range map[string]string{
+		"worktree: {link: [.cache]}\ncheck: go test ./...\n":         "",
+		"team: api\nmembers: []\ncheck: go test ./...\n":             "",
+		"check: go test ./...\nteam: '!'\n":                          "team",
+		"check: go test ./...\nmembers: [{name: '', agent: exec}]\n": "members[0].name",
+		"check: go test ./...\nworktre: {}\n":                        "worktre",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := teamfile.ReadSettings(path)
+		if fails == "" && (err != nil || f.Check == nil || f.Check.Command != "go test ./...") || fails != "" && (err == nil || !strings.Contains(err.Error(), fails)) {
+			t.Errorf("%q: %v, %v", text, f, err)
+		}
+		if _, err := teamfile.ReadFile(path); (err == nil) != strings.HasPrefix(text, "team: api") {
+			t.Errorf("%q as a team: %v", text, err)
 		}
 	}
 }

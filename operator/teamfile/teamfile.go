@@ -194,7 +194,12 @@ type yamlTask struct {
 }
 
 // ReadFile reads and checks a team file. Errors name the file and the line.
-func ReadFile(path string) (*File, error) {
+func ReadFile(path string) (*File, error) { return readFile(path, false) }
+
+// ReadSettings is ReadFile for what a file says about worktrees and their check: it needs neither team: nor members:.
+func ReadSettings(path string) (*File, error) { return readFile(path, true) }
+
+func readFile(path string, settings bool) (*File, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -216,7 +221,7 @@ func ReadFile(path string) (*File, error) {
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "team file", Err: err}
 	}
-	return ParseFile(abs, data)
+	return parseFile(abs, data, settings)
 }
 
 // ReadBounded reads a YAML file, through symbolic links too: a person may keep the file elsewhere.
@@ -231,6 +236,10 @@ func ReadBounded(path string) ([]byte, error) {
 // ParseFile checks the content of a team file. path is for messages and for relative directories,
 // backends are the names of further backends (Operator.Backends).
 func ParseFile(path string, data []byte, backends ...string) (*File, error) {
+	return parseFile(path, data, false, backends...)
+}
+
+func parseFile(path string, data []byte, settings bool, backends ...string) (*File, error) {
 	sum := sha256.Sum256(data)
 	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: hex.EncodeToString(sum[:])}
 	tree, err := parseYAML("team file", path, data, reflect.TypeFor[yamlFile]())
@@ -244,7 +253,7 @@ func ParseFile(path string, data []byte, backends ...string) (*File, error) {
 	if err := yaml.NodeToValue(tree.Docs[0].Body, &y, yaml.Strict()); err != nil {
 		return nil, usage("team file", path, err)
 	}
-	c := &checker{path: path, tree: tree, backends: append(operator.Backends(), backends...)}
+	c := &checker{path: path, tree: tree, settings: settings, backends: append(operator.Backends(), backends...)}
 	c.file(f, &y)
 	if len(c.errs) > 0 {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "team file", Err: errors.Join(c.errs...)}
@@ -283,6 +292,7 @@ type checker struct {
 	errs []error
 
 	backends []string // the words for backends
+	settings bool     // it is read for worktree: and check: only
 }
 
 // bad records a problem at a YAML path such as $.members[0].name.
@@ -309,7 +319,7 @@ func (c *checker) bad(at, format string, args ...any) {
 
 func (c *checker) file(f *File, y *yamlFile) {
 	var err error
-	if f.Team, err = team.CheckName(y.Team); err != nil {
+	if f.Team, err = team.CheckName(y.Team); err != nil && !(c.settings && y.Team == "") {
 		c.bad("$.team", "%v", err)
 	}
 	f.Description = y.About
@@ -451,7 +461,7 @@ func (c *checker) rules(at string, texts []string) []policy.Rule {
 }
 
 func (c *checker) members(f *File, ys []yamlMember) {
-	if ys == nil {
+	if ys == nil && !c.settings {
 		c.bad("$.members", "a team needs at least one member; members: [] is a team to which members are added while it is up")
 	}
 	for i, y := range ys {
