@@ -89,7 +89,7 @@ func TestAnswerBesideAStoppedLeader(t *testing.T) {
 	testenv.Eventually(t, "status has the request", func() bool { st = h.status("stopped"); return len(st.Leader.Untaken) == 1 })
 	handle, id, _ := strings.Cut(st.Leader.Untaken[0], " ")
 	for _, c := range []struct{ want, args string }{
-		{id, "status"}, {"kill -CONT", "status"}, {handle, "status"}, {handle, "pending"}, {"echo ran", "show " + id}, {handle, "why ann"}, {"echo ran", "digest stopped"},
+		{id, "status"}, {"kill -CONT", "status"}, {handle, "status"}, {handle, "pending"}, {"echo ran", "show " + id}, {handle, "why ann"}, {"echo ran", "recap stopped"},
 	} {
 		if out := h.must(append(strings.Fields(c.args), "--team", "stopped")...); !strings.Contains(out, c.want) {
 			t.Errorf("%s lacks %q:\n%s", c.args, c.want, out)

@@ -32,7 +32,7 @@ func TestPeopleSeeLocalTimes(t *testing.T) {
 		out, _ := c.reads(line)
 		local(t, line, out)
 	}
-	for _, line := range []string{"show REQUEST", "digest"} {
+	for _, line := range []string{"show REQUEST", "recap"} {
 		if out, _ := c.reads(line + " --utc"); !utcTime.MatchString(out) {
 			t.Errorf("waggle %s --utc has no whole time:\n%s", line, out)
 		}

@@ -121,7 +121,7 @@ func TestTop(t *testing.T) {
 	u.shows("need you")
 	u.answers("n", "new task")
 	u.words("exec: touch begun")
-	u.answers("Enter", "of team api is")
+	u.answers("Enter", "no git checkout") // a member without a worktree is made by new --here only
 	u.presses("q")
 	out, code := u.waggle("status")
 	if code != 0 || !strings.Contains(out, "a process leads it") {

@@ -14,7 +14,6 @@ import (
 	"waggle/internal/view"
 	"waggle/internal/view/sentence"
 	"waggle/journal"
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/record"
@@ -247,6 +246,8 @@ func follow(ctx context.Context, a *app.App, ls *logs, v logView) error {
 	ctx, stop := a.WhileShown(ctx)
 	defer stop()
 	said := map[string]bool{}
+	g := growth{every: followEvery}
+	defer g.end()
 	for begun := false; ; begun = true {
 		es, err := ls.next(ctx)
 		if !begun {
@@ -275,28 +276,8 @@ func follow(ctx context.Context, a *app.App, ls *logs, v logView) error {
 			said[err.Error()] = true
 			a.Talk("%s %s", app.Yellow("note:"), operator.VisibleLines(err.Error()))
 		}
-		if err := untilGrown(ctx, ls.dirs(), followEvery); err != nil {
+		if err := g.wait(ctx, ls.dirs()); err != nil {
 			return err
 		}
 	}
-}
-
-// untilGrown waits until a journal has grown, at most for a time.
-func untilGrown(ctx context.Context, dirs []string, most time.Duration) error {
-	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: most}, dirs...)
-	if err != nil {
-		cancel()
-		return err
-	}
-	defer func() {
-		cancel()
-		for range nudges { // until the watcher has ended
-		}
-	}()
-	select {
-	case <-ctx.Done():
-	case <-nudges:
-	}
-	return nil
 }

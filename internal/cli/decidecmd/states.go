@@ -19,8 +19,9 @@ const lookEvery = 2 * time.Second
 
 // teamStates are the conditions of the members of several teams.
 type teamStates struct {
-	list []*inspect.States
-	said map[string]bool
+	list   []*inspect.States
+	said   map[string]bool
+	growth growth
 }
 
 // openStates opens the conditions of the members of some teams, without names of all teams here.
@@ -31,7 +32,7 @@ func openStates(ctx context.Context, a *app.App, op operator.Operator, of []stri
 			return nil, err
 		}
 	}
-	ts := &teamStates{said: map[string]bool{}}
+	ts := &teamStates{said: map[string]bool{}, growth: growth{every: lookEvery}}
 	var first error
 	for _, name := range of {
 		s, err := inspect.Of(op).States(ctx, name)
@@ -90,7 +91,7 @@ func (ts *teamStates) grown(ctx context.Context) error {
 	for _, s := range ts.list {
 		dirs = append(dirs, s.Dirs()...)
 	}
-	return untilGrown(ctx, dirs, lookEvery)
+	return ts.growth.wait(ctx, dirs)
 }
 
 // states prints the members' conditions and each change of one, until every team has ended or ctx ends.
@@ -104,6 +105,7 @@ func (v logView) states(ctx context.Context, a *app.App, op operator.Operator, o
 	if err != nil {
 		return err
 	}
+	defer ts.growth.end()
 	for begun := false; ; begun = true {
 		cs, err := ts.next(ctx, a)
 		if !begun && err == nil {

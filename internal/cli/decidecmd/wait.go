@@ -77,6 +77,7 @@ also with exit 1 and 4; the last eight as log --follow --json has them.`,
 			if err != nil {
 				return err
 			}
+			defer ts.growth.end()
 			reached, c, err := g.wait(cmd.Context(), a, ts, args, timeout)
 			if c.Is != "" {
 				if err := errors.Join(a.Give(view.Wait(until, reached, c), view.WaitPage(c))); err != nil {
