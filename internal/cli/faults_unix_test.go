@@ -135,6 +135,9 @@ type faultFile struct {
 // broken has the exit codes of commands that need a journal that cannot be used.
 var broken = map[string][]int{"status": {0, 1}, "pending": {0, 1}, "approve": {0, 1, 6, 8, 9}, "send": {0, 1, 6, 8}, "stop": {0, 1, 4, 5, 8}, "resume": {0, 1, 5, 6, 8}}
 
+// unasked has the exit codes of commands that ask the process that leads, which serves no socket any more.
+var unasked = map[string][]int{"resume": {0, 4, 8}}
+
 // locked has the exit codes of commands that need the lock of the leader's journal, which
 // another program may hold.
 var locked = map[string][]int{"approve": {0, 8}, "send": {0, 8}, "stop": {0, 4, 6, 8}}
@@ -182,8 +185,8 @@ var faultFiles = []faultFile{
 	{name: "tool records", path: func(f *faulty) string { return f.dir.Tools() }},
 	{name: "control groups", path: func(f *faulty) string { return f.state("cgroups") }},
 	{name: "socket", path: func(f *faulty) string { return f.s.Dir.Sockets(f.op.RunPath()).Path("ann") }},
-	{name: "operator's socket", path: func(f *faulty) string { return f.s.Dir.Sockets(f.op.RunPath()).Path("operator") }},
-	{name: "RUN", path: func(f *faulty) string { return filepath.Dir(f.s.Dir.Sockets(f.op.RunPath()).Path("ann")) }},
+	{name: "operator's socket", path: func(f *faulty) string { return f.s.Dir.Sockets(f.op.RunPath()).Path("operator") }, except: unasked},
+	{name: "RUN", path: func(f *faulty) string { return filepath.Dir(f.s.Dir.Sockets(f.op.RunPath()).Path("ann")) }, except: unasked},
 	{name: "socket keys", path: func(f *faulty) string { return f.state("sockets") }},
 	{name: "socket key", path: func(f *faulty) string { return f.state("sockets", "ann.json") }},
 	{name: "socket lease", path: func(f *faulty) string { return f.state("sockets", "ann.lock") }},

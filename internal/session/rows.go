@@ -181,7 +181,7 @@ func (r Row) atDialog() Row {
 	}
 	r.AtDialog = true
 	if r.Why == "" {
-		r.Why = "it waits at a dialog that no hook reports"
+		r.Why = "a dialog without a hook"
 	}
 	r.Why += "; " + r.Where()
 	return r

@@ -28,7 +28,7 @@ func TestRowNewer(t *testing.T) {
 		"the dialog came later":      {note: prompt, status: "busy", at: before, state: session.RowWaitingHuman, why: "needs you; answer in its own terminal (%3)", dialog: true},
 		"in an idle session":         {note: prompt, status: "idle", at: before, state: session.RowWaitingHuman, why: "needs you; answer in its own terminal (%3)", dialog: true},
 		"both say it":                {note: prompt, status: "waiting", at: after, state: session.RowWaitingHuman, why: "needs you; answer in its own terminal (%3)", dialog: true},
-		"the registry alone":         {status: "waiting", at: after, state: session.RowWaitingHuman, why: "it waits at a dialog that no hook reports; answer in its own terminal", dialog: true},
+		"the registry alone":         {status: "waiting", at: after, state: session.RowWaitingHuman, why: "a dialog without a hook; answer in its own terminal", dialog: true},
 		"its host answers":           {status: "waiting", kind: "sdk", at: after, state: session.RowWaitingHuman},
 		"an older message of idling": {note: `,"notification_type":"idle_prompt","message":"waits for words"`, status: "busy", at: after, state: session.RowBusy},
 		"a request":                  {note: prompt, status: "waiting", at: after, asks: true, state: session.RowWaitingHuman},

@@ -22,7 +22,7 @@ func (o Operator) AskLeader(ctx context.Context, s *operator.State) (leads bool,
 		return false, nil
 	}
 	path, token, by, served := s.Dir.Sockets(o.RunPath()).At(transport.OperatorSocket)
-	limit, last := o.Waits.Answering(), error(nil)
+	limit, last, begun := o.Waits.Answering(), error(nil), o.Minter.Now()
 	if !served {
 		limit = min(limit, leaseWait)
 	}
@@ -40,8 +40,12 @@ func (o Operator) AskLeader(ctx context.Context, s *operator.State) (leads bool,
 		case served:
 			last = pinged(late, path, token, l.ID.PID)
 			leads = last == nil
-			nobody := errors.As(last, new(*transport.NotFoundError)) && by != l.ID.PID // what an earlier process has left
+			missing := errors.As(last, new(*transport.NotFoundError))
+			nobody := missing && by != l.ID.PID // what an earlier process has left
 			served = !nobody && !errors.Is(last, errors.ErrUnsupported)
+			if (missing || errors.As(last, new(*transport.NotSocketError))) && served && o.Minter.Now().Sub(begun) > leaseWait {
+				err = noAnswer(s, l.ID.PID, last) // its socket was removed: it cannot answer any more
+			}
 			if r, ok := errors.AsType[*transport.RemoteError](last); ok && r.Code == transport.CodeFailed {
 				err = &operator.Error{Kind: operator.Failed, Op: "lead", Msg: fmt.Sprintf("process %d leads team %s and cannot go on: %v", l.ID.PID, s.Team, last),
 					Next: operator.Next{Step: operator.NextStatusTeam, Team: s.Team}}
@@ -57,8 +61,13 @@ func (o Operator) AskLeader(ctx context.Context, s *operator.State) (leads bool,
 	case !l.ID.Alive():
 		return false, nil
 	}
-	return false, cmp.Or(ctx.Err(), error(&operator.Error{Kind: operator.Timeout, Op: "lead", Msg: fmt.Sprintf("process %d leads team %s and does not answer: %v", l.ID.PID, s.Team, last),
-		Next: operator.Next{Step: operator.NextStatusTeam, Team: s.Team}}))
+	return false, cmp.Or(ctx.Err(), noAnswer(s, l.ID.PID, last))
+}
+
+// noAnswer is the error of a process that leads and does not answer.
+func noAnswer(s *operator.State, pid int, why error) error {
+	return &operator.Error{Kind: operator.Timeout, Op: "lead", Msg: fmt.Sprintf("process %d leads team %s and does not answer: %v", pid, s.Team, why),
+		Next: operator.Next{Step: operator.NextStatusTeam, Team: s.Team}}
 }
 
 // pinged asks the process with this pid at a socket; nil: it has answered.

@@ -102,7 +102,10 @@ func (v logView) states(ctx context.Context, a *app.App, op operator.Operator, o
 	ctx, stop := a.WhileShown(ctx)
 	defer stop()
 	ts, err := openStates(ctx, a, op, of)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
 		return err
 	}
 	defer ts.growth.end()
