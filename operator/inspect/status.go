@@ -240,7 +240,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		return nil, err
 	}
 	if st.Merges, err = o.openMerges(s, st.Members); err != nil {
-		return nil, err
+		st.Damage = append(st.Damage, err.Error())
 	}
 	st.Leader.Sandbox = leastOf(st.Members)
 	st.Overlaps = o.overlaps(ctx, k.edits)
