@@ -69,25 +69,25 @@ func TestReadmeInTmux(t *testing.T) {
 	u.plays(0, typed{line: "export GOCACHE=$PWD/cache GOMODCACHE=$PWD/modules GOBIN=$PWD/bin GOFLAGS=\"$(go env GOFLAGS) -modcacherw\""}, found)
 	u.plays(1, typed{line: "export WAGGLE_SANDBOX=off PATH=$PWD/bin:$PATH; project=$PWD/project; cd " + checkout}, found)
 	u.types("clear; go run ./cmd/waggle demo; echo $? is the end of the demo")
-	u.built("allow it?")
+	u.built("the demo", "allow it?")
 	u.answers("a", "A host asks too")
-	u.built("0 is the end of the demo")
+	u.built("the demo", "0 is the end of the demo")
 	u.presses("C-u") // an answer that came twice
 	u.types("clear; CGO_ENABLED=0 go install ./cmd/waggle; echo $? is the end of the install")
-	u.built("0 is the end of the install")
+	u.built("the install", "0 is the end of the install")
 	u.types("clear; (cd $project && go vet ./... && go test ./...); echo $? is the end of the build") // which a step has no time for
-	u.built("0 is the end of the build")
+	u.built("the build", "0 is the end of the build")
 	u.plays(2, typed{line: "export https_proxy=http://127.0.0.1:9; cd $project; git init -q; command -v waggle", shows: []string{regexp.QuoteMeta(u.dir)}}, found)
 	for i, step := range readmeSteps {
 		u.plays(3+i, step, found)
 	}
 }
 
-var ended = regexp.MustCompile(`(?m)^\d+ is the end of `)
-
-// built waits until the screen has a text that comes after a build with empty caches, or what was typed has ended.
-func (u *inTmux) built(text string) {
+// built waits until the screen has a text that comes after a build with empty caches, or what was typed, of that name, has
+// ended. The end of what was typed before may still be on the screen.
+func (u *inTmux) built(what, text string) {
 	u.t.Helper()
+	ended := regexp.MustCompile(`(?m)^\d+ is the end of ` + what)
 	testenv.WaitFor(20*time.Minute, func() bool { s := u.screen(); return strings.Contains(s, text) || ended.MatchString(s) })
 	if s := u.screen(); !strings.Contains(s, text) {
 		u.t.Fatalf("never %s:\n%s", text, s)
