@@ -314,8 +314,8 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 	w.bring()
 }
 
-// bring puts the turn's changes on record, and fetches the member's branch into the repository. After an error it tries again after the
-// next turn, and when the worktree is removed or kept.
+// bring puts the turn's changes on record, and fetches the member's branch into the repository. After an error it tries
+// again after the next turn, and when the worktree is removed or kept.
 func (w *Worker) bring() {
 	if w.p.Bring == nil {
 		return

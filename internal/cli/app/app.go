@@ -55,8 +55,6 @@ type App struct {
 	Flags struct {
 		Root, State, Team, As, Config string
 		JSON, NoColor, Quiet, UTC     bool
-		// Whole: status shows processes, worktrees and usage too.
-		Whole bool
 	}
 }
 

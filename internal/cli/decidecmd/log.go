@@ -1,6 +1,7 @@
 package decidecmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -135,32 +136,35 @@ func subject(ctx context.Context, a *app.App, args []string) (op operator.Operat
 }
 
 func openLogs(ctx context.Context, a *app.App, op operator.Operator, of []string) (*logs, error) {
+	list, err := openEach(a, of, func(name string) (*operator.Log, error) { return op.OpenLog(ctx, name) })
+	return &logs{list: list}, err
+}
+
+// openEach opens something of each team, without names of all teams here. One that cannot be opened is a note; the only
+// one, and the first of those where none can be, is an error.
+func openEach[T any](a *app.App, of []string, open func(name string) (T, error)) (all []T, err error) {
 	if len(of) == 0 {
-		var err error
 		if _, of, err = a.Listed(nil); err != nil {
 			return nil, err
 		}
 	}
-	ls := &logs{}
 	var first error
 	for _, name := range of {
-		l, err := op.OpenLog(ctx, name)
+		one, err := open(name)
 		switch {
 		case err == nil:
-			ls.list = append(ls.list, l)
+			all = append(all, one)
 		case len(of) == 1:
 			return nil, err
 		default:
-			if first == nil {
-				first = err
-			}
+			first = cmp.Or(first, err)
 			SaySkipped(a, waggle.TeamName(name), err)
 		}
 	}
-	if len(ls.list) == 0 {
+	if len(all) == 0 {
 		return nil, first
 	}
-	return ls, nil
+	return all, nil
 }
 
 func (ls *logs) several() bool { return len(ls.list) > 1 }

@@ -26,32 +26,8 @@ type teamStates struct {
 
 // openStates opens the conditions of the members of some teams, without names of all teams here.
 func openStates(ctx context.Context, a *app.App, op operator.Operator, of []string) (*teamStates, error) {
-	if len(of) == 0 {
-		var err error
-		if _, of, err = a.Listed(nil); err != nil {
-			return nil, err
-		}
-	}
-	ts := &teamStates{said: map[string]bool{}, growth: growth{every: lookEvery}}
-	var first error
-	for _, name := range of {
-		s, err := inspect.Of(op).States(ctx, name)
-		switch {
-		case err == nil:
-			ts.list = append(ts.list, s)
-		case len(of) == 1:
-			return nil, err
-		default:
-			if first == nil {
-				first = err
-			}
-			SaySkipped(a, waggle.TeamName(name), err)
-		}
-	}
-	if len(ts.list) == 0 {
-		return nil, first
-	}
-	return ts, nil
+	list, err := openEach(a, of, func(name string) (*inspect.States, error) { return inspect.Of(op).States(ctx, name) })
+	return &teamStates{list: list, said: map[string]bool{}, growth: growth{every: lookEvery}}, err
 }
 
 // next returns the changes in all teams in order of time. A team that cannot be read is a note, the only one an error.

@@ -25,14 +25,14 @@ func Bare(ctx context.Context, a *app.App) error {
 		return err
 	}
 	if a.Flags.Team != "" {
-		return statusOf(ctx, a)
+		return statusOf(ctx, a, false)
 	}
 	names, err := op.Names()
 	if err != nil {
 		return err
 	}
 	if a.Flags.JSON && len(names) > 0 {
-		return statusAll(ctx, a)
+		return statusAll(ctx, a, false)
 	}
 	if a.Flags.JSON {
 		rows, _, err := decidecmd.Sessions(a, op)

@@ -13,14 +13,17 @@ import (
 )
 
 func Status(a *app.App) *cobra.Command {
+	var whole bool
 	cmd := &cobra.Command{
 		Use:   "status [TEAM]",
 		Short: "Show each member's state, its age, and the reason",
 		Long: `Show each member's state, its age, and the reason. A state is one of starting,
-working, waiting-human (you have to answer it), waiting-peer (another member, or the
-lead's agent, has to do something first), waiting-background (a command of it runs
-silently, or outlived its turn), idle, stalled (its process is stopped or does not
-apply its orders), dead (its process is gone) and unknown, with the reason.
+queued (enough members work at once), working, waiting-human (you have to answer it),
+waiting-peer (another member, or the lead's agent, has to do something first),
+waiting-background (a command of it runs silently, or outlived its turn), idle, failed,
+blocked (by a task, or its setup), limited (by its agent's usage limit), paused, taken
+(you have its session), stalled (its process is stopped or does not apply its orders),
+dead (its process is gone) and unknown, with the reason.
 waggle why NAME lists the evidence. The command records and sends nothing: without a
 leader it shows what is due, and the next command that acts (approve, send, task add)
 does it. Members come in the order in which they need you: those that wait for you, those
@@ -71,18 +74,18 @@ its tasks, and which worktrees and branches are kept. --json: {"team","state","i
 				return statusLine(cmd.Context(), a)
 			}
 			if a.Flags.Team == "" {
-				return statusAll(cmd.Context(), a)
+				return statusAll(cmd.Context(), a, whole)
 			}
-			return statusOf(cmd.Context(), a)
+			return statusOf(cmd.Context(), a, whole)
 		},
 	}
-	cmd.Flags().BoolVarP(&a.Flags.Whole, "verbose", "v", false, "processes, worktrees and usage of each member too")
+	cmd.Flags().BoolVarP(&whole, "verbose", "v", false, "processes, worktrees and usage of each member too")
 	lineFlag(cmd)
 	return cmd
 }
 
-// statusOf shows the team of --team, also one that has ended.
-func statusOf(ctx context.Context, a *app.App) error {
+// statusOf shows the team of --team, also one that has ended; whole as in view.StatusPage.
+func statusOf(ctx context.Context, a *app.App, whole bool) error {
 	op, name, err := a.TeamOrEnded(ctx)
 	if err != nil {
 		return err
@@ -90,10 +93,10 @@ func statusOf(ctx context.Context, a *app.App) error {
 	if op.Reads != nil {
 		return statusEnded(ctx, a, op, name)
 	}
-	return status(ctx, a, op, name)
+	return status(ctx, a, op, name, whole)
 }
 
-func status(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName) error {
+func status(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, whole bool) error {
 	st, err := inspect.Of(op).Status(ctx, name)
 	if err != nil {
 		return err
@@ -104,7 +107,7 @@ func status(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 		d.Today = view.Today(today)
 		return a.Document(d)
 	}
-	showStatus(ctx, a, op, st)
+	showStatus(ctx, a, op, whole, st)
 	a.ShowPage(view.TodayPage(today), "", nil)
 	return nil
 }
@@ -131,10 +134,10 @@ func Ended(ctx context.Context, a *app.App) (ok bool, err error) {
 	return true, statusEnded(ctx, a, op, name)
 }
 
-func showStatus(ctx context.Context, a *app.App, op operator.Operator, sts ...*inspect.Status) {
+func showStatus(ctx context.Context, a *app.App, op operator.Operator, whole bool, sts ...*inspect.Status) {
 	name := waggle.TeamName("")
 	if len(sts) == 1 {
 		name = waggle.TeamName(sts[0].Team)
 	}
-	a.ShowPage(view.StatusPage(a.Clock(), a.Flags.Whole, sts...), name, func() map[string]string { return memberColors(ctx, op, name) })
+	a.ShowPage(view.StatusPage(a.Clock(), whole, sts...), name, func() map[string]string { return memberColors(ctx, op, name) })
 }

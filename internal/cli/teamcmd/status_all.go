@@ -11,7 +11,7 @@ import (
 )
 
 // statusAll shows every team here and the sessions of this user.
-func statusAll(ctx context.Context, a *app.App) error {
+func statusAll(ctx context.Context, a *app.App, whole bool) error {
 	op, err := a.Op()
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func statusAll(ctx context.Context, a *app.App) error {
 		return a.Document(statusDocument(sts, rows, view.Today(today)))
 	}
 	if len(sts) > 0 {
-		showStatus(ctx, a, op, sts...)
+		showStatus(ctx, a, op, whole, sts...)
 	}
 	if len(names) > 0 && len(rows) > 0 {
 		a.Say("")

@@ -269,7 +269,7 @@ func raised(ctx context.Context, a *app.App, op operator.Operator, s *operator.S
 		}
 		return a.Document(view.Status(st))
 	}
-	return status(ctx, a, op, s.Team)
+	return status(ctx, a, op, s.Team, false)
 }
 
 // Lead is the hidden command that up, resume and detach start in the background.
