@@ -29,7 +29,7 @@ const (
 
 // taken is what collect found.
 type taken struct {
-	head, branch string            // of the checkout
+	head, branch string            // of the checkout; head with what was committed for the member (onRecorded)
 	heads        map[string]string // by full name, the stash included
 }
 
@@ -53,25 +53,37 @@ func (g Git) collect(ctx context.Context, t Tree) (k taken, err error) {
 	if err := g.objects(ctx, t, r); err != nil {
 		return k, err
 	}
-	return k, g.mirrored(ctx, t, k)
+	recorded, err := g.mirrored(ctx, t, k)
+	if err != nil || recorded == "" || k.branch != t.Branch || k.head == "" {
+		return k, err
+	}
+	if k.head, err = g.onRecorded(ctx, t, k.head, recorded); err == nil { // what is changed is changed since then
+		_, err = g.bare(t).run(ctx, t.Mirror, "update-ref", "--no-deref", "HEAD", k.head)
+	}
+	return k, err
 }
 
-// mirrored writes into the mirror where the branches are. Its HEAD is that of the checkout.
-func (g Git) mirrored(ctx context.Context, t Tree, k taken) error {
+// mirrored writes into the mirror where the branches are. Its HEAD is that of the checkout. It returns
+// the commit at recordedRef, "" for none.
+func (g Git) mirrored(ctx context.Context, t Tree, k taken) (recorded string, err error) {
 	b := g.bare(t)
-	old, err := b.run(ctx, t.Mirror, "for-each-ref", "--format=%(refname)", "refs/heads/", "refs/stash")
+	old, err := b.run(ctx, t.Mirror, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/", "refs/stash", recordedRef)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var in strings.Builder
-	for name := range strings.FieldsSeq(old) {
-		if k.heads[name] == "" {
+	for line := range strings.Lines(old) {
+		name, at, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch {
+		case name == recordedRef:
+			recorded = at
+		case k.heads[name] == "":
 			fmt.Fprintf(&in, "delete %s\n", name)
 		}
 	}
 	if b.input = in.String(); b.input != "" { // first: a name may become the beginning of another
 		if _, err := b.run(ctx, t.Mirror, "update-ref", "--stdin"); err != nil {
-			return err
+			return "", err
 		}
 		in.Reset()
 	}
@@ -80,7 +92,7 @@ func (g Git) mirrored(ctx context.Context, t Tree, k taken) error {
 	}
 	b.input = in.String()
 	if _, err := b.run(ctx, t.Mirror, "update-ref", "--stdin"); err != nil {
-		return err
+		return "", err
 	}
 	b.input = ""
 	if k.branch != "" {
@@ -88,7 +100,7 @@ func (g Git) mirrored(ctx context.Context, t Tree, k taken) error {
 	} else {
 		_, err = b.run(ctx, t.Mirror, "update-ref", "--no-deref", "HEAD", k.head)
 	}
-	return err
+	return recorded, err
 }
 
 // objects copies the objects that the mirror lacks.

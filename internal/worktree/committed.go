@@ -47,7 +47,8 @@ func (g Git) Uncommitted(ctx context.Context, t Tree) ([]string, error) {
 // Commit commits what is not committed in a worktree, and returns the commit of all work. message is
 // taken as it is. The hooks of the repository run, but for a checkout with a git directory of its
 // own: no program of the repository reads the files of a confined member there. Nor is that
-// checkout changed: the commit is in the repository, and the caller calls Drop when it is merged.
+// checkout changed: the commit is in the repository, and the caller calls Drop when it needs it no more,
+// and Recorded before that when others have it.
 func (g Git) Commit(ctx context.Context, t Tree, message string) (tip Tip, err error) {
 	files, err := g.Uncommitted(ctx, t)
 	if err != nil {
@@ -112,24 +113,16 @@ func (g Git) commitOwn(ctx context.Context, t Tree, message string, files []stri
 		return tip, err
 	}
 	tip.head, tip.Commit = k.head, k.head
-	if len(files) == 0 {
-		return tip, nil
+	if len(files) > 0 {
+		if tip.Commit, err = g.commitTree(ctx, t, k, tip.tree, message); err != nil {
+			return tip, err
+		}
+		tip.Made, tip.Files = true, files
+	}
+	if tip.Commit == k.tip(t) {
+		return tip, nil // Fetch brought it
 	}
 	b := g.bare(t)
-	who, err := g.identity(ctx, t)
-	if err != nil {
-		return tip, err
-	}
-	b.extra, b.input = append(b.extra, who...), message
-	args := []string{"commit-tree", tip.tree, "-F", "-"}
-	if k.head != "" {
-		args = append(args, "-p", k.head)
-	}
-	if tip.Commit, err = b.line(ctx, t.Mirror, args...); err != nil {
-		return tip, err
-	}
-	tip.Made, tip.Files = true, files
-	b = g.bare(t)
 	if _, err := b.run(ctx, t.Mirror, "update-ref", heldRef(t), tip.Commit); err != nil {
 		return tip, err
 	}
@@ -138,6 +131,21 @@ func (g Git) commitOwn(ctx context.Context, t Tree, message string, files []stri
 	err = repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+heldRef(t)+":"+heldRef(t))
 	return tip, err
+}
+
+// commitTree makes a commit of a tree in the mirror, as the person.
+func (g Git) commitTree(ctx context.Context, t Tree, k taken, tree, message string) (string, error) {
+	b := g.bare(t)
+	who, err := g.identity(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	b.extra, b.input = append(b.extra, who...), message
+	args := []string{"commit-tree", tree, "-F", "-"}
+	if k.head != "" {
+		args = append(args, "-p", k.head)
+	}
+	return b.line(ctx, t.Mirror, args...)
 }
 
 // treeOwn writes the files of a checkout with a git directory of its own as a tree into the mirror.
@@ -150,6 +158,38 @@ func (g Git) treeOwn(ctx context.Context, t Tree, k taken) (string, error) {
 		return "", err
 	}
 	return p.line(ctx, t.Path, "write-tree")
+}
+
+// recordedRef is, in the mirror, the last commit that was made of a confined member's files and that
+// others have. Its checkout does not know that commit.
+const recordedRef = "refs/waggle/recorded"
+
+// Recorded makes the commit that was made of a confined member's uncommitted files part of its work:
+// from here on only what differs from it is uncommitted, and the next commit follows it.
+func (g Git) Recorded(ctx context.Context, t Tree, commit string) error {
+	if !t.own() || commit == "" {
+		return nil
+	}
+	if _, err := os.Lstat(t.Mirror); err != nil {
+		return nil // its directory was removed before: nothing is made of its files
+	}
+	_, err := g.bare(t).run(ctx, t.Mirror, "update-ref", recordedRef, commit)
+	return err
+}
+
+// onRecorded is where a confined member's work stands, which has recorded commits that its head has not:
+// the recorded commit where the member has committed nothing since, else a commit of the member's files
+// with both as its parents, the same each time.
+func (g Git) onRecorded(ctx context.Context, t Tree, head, recorded string) (string, error) {
+	b := g.bare(t)
+	for _, order := range [][2]string{{recorded, head}, {head, recorded}} {
+		if _, err := b.run(ctx, t.Mirror, "merge-base", "--is-ancestor", order[0], order[1]); err == nil {
+			return order[1], nil
+		} else if exit(err) != 1 {
+			return "", err
+		}
+	}
+	return b.turnCommit(ctx, t.Mirror, head+"^{tree}", "work after "+recorded[:12]+" on "+t.Branch, "-p", head, "-p", recorded)
 }
 
 // identity is who commits, as git knows the person in the repository.

@@ -133,6 +133,7 @@ func (g Git) statusOwn(ctx context.Context, t Tree, s *Status) (err error) {
 	if err := p.changes(ctx, t, s, "--ignore-submodules=all"); err != nil {
 		return err
 	}
+	s.Branch = k.branch
 	if err := p.submodulesOwn(ctx, t, s); err != nil {
 		return err
 	}

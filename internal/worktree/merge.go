@@ -272,7 +272,11 @@ func (s Store) arrived(ctx context.Context, i *Intent) error {
 		return err
 	}
 	s.at("moved")
-	return s.dropScratch(context.WithoutCancel(ctx), i.Tree)
+	ctx = context.WithoutCancel(ctx)
+	if err := s.Git.Recorded(ctx, i.Tree, i.Commit); err != nil {
+		return err
+	}
+	return s.dropScratch(ctx, i.Tree)
 }
 
 // check has the result checked, in the scratch checkout; that of a confined member in one with a git

@@ -71,3 +71,88 @@ func TestOwnMerged(t *testing.T) {
 	w.gone(mark)
 	w.quiet()
 }
+
+// TestOwnMergedAgain: what was committed of a confined member's files, and is merged, is part of its work. A second
+// merge has nothing to do, and neither later files nor a commit of the member's own conflict with the first.
+func TestOwnMergedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "repo")
+	tree := w.own("bob")
+	step := func(text string, changed bool, files ...string) {
+		t.Helper()
+		m, err := w.merge(tree, worktree.HowMerge)
+		if err != nil || m.Changed != changed || !slices.Equal(m.Tip.Files, files) {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		if got := w.git(w.repo, "show", "main:new"); got != text {
+			t.Errorf("%q instead of %q", got, text)
+		}
+		st, err := w.store.Git.Status(t.Context(), tree)
+		if err != nil || !st.Clean() {
+			t.Errorf("%s, %v", st, err)
+		}
+	}
+	w.write(tree.Path, "new", "1\n")
+	step("1", true, "new")
+	step("1", false)
+	w.write(tree.Path, "new", "2\n")
+	step("2", true, "new")
+	w.write(tree.Path, "new", "3\n")
+	w.git(tree.Path, "add", "--all")
+	w.git(tree.Path, "commit", "--quiet", "--message", "its own")
+	step("3", true)
+	step("3", false)
+	w.write(tree.Path, "new", "4\n")
+	w.git(tree.Path, "commit", "--quiet", "--all", "--message", "its own again")
+	w.write(tree.Path, "more", "5\n")
+	step("4", true, "more")
+	tip, err := w.store.Git.Commit(t.Context(), tree, "unused")
+	if err != nil || tip.Made {
+		t.Fatalf("%+v, %v", tip, err)
+	}
+	if err := w.store.RemoveMerged(t.Context(), tree, tip); err != nil {
+		t.Error(err)
+	}
+	w.gone(tree.Path)
+}
+
+// TestOwnRecorded: a commit of a confined member's files that a remote has is followed by the next one.
+func TestOwnRecorded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "repo")
+	tree := w.own("bob")
+	commit := func(made bool) string {
+		t.Helper()
+		tip, err := w.store.Git.Commit(t.Context(), tree, "work\n")
+		if err != nil || tip.Made != made {
+			t.Fatalf("%+v, %v", tip, err)
+		}
+		for _, do := range []error{w.store.Git.Recorded(t.Context(), tree, tip.Commit), w.store.Git.Drop(t.Context(), tree)} {
+			if do != nil {
+				t.Fatal(do)
+			}
+		}
+		return tip.Commit
+	}
+	w.write(tree.Path, "new", "1\n")
+	first := commit(true)
+	if again := commit(false); again != first {
+		t.Errorf("%s after %s", again, first)
+	}
+	w.write(tree.Path, "new", "2\n")
+	second := commit(true)
+	if parent := w.git(w.repo, "rev-parse", second+"^"); parent != first {
+		t.Errorf("the parent of the second is %s", parent)
+	}
+	w.git(tree.Path, "add", "--all")
+	w.git(tree.Path, "commit", "--quiet", "--message", "its own")
+	third := commit(false)
+	if parents := w.git(w.repo, "rev-parse", third+"^1", third+"^2"); parents != w.git(tree.Path, "rev-parse", "HEAD")+"\n"+second {
+		t.Errorf("the parents of the third are %s", parents)
+	}
+	w.git(tree.Path, "fetch", "--quiet", w.repo, third)
+	w.git(tree.Path, "reset", "--quiet", "--hard", third)
+	if at := commit(false); at != third {
+		t.Errorf("it has pulled %s and is at %s", third, at)
+	}
+}

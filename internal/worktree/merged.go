@@ -100,7 +100,7 @@ func (s Store) unchangedOwn(ctx context.Context, t Tree, tip Tip, st *Status) (e
 	if err != nil {
 		return err
 	}
-	if tree == tip.tree && k.head == tip.head {
+	if tree == tip.tree && (k.head == tip.head || k.head == tip.Commit) {
 		st.Changed, st.Untracked = nil, nil
 	}
 	st.Commits = nil

@@ -116,6 +116,9 @@ func (o Operator) pull(ctx context.Context, w *work, p *Pulled, gh string, po Pu
 	if err := o.person(ctx, w, po, nil, po.Err, git, "push", p.Remote, p.Commit+":refs/heads/"+p.Branch); err != nil {
 		return err
 	}
+	if err := w.store.Git.Recorded(ctx, w.tree, p.Commit); err != nil {
+		return explained("pr", err)
+	}
 	var url bytes.Buffer
 	if err := o.person(ctx, w, po, nil, &url, gh, "pr", "list", "--head", p.Branch, "--state", "open", "--json", "url", "--jq", ".[0].url"); err != nil {
 		return err
