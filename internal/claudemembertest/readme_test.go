@@ -151,10 +151,10 @@ func TestReadmeClient(t *testing.T) {
 		r.types("CGO_ENABLED=0 go install ./cmd/waggle", 0, "CGO_ENABLED=0 go install ./cmd/waggle")
 		r.types("cd your-project", 0, "cd "+h.Work)
 		r.types("waggle doctor agent claude", 0, "waggle doctor agent claude", `version +`+regexp.QuoteMeta(version), `logged in +yes`, `gated +`, `not gated`)
-		r.types(`waggle new "fix the flaky login test"`, 0, `waggle new "fix the flaky login test"`, `fix-flaky-login +claude on branch waggle/work/fix-flaky-login`)
+		r.types(`waggle new "fix the flaky login test"`, 0, `waggle new "fix the flaky login test"`, `fix-flaky-login +started +claude +waggle/work/fix-flaky-login`)
 		t.Cleanup(func() { w.run("down", "--force") })
 		tasks := `printf '%s\n' "add --json to list" "port parser to v2" | waggle new -`
-		r.types(tasks, 0, tasks, `add-json-list +claude on branch`, `port-parser-v2 +claude on branch`)
+		r.types(tasks, 0, tasks, `add-json-list +started +claude`, `port-parser-v2 +started +claude`)
 		own := &reader{t: t, s: h.StartProgram(h.Work, shell, "sh"), lines: r.lines}
 		own.begins("waggle hooks install && claude", "waggle hooks install && claude")
 		own.s.WaitScreen(`settings\.json`)

@@ -166,7 +166,11 @@ func runNew(ctx context.Context, a *app.App, n newFlags, args []string) error {
 	if st == nil {
 		return agentAdvice(err)
 	}
-	return errors.Join(err, a.Give(view.Fresh(st), view.FreshPage(st)), notStarted(st))
+	if a.Flags.JSON {
+		return errors.Join(err, a.Document(view.Fresh(st)), notStarted(st))
+	}
+	a.ShowPage(view.FreshPage(st), st.Team, nil)
+	return errors.Join(err, notStarted(st))
 }
 
 // agentWords are the words between waggle new and the task that start an agent. The programs that are no agent kind read

@@ -65,7 +65,7 @@ func TestNewPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range made.Members {
-			if made.Members[i].State != fresh.StateReady || plan.Members[i].State != fresh.StatePlanned {
+			if made.Members[i].State != fresh.StateStarted || plan.Members[i].State != fresh.StatePlanned {
 				t.Errorf("%s: %+v %+v", line, plan, made)
 			}
 			made.Members[i].State = fresh.StatePlanned

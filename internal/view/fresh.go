@@ -53,8 +53,9 @@ func FreshPage(st *fresh.Started) (p page.Page) {
 		p.Line(page.Faint(fmt.Sprintf("team %s is open for %s", st.Team, st.Dir)))
 	}
 	var copied, setup []string
+	width := freshWidths(st.Members)
 	for _, m := range st.Members {
-		addMember(&p, m)
+		addMember(&p, m, width)
 		copied, setup = m.Copied, m.Setup
 	}
 	if len(copied) > 0 {
@@ -67,7 +68,7 @@ func FreshPage(st *fresh.Started) (p page.Page) {
 	if i < 0 {
 		return p
 	}
-	first := operator.Next{Team: st.Team, Member: st.Members[i].Name}
+	first := operator.Next{Member: st.Members[i].Name}
 	switch m := st.Members[i]; {
 	case m.Split:
 		first.Step = operator.NextParts
@@ -119,24 +120,46 @@ func FreshPlanPage(st *fresh.Started) (p page.Page) {
 	return p
 }
 
-// member is the line of one member that was made.
-func addMember(p *page.Page, m fresh.Member) {
+// freshWidths are those of the columns name, state and agent.
+func freshWidths(members []fresh.Member) (widths [3]int) {
+	for _, m := range members {
+		for i, cell := range []string{string(m.Name), freshState(m), freshAgent(m)} {
+			widths[i] = max(widths[i], len(cell))
+		}
+	}
+	return widths
+}
+
+func freshState(m fresh.Member) string {
+	if m.State == fresh.StateQueued {
+		return fmt.Sprintf("%s, place %d", m.State, m.Queue)
+	}
+	return m.State
+}
+
+func freshAgent(m fresh.Member) string {
+	if m.Attempts > 1 {
+		return fmt.Sprintf("%s, attempt %d of %d", m.Agent, m.Attempt, m.Attempts)
+	}
+	return m.Agent
+}
+
+// addMember adds the line of one member that was made.
+func addMember(p *page.Page, m fresh.Member, width [3]int) {
+	state := page.Good
+	switch m.State {
+	case fresh.StateQueued, fresh.StateStarting:
+		state = page.Plain
+	case fresh.StateBlocked, fresh.StateFailed:
+		state = page.Bad
+	}
 	where := "in the directory itself"
 	if m.Branch != "" {
-		where = "on branch " + operator.Visible(m.Branch)
+		where = operator.Visible(m.Branch)
 	}
-	what := m.Agent
-	if m.Attempts > 1 {
-		what += fmt.Sprintf(", attempt %d of %d", m.Attempt, m.Attempts)
+	p.Line(page.Strong(fmt.Sprintf("%-*s", width[0], m.Name)), page.Plain("  "), state(fmt.Sprintf("%-*s", width[1], freshState(m))),
+		page.Plain(fmt.Sprintf("  %-*s  %s", width[2], freshAgent(m), where)))
+	if m.Why != "" {
+		p.Line(page.Plain("  "), page.Bad(m.Why))
 	}
-	state := page.Good(m.State)
-	switch m.State {
-	case fresh.StateQueued:
-		state = page.Plain(fmt.Sprintf("%s, place %d", m.State, m.Queue))
-	case fresh.StateStarting:
-		state = page.Plain(m.State)
-	case fresh.StateBlocked, fresh.StateFailed:
-		state = page.Bad(m.State + ": " + m.Why)
-	}
-	p.Line(page.Strong(string(m.Name)), page.Plain("  "+what+" "+where+"  "), state)
 }

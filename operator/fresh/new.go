@@ -82,7 +82,7 @@ const usualWait = time.Second
 
 // States of a Member.
 const (
-	StateReady    = "ready"    // it works
+	StateStarted  = "started"  // it works
 	StateStarting = "starting" // another process starts it
 	StateQueued   = "queued"   // the process that leads starts it when one of those that work has ended its task
 	StateBlocked  = "blocked"  // its worktree could not be prepared
@@ -430,7 +430,7 @@ func (o Operator) look(s *operator.State, m *Member) {
 		return
 	}
 	if m.begins.Exit().Code == 0 {
-		m.State = StateReady
+		m.State = StateStarted
 		return
 	}
 	m.State, m.Why = StateFailed, supervise.LastLines(m.log, 3)

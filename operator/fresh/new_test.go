@@ -106,7 +106,7 @@ func TestNew(t *testing.T) {
 		if !ok || string(joined.Instance) != m.Session || joined.Cwd != dir || m.Worktree != "" || m.Task == "" {
 			t.Errorf("%+v has joined as %+v", m, joined)
 		}
-		if (m.State == fresh.StateReady) != (m.Name != "fix-2") || m.Attempts != map[bool]int{true: 2}[i == 1 || i == 2] {
+		if (m.State == fresh.StateStarted) != (m.Name != "fix-2") || m.Attempts != map[bool]int{true: 2}[i == 1 || i == 2] {
 			t.Errorf("%+v", m)
 		}
 	}

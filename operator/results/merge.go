@@ -409,7 +409,11 @@ func (o Operator) release(ctx context.Context, w *work, m *Merged, mo MergeOptio
 	if err != nil {
 		return err
 	}
-	if n := len(owned(open, w.m.Name)); n > 0 {
+	switch n := len(owned(open, w.m.Name)); n {
+	case 0:
+	case 1:
+		return fmt.Errorf("%s has an open task", w.m.Name)
+	default:
 		return fmt.Errorf("%s has %d open tasks", w.m.Name, n)
 	}
 	if _, err := process.Of(o.Operator).Stop(ctx, w.s.Team, w.name(), process.StopOptions{Grace: mo.Grace}); err != nil {

@@ -255,7 +255,14 @@ func LastLines(path string, lines int) string {
 	}
 	n, _ := f.Read(buf)
 	all := strings.Split(strings.TrimSpace(string(buf[:n])), "\n")
-	return operator.Visible(strings.Join(all[max(0, len(all)-lines):], " / "))
+	all = all[max(0, len(all)-lines):]
+	for i := len(all) - 1; i > 0; i-- { // what it said before its error is not why
+		if strings.HasPrefix(all[i], "error: ") {
+			all = all[i:]
+			break
+		}
+	}
+	return operator.Visible(strings.Join(all, " / "))
 }
 
 // await waits until every start is ready, or has failed. accept allows a member that differs from

@@ -99,6 +99,7 @@ func TestLastLines(t *testing.T) {
 		{"a\nb\nc\nd\n\n", "b / c / d"},
 		{strings.Repeat("x", 5000) + "\nlast\nwords\n", "last / words"},
 		{"\x1b[31mred\n", `\x1b[31mred`},
+		{"ann ready\nerror: no room\n hint: stop one\n", "error: no room /  hint: stop one"},
 	} {
 		if err := os.WriteFile(path, []byte(c.log), 0o600); err != nil {
 			t.Fatal(err)

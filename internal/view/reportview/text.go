@@ -10,6 +10,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/supervise"
+	"waggle/policy"
 	"waggle/record"
 	"waggle/task"
 )
@@ -24,29 +25,22 @@ func Text(r *supervise.Report, exit int) string {
 	if text := totals(r); text != "" {
 		b.WriteString(text + "\n")
 	}
+	width := nameWidth(r)
 	heading(&b, "Tasks", len(r.Tasks))
 	for _, t := range r.Tasks {
-		taskText(&b, t)
+		taskText(&b, t, width)
 	}
 	heading(&b, "Calls", len(r.Requests))
 	for _, q := range r.Requests {
-		what := q.Tool + " " + string(q.Input)
-		if q.Host != "" {
-			what = "network " + q.Host
-		} else if q.Kind == decide.KindQuestion {
-			what = "question"
-		} else if q.Tool == "" {
-			what = "plan"
-		}
 		rule := ""
 		if q.Rule != "" {
 			rule = " (" + operator.Visible(q.Rule) + ")"
 		}
-		fmt.Fprintf(&b, "  %-12s %-5s by %s%s  %s\n", operator.Visible(q.Member), q.Decision, q.By, rule, operator.Visible(what))
+		fmt.Fprintf(&b, "  %-*s  %-5s by %s%s  %s\n", width, operator.Visible(q.Member), q.Decision, q.By, rule, operator.Visible(asked(q)))
 	}
 	heading(&b, "Members", len(r.Members))
 	for _, m := range r.Members {
-		memberText(&b, m)
+		memberText(&b, m, width)
 	}
 	heading(&b, "Files that several members edited", len(r.Overlaps))
 	for _, v := range r.Overlaps {
@@ -54,6 +48,36 @@ func Text(r *supervise.Report, exit int) string {
 	}
 	fmt.Fprintf(&b, "\nJournals: %s\n", r.State)
 	return b.String()
+}
+
+// nameWidth is that of the column with names of members.
+func nameWidth(r *supervise.Report) int {
+	width := 3
+	for _, t := range r.Tasks {
+		width = max(width, len(operator.Visible(t.Owner)))
+	}
+	for _, q := range r.Requests {
+		width = max(width, len(operator.Visible(q.Member)))
+	}
+	for _, m := range r.Members {
+		width = max(width, len(operator.Visible(m.Name)))
+	}
+	return width
+}
+
+// asked is what a request was about: a shell text without the JSON around it.
+func asked(q supervise.RequestReport) string {
+	switch text := decide.CommandOf(policy.Call{Tool: q.Tool, Input: q.Input}); {
+	case q.Host != "":
+		return "network " + q.Host
+	case q.Kind == decide.KindQuestion:
+		return "question"
+	case q.Tool == "":
+		return "plan"
+	case text != "":
+		return q.Tool + " " + text
+	}
+	return q.Tool + " " + string(q.Input)
 }
 
 // totals are the numbers of calls, plans and questions and of their answers, and what all members have used.
@@ -114,8 +138,8 @@ func tookText(d time.Duration) string {
 }
 
 // taskText is a task, with the end of its output when it is not completed.
-func taskText(b *strings.Builder, t supervise.TaskReport) {
-	fmt.Fprintf(b, "  %s  %-10s %-12s %s", t.ID, t.Status, operator.Visible(t.Owner), operator.Visible(t.Subject))
+func taskText(b *strings.Builder, t supervise.TaskReport, width int) {
+	fmt.Fprintf(b, "  %s  %-10s %-*s  %s", t.ID, t.Status, width, operator.Visible(t.Owner), operator.Visible(t.Subject))
 	why := t.Why
 	switch status := ""; {
 	case t.ExitCode != nil:
@@ -139,23 +163,23 @@ func taskText(b *strings.Builder, t supervise.TaskReport) {
 }
 
 // memberText shows a member, and the state of its worktree.
-func memberText(b *strings.Builder, m supervise.MemberReport) {
-	fmt.Fprintf(b, "  %-12s pid %-7d %s, left: %s\n", operator.Visible(m.Name), m.PID, m.Trust, m.Left)
+func memberText(b *strings.Builder, m supervise.MemberReport, width int) {
+	fmt.Fprintf(b, "  %-*s  pid %-7d %s, left: %s\n", width, operator.Visible(m.Name), m.PID, m.Trust, m.Left)
 	if m.Files != "" {
-		fmt.Fprintf(b, "  %-12s files in %s\n", "", operator.Visible(m.Files))
+		fmt.Fprintf(b, "  %-*s  files in %s\n", width, "", operator.Visible(m.Files))
 	}
 	if m.Spent != nil {
-		fmt.Fprintf(b, "  %-12s used %s\n", "", sentence.Spent(*m.Spent))
+		fmt.Fprintf(b, "  %-*s  used %s\n", width, "", sentence.Spent(*m.Spent))
 	}
 	if m.Unread != "" {
-		fmt.Fprintf(b, "  %-12s its journal cannot be read to the end, its work and calls are as far as it was: %s\n", "", operator.Visible(m.Unread))
+		fmt.Fprintf(b, "  %-*s  its journal cannot be read to the end, its work and calls are as far as it was: %s\n", width, "", operator.Visible(m.Unread))
 	}
 	if w := m.Worktree; w != nil && w.Kept {
-		fmt.Fprintf(b, "  %-12s worktree kept: %s: %s (branch %s)\n", "", operator.Visible(w.Why), operator.Visible(w.Path), operator.Visible(w.Branch))
+		fmt.Fprintf(b, "  %-*s  worktree kept: %s: %s (branch %s)\n", width, "", operator.Visible(w.Why), operator.Visible(w.Path), operator.Visible(w.Branch))
 		for _, f := range w.Files {
-			fmt.Fprintf(b, "  %-12s   %s\n", "", operator.Visible(f))
+			fmt.Fprintf(b, "  %-*s    %s\n", width, "", operator.Visible(f))
 		}
 	} else if w != nil {
-		fmt.Fprintf(b, "  %-12s its worktree was clean and is removed\n", "")
+		fmt.Fprintf(b, "  %-*s  its worktree was clean and is removed\n", width, "")
 	}
 }

@@ -135,7 +135,7 @@ func (s logSentence) leader() string {
 		if b.Key != nil {
 			return fmt.Sprintf("%s of %s is closed without an answer: %s", s.request(*b.Key), s.who(), b.Evidence)
 		}
-		return s.order(b.Ref) + " is done: " + b.Evidence
+		return s.order(b.Ref) + " is settled: " + b.Evidence
 	case record.KindSaid:
 		b := body[record.Words](s.r)
 		if b.Mail == nil {

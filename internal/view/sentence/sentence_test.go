@@ -27,7 +27,7 @@ func TestLogSentences(t *testing.T) {
 		row(leader(record.KindSent, record.Sent{Ref: 2}, "task 1 for ann is in the mailbox")),
 		row(leader(record.KindSeen, record.Seen{Kind: key.Kind, ID: key.ID, Ask: &ask}, "ann asks 7KQF: Bash make deploy")),
 		row(leader(record.KindDecided, record.Decided{Key: key, Decision: "deny", By: policy.RoleOperator, Via: "deny", Reason: "not today"}, "operator (deny) denies 7KQF of ann: not today")),
-		row(leader(record.KindClosed, record.Closed{Ref: 5, Evidence: "taken"}, "the answer to 7KQF of ann is done: taken")),
+		row(leader(record.KindClosed, record.Closed{Ref: 5, Evidence: "taken"}, "the answer to 7KQF of ann is settled: taken")),
 		row(leader(record.KindLeft, record.Left{How: record.LeftStopped, Detail: "kill"}, "ann has left: stopped: kill")),
 		row(leader(record.KindEnded, record.Ended{How: "done"}, "the team has ended: done")),
 		row(worker(record.KindAsked, record.Asked{Key: key, Ask: ask}, "asks 7KQF: Bash make deploy")),
