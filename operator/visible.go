@@ -49,6 +49,9 @@ func VisibleLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// VisibleOutput is VisibleLines for what a program writes and for source text: a tab is four spaces.
+func VisibleOutput(s string) string { return VisibleLines(strings.ReplaceAll(s, "\t", "    ")) }
+
 // Hidden reports whether a character cannot be seen, looks like a space, or changes
 // what is around it: whatever unicode.IsGraphic does not have (controls, formats,
 // direction controls, tags, private use, what is not assigned), every space but

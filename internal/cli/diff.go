@@ -23,7 +23,8 @@ func diffCmd(a *app.App) *cobra.Command {
 began at: committed, staged, not staged and new files, without those that git ignores.
 When the member moved its work onto newer commits of the branch that the worktree came
 from, it is compared with those. The command changes nothing, and also finds a member that
-has left. Into a file or a pipe the diff is written as it is; exit 1 when it is cut.
+has left. Into a file or a pipe it is a patch for git apply, binary files included; exit 1
+when it is cut.
 
 --turn N shows what one turn changed. The turns that changed a file count from 1, and the
 newest 50 are on record until the work is merged or gone, as refs/waggle/TEAM/NAME/N in
@@ -43,7 +44,7 @@ larger than 4 MiB, and more than 5000 or 64 MiB of them, are left out.
 			if cmd.Flags().Changed("turn") && turn < 1 {
 				return &operator.Error{Kind: operator.Usage, Op: "diff", Msg: "turns count from 1"}
 			}
-			d, err := diffOf(cmd.Context(), op, of, args[0], turn)
+			d, err := diffOf(cmd.Context(), op, of, args[0], turn, !stat && !a.Flags.JSON && !app.Tty(a.Out))
 			if err != nil {
 				return err
 			}
@@ -55,8 +56,12 @@ larger than 4 MiB, and more than 5000 or 64 MiB of them, are left out.
 	return cmd
 }
 
-// diffOf is what a member changed, in one turn where one is named.
-func diffOf(ctx context.Context, op operator.Operator, of, member string, turn int) (*results.Diff, error) {
+// diffOf is what a member changed, in one turn where one is named, with the contents of binary files where the text is to
+// be a patch.
+func diffOf(ctx context.Context, op operator.Operator, of, member string, turn int, patch bool) (*results.Diff, error) {
+	if patch {
+		return results.Of(op).Patch(ctx, of, member, turn)
+	}
 	if turn > 0 {
 		return results.Of(op).DiffTurn(ctx, of, member, turn)
 	}

@@ -13,6 +13,7 @@ import (
 	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view/resultview"
 	"waggle/operator"
+	"waggle/operator/inspect"
 	"waggle/operator/reach"
 	"waggle/operator/results"
 	"waggle/record"
@@ -95,13 +96,23 @@ failed check or a conflict; with --plan {"team","member","branch","into","how","
 }
 
 func merge(ctx context.Context, a *app.App, member string, mo results.MergeOptions) error {
-	op, of, err := decidecmd.Past(a, nil)
+	op, of, err := takenFrom(ctx, a, member)
 	if err != nil {
 		return err
 	}
 	mo = said(a, op, mo)
 	m, err := results.Of(op).Merge(ctx, of, member, mo)
 	return giveMerged(a, m, err)
+}
+
+// takenFrom names the team whose member's work is taken: that of --team, else the one that has or had the member. member
+// "" is the one whose merge was interrupted.
+func takenFrom(ctx context.Context, a *app.App, member string) (operator.Operator, string, error) {
+	op, of, err := decidecmd.Past(a, nil)
+	if err == nil && of == "" && member != "" {
+		of, err = inspect.Of(op).TeamTaken(ctx, member)
+	}
+	return op, of, err
 }
 
 // said is the settings of a merge that speaks to the person and confines what it runs.
@@ -122,7 +133,7 @@ func giveMerged(a *app.App, m *results.Merged, err error) error {
 
 // endMerge finishes or takes back a merge that was interrupted.
 func endMerge(ctx context.Context, a *app.App, member string, mo results.MergeOptions, abort bool) error {
-	op, of, err := decidecmd.Past(a, nil)
+	op, of, err := takenFrom(ctx, a, member)
 	if err != nil {
 		return err
 	}
@@ -139,7 +150,7 @@ func endMerge(ctx context.Context, a *app.App, member string, mo results.MergeOp
 }
 
 func planMerge(ctx context.Context, a *app.App, member string, mo results.MergeOptions) error {
-	op, of, err := decidecmd.Past(a, nil)
+	op, of, err := takenFrom(ctx, a, member)
 	if err != nil {
 		return err
 	}
@@ -157,7 +168,7 @@ func (q quiet) Write(p []byte) (int, error) {
 	if q.a.Flags.Quiet {
 		return len(p), nil
 	}
-	_, err := io.WriteString(q.a.Err, operator.VisibleLines(string(p)))
+	_, err := io.WriteString(q.a.Err, operator.VisibleOutput(string(p)))
 	return len(p), err
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli/app"
-	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view/resultview"
 	"waggle/operator/results"
 )
@@ -26,7 +25,7 @@ and its files. A branch with an open pull request is only pushed.
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, of, err := decidecmd.Past(a, nil)
+			op, of, err := takenFrom(cmd.Context(), a, args[0])
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,6 @@ import (
 
 	"waggle"
 	"waggle/internal/cli/app"
-	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/internal/view/resultview"
@@ -44,7 +43,7 @@ exit 2, and none is sent.
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, of, err := decidecmd.Past(a, nil)
+			op, of, err := takenFrom(cmd.Context(), a, args[0])
 			if err != nil {
 				return err
 			}
@@ -84,7 +83,7 @@ func reviewSaid(ctx context.Context, a *app.App, op operator.Operator, d *result
 
 // viewReview shows a diff with the numbers by which comments name its lines, on a terminal in the person's pager.
 func viewReview(ctx context.Context, a *app.App, d *results.Diff) error {
-	text := operator.VisibleLines(results.Numbered(d.Text))
+	text := operator.VisibleOutput(results.Numbered(d.Text))
 	if pager := a.Env("PAGER"); pager != "" && app.Tty(a.Out) && app.Tty(a.In) {
 		c := exec.CommandContext(ctx, "sh", "-c", pager)
 		c.Env, c.Stdin, c.Stdout, c.Stderr = a.Environ, strings.NewReader(text), os.Stdout, os.Stderr

@@ -26,7 +26,7 @@ type reviewing struct {
 // sent leave texts.
 func (r *reviewing) ask(ctx context.Context) (merges bool, err error) {
 	name := r.m.Name
-	text := fmt.Sprintf("%s has changed: %s", name, operator.VisibleLines(r.numbered()))
+	text := fmt.Sprintf("%s has changed: %s", name, operator.VisibleOutput(r.numbered()))
 	for {
 		choices := []ask.Choice{{Key: 'c', Does: "comment on a line", Line: "number of the line, and the comment (Esc: none): "}}
 		if n := len(r.texts); n > 0 {

@@ -79,7 +79,7 @@ func TestManyFiles(t *testing.T) {
 		}
 	}
 	s := w.status(tree)
-	if !s.More || s.Clean() || s.Uncommitted() != 100 || s.String() != "at least 100 uncommitted files" || len(s.Lines(3)) != 3 {
-		t.Errorf("%d, %s, %v", s.Uncommitted(), s, s.More)
+	if !s.More() || s.Clean() || s.Uncommitted() != 100 || s.String() != "at least 100 uncommitted files" || len(s.Lines(3)) != 3 {
+		t.Errorf("%d, %s, %v", s.Uncommitted(), s, s.More())
 	}
 }

@@ -28,20 +28,17 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("a %s is in progress in %s", e.Operation, e.Path)
 }
 
-// Uncommitted lists the files of a worktree that are in no commit.
-func (g Git) Uncommitted(ctx context.Context, t Tree) ([]string, error) {
+// Uncommitted lists the files of a worktree that are in no commit, each by itself, and says which operation
+// of git is in progress, "" for none.
+func (g Git) Uncommitted(ctx context.Context, t Tree) (files []string, operation string, err error) {
+	g.all = true
 	st, err := g.Status(ctx, t)
-	switch {
-	case err != nil:
-		return nil, err
-	case st.Missing:
-		return nil, nil
-	case st.Operation != "":
-		return nil, &BusyError{t.Path, st.Operation}
+	if err != nil || st.Missing {
+		return nil, "", err
 	}
-	files := slices.Concat(st.Changed, st.Untracked)
+	files = slices.Concat(st.Changed, st.Untracked)
 	slices.Sort(files)
-	return files, nil
+	return files, st.Operation, nil
 }
 
 // Commit commits what is not committed in a worktree, and returns the commit of all work. message is
@@ -50,9 +47,12 @@ func (g Git) Uncommitted(ctx context.Context, t Tree) ([]string, error) {
 // checkout changed: the commit is in the repository, and the caller calls Drop when it needs it no more,
 // and Recorded before that when others have it.
 func (g Git) Commit(ctx context.Context, t Tree, message string) (tip Tip, err error) {
-	files, err := g.Uncommitted(ctx, t)
+	files, operation, err := g.Uncommitted(ctx, t)
 	if err != nil {
 		return tip, err
+	}
+	if operation != "" {
+		return tip, &BusyError{t.Path, operation}
 	}
 	if t.own() {
 		if _, err := os.Lstat(t.Path); err == nil {

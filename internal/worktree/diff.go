@@ -35,6 +35,12 @@ type FileChange struct {
 var diffArgs = []string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative",
 	"--src-prefix=a/", "--dst-prefix=b/"}
 
+// Patch is a git whose differences have a text that git apply takes: the contents of binary files are in it.
+func (g Git) Patch() Git {
+	g.patch = true
+	return g
+}
+
 // Diff compares the files of a worktree with the commit that it began at, or with the newest commit
 // of the branch that it came from which it contains. Untracked files count as new, ignored files
 // do not count. When the directory of the worktree does not exist, its branch is compared.
@@ -230,6 +236,9 @@ func (g Git) compare(ctx context.Context, dir string, d *Difference, revisions .
 			c.Added, c.Deleted = added, deleted
 		}
 		d.Files = append(d.Files, c)
+	}
+	if g.patch {
+		args = append(args, "--binary")
 	}
 	d.Text, more, err = g.bounded(ctx, dir, 1, outLimit, append(append(args, "--unified=3", "--inter-hunk-context=0"), revisions...)...)
 	d.More = d.More || more

@@ -28,6 +28,8 @@ type Git struct {
 	options  []string // of every call, besides always
 	extra    []string // of the environment, behind Environ
 	input    string   // what git reads
+	all      bool     // Status lists each file, and not only as many as it shows
+	patch    bool     // the text of a Difference has the contents of binary files
 }
 
 // of is g for calls about the repository and no checkout: it names its git directory, because git

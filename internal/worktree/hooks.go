@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,24 @@ func (g Git) traced(ctx context.Context, dir string, args ...string) (hooks []st
 	g.extra = append(slices.Clone(g.extra), "GIT_TRACE2_EVENT="+filepath.ToSlash(f.Name()))
 	err = g.act(ctx, dir, args...)
 	return hooksIn(f), err
+}
+
+// Hooked reports whether the repository of a worktree has a hook, whichever it is.
+func (g Git) Hooked(ctx context.Context, t Tree) (bool, error) {
+	dir, err := g.line(ctx, t.Repo, "rev-parse", "--git-path", "hooks")
+	if err != nil {
+		return false, err
+	}
+	if dir = filepath.FromSlash(dir); !filepath.IsAbs(dir) {
+		dir = filepath.Join(t.Repo, dir)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("worktree: %w", err)
+	}
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !e.IsDir() && filepath.Ext(e.Name()) != ".sample"
+	}), nil
 }
 
 // hooksIn reads the names of hooks from the events of git, each once, in the order of their start.

@@ -46,12 +46,16 @@ type DirtyError struct {
 }
 
 func (e *DirtyError) Error() string {
-	files := e.Files[:min(len(e.Files), 10)]
-	more := ""
-	if n := len(e.Files) - len(files); n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
+	return fmt.Sprintf("it changes what is not committed in %s, which is on %s: %s", e.Path, e.Branch, Some(e.Files))
+}
+
+// Some names the first ten of many files in a line, and how many there are besides.
+func Some(files []string) string {
+	first := files[:min(len(files), 10)]
+	if n := len(files) - len(first); n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(first, ", "), n)
 	}
-	return fmt.Sprintf("it changes what is not committed in %s, which is on %s: %s%s", e.Path, e.Branch, strings.Join(files, ", "), more)
+	return strings.Join(first, ", ")
 }
 
 // ConflictError: two branches changed the same lines.
@@ -61,7 +65,7 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("%s and %s conflict in %s", e.Branch, e.Into, strings.Join(e.Files, ", "))
+	return fmt.Sprintf("%s and %s conflict in %s", e.Branch, e.Into, Some(e.Files))
 }
 
 // MovedTargetError: the target has got other commits while its merge was checked.

@@ -5,6 +5,7 @@ package worktree_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,5 +155,36 @@ func TestOwnRecorded(t *testing.T) {
 	w.git(tree.Path, "reset", "--quiet", "--hard", third)
 	if at := commit(false); at != third {
 		t.Errorf("it has pulled %s and is at %s", third, at)
+	}
+}
+
+// TestMergedOfMany: work of more files and commits than a status lists is merged whole, counted right, and its
+// worktree is removed.
+func TestMergedOfMany(t *testing.T) {
+	t.Parallel()
+	const n = 120
+	for _, own := range []bool{false, true} {
+		w := newWorld(t, "repo")
+		make := w.create
+		if own {
+			make = w.own
+		}
+		files, commits := make("files"), make("commits")
+		for i := range n {
+			w.write(files.Path, fmt.Sprintf("made/%03d.txt", i), "x\n")
+			w.write(files.Path, fmt.Sprintf("%03d.txt", i), "x\n")
+			w.git(commits.Path, "commit", "--quiet", "--allow-empty", "--message", "work")
+		}
+		for tree, want := range map[worktree.Tree]int{files: 2 * n, commits: 0} {
+			m, err := w.merge(tree, worktree.HowMerge)
+			if err != nil || len(m.Tip.Files) != want {
+				t.Fatalf("own %v: %d files, want %d: %v", own, len(m.Tip.Files), want, err)
+			}
+			if err := w.store.RemoveMerged(t.Context(), tree, m.Tip); err != nil {
+				t.Errorf("own %v: %v", own, err)
+			}
+			w.gone(tree.Path)
+		}
+		w.quiet()
 	}
 }

@@ -77,7 +77,7 @@ func (s Store) unchanged(ctx context.Context, t Tree, tip Tip, st *Status) error
 	} else if err := s.Git.hidden(ctx, t, st); err != nil {
 		return err
 	}
-	st.Commits = nil
+	st.Commits, st.cutCommits = nil, false
 	if at != "" && at != tip.Commit {
 		return s.Git.of(t.Common).log(ctx, t.Common, []string{at, "--not", tip.Commit}, st)
 	}
@@ -101,9 +101,9 @@ func (s Store) unchangedOwn(ctx context.Context, t Tree, tip Tip, st *Status) (e
 		return err
 	}
 	if tree == tip.tree && (k.head == tip.head || k.head == tip.Commit) {
-		st.Changed, st.Untracked = nil, nil
+		st.Changed, st.Untracked, st.cutFiles = nil, nil, false
 	}
-	st.Commits = nil
+	st.Commits, st.cutCommits = nil, false
 	return s.Git.bare(t).log(ctx, t.Mirror, []string{"--branches", "--not", tip.Commit, t.Base}, st)
 }
 

@@ -27,5 +27,5 @@ func (g Git) Subjects(ctx context.Context, t Tree, base, tip string) (subjects [
 	for _, c := range st.Commits {
 		subjects = append(subjects, c.Subject)
 	}
-	return subjects, st.More, nil
+	return subjects, st.cutCommits, nil
 }

@@ -173,7 +173,7 @@ func (g Git) halfGone(ctx context.Context, dir string, st *Status) bool {
 
 // remaining are the changed files of a status. Of one that was cut they are all that exist, each untracked file among them.
 func (g Git) remaining(ctx context.Context, dir string, st *Status) ([]string, error) {
-	if !st.More {
+	if !st.cutFiles {
 		return st.Changed, nil
 	}
 	changed, err := g.run(ctx, dir, "diff", "--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,8 +30,8 @@ type Status struct {
 	Unmerged   bool     // a file of the index has a conflict
 	Locked     bool     // by git worktree lock
 	Reason     string   // why
-	// More says that a list was cut: there is more than it shows.
-	More bool
+
+	cutFiles, cutCommits, cutOther bool // there are more than Changed and Untracked, Commits, another list shows
 }
 
 // Commit is a commit of a worktree.
@@ -39,9 +40,12 @@ type Commit struct{ Hash, Subject string }
 // shown is how much each list of a Status holds.
 const shown = 100
 
+// More reports a list that was cut: there is more than it shows.
+func (s Status) More() bool { return s.cutFiles || s.cutCommits || s.cutOther }
+
 // Clean reports that removing the worktree loses nothing.
 func (s Status) Clean() bool {
-	return len(s.Changed)+len(s.Untracked)+len(s.Hidden)+len(s.Commits)+len(s.Submodules)+len(s.Stashes) == 0 && s.Operation == "" && !s.Locked && !s.More
+	return len(s.Changed)+len(s.Untracked)+len(s.Hidden)+len(s.Commits)+len(s.Submodules)+len(s.Stashes) == 0 && s.Operation == "" && !s.Locked && !s.More()
 }
 
 // Uncommitted is how many files have changes that are in no commit.
@@ -75,7 +79,7 @@ func (s Status) String() string {
 	}
 	switch {
 	case len(parts) > 0:
-	case s.More:
+	case s.More():
 		return "more than git could list"
 	default:
 		return "clean"
@@ -146,12 +150,16 @@ func (g Git) files(ctx context.Context, t Tree, s *Status) error {
 
 // changes fills in what git status says.
 func (g Git) changes(ctx context.Context, t Tree, s *Status, submodules string) error {
-	out, more, err := g.bounded(ctx, t.Path, 1, outLimit, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", submodules)
+	room, untracked := shown, "--untracked-files=normal"
+	if g.all {
+		room, untracked = math.MaxInt, "--untracked-files=all"
+	}
+	out, more, err := g.bounded(ctx, t.Path, 1, outLimit, "status", "--porcelain=v2", "--branch", "-z", untracked, "--no-renames", submodules)
 	if err != nil {
 		return err
 	}
-	s.More = more
-	return s.read(t.Path, out, s.add)
+	s.cutFiles = more
+	return s.read(t.Path, out, func(to *[]string, path string) { add(to, path, room, &s.cutFiles) })
 }
 
 // read reads what git status says, in the form of porcelain v2, and hands each file on.
@@ -188,9 +196,9 @@ func (s *Status) read(dir, out string, add func(to *[]string, path string)) erro
 }
 
 // add adds to a list, if that has room.
-func (s *Status) add(to *[]string, v string) {
-	if len(*to) == shown {
-		s.More = true
+func add(to *[]string, v string, room int, cut *bool) {
+	if len(*to) == room {
+		*cut = true
 		return
 	}
 	*to = append(*to, v)
@@ -252,11 +260,11 @@ func (g Git) log(ctx context.Context, dir string, revisions []string, s *Status)
 	if err != nil {
 		return err
 	}
-	s.More = s.More || more
+	s.cutCommits = s.cutCommits || more
 	for _, f := range fields(out) {
 		hash, subject, _ := strings.Cut(f, "\x01")
 		if len(s.Commits) == shown {
-			s.More = true
+			s.cutCommits = true
 			break
 		}
 		s.Commits = append(s.Commits, Commit{hash, subject})
@@ -274,10 +282,10 @@ func (g Git) stashes(ctx context.Context, t Tree, s *Status) error {
 	if err != nil {
 		return err
 	}
-	s.More = s.More || more
+	s.cutOther = s.cutOther || more
 	for _, f := range fields(out) {
 		if strings.HasPrefix(f, "WIP on "+t.Branch+":") || strings.HasPrefix(f, "On "+t.Branch+":") {
-			s.add(&s.Stashes, f)
+			add(&s.Stashes, f, shown, &s.cutOther)
 		}
 	}
 	return nil
@@ -315,7 +323,7 @@ func (g Git) hiddenIn(ctx context.Context, t Tree, sub string, s *Status) error 
 			continue
 		}
 		if _, err := os.Lstat(at); err == nil && (tag == "S" || strings.ToLower(tag) == tag) {
-			s.add(&s.Hidden, filepath.ToSlash(filepath.Join(sub, path)))
+			add(&s.Hidden, filepath.ToSlash(filepath.Join(sub, path)), shown, &s.cutOther)
 		}
 	}
 	return nil

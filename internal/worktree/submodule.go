@@ -124,7 +124,7 @@ func (g Git) module(ctx context.Context, dir string, above checked, s *Status) e
 	if err := m.log(ctx, dir, args, &found); err != nil {
 		return err
 	}
-	s.Submodules, s.More = append(s.Submodules, found.Commits...), s.More || found.More
+	s.Submodules, s.cutOther = append(s.Submodules, found.Commits...), s.cutOther || found.cutCommits
 	for _, o := range operations {
 		if _, err := os.Lstat(filepath.Join(dir, o[0])); err == nil && s.Operation == "" {
 			s.Operation = o[1]
@@ -151,7 +151,7 @@ func (g Git) submodulesOwn(ctx context.Context, t Tree, s *Status) error {
 	}
 	for _, path := range append(paths, ".git/modules") {
 		if inside, err := os.ReadDir(filepath.Join(t.Path, filepath.FromSlash(path))); err == nil && len(inside) > 0 {
-			s.add(&s.Hidden, path)
+			add(&s.Hidden, path, shown, &s.cutOther)
 		}
 	}
 	return nil

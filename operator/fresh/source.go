@@ -51,7 +51,7 @@ func (s *Source) Name() string {
 // Quoted is its text as it is shown and given to an agent: each line begins with >, whatever it says.
 func (s *Source) Quoted() string {
 	text := s.Title + "\n\n" + strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s.Body)
-	lines := strings.Split(strings.TrimSpace(operator.VisibleLines(text)), "\n")
+	lines := strings.Split(strings.TrimSpace(operator.VisibleOutput(text)), "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight("> "+l, " ")
 	}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"waggle"
@@ -11,8 +12,8 @@ import (
 )
 
 // TeamsWith returns the teams that have a member of this name: the teams of the wire tree in which
-// it is present, else those that it has left, else the teams that have ended. Every team has the
-// lead. It records nothing. Without such a team the error has near names.
+// it is present, else those that it has left, else the teams that have ended, by their id where a team of
+// the name is up again. Every team has the lead. It records nothing. Without such a team the error has near names.
 func (o Operator) TeamsWith(ctx context.Context, member string) ([]string, error) {
 	names, err := o.Names()
 	if err != nil {
@@ -102,24 +103,29 @@ func holders(l *control.Leader) (hs []holder) {
 }
 
 // endedWith returns the teams of this wire tree that have ended and had such a member, and the names
-// of all their members. present are the teams that it leaves out.
+// of all their members. Of a name in present it is the id of the team, the newest one that had the member.
 func (o Operator) endedWith(_ context.Context, present []waggle.TeamName, member string) (teams, all []string, err error) {
 	known, err := o.Home.List()
 	if err != nil {
 		return nil, nil, err
 	}
+	again := map[waggle.TeamName]string{}
 	for _, k := range known {
-		if k.Broken != nil || k.Root != o.RootURL || slices.Contains(present, k.Team) {
+		if k.Broken != nil || k.Root != o.RootURL {
 			continue
 		}
 		for _, h := range holders(o.OpenPast(k).Lead) {
 			all = append(all, h.name)
-			if h.called(member) && !slices.Contains(teams, string(k.Team)) {
+			switch {
+			case !h.called(member):
+			case slices.Contains(present, k.Team):
+				again[k.Team] = k.ID()
+			case !slices.Contains(teams, string(k.Team)):
 				teams = append(teams, string(k.Team))
 			}
 		}
 	}
-	return teams, all, nil
+	return append(teams, slices.Sorted(maps.Values(again))...), all, nil
 }
 
 // TeamWith picks the team in which a command that reads looks for a member: of several teams with
@@ -133,6 +139,22 @@ func (o Operator) TeamWith(ctx context.Context, member string) (string, error) {
 		return string(here), nil
 	}
 	return "", &operator.Error{Kind: operator.Usage, Op: "find", Msg: "several teams have a member " + member + ": name one with --team", Near: teams}
+}
+
+// TeamTaken picks the team in which a command that changes something finds a member, present or not: the team
+// that Pick chooses where it has or had the member, else that of TeamWith. "" stands for the only team.
+func (o Operator) TeamTaken(ctx context.Context, member string) (string, error) {
+	here, perr := o.Pick("")
+	if perr == nil {
+		if ms, err := o.holds(ctx, here); err == nil && slices.ContainsFunc(ms, func(h holder) bool { return h.called(member) }) {
+			return string(here), nil
+		}
+	}
+	of, err := o.TeamWith(ctx, member)
+	if operator.KindOf(err) == operator.NotFound && operator.KindOf(perr) != operator.Usage {
+		return "", nil // which says what is missing
+	}
+	return of, err
 }
 
 func first(names []string) string {

@@ -83,7 +83,6 @@ func (o Operator) prepareResult(ctx context.Context, w *work, result worktree.Tr
 	}
 	tail := &tail{to: mo.Output}
 	err = process.Of(o.Operator).PrepareResult(ctx, w.s, w.m, want, result.Path, tail, func(ctx context.Context, text, dir string, environ []string) error {
-		note(mo.Note, w, "setup", text)
 		_, err := o.shell(ctx, w, result, Command{Argv: []string{"sh", "-c", text}, Dir: dir, Env: environ}, mo, tail)
 		return err
 	})

@@ -3,7 +3,6 @@ package results
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"waggle/internal/worktree"
@@ -58,6 +57,23 @@ func (o Operator) DiffTurn(ctx context.Context, of, member string, turn int) (*D
 	if err != nil {
 		return nil, err
 	}
+	return w.diffTurn(ctx, turn)
+}
+
+// Patch is Diff, or DiffTurn where turn is not 0, with a text that git apply takes: the contents of binary files
+// are in it.
+func (o Operator) Patch(ctx context.Context, of, member string, turn int) (*Diff, error) {
+	w, err := o.find(ctx, "diff", of, member)
+	if err != nil {
+		return nil, err
+	}
+	if w.store.Git = w.store.Git.Patch(); turn > 0 {
+		return w.diffTurn(ctx, turn)
+	}
+	return w.diff(ctx, "diff")
+}
+
+func (w *work) diffTurn(ctx context.Context, turn int) (*Diff, error) {
 	got, err := w.store.Git.DiffTurn(ctx, w.tree, turn)
 	var none *worktree.TurnError
 	if errors.As(err, &none) {
@@ -86,12 +102,12 @@ func (w *work) diff(ctx context.Context, op string) (*Diff, error) {
 	if err != nil {
 		return nil, explained(op, err)
 	}
-	st, err := w.store.Git.Status(ctx, w.tree)
+	files, _, err := w.store.Git.Uncommitted(ctx, w.tree)
 	if err != nil {
 		return nil, explained(op, err)
 	}
 	d := w.of(got)
-	d.Uncommitted = slices.Concat(d.Uncommitted, st.Changed, st.Untracked)
+	d.Uncommitted = append(d.Uncommitted, files...)
 	return d, nil
 }
 

@@ -62,7 +62,8 @@ type Merged struct {
 	Changed   bool     // false: Into is as it was
 	Untouched int      // files that a person has not committed in the checkouts of Into, and that are as they were
 	Hooks     []string // the hooks of the repository that git ran
-	NoHooks   string   // why they were not to run; "": they were
+	NoHooks   string   // why those that there are were not to run; "": they were
+	Hooked    bool     // the repository has hooks
 	Conflict  []string // the files in which both changed the same lines
 	Task      string   // the task that hands the conflict back to the member; "": none
 	Stopped   bool     // the member was stopped
@@ -120,7 +121,7 @@ func (o Operator) merge(ctx context.Context, w *work, check Checked, into worktr
 		return nil, err
 	}
 	mo.How = cmp.Or(mo.How, HowMerge)
-	m = w.merged(into.Branch, mo.How)
+	m = w.merged(ctx, into.Branch, mo.How)
 	m.Result, m.Before = into.Commit, into.Commit
 	defer func() {
 		if err != nil && !m.Changed {
@@ -145,7 +146,7 @@ func (o Operator) merge(ctx context.Context, w *work, check Checked, into worktr
 		}
 	}
 	done, err := w.store.Merge(ctx, mg)
-	m.took(done, mg.Commit)
+	m.took(done, mg.Commit, err == nil || done.Changed || !w.confined())
 	var conflict *worktree.ConflictError
 	if errors.As(err, &conflict) {
 		m.Conflict = conflict.Files
@@ -158,21 +159,24 @@ func (o Operator) merge(ctx context.Context, w *work, check Checked, into worktr
 }
 
 // merged is a merge of which nothing was done yet.
-func (w *work) merged(into string, how How) *Merged {
+func (w *work) merged(ctx context.Context, into string, how How) *Merged {
 	m := &Merged{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Into: into, How: how, Files: []string{}, Hooks: []string{}, Conflict: []string{}}
-	if w.confined() {
+	if hooked, err := w.store.Git.Hooked(ctx, w.tree); err == nil {
+		m.Hooked = hooked
+	}
+	if w.confined() && m.Hooked {
 		m.NoHooks = w.name() + " is confined, and hooks would run its files outside of the sandbox"
 	}
 	return m
 }
 
-// took fills in what was merged.
-func (m *Merged) took(done worktree.Merged, message string) {
+// took fills in what was merged. stays: a commit that was made is still there.
+func (m *Merged) took(done worktree.Merged, message string, stays bool) {
 	m.Commit, m.Changed, m.Untouched = done.Tip.Commit, done.Changed, done.Untouched
 	if done.Changed {
 		m.Result = done.Commit
 	}
-	if done.Tip.Made {
+	if done.Tip.Made && stays {
 		m.Message, m.Files = message, done.Tip.Files
 	}
 	for _, h := range slices.Concat(done.Tip.Hooks, done.Hooks) {
@@ -210,7 +214,7 @@ func (o Operator) ContinueMerge(ctx context.Context, of, member string, mo Merge
 		}
 		return o.merge(ctx, w, check, into, mo)
 	}
-	m = w.merged(i.Into, mo.How)
+	m = w.merged(ctx, i.Into, mo.How)
 	m.Commit, m.Before, m.Result, m.Changed = i.Commit, i.From, i.Result, i.Result != i.From
 	return m, o.settle(ctx, w, m, i.Tip(), mo)
 }
@@ -349,13 +353,13 @@ func note(to func(operator.Note), w *work, what, text string) {
 
 // handBack makes a task of a conflict.
 func (o Operator) handBack(ctx context.Context, w *work, m *Merged) error {
-	e := &operator.Error{Kind: operator.Refused, Op: "merge", Msg: fmt.Sprintf("%s and %s conflict in %s; %s is as it was", m.Branch, m.Into, strings.Join(m.Conflict, ", "), m.Into)}
-	commands := "git merge " + m.Into
+	e := &operator.Error{Kind: operator.Refused, Op: "merge", Msg: fmt.Sprintf("%s and %s conflict in %s; %s is as it was", m.Branch, m.Into, worktree.Some(m.Conflict), m.Into)}
+	commands, first := "git merge "+m.Into, ""
 	if w.confined() {
-		commands = "git fetch origin, then git merge origin/" + m.Into
+		commands, first = "git fetch origin, then git merge origin/"+m.Into, "commit what is not committed there, then "
 	}
 	if !w.present() || w.ordersOnly() {
-		e.Advice = "resolve it in " + w.tree.Path + " with " + commands + ", commit, and merge again"
+		e.Advice = "resolve it in " + w.tree.Path + ": " + first + commands + ", commit, and merge again"
 		return e
 	}
 	n := board.NewTask{Subject: fmt.Sprintf(process.ConflictTask+"%s with %s", m.Branch, m.Into), Owner: w.m.Name,

@@ -106,7 +106,7 @@ type PlaceError struct {
 }
 
 func (e *PlaceError) Error() string {
-	return strconv.Quote(e.Text) + " names no line of the diff: write FILE:LINE: text, -LINE for a deleted line, or FILE: text; its files are " + strings.Join(e.Files, ", ")
+	return strconv.Quote(e.Text) + " names no line of the diff: write FILE:LINE: text, -LINE for a deleted line, or FILE: text; its files are " + Some(e.Files)
 }
 
 func filesOf(lines []place) (files []string) {

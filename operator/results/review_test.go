@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/operator"
 	"waggle/operator/results"
 )
 
@@ -92,5 +93,20 @@ func TestCommentsOf(t *testing.T) {
 	}
 	if got := results.Numbered(shown); !strings.Contains(got, "\n   -11 -	two\n    11 +	TWO\n") || strings.Count(got, "\n") != strings.Count(shown, "\n") {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestSome: a line names ten of many files, and counts the others.
+func TestSome(t *testing.T) {
+	files := strings.Split("a b c d e f g h i j k l", " ")
+	e := &results.PlaceError{Text: "x:1: why", Files: files}
+	if got := e.Error(); !strings.HasSuffix(got, "its files are a, b, c, d, e, f, g, h, i, j and 2 more") {
+		t.Error(got)
+	}
+	if got := results.Some(files[:2]); got != "a, b" {
+		t.Error(got)
+	}
+	if got := operator.VisibleOutput("FAIL\tx\n\x1b"); got != "FAIL    x\n\\x1b" {
+		t.Errorf("%q", got)
 	}
 }

@@ -273,5 +273,8 @@ func explained(op string, err error) error {
 	return e
 }
 
+// Some names the first ten of many files in a line, and how many there are besides.
+func Some(files []string) string { return worktree.Some(files) }
+
 // name is the name of the member.
 func (w *work) name() string { return string(w.m.Name) }

@@ -154,7 +154,7 @@ func (a *App) Fail(ctx context.Context, err error) int {
 		b.Message = page.Local(b.Message, a.Clock())
 	}
 	width := a.errWidth()
-	message := strings.Split(operator.VisibleLines(strings.ReplaceAll(b.Message, "\t", "    ")), "\n")
+	message := strings.Split(operator.VisibleOutput(b.Message), "\n")
 	for i, l := range message {
 		if i == 0 {
 			l = Red("error:") + " " + l

@@ -59,14 +59,14 @@ func DiffStatPage(d *results.Diff) (p page.Page) {
 		uncommitted[f] = true
 	}
 	for _, f := range d.Files {
-		what := ""
-		switch {
-		case f.Binary:
-			what = "binary"
-		case uncommitted[f.Path]:
-			what = "not committed"
+		var what []string
+		if f.Binary {
+			what = append(what, "binary")
 		}
-		t.Rows = append(t.Rows, []string{f.Path, fmt.Sprint(f.Added), fmt.Sprint(f.Deleted), what})
+		if uncommitted[f.Path] {
+			what = append(what, "not committed")
+		}
+		t.Rows = append(t.Rows, []string{f.Path, fmt.Sprint(f.Added), fmt.Sprint(f.Deleted), strings.Join(what, ", ")})
 	}
 	if len(t.Rows) > 0 {
 		p.Table(t)
@@ -174,7 +174,7 @@ type MergedDocument struct {
 	Changed   bool             `json:"changed"`
 	Untouched int              `json:"untouched"` // files that are not committed in the checkouts of into, and as they were
 	Hooks     []string         `json:"hooks"`     // that git ran
-	NoHooks   string           `json:"no_hooks"`  // why they were not to run; "": they were
+	NoHooks   string           `json:"no_hooks"`  // why those of the repository were not to run; "": they were, or it has none
 	Conflict  []string         `json:"conflict"`
 	Task      string           `json:"task"` // that hands the conflict back; "": none
 	Stopped   bool             `json:"stopped"`
@@ -262,7 +262,9 @@ func MergedPage(m *results.Merged) (p page.Page) {
 			p.Line(page.Faint("  | " + l))
 		}
 	}
-	p.Line(page.Plain(hooksText(m)))
+	if said := hooksText(m); said != "" {
+		p.Line(page.Plain(said))
+	}
 	words := []page.Span{page.Plain(m.Member + "  ")}
 	say := func(s ...page.Span) { words = append(words, append(s, page.Plain("   "))...) }
 	if c := m.Check; c != nil {
@@ -279,7 +281,7 @@ func MergedPage(m *results.Merged) (p page.Page) {
 	}
 	switch {
 	case len(m.Conflict) > 0:
-		say(page.Plain(m.Into+" as it was: "), page.Bad("conflict"), page.Plain(" in "+strings.Join(m.Conflict, ", ")))
+		say(page.Plain(m.Into+" as it was: "), page.Bad("conflict"), page.Plain(" in "+results.Some(m.Conflict)))
 	case m.Changed:
 		say(page.Good(fmt.Sprintf("%s %.7s..%.7s", m.Into, m.Before, m.Result)))
 	case m.Removed || m.Kept != "":
@@ -311,9 +313,11 @@ func took(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// hooksText says whether the person's git hooks ran.
+// hooksText says whether the person's git hooks ran, "" where there are none.
 func hooksText(m *results.Merged) string {
 	switch {
+	case !m.Hooked && len(m.Hooks) == 0:
+		return ""
 	case m.NoHooks != "":
 		return "your git hooks did not run: " + m.NoHooks
 	case len(m.Hooks) == 0:

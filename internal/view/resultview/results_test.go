@@ -32,7 +32,7 @@ func TestMergedViews(t *testing.T) {
 	samePage(t, "merged", resultview.MergedPage(m))
 	kept := *m
 	kept.Hooks, kept.Message, kept.Check, kept.Stopped, kept.Removed, kept.Kept = nil, "", nil, false, false, "as asked"
-	kept.NoHooks = "bob is confined"
+	kept.NoHooks, kept.Hooked = "bob is confined", true
 	samePage(t, "merged_kept", resultview.MergedPage(&kept))
 	failed := *m
 	failed.Changed, failed.Removed, failed.Stopped, failed.Check = false, false, false, &results.Checked{Command: "go test ./...", Confined: true, Status: 1}
@@ -44,7 +44,7 @@ func TestMergedViews(t *testing.T) {
 	golden(t, "aborted", resultview.Aborted(back))
 	samePage(t, "aborted", resultview.AbortedPage(back))
 	none := kept
-	none.NoHooks, none.Changed = "", false
+	none.NoHooks, none.Hooked, none.Changed = "", true, false
 	samePage(t, "merged_before", resultview.MergedPage(&none))
 }
 
