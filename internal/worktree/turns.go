@@ -136,8 +136,9 @@ func (g Git) snapshot(ctx context.Context, t Tree) (at Git, dir, tree string, do
 	if t.own() {
 		read = g.readOwnFiles
 	}
-	if at, done, err = read(ctx, t); err != nil {
-		return g, "", "", nil, err
+	at, last, tree, done, err := read(ctx, t)
+	if err != nil || tree != "" {
+		return at, t.Path, tree, done, err
 	}
 	defer func() {
 		if err != nil || tree == "" {
@@ -170,33 +171,47 @@ func (g Git) snapshot(ctx context.Context, t Tree) (at Git, dir, tree string, do
 			return g, "", "", nil, err
 		}
 	}
-	tree, err = at.line(ctx, t.Path, "write-tree")
+	if tree, err = at.line(ctx, t.Path, "write-tree"); err == nil {
+		last.keep(at, tree)
+	}
 	return at, t.Path, tree, done, err
 }
 
-// readFiles returns a git with a copy of the index of a linked worktree.
-func (g Git) readFiles(ctx context.Context, t Tree) (at Git, done func() error, err error) {
+// readFiles returns a git with a copy of the index of a linked worktree, or the tree of the last snapshot if no file
+// has changed.
+func (g Git) readFiles(ctx context.Context, t Tree) (at Git, last witness, tree string, done func() error, err error) {
 	if err := g.same(ctx, t); err != nil {
-		return g, nil, err
+		return g, last, "", nil, err
 	}
-	return g.withIndex(ctx, t)
+	if last, err = g.witness(ctx, t); err != nil {
+		return g, last, "", nil, err
+	}
+	at = g
+	at.options = append(slices.Clone(g.options), noHooks...)
+	if tree = last.unchanged(ctx, at, t); tree != "" {
+		return at, last, tree, func() error { return nil }, nil
+	}
+	at, done, err = g.withIndex(ctx, t)
+	return at, last, "", done, err
 }
 
-// readOwnFiles returns a git with the mirror's index for a checkout with a git directory of its own, and holds the
-// mirror until done.
-func (g Git) readOwnFiles(ctx context.Context, t Tree) (at Git, done func() error, err error) {
+// readOwnFiles returns a git with the mirror's index for a checkout with a git directory of its own, or the tree of
+// the last snapshot if no file has changed. It holds the mirror until done.
+func (g Git) readOwnFiles(ctx context.Context, t Tree) (at Git, last witness, tree string, done func() error, err error) {
 	if done, err = hold(ctx, t); err != nil {
-		return g, nil, err
+		return g, last, "", nil, err
 	}
 	k, err := g.collect(ctx, t)
 	if err == nil {
-		at = g.private(t)
-		err = at.index(ctx, t, k)
+		at, last = g.private(t), witness{t.Mirror, k.head}
+		if tree = last.unchanged(ctx, at, t); tree == "" {
+			err = at.index(ctx, t, k)
+		}
 	}
 	if err != nil {
 		_ = done()
 	}
-	return at, done, err
+	return at, last, tree, done, err
 }
 
 // bringTurn brings the commit of a turn from the mirror into the repository.

@@ -137,3 +137,60 @@ func TestTurnsBounded(t *testing.T) {
 		t.Errorf("%s", refs)
 	}
 }
+
+// TestTurnUnchanged: the end of a turn that changed no file reads and writes no index, whichever kind of checkout it
+// is; a file that is written in the same moment with the same size is a change, and so is a new one, a deleted one
+// and what the member commits of an ignored one.
+func TestTurnUnchanged(t *testing.T) {
+	t.Parallel()
+	for _, own := range []bool{false, true} {
+		w := newWorld(t, "repo")
+		w.write(w.repo, ".gitignore", "ignored\n")
+		w.commit(w.repo, "ignore")
+		tree := w.create("eve")
+		if own {
+			tree = w.own("bob")
+		}
+		log := filepath.Join(t.TempDir(), "log")
+		git := w.store.Git.Program
+		w.store.Git.Program = filepath.Join(t.TempDir(), "git")
+		if err := testenv.Executable(w.store.Git.Program, []byte("#!/bin/sh\necho \"$*\" >> '"+log+"'\nexec '"+git+"' \"$@\"\n")); err != nil {
+			t.Fatal(err)
+		}
+		quietly := func(turns string) {
+			t.Helper()
+			if err := os.WriteFile(log, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w.ends(tree, 0)
+			b, err := os.ReadFile(log)
+			for _, heavy := range []string{" add ", " write-tree", " read-tree", " update-index"} {
+				if err != nil || strings.Contains(string(b), heavy) {
+					t.Errorf("own %v, %s: git%s ran, %v:\n%s", own, turns, heavy, err, b)
+				}
+			}
+		}
+		w.ends(tree, 0)
+		quietly("before the first turn")
+		for n := 1; n <= 6; n++ {
+			w.write(tree.Path, "a.txt", string(rune('a'+n))+"\n")
+			w.ends(tree, n)
+		}
+		quietly("after it")
+		w.write(tree.Path, "new.txt", "x\n")
+		w.write(tree.Path, "ignored", "x\n")
+		w.ends(tree, 7)
+		quietly("with a new file")
+		if err := os.Remove(filepath.Join(tree.Path, "new.txt")); err != nil {
+			t.Fatal(err)
+		}
+		w.ends(tree, 8)
+		w.git(tree.Path, "add", "--force", "ignored")
+		w.git(tree.Path, "commit", "--quiet", "--message", "ignored")
+		w.ends(tree, 9)
+		if got := w.turn(tree, 9); got != "ignored +x" {
+			t.Errorf("own %v: %q", own, got)
+		}
+		quietly("after a commit")
+	}
+}
