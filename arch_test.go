@@ -90,6 +90,7 @@ var archRows = map[string]archRow{
 	"leader":                   {6, "the lead's runtime; it never sees a worker's"},
 	"operator":                 {7, "a person at a wire tree: teams opened, locks, errors; what the packages below it share"},
 	"operator/teamfile":        {8, "what a person writes: the team file, the user's config"},
+	"operator/proposal":        {8, "what agents propose to the person; files, no team, nothing that starts"},
 	"internal/notice":          {8, "that somebody waits, told to the person; it does not know what for"},
 	"operator/decide":          {9, "what waits for a person, and decisions"},
 	"operator/mail":            {10, "what a person sends and reads"},

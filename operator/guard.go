@@ -63,6 +63,23 @@ func (o Operator) GuardMembers(ctx context.Context, s *State, what string) error
 	return errors.Join(err, o.unverified(ctx, own, string(ms[0].Name), why))
 }
 
+// CalledBy says whose process this command runs in, for people: a member, a session, or "" where none is known. It is no
+// proof of anything.
+func (o Operator) CalledBy(ctx context.Context) string {
+	if s, ms, err := o.calledFrom(ctx, nil); err == nil && len(ms) > 0 {
+		return string(ms[0].Name) + "@" + string(s.Team)
+	}
+	if o.Ancestors == nil {
+		return ""
+	}
+	above, _ := o.Ancestors(o.PID) // what is not known is not said
+	in, ok := session.At(o.Home.Path, o.Minter.Now).Above(o.ClaudeDir, above, o.Called, session.Looking(o.Ancestors))
+	if !ok {
+		return ""
+	}
+	return "session " + string(in.Session)[:min(8, len(in.Session))]
+}
+
 // calledFrom returns the members inside of whose process this command runs, with their team: s, or another of this root.
 func (o Operator) calledFrom(ctx context.Context, s *State) (*State, []*control.Member, error) {
 	if s != nil {

@@ -173,6 +173,7 @@ const (
 	NextListKept       Step = "list-kept"
 	NextAnswer         Step = "answer"
 	NextShow           Step = "show"
+	NextApproveOf      Step = "approve-of"
 	NextShowGroup      Step = "show-group"
 	NextExplain        Step = "explain"
 	NextShowAgain      Step = "show-again"

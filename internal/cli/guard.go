@@ -72,6 +72,9 @@ func guardBelow(a *app.App, cmd *cobra.Command) {
 			if act == readsOnly && len(args) == 0 {
 				return run(cmd, args)
 			}
+			if on, _ := cmd.Flags().GetBool(proposeFlag); on { // of waggle new: it only puts a task before the operator
+				return run(cmd, args)
+			}
 			if err := guard(cmd.Context(), a, name, args); err != nil {
 				return err
 			}

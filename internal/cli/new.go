@@ -41,6 +41,7 @@ type newFlags struct {
 	atOnce     int
 	issue, pr  int
 	yes        bool
+	propose    bool
 }
 
 func newCmd(a *app.App) *cobra.Command {
@@ -88,6 +89,15 @@ stop, which keeps their worktrees. --split starts one member
 that proposes the parts of the task as a plan and does nothing else; when you have
 approved the plan, NAME --parts starts a member for each part.
 
+--propose starts nothing and changes nothing of the repository: it puts the task on record
+as a proposal, which pending shows with a handle. You start it with approve HANDLE, which
+does what this command would, or refuse it with deny HANDLE. Agents may do this; their
+text is quoted to the member as the words of others, never yours. Five wait in a
+directory, each for three days. With --wait D the command waits for the answer: exit 3
+when there is none, 6 when it is refused. --json: {"id","handle","state","dir","by",
+"agent","task","expires_at","team","members","reason"}; state is open, starting, started,
+denied or expired.
+
 --json: {"team","opened","dir","members":[{"name","agent","session","task","subject",
 "branch","worktree","copied","setup","state","queue","why","split","attempt",
 "attempts"}]}. state is ready, starting, queued (queue is its place), blocked (its
@@ -98,6 +108,9 @@ and worktree is empty where the team would be opened.`,
 			if cmd.Flags().Changed("at-once") && n.atOnce == 0 {
 				n.atOnce = -1 // nobody at once is no wish
 			}
+			if n.propose {
+				return propose(cmd.Context(), a, cmd, n, args)
+			}
 			return runNew(cmd.Context(), a, n, args)
 		},
 	}
@@ -105,6 +118,7 @@ and worktree is empty where the team would be opened.`,
 	f.BoolVarP(&n.edit, "edit", "e", false, "write the task in your editor")
 	f.IntVar(&n.want.Attempts, "attempts", 1, "how many members do the whole task, each by itself")
 	f.IntVar(&n.atOnce, "at-once", 0, "how many of the team's new members work at once, from now on (3 at first)")
+	f.BoolVar(&n.propose, proposeFlag, false, "start nothing: put it before the person, who starts it with waggle approve; also from inside of an agent")
 	f.BoolVar(&n.want.Split, "split", false, "one member proposes the parts of the task as a plan")
 	f.Var(&n.parts, "parts", "start a member for each part of the approved plan of member NAME")
 	f.Lookup("parts").NoOptDefVal = "true"
@@ -116,7 +130,7 @@ and worktree is empty where the team would be opened.`,
 	f.IntVar(&n.issue, "issue", 0, "the number of the issue that the task is about, which gh reads; TASK is added to it")
 	f.IntVar(&n.pr, "pr", 0, "the number of the pull request to go on with, on its branch; waggle pr then pushes to it")
 	f.BoolVar(&n.yes, "yes", false, "do not ask whether the agent gets the text of the issue or pull request")
-	f.DurationVar(&n.wait, "wait", time.Second, "how long to wait until it is ready")
+	f.DurationVar(&n.wait, "wait", time.Second, "how long to wait until it is ready, with --propose until it is answered")
 	f.StringVar(&n.file, "file", "", "the team file whose worktree: and check: apply, accepted by this")
 	f.BoolVar(&n.noSetup, "no-setup", false, "read no team file for the worktree and its check")
 	f.Var(checkFlag{&n.want.Check}, "check", "command that must succeed before the task is done")

@@ -28,7 +28,7 @@ func init() { agent.Register(claude.Kind, claude.New) }
 
 // commands lists the commands of the tree; each has its own file.
 var commands = []func(*app.App) *cobra.Command{
-	decidecmd.Approve,
+	approveCmd,
 	teamcmd.Adopt,
 	decidecmd.Audit,
 	decidecmd.Answer,

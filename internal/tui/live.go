@@ -698,7 +698,7 @@ func (l *Live) living() string {
 
 // dirs are the directories of the journals of every team and session, and those that have them.
 func (l *Live) dirs() []string {
-	dirs := []string{filepath.Join(l.op.Root.Path, "teams"), filepath.Join(l.op.Home.Path, "sessions")}
+	dirs := []string{filepath.Join(l.op.Root.Path, "teams"), filepath.Join(l.op.Home.Path, "sessions"), decide.Of(l.op).Proposals().Dir}
 	names, err := l.names()
 	if err != nil {
 		return dirs

@@ -293,6 +293,8 @@ func asksShort(q decide.Request) string {
 	switch {
 	case q.Kind == decide.KindDialog:
 		return q.Reason
+	case q.Kind == decide.KindProposal:
+		return Asks(q)
 	case len(q.Questions) > 1:
 		text, _, _ = strings.Cut(Asks(q), "\n")
 	case len(q.Questions) == 1:

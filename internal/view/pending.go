@@ -77,6 +77,11 @@ func single(q decide.Request) (about string, block []string) {
 			block = append(block, "| "+l)
 		}
 		return Asks(q), block
+	case q.Kind == decide.KindProposal && len(asks) > 2: // one line of a task is in the row
+		for _, l := range asks[1:] {
+			block = append(block, "| "+l)
+		}
+		return Asks(q), block
 	case q.Command == "":
 		return Asks(q), nil
 	}
@@ -131,6 +136,8 @@ func Asks(q decide.Request) string {
 	switch {
 	case q.Kind == decide.KindDialog:
 		return q.Reason
+	case q.Kind == decide.KindProposal:
+		return "proposal  " + q.Proposed().Line()
 	case len(q.Questions) > 0:
 		text, _, _ := strings.Cut(q.Questions[0].Text, "\n")
 		if n := len(q.Questions); n > 1 {

@@ -37,8 +37,10 @@ func QuestionFields(q decide.Request, now time.Time) []Field {
 	f.row("handle", q.Handle)
 	f.row("member", q.Member+" ("+q.Trust+")")
 	f.row("asks for", strings.TrimSuffix(q.Kind, "_request"))
-	f.row("tool", q.Tool)
-	if q.Tool != "" {
+	if q.Kind == decide.KindProposal {
+		f.row("command", q.Proposed().Line())
+		f.block("task", q.Proposed().Task)
+	} else if f.row("tool", q.Tool); q.Tool != "" {
 		f.row("input", decide.ShownJSON(string(q.Input)))
 	}
 	f.asked(q)

@@ -57,7 +57,7 @@ type SessionRow struct {
 }
 
 // Sessions lists the running sessions of this user, adopted ones too, and their open requests; of a session that
-// waits at a dialog without a request, KindDialog stands for it. The clients that members of waggle run are none. It
+// waits at a dialog without a request, KindDialog stands for it. Proposals of new members are among the requests. The clients that members of waggle run are none. It
 // appends nothing. The error names the sessions that could not be read; the others are returned with it.
 func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 	v := o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors))
@@ -96,8 +96,10 @@ func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 			rows, qs = append(rows, row), append(qs, dialog(row))
 		}
 	}
+	proposals, err := o.proposals(false)
+	qs = append(qs, proposals...)
 	SortRequests(qs)
-	return rows, qs, errors.Join(v.Problems...)
+	return rows, qs, errors.Join(append(v.Problems, err)...)
 }
 
 // teammateIn returns the first teammate that a notification of its lead names.
@@ -276,7 +278,7 @@ func (o Operator) findSession(what string) (*session.Found, error) {
 	return nil, err
 }
 
-// SessionsPast lists the requests of ended sessions, oldest first, as far as the sessions are kept.
+// SessionsPast lists the requests of ended sessions and the answered proposals, oldest first, as far as they are kept.
 func (o Operator) SessionsPast() ([]Request, error) {
 	names := o.sessionNames()
 	all, problems := o.sessionStore().All()
@@ -293,8 +295,10 @@ func (o Operator) SessionsPast() ([]Request, error) {
 			qs = append(qs, o.sessionRequest(name, under, r))
 		}
 	}
+	proposals, err := o.proposals(true)
+	qs = append(qs, proposals...)
 	sort.SliceStable(qs, func(i, j int) bool { return qs[i].Asked.Before(qs[j].Asked) })
-	return qs, errors.Join(problems...)
+	return qs, errors.Join(append(problems, err)...)
 }
 
 // sessionNames returns the names of the running sessions.
@@ -370,11 +374,18 @@ func (o Operator) sessionEvent(name string, r session.Request) operator.AuditEve
 	return e
 }
 
-// ShowSession returns one request of a session; nil when no session has it.
+// ShowSession returns one request of a session, or a proposal; nil when there is none.
 func (o Operator) ShowSession(what string) (*Request, error) {
 	f, err := o.findSession(what)
-	if f == nil || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	q, err := o.Proposal(what)
+	switch {
+	case f == nil || err != nil:
+		return q, err
+	case q != nil:
+		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names a request of a session and a proposal", Near: []string{string(f.Request.ID), q.ID}}
 	}
 	names := o.sessionNames()
 	name := sessionName(names, f.Session)
@@ -382,8 +393,8 @@ func (o Operator) ShowSession(what string) (*Request, error) {
 	if f.Request.Agent != "" {
 		name, under = f.Request.AgentName, name
 	}
-	q := o.sessionRequest(name, under, f.Request)
-	return &q, nil
+	shown := o.sessionRequest(name, under, f.Request)
+	return &shown, nil
 }
 
 // SessionChanged returns a session's request as it would be with another input; nil when no session
@@ -402,12 +413,15 @@ func (o Operator) SessionChanged(what, input string) (*Request, error) {
 	return &q, nil
 }
 
-// DecideSession answers one request of a session; nil when no session has it. Words are
+// DecideSession answers one request of a session, or refuses a proposal; nil when there is none. Words are
 // the answers to a question, as they were typed.
 func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (*Decided, error) {
 	f, err := o.findSession(a.ID)
-	if f == nil || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if f == nil {
+		return o.decideProposal(ctx, a, words)
 	}
 	if err := o.Guard(ctx, nil, a.Via); err != nil {
 		return nil, err

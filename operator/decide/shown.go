@@ -9,6 +9,7 @@ import (
 	"waggle"
 	"waggle/internal/jsonobj"
 	"waggle/operator"
+	"waggle/operator/proposal"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -35,6 +36,8 @@ func (q Request) Asks() []string {
 	switch {
 	case q.Kind == KindDialog:
 		return []string{operator.Visible(q.Reason)}
+	case q.Kind == KindProposal:
+		return q.proposes()
 	case q.Plan != "":
 		return append([]string{fmt.Sprintf("plan, revision %d:", q.Revision)}, strings.Split(operator.VisibleLines(q.Plan), "\n")...)
 	case q.Host != "":
@@ -47,6 +50,24 @@ func (q Request) Asks() []string {
 	lines := strings.Split(operator.VisibleLines(q.Command), "\n")
 	if only, err := jsonobj.Marshal(map[string]string{"command": q.Command}); err != nil || spelled(only) != spelled(q.Input) {
 		lines = append(lines, "input "+ShownJSON(string(q.Input)))
+	}
+	return lines
+}
+
+// Proposed is what a proposal says; of any other request nothing.
+func (q Request) Proposed() (a proposal.Asked) {
+	if q.Kind == KindProposal {
+		_ = json.Unmarshal(q.Input, &a) // it was marshalled from one
+	}
+	return a
+}
+
+// proposes are the lines of a proposal: the command that it stands for, and its task, each line quoted.
+func (q Request) proposes() []string {
+	a := q.Proposed()
+	lines := []string{operator.Visible(a.Line())}
+	for l := range strings.SplitSeq(operator.VisibleLines(a.Task), "\n") {
+		lines = append(lines, "> "+l)
 	}
 	return lines
 }
@@ -75,6 +96,9 @@ func (q Request) questions() (lines []string) {
 
 // Describe describes a request in one line. Faces pass it through Visible.
 func Describe(k waggle.Kind, a record.Ask) string {
+	if k == KindProposal {
+		return Request{PendingItem: PendingItem{Kind: KindProposal, Input: json.RawMessage(a.Input)}}.Proposed().Line()
+	}
 	switch record.GateOf(k) {
 	case policy.GatePlan:
 		return "plan"
@@ -94,8 +118,11 @@ func Describe(k waggle.Kind, a record.Ask) string {
 
 // Wanted is what requests of a kind ask for, in words.
 func Wanted(k waggle.Kind) string {
-	if k == KindDialog {
+	switch k {
+	case KindDialog:
 		return "what its dialog says"
+	case KindProposal:
+		return "a new member"
 	}
 	switch record.GateOf(k) {
 	case policy.GatePlan:

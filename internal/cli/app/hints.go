@@ -212,6 +212,7 @@ var Steps = map[operator.Step]string{
 	operator.NextPendingList:    "waggle pending",
 	operator.NextPendingAgain:   "look again: waggle pending",
 	operator.NextShow:           "waggle show {id}",
+	operator.NextApproveOf:      "waggle approve {id}",
 	operator.NextAnswer:         "waggle show {id} shows it whole, then waggle {text} {id}",
 	operator.NextShowGroup:      "waggle show --group {id}",
 	operator.NextExplain:        "waggle policy explain {id}{in}",

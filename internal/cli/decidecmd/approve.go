@@ -30,7 +30,11 @@ type answerFlags struct {
 	reason string
 }
 
-func Approve(a *app.App) *cobra.Command {
+// Start starts the member of a proposal that the person has approved.
+type Start func(ctx context.Context, a *app.App, q decide.Request) error
+
+// Approve is waggle approve; start is how it starts proposals.
+func Approve(a *app.App, start Start) *cobra.Command {
 	var f answerFlags
 	cmd := &cobra.Command{
 		Use:   "approve ID… | NAME | GROUP",
@@ -56,12 +60,18 @@ waggle does not run (waggle policy sessions), and ends: --until task (with the t
 the member works on, after a day at the latest), today, 8h, 14d, 18:00 or a date, or
 always (never); default 24h.
 
+The handle of a proposal (waggle new --propose) starts what it proposes: the command shows
+it whole and asks, unless --yes, then does what waggle new does, and prints the same.
+
 Exit 0 also when the request had this answer already ("changed":false); 6 when it was
 decided otherwise, has expired or has another digest; 9 when there is no such request.
 --json: {"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
 "policy".`,
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
+			if done, err := approveProposal(cmd.Context(), a, ids, f, start); done || err != nil {
+				return err
+			}
 			return approve(cmd.Context(), a, ids, f)
 		},
 	}
@@ -72,7 +82,7 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 	fl.StringVar(&f.rule, "rule", "", "also add this rule, or the one of this number in what show prints")
 	fl.StringVar(&f.scope, "for", "member", "whom the rule is for: member, team or sessions")
 	app.WhenVar(fl, &f.expires, "until", "when the rule ends: task, today, always, 8h, a date (default 24h)")
-	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input, nor about a proposal")
 	app.OldFlags(cmd, map[string]string{"scope": "for", "expires": "until"})
 	app.Must(fl.MarkHidden("group")) // it is an argument
 	app.Must(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"member", "team", scopeSessions}, cobra.ShellCompDirectiveNoFileComp)))

@@ -40,7 +40,7 @@ func waiting(ctx context.Context, a *app.App, all bool) (qs []decide.Request, of
 	if err != nil {
 		return nil, "", false, err
 	}
-	if len(names) == 0 && len(rows) == 0 && !seen && len(Hooked(a)) == 0 {
+	if len(names) == 0 && len(rows)+len(open) == 0 && !seen && len(Hooked(a)) == 0 {
 		_, err := op.Pick("") // there is no team: the error has the next step
 		return nil, "", false, err
 	}

@@ -1,0 +1,3 @@
+package proposal_test
+
+import _ "waggle/internal/atomicfile/ordertest"
