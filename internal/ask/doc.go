@@ -26,6 +26,9 @@
 // that is held faster than that. What a bracketed paste holds is never an answer; when its
 // end does not come the question stands anew. Enter alone never allows.
 //
+// A question may be shown in short first: the key v shows all of it. Where the short form hides something that an allow
+// is about, nothing allows before all of it was shown and has stood in its turn.
+//
 // What is shown has its control characters written out, except line ends, tabs and
 // colours.
 //

@@ -34,6 +34,7 @@ type machine struct {
 	taken bool // another process asks on this terminal
 	open  []*asked
 	shown *asked
+	part  Short // what is shown of a question in short
 
 	painted time.Time // when the last byte of what is shown had left
 	armed   bool      // keys count
@@ -249,7 +250,8 @@ func (m *machine) next(now time.Time) (at time.Time) {
 	return at
 }
 
-// paint shows a question whole. Its time to stand begins.
+// paint shows a question, in short where it has that and the person has not asked for all of it. Its time to stand
+// begins.
 func (m *machine) paint(q *asked) {
 	m.hide()
 	m.release()
@@ -257,7 +259,11 @@ func (m *machine) paint(q *asked) {
 	var b strings.Builder
 	cols, rows := m.screen.size()
 	text := q.Text
-	if q.Lay != nil {
+	switch {
+	case m.inShort():
+		m.part = q.Short(cols, len(m.open)-1)
+		text = m.part.Text
+	case q.Lay != nil:
 		text = q.Lay(cols)
 	}
 	b.WriteString("\n" + safe(text) + "\n")
@@ -267,10 +273,26 @@ func (m *machine) paint(q *asked) {
 			b.WriteString(safe(q.Last) + "\n")
 		}
 	}
-	if n := len(m.open) - 1; n > 0 {
+	if n := len(m.open) - 1; n > 0 && !m.inShort() {
 		fmt.Fprintf(&b, "(%d more to answer)\n", n)
 	}
 	m.painted = m.screen.paint(b.String() + m.hintText(""))
+}
+
+// inShort reports that a question is shown in short.
+func (m *machine) inShort() bool { return m.shown != nil && m.shown.Short != nil && !m.shown.whole }
+
+// hides reports that an allow is about more than what is shown.
+func (m *machine) hides() bool { return m.inShort() && m.part.Hides && !m.shown.Harmless }
+
+// viewed reports whether a key asks for all of a question that is shown in short.
+func (m *machine) viewed(k key) bool { return k.is('v') && m.inShort() }
+
+// all shows a question whole from now on. Its time to stand begins again.
+func (m *machine) all() {
+	m.shown.whole = true
+	m.anew()
+	m.screen.paint("v\n")
 }
 
 // height is how many lines of a screen a text takes.
@@ -288,13 +310,17 @@ func height(s string, cols int) int {
 // hintText is the line that says what can be typed.
 func (m *machine) hintText(before string) string {
 	q, s := m.shown, ""
+	view := ""
+	if before == "" { // both do not fit on one line
+		view = m.viewText()
+	}
 	switch {
 	case m.choice != nil:
 		s = safeLine(m.choice.Line)
 	case m.reason:
 		s = "deny, because (Enter sends it, also empty): "
 	case q.Confirm != "":
-		s = safeLine(q.Confirm) + " [y/N] "
+		s = view + safeLine(q.Confirm) + " [y/N] "
 		for i, c := range q.Choices {
 			if i > 0 {
 				s = strings.TrimSuffix(s, " ") + ", "
@@ -303,12 +329,16 @@ func (m *machine) hintText(before string) string {
 		}
 	case q.Typed:
 		deny := "d"
-		if strings.EqualFold(q.Handle[:1], "d") {
-			deny = "d and Enter" // see handleKey
+		if ambiguous(q, 'd') {
+			deny = "d and Enter"
 		}
-		s = fmt.Sprintf("allow it? type %s and Enter = allow once, %s = deny: ", q.name(), deny)
+		s = fmt.Sprintf("allow it? %stype %s and Enter = allow once, %s = deny: ", view, q.name(), deny)
 	default:
-		s = "allow it? a = allow once, d = deny: "
+		s = "allow it? " + view + "a = allow once, "
+		for _, c := range m.choices() {
+			s += fmt.Sprintf("%c = %s, ", c.Key, safeLine(c.Does))
+		}
+		s += "d = deny: "
 	}
 	cols, _ := m.screen.size()
 	m.wide = cols > 0 && ansi.StringWidth(before+s+string(m.line)) >= cols
@@ -316,6 +346,33 @@ func (m *machine) hintText(before string) string {
 		s = m.bold(s)
 	}
 	return before + s + string(m.line)
+}
+
+// viewText says which key shows all of what is shown in short.
+func (m *machine) viewText() (s string) {
+	switch {
+	case !m.inShort():
+		return ""
+	case m.shown.Typed && ambiguous(m.shown, 'v'):
+		s = "v and Enter = all, "
+	default:
+		s = "v = all, "
+	}
+	if m.hides() {
+		s += "then "
+	}
+	return s
+}
+
+// ambiguous reports a key that may begin the handle of a question: alone it wants Enter or a space behind it.
+func ambiguous(q *asked, k rune) bool { return strings.EqualFold(q.Handle[:1], string(k)) }
+
+// choices are the further answers of what is shown.
+func (m *machine) choices() []Choice {
+	if m.inShort() && m.shown.Confirm == "" && !m.part.Choices {
+		return nil
+	}
+	return m.shown.Choices
 }
 
 // hint writes the line anew, in its place where the terminal can. The question above it
@@ -341,6 +398,7 @@ const (
 	ahead    = "not taken: one key at a time. "
 	tooEarly = "not taken: typed too early. "
 	noEnter  = "Enter is no answer. "
+	inPart   = "not taken: v shows all of it first. "
 )
 
 // input takes in the bytes of one read.
@@ -399,10 +457,12 @@ func (m *machine) key(k key, now time.Time) {
 		m.settle(k, Answer{Allow: true}, now)
 	case k.is('d'):
 		m.deny(k, now)
+	case m.viewed(k):
+		m.all()
 	case k.what == keyEnter:
 		m.nag(noEnter)
 	default:
-		m.nag("")
+		m.choose(k, now)
 	}
 }
 
@@ -415,8 +475,12 @@ func (m *machine) settle(k key, a Answer, now time.Time) {
 	if now.Sub(m.stale) < trains {
 		moment = Stand
 	}
-	if !k.lone {
+	switch {
+	case !k.lone:
 		m.nag(ahead)
+		return
+	case (a.Allow || a.Choice != 0) && m.hides():
+		m.nag(inPart)
 		return
 	}
 	m.pend = &pend{a, now.Add(moment)}
@@ -442,6 +506,8 @@ func (m *machine) confirmKey(k key, now time.Time) {
 		m.settle(k, Answer{Allow: true}, now)
 	case k.is('n'), k.what == keyEnter:
 		m.settle(k, Answer{}, now)
+	case m.viewed(k):
+		m.all()
 	default:
 		m.choose(k, now)
 	}
@@ -449,14 +515,15 @@ func (m *machine) confirmKey(k key, now time.Time) {
 
 // choose begins the line of a choice, or answers by it at once.
 func (m *machine) choose(k key, now time.Time) {
-	i := slices.IndexFunc(m.shown.Choices, func(c Choice) bool { return k.is(c.Key) })
+	choices := m.choices()
+	i := slices.IndexFunc(choices, func(c Choice) bool { return k.is(c.Key) })
 	switch {
 	case i < 0:
 		m.nag("")
-	case m.shown.Choices[i].Line == "":
-		m.settle(k, Answer{Choice: m.shown.Choices[i].Key}, now)
+	case choices[i].Line == "":
+		m.settle(k, Answer{Choice: choices[i].Key, Allow: m.shown.Confirm == ""}, now)
 	default:
-		m.choice, m.reason, m.line = &m.shown.Choices[i], true, nil
+		m.choice, m.reason, m.line = &choices[i], true, nil
 		m.hint("")
 	}
 }
@@ -471,17 +538,26 @@ func (m *machine) deny(k key, now time.Time) {
 	m.hint("")
 }
 
-// handleKey edits the handle. d denies, except where a handle begins with D: there it
-// needs Enter or a space behind it.
+// handleKey edits the handle. d denies and v shows all, except where a handle begins with that: there they
+// need Enter or a space behind them.
 func (m *machine) handleKey(k key) {
 	q := m.shown
-	lone := len(m.line) == 1 && unicode.ToLower(m.line[0]) == 'd'
+	lone := rune(0) // what was typed, before what ends it
 	switch {
-	case k.is('d') && len(m.line) == 0 && !strings.EqualFold(q.Handle[:1], "d"),
-		lone && (k.what == keyEnter || k.is(' ')):
+	case len(m.line) == 1 && (k.what == keyEnter || k.is(' ')):
+		lone = unicode.ToLower(m.line[0])
+	case len(m.line) == 0 && k.what == keyRune && !ambiguous(q, k.r):
+		lone = unicode.ToLower(k.r)
+	}
+	switch {
+	case lone == 'd':
 		m.deny(k, m.last)
+	case lone == 'v' && m.inShort():
+		m.all()
 	case k.what == keyEnter && !k.quiet && len(m.line) > 0: // a program typed it
 		m.nag(ahead)
+	case k.what == keyEnter && strings.EqualFold(strings.TrimSpace(string(m.line)), q.Handle) && m.hides():
+		m.nag(inPart)
 	case k.what == keyEnter && strings.EqualFold(strings.TrimSpace(string(m.line)), q.Handle):
 		m.screen.paint("\n")
 		m.finish(Answer{Allow: true})
@@ -572,8 +648,11 @@ func (m *machine) finish(a Answer) {
 	switch {
 	case a.Choice != 0 && m.choice != nil:
 		word = "" // its line stands
-	case a.Choice != 0:
+	case a.Choice != 0 && q.Confirm != "":
 		word = string(a.Choice) + "\n"
+	case a.Choice != 0:
+		i := slices.IndexFunc(q.Choices, func(c Choice) bool { return c.Key == a.Choice })
+		word = "allowed once, " + safeLine(q.Choices[i].Does) + "\n"
 	case q.Confirm != "" && a.Allow:
 		word = "yes\n"
 	case q.Confirm != "":

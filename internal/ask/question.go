@@ -36,6 +36,11 @@ type Question struct {
 	// Lay returns Text for a terminal of so many columns, 0 when that is unknown; nil:
 	// Text goes for every width.
 	Lay func(cols int) string
+	// Short is shown first instead of Text, in a few lines; the key v shows Text. nil: Text is shown at once. more is
+	// how many other questions wait.
+	Short func(cols, more int) Short
+	// Harmless says that yes allows nothing: it is taken of a Short that hides something, too.
+	Harmless bool
 	// Last is written below Text when both do not fit on the screen: what matters most.
 	Last string
 	// Risk orders questions: the highest is shown first.
@@ -46,8 +51,18 @@ type Question struct {
 	Reason bool
 	// Confirm makes it a question with the answers y and n: the words before [y/N].
 	Confirm string
-	// Choices are further answers of such a question.
+	// Choices are further answers of such a question, and of one that the key a allows: there they allow, too.
 	Choices []Choice
+}
+
+// Short is a question in a few lines.
+type Short struct {
+	Text string
+	// Hides says that Text has not all that the answer is about: nothing is allowed before the question's own Text was
+	// shown.
+	Hides bool
+	// Choices says that Text has what the question's Choices are about.
+	Choices bool
 }
 
 // Choice is an answer of its own key beside y and n.
@@ -69,8 +84,9 @@ type Answer struct {
 // asked is a Question that waits for its answer.
 type asked struct {
 	Question
-	ctx  context.Context
-	done chan result // holds one
+	ctx   context.Context
+	done  chan result // holds one
+	whole bool        // Text was asked for instead of Short
 }
 
 type result struct {

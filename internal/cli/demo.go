@@ -114,7 +114,7 @@ func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
 	o := demo.Options{Dir: dir, Tell: s.tell, Claude: f.agent != ""}
 	if person {
 		o.Ask = func(ctx context.Context, q decide.Request) (decide.Answer, error) {
-			return a.Request(ctx, q, "\n\nYour turn. The demo waits for you.", false)
+			return a.RequestOnce(ctx, q, "\n\nYour turn. The demo waits for you.")
 		}
 	}
 	res, err := demo.Play(ctx, op, o)

@@ -153,7 +153,7 @@ func (s *shellSession) asks() (handle string, typed bool) {
 	s.t.Helper()
 	from := s.seen
 	s.next("allow it? ")
-	m := regexp.MustCompile(`handle +([2-9A-Z]{4,})\r?\n`).FindAllStringSubmatch(s.text()[from:s.seen], -1)
+	m := regexp.MustCompile(`\n([2-9A-Z]{4,})  \w+ risk  \S+ asks: `).FindAllStringSubmatch(s.text()[from:s.seen], -1)
 	if m == nil {
 		s.t.Fatalf("no handle is shown:\n%s", s.text()[from:])
 	}
@@ -165,7 +165,7 @@ func (s *shellSession) asks() (handle string, typed bool) {
 // repainted waits until a question is shown anew.
 func (s *shellSession) repainted(handle string) {
 	s.t.Helper()
-	s.next("handle   " + handle)
+	s.next("\n" + handle + "  ")
 	s.next(hintEnds)
 }
 
@@ -461,7 +461,7 @@ func (s *shellSession) matrix(t *testing.T) {
 // memberOf returns the member that asks, by the first paint of a handle.
 func (s *shellSession) memberOf(handle string) string {
 	s.t.Helper()
-	m := regexp.MustCompile(`handle +` + handle + `\r?\nmember +(\w+) `).FindStringSubmatch(s.text())
+	m := regexp.MustCompile(`\n` + handle + `  \w+ risk  \w+/(\w+) asks: `).FindStringSubmatch(s.text())
 	if m == nil {
 		s.t.Fatalf("%s is not shown with its member:\n%s", handle, s.text())
 	}

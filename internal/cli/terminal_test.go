@@ -166,7 +166,7 @@ func TestPrompt(t *testing.T) {
 	}
 	x := onTerminal(t, dir, "run", "w.yaml", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
 	x.wait("allow it?")
-	if !strings.Contains(x.text(), `touch \"made\"`) {
+	if !strings.Contains(x.text(), `  | touch "made"`) {
 		t.Errorf("the prompt does not show the command:\n%s", x.text())
 	}
 	x.presses("\n", "Enter is no answer")

@@ -187,7 +187,7 @@ func (l *linear) put(ctx context.Context, q decide.Request) (decide.Answer, erro
 	if earlier == "" || len(q.Questions) > 0 {
 		return l.a.Ask(ctx, q)
 	}
-	return l.a.RequestWith(ctx, q, func(cols int) string {
+	return l.a.Request(ctx, q, func(cols int) string {
 		return "\n" + strings.TrimSuffix(app.Block(tui.EarlierTitle(q), earlier, cols), "\n")
-	}, true)
+	})
 }

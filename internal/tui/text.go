@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -106,7 +105,7 @@ func field(lines []line, name, text string, s style, w int) []line {
 // askLines is everything that an answer to a request is about: what runs or is asked first, with
 // what makes it risky, then the other fields. Nothing of them is cut.
 func (m *model) askLines(q decide.Request, w int) []line {
-	lines := wrapped(nil, head(q), riskStyle(q.Risk), w)
+	lines := wrapped(nil, view.AskHead(q), riskStyle(q.Risk), w)
 	fields := view.QuestionFields(q, m.now)
 	if len(q.Questions) > 0 {
 		lines = block(lines, strings.Join(q.Asks(), "\n"), plain, w)
@@ -235,24 +234,6 @@ func inHead(q decide.Request, f view.Field) bool {
 		return q.Command != "" && !slices.ContainsFunc(q.Asks(), func(l string) bool { return strings.HasPrefix(l, "input ") })
 	}
 	return false
-}
-
-// head is the line above a request: its handle, its risk, who asks for what.
-func head(q decide.Request) string {
-	who := q.Member
-	if q.Team != decide.SessionTeam {
-		who = q.Team + "/" + who
-	}
-	what := q.Tool
-	switch {
-	case len(q.Questions) > 0:
-		what = "a question"
-	case q.Plan != "":
-		what = fmt.Sprintf("a plan, revision %d", q.Revision)
-	case q.Host != "":
-		what = "network"
-	}
-	return fmt.Sprintf("%s  %s risk  %s asks: %s", q.Handle, q.Risk, who, what)
 }
 
 // batchLines is all that a batch covers.

@@ -103,6 +103,11 @@ func (a *Asking) Take(ctx context.Context, rep Reply) (refused string, err error
 	if rep.err != nil {
 		return "", nil
 	}
+	if l := rep.Answer.Lesson; l != nil {
+		if err := l.fits(a.Operator, a.State.Lead, rep.Answer); err != nil {
+			return err.Error(), nil
+		}
+	}
 	d, err := a.Operator.decide(ctx, a.State, rep.Answer, nil)
 	if d.err != nil {
 		refused = d.err.Error()

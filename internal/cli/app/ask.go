@@ -98,27 +98,80 @@ func (a *App) Choose(ctx context.Context, text, question string, choices ...ask.
 // which no key answers: it is shown with the command that answers it.
 func (a *App) Ask(ctx context.Context, q decide.Request) (decide.Answer, error) {
 	if len(q.Questions) > 0 {
-		Fprint(a, a.Err, "%s\n%s", a.styled(a.QuestionText(q, Width(a.Err))), "answer it with words: waggle answer "+q.Handle+" CHOICE|TEXT")
+		Fprint(a, a.Err, "%s", a.styled(wordsText(q, Width(a.Err))))
 		<-ctx.Done()
 		return decide.Answer{}, ctx.Err()
 	}
-	return a.Request(ctx, q, "", true)
+	return a.Request(ctx, q, nil)
 }
 
-// Request shows a request with more text below it, and returns the answer.
-func (a *App) Request(ctx context.Context, q decide.Request, more string, reason bool) (decide.Answer, error) {
-	return a.RequestWith(ctx, q, func(int) string { return more }, reason)
-}
-
-// RequestWith is Request with a text that is laid out for a number of columns.
-func (a *App) RequestWith(ctx context.Context, q decide.Request, more func(cols int) string, reason bool) (decide.Answer, error) {
-	lay := func(cols int) string { return a.styled(a.QuestionText(q, cols) + more(cols)) }
-	answer, err := a.put(ctx, ask.Question{Handle: q.Handle, Lay: lay, Last: decisive(q), Risk: riskOf(q), Typed: typed(q), Reason: reason})
+// Request shows a request in short, and on demand all of it, with what more lays out for a number of columns, and returns
+// the answer. more may be nil.
+func (a *App) Request(ctx context.Context, q decide.Request, more func(cols int) string) (decide.Answer, error) {
+	asked := a.question(q, "", "", ruled(q))
+	if more != nil {
+		asked.Lay = func(cols int) string { return a.styled(a.QuestionText(q, cols) + more(cols)) }
+	}
+	asked.Typed, asked.Reason = typed(q), true
+	var rule policy.Rule
+	if ruled(q) {
+		var err error
+		if rule, err = policy.ParseRule(q.Suggest[0]); err != nil {
+			return decide.Answer{}, err
+		}
+		asked.Choices = []ask.Choice{{Key: ruleKey, Does: "with the rule"}}
+	}
+	answer, err := a.put(ctx, asked)
 	if err != nil {
 		return decide.Answer{}, err
 	}
-	// The handle, because the asker chooses the id and could choose another's handle.
-	return decide.Answer{ID: q.Handle, Digest: q.Digest, Allow: answer.Allow, Reason: answer.Reason, Via: "prompt"}, nil
+	d := promptAnswer(q, answer)
+	if answer.Choice == ruleKey {
+		d.Lesson = &decide.Lesson{Rule: rule, End: a.Now().Add(decide.LessonTime)}
+	}
+	return d, nil
+}
+
+// RequestOnce is Request with words below it, without a rule and without a reason.
+func (a *App) RequestOnce(ctx context.Context, q decide.Request, words string) (decide.Answer, error) {
+	asked := a.question(q, "", words, false)
+	asked.Typed = typed(q)
+	answer, err := a.put(ctx, asked)
+	if err != nil {
+		return decide.Answer{}, err
+	}
+	return promptAnswer(q, answer), nil
+}
+
+// RequestYes shows a request below some words, and asks for y or n. harmless says that yes allows nothing.
+func (a *App) RequestYes(ctx context.Context, q decide.Request, words, question string, harmless bool) (bool, error) {
+	asked := a.question(q, words, "", false)
+	asked.Handle, asked.Last, asked.Risk, asked.Confirm, asked.Harmless = "", "", -1, question, harmless // requests come first
+	answer, err := a.put(ctx, asked)
+	return answer.Allow, err
+}
+
+// question shows a request between words, in short, and all of it on demand. rule offers the narrowest rule.
+func (a *App) question(q decide.Request, above, below string, rule bool) ask.Question {
+	return ask.Question{Handle: q.Handle, Last: decisive(q), Risk: riskOf(q),
+		Lay: func(cols int) string { return a.styled(above + a.QuestionText(q, cols) + below) },
+		Short: func(cols, more int) ask.Short {
+			s := shortText(q, cols, more, rule)
+			return ask.Short{Text: a.styled(above + s.text + below), Hides: s.hides, Choices: s.rule}
+		}}
+}
+
+// promptAnswer names a request by its handle, because the asker chooses the id and could choose another's handle.
+func promptAnswer(q decide.Request, answer ask.Answer) decide.Answer {
+	return decide.Answer{ID: q.Handle, Digest: q.Digest, Allow: answer.Allow, Reason: answer.Reason, Via: "prompt"}
+}
+
+// ruleKey allows a request and adds the narrowest rule that would have allowed it.
+const ruleKey = 'r'
+
+// ruled reports whether one key may make a rule of a request.
+func ruled(q decide.Request) bool {
+	return len(q.Suggest) > 0 && q.Team != decide.SessionTeam && !typed(q)
 }
 
 // typed reports whether a request is allowed only by typing its handle, never by one key.

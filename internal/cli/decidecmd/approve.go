@@ -41,8 +41,10 @@ func Approve(a *app.App, start Start) *cobra.Command {
 		Short: "Allow requests, each exactly as it was shown",
 		Long: `Allow requests, each exactly as it was shown. ID is a request's handle, as pending shows
 it, or its id; of an open request it may be shortened while it names one only. The name of
-a member stands for its one open request: on a terminal the command shows it whole and
-asks, without one it is exit 2 with the handle.
+a member stands for its one open request: on a terminal the command asks about it, in six
+lines, without one it is exit 2 with the handle. The key v shows all of the request; where
+the lines cannot show what would run, nothing is allowed before that. The key r also adds
+the rule that they show. A request of high risk is allowed by typing its handle.
 
 GROUP is the id of a group, which pending and show print with all that it covers: exactly
 those requests with exactly those inputs. It is no pattern, which would also answer
@@ -95,7 +97,7 @@ func Deny(a *app.App) *cobra.Command {
 		Use:   "deny ID… | NAME | GROUP",
 		Short: "Deny requests, with a reason for the worker",
 		Long: `Deny requests, with a reason for the worker. With NAME the command shows the one open
-request of that member whole and asks whether to deny it. Ids, groups, exit codes and
+request of that member and asks whether to deny it (v shows all of it). Ids, groups, exit codes and
 --json are as for approve.`,
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
@@ -184,17 +186,16 @@ func showChanged(ctx context.Context, a *app.App, id string, f answerFlags) erro
 	if err != nil {
 		return err
 	}
-	changed := fmt.Sprintf("%s\n%s", app.Bold("this runs instead:"), a.QuestionText(*q, app.Width(a.Err)))
+	above := app.Bold("this runs instead:") + "\n"
 	if f.yes || !a.CanAsk() {
-		app.Fprint(a, a.Err, "%s", changed)
+		app.Fprint(a, a.Err, "%s", above+a.QuestionText(*q, app.Width(a.Err)))
 		return nil
 	}
-	return confirm(ctx, a, changed, "allow it?")
+	return confirmed(a.RequestYes(ctx, *q, above, "allow it?", false))
 }
 
-// confirm asks on the terminal; anything but yes is an error.
-func confirm(ctx context.Context, a *app.App, text, question string) error {
-	yes, err := a.Yes(ctx, text, question)
+// confirmed makes an error of anything but yes.
+func confirmed(yes bool, err error) error {
 	if err == nil && !yes {
 		err = &operator.Error{Kind: operator.Refused, Op: "confirm", Msg: "nothing was decided"}
 	}
@@ -236,9 +237,15 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 	if named && len(results) == 1 && isUnknown(results[0].Err()) {
 		return elsewhere(ctx, op, name, ids[0], results[0].Err())
 	}
+	return sayLearned(ctx, a, op, name, results, lesson)
+}
+
+// sayLearned makes the rule of answers, nil for none, and prints what was decided and learned.
+func sayLearned(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, results []decide.Decided, lesson *decide.Lesson) error {
 	doc := policyview.Results(results)
 	var learned *decide.PolicyChange
 	if lesson != nil {
+		var err error
 		if learned, err = decide.Of(op).Learn(ctx, name, results, *lesson); err != nil {
 			return errors.Join(err, sayDecided(a, results))
 		}
@@ -249,7 +256,7 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 			return err
 		}
 	}
-	err = sayDecided(a, results)
+	err := sayDecided(a, results)
 	if learned != nil && !a.Flags.JSON {
 		a.ShowPage(policyview.PolicyChangePage(learned, "rule "+lesson.Rule.String()), name, nil)
 	}

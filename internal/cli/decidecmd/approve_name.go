@@ -7,7 +7,6 @@ import (
 	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/view"
-	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -15,7 +14,7 @@ import (
 )
 
 // askNamed answers the one open request of a member that a person names instead of a request: it
-// shows the request whole and asks on the terminal. Without a terminal the error has the handle.
+// shows the request and asks on the terminal. Without a terminal the error has the handle.
 // done is false when word is no name of a present member of the chosen team, or is the handle or the
 // id of a request.
 func askNamed(ctx context.Context, a *app.App, word string, f answerFlags, with decide.Answer) (done bool, err error) {
@@ -71,20 +70,15 @@ func askNamed(ctx context.Context, a *app.App, word string, f answerFlags, with 
 	if err != nil {
 		return true, err
 	}
-	if a.Flags.JSON {
-		if err := a.Document(policyview.Results(results)); err != nil {
-			return true, err
-		}
-	}
-	return true, sayDecided(a, results)
+	return true, sayLearned(ctx, a, op, name, results, answer.Lesson)
 }
 
 // askAbout shows a request on the terminal and asks: approve for an answer, deny only whether to deny it.
 func askAbout(ctx context.Context, a *app.App, q decide.Request, with decide.Answer) (decide.Answer, error) {
 	if with.Allow {
-		return a.Request(ctx, q, "", true)
+		return a.Request(ctx, q, nil)
 	}
-	if err := confirm(ctx, a, a.QuestionText(q, app.Width(a.Err)), "deny it?"); err != nil {
+	if err := confirmed(a.RequestYes(ctx, q, "", "deny it?", true)); err != nil {
 		return decide.Answer{}, err
 	}
 	// The handle, because the asker chooses the id and could choose another's handle.

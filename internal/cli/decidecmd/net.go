@@ -191,7 +191,7 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 		if !allow || f.wildcard || !a.CanAsk() {
 			break
 		}
-		if err := confirm(ctx, a, "this opens every host below "+base+", also those that do not exist yet", "open them?"); err != nil {
+		if err := confirmed(a.Yes(ctx, "this opens every host below "+base+", also those that do not exist yet", "open them?")); err != nil {
 			return err
 		}
 		n.Wildcard = true
