@@ -168,7 +168,7 @@ func TestReadmeClient(t *testing.T) {
 		r.ends(0)
 		r.shown(r.types("", 0, "waggle --plain"))
 		r.types(`waggle deny 7KQF -m "open a PR instead"; waggle answer 2DK8 1`, 0, `waggle deny `+push+` -m "open a PR instead"; waggle answer `+keep+` 1`, `deny, delivered`, `answer, delivered`)
-		w.until("the answer is taken", func() bool { return strings.HasPrefix(w.ok("why", "add-json-list"), "add-json-list  idle ") })
+		w.until("the answer is taken", func() bool { return strings.HasPrefix(w.ok("why", "add-json-list"), "add-json-list  ready ") })
 		r.begins("waggle take add-json-list", "waggle take add-json-list")
 		r.s.WaitScreen("keep the old format as default")
 		r.s.Ask("hello from me")

@@ -58,7 +58,10 @@ func TestNotifyInTmux(t *testing.T) {
 	u.until("a client", func() bool { return u.tmux("list-clients") != "" })
 
 	u.types("DISPLAY=:9 DBUS_SESSION_BUS_ADDRESS=unix:path=/none PATH=" + bin + ":$PATH waggle up waggle.yaml --detach")
-	u.until("up", func() bool { out, _ := u.waggle("status", "--team", "tells"); return strings.Count(out, "idle") == 2 })
+	u.until("up", func() bool {
+		out, _ := u.waggle("status", "-v", "--team", "tells")
+		return strings.Count(out, "(idle)") == 2
+	})
 	u.tmux("new-window", "-t", "mine:1", "env ENV= PS1='> ' sh")
 	asks := func(owner, what string) {
 		t.Helper()

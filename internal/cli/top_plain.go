@@ -11,6 +11,8 @@ import (
 	"waggle/internal/cli/app"
 	"waggle/internal/cli/decidecmd"
 	"waggle/internal/tui"
+	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -84,14 +86,14 @@ func (l *linear) look(ctx context.Context) {
 		}
 	}
 	for _, m := range crew.Members {
-		key, text := m.Team+"\x00"+m.Name, fmt.Sprintf("%s is %s", m.Name, m.State)
+		key, text := m.Team+"\x00"+m.Name, fmt.Sprintf("%s: %s", m.Name, view.Words(m.Stand, l.a.Clock()))
 		if l.said[key] != text {
 			l.said[key] = text
 			next := ""
-			if step := app.StepText(tui.NextOf(m)); step != "" {
+			if step := app.StepText(m.Next(m.Team)); step != "" && m.State != inspect.StateHuman && m.Refused == nil && !m.Resolved {
 				next = "; next: " + step
 			}
-			l.a.Say("%s: %s%s", operator.Visible(text), operator.Visible(m.Why), operator.Visible(next))
+			l.a.Say("%s: %s%s", operator.Visible(text), operator.Visible(page.Local(m.Why, l.a.Clock())), operator.Visible(next))
 		}
 		l.refused(key+"\x00merge", m)
 		l.done(ctx, key, m)
@@ -116,7 +118,7 @@ func (l *linear) refused(key string, m tui.Member) {
 func (l *linear) done(ctx context.Context, key string, m tui.Member) {
 	cancel := l.work[key]
 	switch {
-	case m.State != inspect.StateIdle || m.Worktree == nil:
+	case !m.Free() || m.Worktree == nil:
 		if cancel != nil {
 			cancel()
 			delete(l.work, key)

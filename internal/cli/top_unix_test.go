@@ -165,7 +165,7 @@ func TestTopPlain(t *testing.T) {
 		u.answers("d", "deny, because")
 	}
 	time.Sleep(100 * time.Millisecond) // real clock: a person types
-	u.answers("Enter", "carol is failed")
+	u.answers("Enter", "carol: failed")
 	u.shows("next: waggle why carol --team api")
 	u.shows("allow it? a = allow once")
 	u.answers("a", "allowed once")
@@ -193,7 +193,7 @@ func TestTopPlainPlan(t *testing.T) {
 	u.presses("Enter")
 	u.shows("changes since the revision before")
 	u.shows("  | +2. undo when it fails")
-	u.answers("a", "dan is idle")
+	u.answers("a", "dan: ready")
 }
 
 // TestTopTwoScreens: two open screens show an answer that a command gave. The test measures the time from the
@@ -529,7 +529,7 @@ tasks: [{subject: walk, owner: ann, instructions: "echo first; echo second; slee
 	u.types("waggle top")
 	u.shows("walk: second")
 	u.presses("g")
-	u.shows("its setup failed")
+	u.shows("blocked: setup: ")
 	u.shows("next: waggle peek bob --team rows")
-	u.shows("1 need you   1 work")
+	u.shows("1 failed   1 working")
 }

@@ -127,7 +127,7 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 		late = late || st.Leader.Led && st.Leader.PID > 0 && dead(st.Leader.PID)
 		for _, m := range st.Members {
 			one := Member{Team: st.Team, MemberStatus: m}
-			if m.State == inspect.StateWorking || m.State == inspect.StateBackground {
+			if m.Is == inspect.ConditionWorking {
 				one.Last = l.last.Of(m.Log)
 			}
 			c.Members = append(c.Members, one)
@@ -146,7 +146,7 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 		_, qs, _ := decide.Of(l.op).Sessions() // Requests returns the error
 		for _, q := range qs {
 			if q.Kind == decide.KindDialog {
-				c.Members = append(c.Members, Member{Team: q.Team, MemberStatus: inspect.MemberStatus{Name: q.Member, State: inspect.StateHuman, Since: q.Asked, Why: q.Reason}})
+				c.Members = append(c.Members, Member{Team: q.Team, MemberStatus: inspect.MemberStatus{Name: q.Member, State: inspect.StateHuman, Stand: inspect.Stand{Is: inspect.ConditionNeedsYou}, Since: q.Asked, Why: q.Reason}})
 			}
 		}
 	}

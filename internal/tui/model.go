@@ -15,6 +15,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/fresh"
+	"waggle/operator/inspect"
 )
 
 // What the model is told.
@@ -354,7 +355,7 @@ func (m *model) goes(was row, i int) int {
 		return i
 	case was.ask != nil:
 		was.gone = cmp.Or(was.gone, m.given[was.key], "answered elsewhere, or not asked any more")
-		i = min(i, m.first(working))
+		i = min(i, m.first(inspect.GroupNeedsYou+1))
 	case slices.ContainsFunc(m.rows, same):
 		return slices.IndexFunc(m.rows, same)
 	case m.filter != "":
@@ -380,9 +381,9 @@ func (m *model) place(before []row) (n int) {
 	return n
 }
 
-// first is the index of the first row of a section or of a later one.
-func (m *model) first(s section) int {
-	if i := slices.IndexFunc(m.rows, func(r row) bool { return r.section >= s }); i >= 0 {
+// first is the index of the first row of a group or of a later one.
+func (m *model) first(g inspect.Group) int {
+	if i := slices.IndexFunc(m.rows, func(r row) bool { return r.group >= g }); i >= 0 {
 		return i
 	}
 	return len(m.rows)

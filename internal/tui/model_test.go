@@ -93,8 +93,12 @@ func request(n int, member, command string, risk policy.Risk) decide.Request {
 		Command: command, Trust: "cooperative", Suggest: []string{"Bash(" + command + ")"}}
 }
 
+// conditions are those of the states that the tests have.
+var conditions = map[inspect.MemberState]inspect.Condition{inspect.StateHuman: inspect.ConditionNeedsYou, inspect.StateWorking: inspect.ConditionWorking,
+	inspect.StateIdle: inspect.ConditionReady, inspect.StateDead: inspect.ConditionFailed, inspect.StateFailed: inspect.ConditionFailed, inspect.StateBlocked: inspect.ConditionBlocked}
+
 func member(name string, state inspect.MemberState, why string) tui.Member {
-	return tui.Member{Team: "api", MemberStatus: inspect.MemberStatus{Name: name, State: state, Why: why}}
+	return tui.Member{Team: "api", MemberStatus: inspect.MemberStatus{Name: name, State: state, Stand: inspect.Stand{Is: conditions[state]}, Why: why}}
 }
 
 // play runs a test with a screen of 80x24 in a time of its own.
@@ -808,7 +812,7 @@ func TestFilterKeepsTheSelected(t *testing.T) {
 			t.Fatalf("on %s", p.On())
 		}
 		p.Man(crew(inspect.StateIdle))
-		if s := p.Text(); p.On() != "bob" || p.Gone() || !strings.Contains(s, "Done (1)") {
+		if s := p.Text(); p.On() != "bob" || p.Gone() || !strings.Contains(s, "Ready (1)") {
 			t.Fatalf("on %s\n%s", p.On(), s)
 		}
 		p.Ask(request(1, "bob", "ls", policy.RiskLow))

@@ -7,37 +7,23 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/internal/view/sentence"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
-	"waggle/task"
 )
-
-// section is a group of the list.
-type section int
-
-const (
-	needsYou section = iota
-	working
-	done
-	sections
-)
-
-func (s section) String() string { return [...]string{"Needs you", "Working", "Done"}[s] }
 
 // row is a request or a member in the list. Its key stays the same for as long as it exists.
 type row struct {
-	key     string
-	section section
-	ask     *decide.Request // nil: a member
-	member  *Member         // nil: a request of somebody who is not in the crew
-	task    *Task           // the newest of a member without work; nil: it had none
-	lines   Lines           // that the member has added and deleted
-	note    string          // what the person has to know before all else; "": nothing
+	key    string
+	group  inspect.Group
+	ask    *decide.Request // nil: a member
+	member *Member         // nil: a request of somebody who is not in the crew
+	task   *Task           // the newest of a member without work; nil: it had none
+	lines  Lines           // that the member has added and deleted
+	note   string          // what the person has to know before all else; "": nothing
 	// gone says how a request that is selected was answered, or that it was, while it stays in the
 	// list.
 	gone string
@@ -64,8 +50,7 @@ func (r row) name() string {
 	return r.member.Name
 }
 
-// rowsOf builds the list: requests in the order of the source, then members in trouble, then those that
-// work, then those that are done. A filter leaves those with its text, and the row with the key keep, also
+// rowsOf builds the list: requests in the order of the source, then members by group. A filter leaves those with its text, and the row with the key keep, also
 // as what that member asks.
 func rowsOf(asks []decide.Request, c Crew, lines map[MemberKey]Lines, filter, keep string) []row {
 	rows := make([]row, 0, len(asks)+len(c.Members))
@@ -82,19 +67,15 @@ func rowsOf(asks []decide.Request, c Crew, lines map[MemberKey]Lines, filter, ke
 	}
 	for i := range c.Members {
 		m := &c.Members[i]
-		if k := memberKey(m.Team, m.Name); !asking[k] || m.State == inspect.StateDead {
-			r := row{key: k, member: m, task: newest(c.Tasks, m), lines: lines[MemberKey{m.Team, m.Name}]}
-			switch {
-			case m.Refused != nil:
-				r.note = "not merged: " + m.Refused.Why
-			case m.Resolved:
-				r.note = "it has resolved its conflict: merge again"
+		if k := memberKey(m.Team, m.Name); m.Listed(asking[k]) {
+			r := row{key: k, group: m.Group(), member: m, task: newest(c.Tasks, m), lines: lines[MemberKey{m.Team, m.Name}]}
+			if m.Refused != nil || m.Resolved {
+				r.note = m.Due()
 			}
-			r.section = r.place()
 			rows = append(rows, r)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.section, b.section) })
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.group, b.group) })
 	if filter == "" {
 		return rows
 	}
@@ -113,53 +94,12 @@ func newest(tasks []Task, m *Member) (last *Task) {
 	return last
 }
 
-// place is the section of a member without an open request. Work that could not be merged, and a task that
-// was given and is not completed, and that nobody works on, needs a person.
-func (r row) place() section {
-	if r.note != "" && r.member.State == inspect.StateIdle {
-		return needsYou
-	}
-	switch r.member.State {
-	case inspect.StateBlocked, inspect.StateHuman, inspect.StatePaused, inspect.StateStalled, inspect.StateDead, inspect.StateFailed, inspect.StateHeldUp:
-		return needsYou
-	case inspect.StateIdle:
-		if r.task != nil && r.task.Status != task.Completed && r.task.Note != "" {
-			return needsYou
-		}
-		return done
-	}
-	return working
-}
-
 // next is what a person does about a member in trouble.
 func (r row) next() operator.Next {
-	n := operator.Next{Team: waggle.TeamName(r.member.Team), Member: waggle.MemberName(r.member.Name)}
-	switch {
-	case r.ask != nil || r.section != needsYou || r.gone != "" || r.team() == decide.SessionTeam: // a session's row has its next step
-		return operator.Next{}
-	case r.note != "":
-		n.Step = r.member.Refused.Step()
-	case r.member.State == inspect.StateBlocked:
-		n.Step = operator.NextPeekResume
-	case r.member.State == inspect.StatePaused && r.member.Why == inspect.StoppedWhy:
-		n.Step = operator.NextGoOn
-	case r.member.Stays:
-		n.Step = operator.NextResumeTeam
-	default:
-		n.Step = operator.NextWhy
-	}
-	return n
-}
-
-// NextOf is what a person does about a member in trouble, whatever its tasks are; its Step is "" for one
-// that is in none, or that asks.
-func NextOf(m Member) operator.Next {
-	if m.State == inspect.StateHuman {
+	if r.ask != nil || r.gone != "" || r.team() == decide.SessionTeam { // a session's row has its next step
 		return operator.Next{}
 	}
-	r := row{member: &m}
-	r.section = r.place()
-	return r.next()
+	return r.member.Next(r.member.Team)
 }
 
 // Widths of the columns of a list that has room for them.
@@ -194,35 +134,35 @@ func (r row) cells(now time.Time) (is, age, does string) {
 		}
 		return r.ask.Handle, page.Age(r.ask.Asked, now), does
 	}
-	does = r.does()
+	does = r.does(now)
 	if r.member.Spent != nil {
 		does = sentence.Spent(*r.member.Spent) + " " + does
 	}
 	if l := r.lines; l != (Lines{}) {
 		does = fmt.Sprintf("+%d -%d %s", l.Added, l.Deleted, does)
 	}
-	return brief(r.member.State), page.Since(r.member.Since, now), does
+	return brief(r.member.Stand), page.Since(r.member.Since, now), does
 }
 
-// brief is the first word of a state: what it is blocked by or waits for is in what the row says.
-func brief(s inspect.MemberState) string {
-	word, _, _ := strings.Cut(string(s), ":")
-	word, _, _ = strings.Cut(word, "-")
-	return word
+// brief is the words of a condition where there is little room: whom it waits for, what it is blocked by and until
+// when it is limited are in what the row says.
+func brief(s inspect.Stand) string {
+	if s.Is == inspect.ConditionNeedsYou || s.Is == inspect.ConditionWaits && s.For == "" {
+		return view.Words(s, time.Time{})
+	}
+	return string(s.Is)
 }
 
 // does is what a member works on, or what became of its last task.
-func (r row) does() string {
+func (r row) does(now time.Time) string {
 	switch t := r.task; {
 	case r.note != "":
 		return r.note
-	case r.member.State == inspect.StateBlocked || r.member.State == inspect.StateDead:
-		return r.member.Why
-	case t == nil:
-		return r.member.Why
-	case (r.member.State == inspect.StateIdle || r.member.State == inspect.StateFailed) && t.Note != "":
+	case t == nil || r.member.Is != inspect.ConditionWorking && !r.member.Free() && r.member.State != inspect.StateFailed:
+		return view.Says(r.member.MemberStatus, now)
+	case (r.member.Free() || r.member.State == inspect.StateFailed) && t.Note != "":
 		return t.Subject + ": " + t.Note
-	case r.member.State == inspect.StateIdle:
+	case r.member.Free():
 		return t.Subject + ": " + string(t.Status)
 	case r.member.Last != "":
 		return t.Subject + ": " + r.member.Last

@@ -55,17 +55,18 @@ func TestNeedsThePerson(t *testing.T) {
 		tasks []tui.Task
 		fact  func(m *tui.Member) // what status says of its merge; nil: nothing
 		row   string
+		in    string // what the title counts it as
 		next  operator.Step
 	}{
-		"setup": {state: inspect.StateBlocked, why: "its setup failed: npm ci", row: "its setup failed", next: operator.NextPeekResume},
+		"setup": {state: inspect.StateBlocked, why: "npm ci failed", row: "blocked: setup: npm ci failed", in: "failed", next: operator.NextPeekResume},
 		"refused": {state: inspect.StateIdle, tasks: []tui.Task{taskOf("erin", "parse", task.Completed)},
 			fact: func(m *tui.Member) {
 				m.Refused = &process.RefusedMerge{Why: "waggle/erin and main conflict in a.go", Into: "main"}
 			},
-			row: "not merged: waggle/erin", next: operator.NextMergeAgain},
+			row: "not merged: waggle/erin", in: "need you", next: operator.NextMergeAgain},
 		"resolved": {state: inspect.StateIdle, tasks: []tui.Task{taskOf("erin", "Resolve the conflict of waggle/erin with main", task.Completed)},
 			fact: func(m *tui.Member) { m.Resolved = true },
-			row:  "it has resolved its conflict", next: operator.NextMergeAgain},
+			row:  "it has resolved its conflict", in: "need you", next: operator.NextMergeAgain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, p *tui.Player, _ *desk) {
@@ -79,7 +80,7 @@ func TestNeedsThePerson(t *testing.T) {
 				p.Man(tui.Crew{Members: []tui.Member{m}, Tasks: c.tasks})
 				p.Wait(second)
 				s := p.Text()
-				if !strings.Contains(s, "1 need you") || !strings.Contains(rowOf(p, "erin"), c.row) || !strings.Contains(s, "next: "+string(c.next)+" erin") {
+				if !strings.Contains(s, "1 "+c.in) || !strings.Contains(rowOf(p, "erin"), c.row) || !strings.Contains(s, "next: "+string(c.next)+" erin") {
 					t.Error(s)
 				}
 				if c.fact != nil { // merged since, by whatever process
@@ -98,7 +99,7 @@ func TestNeedsThePerson(t *testing.T) {
 func TestStateInItsColumn(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
 		p.Resize(120, 24)
-		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateBlocked, "its setup failed: npm ci")}})
+		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateBlocked, "npm ci failed")}})
 		p.Wait(second)
 		if got := rowOf(p, "erin"); !strings.Contains(got, "erin         blocked  ") {
 			t.Errorf("%q", got)
@@ -147,7 +148,7 @@ func TestLongHelp(t *testing.T) {
 func TestGoneMember(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
 		p.Resize(120, 24)
-		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateBlocked, "its setup failed: npm ci")}})
+		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateBlocked, "npm ci failed")}})
 		p.Wait(second)
 		if s := p.Text(); !strings.Contains(s, "next: ") {
 			t.Error(s)
@@ -175,7 +176,7 @@ func TestDeadAndAsks(t *testing.T) {
 		if got := rowOf(p, "K001"); !strings.Contains(got, "ls (asker dead)") {
 			t.Errorf("%q\n%s", got, p.Text())
 		}
-		if got := rowOf(p, "dead  "); !strings.Contains(got, "erin") || !strings.Contains(got, "process 7 is gone") {
+		if got := rowOf(p, "erin         failed"); !strings.Contains(got, "erin") || !strings.Contains(got, "process 7 is gone") {
 			t.Errorf("%q\n%s", got, p.Text())
 		}
 		p.Keys("down")
@@ -184,18 +185,6 @@ func TestDeadAndAsks(t *testing.T) {
 			t.Error(p.Text())
 		}
 	})
-}
-
-// A face in lines names the next command for a member in trouble, and none for one that asks or works.
-func TestNextOf(t *testing.T) {
-	for state, want := range map[inspect.MemberState]operator.Step{
-		inspect.StateBlocked: operator.NextPeekResume, inspect.StateFailed: operator.NextWhy, inspect.StateStalled: operator.NextWhy,
-		inspect.StateHuman: "", inspect.StateWorking: "", inspect.StateIdle: "",
-	} {
-		if got := tui.NextOf(member("ann", state, "")); got.Step != want || want != "" && got.Member != "ann" {
-			t.Errorf("%s: %+v, want %s", state, got, want)
-		}
-	}
 }
 
 // A session that waits at a dialog of its own needs the person, who answers it in its terminal: there is no
@@ -218,7 +207,7 @@ func TestSessionAtADialog(t *testing.T) {
 		p.Resize(200, 24)
 		p.Ask()
 		p.Man(crew)
-		if text := p.Text(); !strings.Contains(text, "1 need you") || !strings.Contains(rowOf(p, "mine"), "waiting") ||
+		if text := p.Text(); !strings.Contains(text, "1 need you") || !strings.Contains(rowOf(p, "mine"), "needs you") ||
 			!strings.Contains(text, "answer in its own terminal") || strings.Contains(text, "next:") {
 			t.Errorf("%s", text)
 		}

@@ -11,9 +11,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/operator/board"
 	"waggle/operator/decide"
+	"waggle/operator/inspect"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -55,16 +57,16 @@ func (m *model) paneHeight() int { return m.bodyHeight() - 1 }
 // lineOf is the line of a row in the list: each section has a title and, but for the first, an
 // empty line above it.
 func (m *model) lineOf(i int) int {
-	line, last := 0, section(-1)
+	line, last := 0, inspect.Group(-1)
 	if i < len(m.rows) && i >= 0 {
 		// Sections before the row's own, each with rows.
 		for j, r := range m.rows[:i+1] {
-			if r.section != last {
+			if r.group != last {
 				if last >= 0 {
 					line++
 				}
 				line++
-				last = r.section
+				last = r.group
 			}
 			if j < i {
 				line++
@@ -76,21 +78,21 @@ func (m *model) lineOf(i int) int {
 
 // listLine is one line of the list: a title, nothing, or a row.
 type listLine struct {
-	title section
+	title inspect.Group
 	row   int // -1: none
 	blank bool
 }
 
 func (m *model) listLines() []listLine {
-	lines := make([]listLine, 0, len(m.rows)+int(2*sections))
-	last := section(-1)
+	lines := make([]listLine, 0, len(m.rows)+int(2*inspect.Groups))
+	last := inspect.Group(-1)
 	for i, r := range m.rows {
-		if r.section != last {
+		if r.group != last {
 			if last >= 0 {
 				lines = append(lines, listLine{row: -1, blank: true})
 			}
-			lines = append(lines, listLine{title: r.section, row: -1})
-			last = r.section
+			lines = append(lines, listLine{title: r.group, row: -1})
+			last = r.group
 		}
 		lines = append(lines, listLine{row: i})
 	}
@@ -287,9 +289,9 @@ func (m *model) memberHead(r row) []string {
 	if mem == nil {
 		return []string{""}
 	}
-	text := fmt.Sprintf("%s: %s", mem.Name, mem.State)
+	text := fmt.Sprintf("%s: %s", mem.Name, view.Words(mem.Stand, m.now))
 	if mem.Why != "" {
-		text += ": " + mem.Why
+		text += ": " + page.Local(mem.Why, m.now)
 	}
 	lines := []string{text}
 	if r.gone != "" {
@@ -371,10 +373,10 @@ func (m *model) whole() string {
 }
 
 // counts is how many rows of each section wait or work.
-func (m *model) counts() (n [sections]int) {
+func (m *model) counts() (n [inspect.Groups]int) {
 	for _, r := range m.rows {
 		if m.waits(r) {
-			n[r.section]++
+			n[r.group]++
 		}
 	}
 	return n
@@ -382,7 +384,12 @@ func (m *model) counts() (n [sections]int) {
 
 func (m *model) titleLine() string {
 	n := m.counts()
-	text := fmt.Sprintf(" waggle   %d need you   %d work   %d done", n[needsYou], n[working], n[done])
+	text := fmt.Sprintf(" waggle   %d need you", n[inspect.GroupNeedsYou])
+	for g := inspect.GroupNeedsYou + 1; g < inspect.Groups; g++ {
+		if n[g] > 0 || g == inspect.GroupWorking || g == inspect.GroupReady {
+			text += fmt.Sprintf("   %d %s", n[g], strings.ToLower(g.String()))
+		}
+	}
 	if m.filter != "" {
 		text += "   rows with: " + visible(m.filter, m.w)
 	}
@@ -450,7 +457,7 @@ func (m *model) paintRow(i, number, w int, several bool) string {
 		mark, s = "ok", faint
 	case r.ask != nil:
 		mark, s = marks[policy.Risk(r.ask.Risk)], riskStyle(r.ask.Risk)
-	case r.section == needsYou:
+	case r.group == inspect.GroupNeedsYou || r.group == inspect.GroupFailed || r.group == inspect.GroupUnknown:
 		mark, s = "? ", warn
 	}
 	text := visible(r.text(m.now, several, w >= columns), w)

@@ -26,7 +26,7 @@ func TestEndedStatus(t *testing.T) {
 // back.
 func TestDeadAndAsks(t *testing.T) {
 	st := &inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Led: true}, Pending: 1, Members: []inspect.MemberStatus{
-		{Name: "ann", State: inspect.StateDead, Since: at(1), Why: "process 7 is gone; nobody starts it again by itself; asks: rm -rf build7 (high)", Stays: true, Asks: "asks: rm -rf build7 (high)"}}}
+		{Name: "ann", State: inspect.StateDead, Stand: inspect.Stand{Is: inspect.ConditionFailed}, Since: at(1), Why: "process 7 is gone; nobody starts it again by itself; asks: rm -rf build7 (high)", Stays: true, Asks: "asks: rm -rf build7 (high)"}}}
 	samePage(t, "status_dead_asks", view.StatusPage(now, true, st))
 	samePage(t, "overview_dead_asks", view.OverviewPage(view.Overview{Teams: []*inspect.Status{st}}, now, 0))
 }

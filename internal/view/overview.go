@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/session"
 	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -111,9 +110,12 @@ func shares(parts []part, room int, short bool) []int {
 
 // parts are the sections that have rows, in their order.
 func (v Overview) parts(now time.Time) []part {
-	needs := part{title: "Needs you", next: operator.NextPendingList.With()}
-	failed, working, ready := part{title: "Failed"}, part{title: "Working", next: operator.NextStatusAll.With()}, part{title: "Ready"}
-	queued := part{title: "Queued"}
+	all := make([]part, inspect.Groups)
+	for g := range inspect.Groups {
+		all[g].title = g.String()
+	}
+	needs, ready := &all[inspect.GroupNeedsYou], &all[inspect.GroupReady]
+	needs.next, all[inspect.GroupWorking].next = operator.NextPendingList.With(), operator.NextStatusAll.With()
 	several := len(v.Teams) > 1
 	whose := func(team, member string) []string {
 		if several {
@@ -130,29 +132,20 @@ func (v Overview) parts(now time.Time) []part {
 	for _, st := range v.Teams {
 		of := func(m inspect.MemberStatus) []string { return whose(st.Team, m.Name) }
 		for _, m := range st.Members {
-			trouble := false
-			if r := m.Refused; r != nil {
-				trouble = true
-				needs.add(mergeAgain(st.Team, m), row("-", st.Team, m.Name, "", page.Age(r.At, now), "not merged: "+r.Why)...)
+			if !m.Listed(slices.ContainsFunc(v.Waiting, func(q decide.Request) bool { return q.Team == st.Team && q.Member == m.Name })) {
+				continue
 			}
-			if m.Resolved {
-				trouble = true
-				needs.add(mergeAgain(st.Team, m), row("-", st.Team, m.Name, "", page.Since(m.Since, now), resolved)...)
+			since := page.Since(m.Since, now)
+			if m.Refused != nil {
+				since = page.Age(m.Refused.At, now)
 			}
-			cells := append(of(m), page.Since(m.Since, now), is(m, now))
-			switch {
-			case slices.Contains(broken, m.State):
-				failed.add(v.goOn(st, m), cells...)
-			case m.State == inspect.StateHuman || m.State == inspect.StatePaused:
-				if !slices.ContainsFunc(v.Waiting, func(q decide.Request) bool { return q.Team == st.Team && q.Member == m.Name }) {
-					needs.add(v.step(operator.NextWhyMember, st, m), row("-", st.Team, m.Name, "", page.Since(m.Since, now), page.Local(m.Why, now))...)
-				}
-			case m.State == inspect.StateQueued:
-				queued.add(operator.Next{}, cells...)
-			case m.State != inspect.StateIdle:
-				working.add(operator.Next{}, cells...)
-			case !trouble:
-				v.addReady(&ready, st, m, of(m), now)
+			switch g := m.Group(); g {
+			case inspect.GroupNeedsYou:
+				needs.add(v.next(st, m), row("-", st.Team, m.Name, "", since, Says(m, now))...)
+			case inspect.GroupReady:
+				v.addReady(ready, st, m, of(m), now)
+			default:
+				all[g].add(v.next(st, m), append(of(m), page.Since(m.Since, now), Says(m, now))...)
 			}
 		}
 		for _, m := range st.Merges {
@@ -163,21 +156,16 @@ func (v Overview) parts(now time.Time) []part {
 		}
 	}
 	for _, r := range v.Sessions {
-		cells := append(whose(r.Team, r.Name), page.Since(r.Since, now), sessionText(r))
-		switch r.State {
-		case session.RowWaitingHuman: // its request has a row
-		case session.RowIdle:
-			ready.add(operator.Next{}, cells...)
-		default:
-			working.add(operator.Next{}, cells...)
+		if g := inspect.SessionStand(r.State).Is.Group(); g != inspect.GroupNeedsYou { // its request has a row
+			all[g].add(operator.Next{}, append(whose(r.Team, r.Name), page.Since(r.Since, now), sessionText(r))...)
 		}
 	}
-	return slices.DeleteFunc([]part{needs, failed, working, queued, ready, v.ended(now), v.kept()}, func(s part) bool { return len(s.rows) == 0 })
+	return slices.DeleteFunc(append(all, v.ended(now), v.kept()), func(s part) bool { return len(s.rows) == 0 })
 }
 
 // addReady adds a member without work: with what it has changed, where that is something.
 func (v Overview) addReady(s *part, st *inspect.Status, m inspect.MemberStatus, of []string, now time.Time) {
-	text, do := page.Local(m.Why, now), operator.Next{}
+	text, do := Says(m, now), operator.Next{}
 	if d := v.Changes[MemberOf{st.Team, m.Name}]; d != nil && len(d.Files) > 0 {
 		added, deleted := d.Lines()
 		text, do = fmt.Sprintf("+%d -%d in %s", added, deleted, page.Count(len(d.Files), "file")), v.step(operator.NextDiff, st, m)
@@ -188,25 +176,37 @@ func (v Overview) addReady(s *part, st *inspect.Status, m inspect.MemberStatus, 
 	s.add(do, append(of, page.Since(m.Since, now), text)...)
 }
 
-// is is why a member is in its section, and its state where the section does not say it.
-func is(m inspect.MemberStatus, now time.Time) string {
-	why := page.Local(m.Why, now)
-	switch m.State {
-	case inspect.StateFailed, inspect.StateHeldUp, inspect.StateQueued, inspect.StateWorking, inspect.StateBackground, inspect.StatePeer, inspect.StateLimited:
-		return why
-	}
-	return strings.TrimSuffix(string(m.State)+": "+why, ": ")
+// Words is the condition of a member or a session, as the one table of conditions has it.
+func Words(s inspect.Stand, now time.Time) string {
+	return s.Words(func(t time.Time) string { return page.Clock(t, now) })
 }
 
-// goOn is what a person does about a member that does not go on by itself.
-func (v Overview) goOn(st *inspect.Status, m inspect.MemberStatus) operator.Next {
+// Says is what the row of a member says below the title of its group: what its work waits for a person with, else
+// whom it waits for, and why it is so.
+func Says(m inspect.MemberStatus, now time.Time) string {
+	why := page.Local(m.Why, now)
 	switch {
-	case m.State == inspect.StateBlocked:
-		return operator.Next{Step: operator.NextPeekResume, Team: waggle.TeamName(st.Team), Member: waggle.MemberName(m.Name)}
-	case m.Stays && st.Interrupted == nil: // the head of an interrupted team has the step
-		return resumeOf(st)
+	case m.Group() == inspect.GroupNeedsYou && m.Free():
+		return m.Due()
+	case m.For != "" || m.Is == inspect.ConditionAsleep || m.Is == inspect.ConditionBlocked:
+		return strings.TrimSuffix(Words(m.Stand, now)+": "+why, ": ")
+	case m.Is == inspect.ConditionLimited:
+		_, more, _ := strings.Cut(m.Why, ": ")
+		return strings.TrimSuffix(Words(m.Stand, now)+": "+more, ": ")
 	}
-	return v.step(operator.NextWhyMember, st, m)
+	return why
+}
+
+// next is what a person does about a member. The head of an interrupted team has the step that brings it back.
+func (v Overview) next(st *inspect.Status, m inspect.MemberStatus) operator.Next {
+	n := m.Next(st.Team)
+	if n.Step == operator.NextResumeTeam && st.Interrupted != nil {
+		n.Step = operator.NextWhyMember
+	}
+	if n.Step == operator.NextWhyMember {
+		return v.step(n.Step, st, m)
+	}
+	return n
 }
 
 // step is a step about a member, which names the team where there are several.
@@ -283,9 +283,6 @@ func sessionText(r decide.SessionRow) string {
 	}
 	return text
 }
-
-// broken are the states of members that do not go on by themselves.
-var broken = []inspect.MemberState{inspect.StateFailed, inspect.StateBlocked, inspect.StateHeldUp, inspect.StateDead, inspect.StateStalled, inspect.StateUnknown}
 
 // asksShort is what a request asks in one line, a question with the numbers of its options.
 func asksShort(q decide.Request) string {

@@ -14,6 +14,11 @@ import (
 	"waggle/record"
 )
 
+// stands are the conditions of the states that these tests have.
+var stands = map[inspect.MemberState]inspect.Condition{inspect.StateHuman: inspect.ConditionNeedsYou, inspect.StateIdle: inspect.ConditionReady, inspect.StateStarting: inspect.ConditionWorking,
+	inspect.StateQueued: inspect.ConditionWaits, inspect.StateBackground: inspect.ConditionWorking, inspect.StateFailed: inspect.ConditionFailed, inspect.StateBlocked: inspect.ConditionBlocked,
+	inspect.StateWorking: inspect.ConditionWorking, inspect.StateDead: inspect.ConditionFailed}
+
 // TestOverviewParts: who waits is in no other section, a question is there with its options and a call with what it
 // reads, and members without work come with what they have changed and whether their check passed.
 func TestOverviewParts(t *testing.T) {
@@ -27,7 +32,7 @@ func TestOverviewParts(t *testing.T) {
 	dialog.Team, dialog.Kind, dialog.Handle, dialog.Reason = decide.SessionTeam, decide.KindDialog, "", "answer in its own terminal"
 	tree := &process.WorktreeView{Branch: "b"}
 	member := func(name string, s inspect.MemberState, why string) inspect.MemberStatus {
-		return inspect.MemberStatus{Name: name, State: s, Since: at(0), Why: why, Worktree: tree}
+		return inspect.MemberStatus{Name: name, State: s, Stand: inspect.Stand{Is: stands[s]}, Since: at(0), Why: why, Worktree: tree}
 	}
 	done := member("cid", inspect.StateIdle, "waits for work")
 	done.Checked = &record.Checked{Passed: true}
@@ -48,9 +53,9 @@ func TestOverviewFits(t *testing.T) {
 	st := &inspect.Status{Team: "api", Unread: 1}
 	for i := range 40 {
 		name := fmt.Sprintf("m%d", i)
-		v.Waiting = append(v.Waiting, decide.Request{PendingItem: decide.PendingItem{Team: "api", Handle: name, Member: name, Asked: at(1), Status: decide.StatusOpen}})
+		v.Waiting = append(v.Waiting, decide.Request{PendingItem: decide.PendingItem{Team: "api", Handle: name, Member: "w" + name, Asked: at(1), Status: decide.StatusOpen}})
 		for _, s := range []inspect.MemberState{inspect.StateWorking, inspect.StateFailed, inspect.StateIdle} {
-			st.Members = append(st.Members, inspect.MemberStatus{Name: name, State: s})
+			st.Members = append(st.Members, inspect.MemberStatus{Name: name, State: s, Stand: inspect.Stand{Is: stands[s]}})
 		}
 		v.Ended = append(v.Ended, inspect.EndedTeam{Team: name, At: at(1)})
 		v.Kept = append(v.Kept, process.Kept{Team: name})

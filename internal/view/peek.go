@@ -34,7 +34,7 @@ func Peek(p *inspect.Peek, now time.Time) PeekDocument {
 
 // PeekHead is the line above the output: the member's state, the age of its output, and its file.
 func PeekHead(k *inspect.Peek, now time.Time) (p page.Page) {
-	state := k.State
+	state := Words(k.Stand, now)
 	if since := page.Since(k.Since, now); since != "" {
 		state += " for " + since
 	}

@@ -6,6 +6,7 @@ import (
 
 	"waggle/internal/view/page"
 	"waggle/operator/decide"
+	"waggle/operator/inspect"
 )
 
 // SessionDocument is a session, or a teammate in one.
@@ -67,7 +68,7 @@ func SessionsPage(rows []decide.SessionRow, now time.Time) (p page.Page) {
 		if !r.Hook && r.Under == "" {
 			why = strings.TrimSpace(why + " (no hook: its questions are not seen)")
 		}
-		t.Rows = append(t.Rows, []string{strings.Join(r.Handles, " "), name, r.State, page.Since(r.Since, now), r.Pane, r.Cwd, why})
+		t.Rows = append(t.Rows, []string{strings.Join(r.Handles, " "), name, Words(inspect.SessionStand(r.State), now), page.Since(r.Since, now), r.Pane, r.Cwd, why})
 	}
 	p.Table(t)
 	return p

@@ -384,29 +384,23 @@ type listedMember struct {
 	inspect.MemberStatus
 }
 
-// listed are the members of teams: those that need the operator, those that do not go on, those that work, those
-// without work.
+// listed are the members of teams, by group.
 func listed(sts []*inspect.Status) (all []listedMember) {
 	for _, st := range sts {
 		for _, m := range st.Members {
 			all = append(all, listedMember{st, m})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b listedMember) int { return cmp.Compare(placeOf(a.MemberStatus), placeOf(b.MemberStatus)) })
+	slices.SortStableFunc(all, func(a, b listedMember) int { return cmp.Compare(a.Group(), b.Group()) })
 	return all
 }
 
-// placeOf is the section of a member.
-func placeOf(m inspect.MemberStatus) int {
-	switch {
-	case m.State == inspect.StateHuman || m.State == inspect.StatePaused || m.State == inspect.StateIdle && (m.Refused != nil || m.Resolved):
-		return 0
-	case slices.Contains(broken, m.State):
-		return 1
-	case m.State != inspect.StateIdle:
-		return 2
+// withState is a condition with the machine's word for it, where that is another.
+func withState(words, state string) string {
+	if words == state {
+		return words
 	}
-	return 3
+	return words + " (" + state + ")"
 }
 
 // addMembers adds the table of the members of all teams, and remarks on members.
@@ -421,8 +415,12 @@ func addMembers(p *page.Page, sts []*inspect.Status, whole bool, now time.Time) 
 		if m.PID > 0 {
 			pid = strconv.Itoa(m.PID)
 		}
+		is := Words(m.Stand, now)
+		if whole {
+			is = withState(is, string(m.State))
+		}
 		t.Names = append(t.Names, m.Name)
-		t.Rows = append(t.Rows, []string{m.st.Team, name, string(m.State), page.Since(m.Since, now), string(m.Trust), pid, m.Task, page.Local(m.Why, now)})
+		t.Rows = append(t.Rows, []string{m.st.Team, name, is, page.Since(m.Since, now), string(m.Trust), pid, m.Task, page.Local(m.Why, now)})
 	}
 	if len(t.Rows) == 0 {
 		p.Line(page.Plain("no members"))
@@ -506,12 +504,10 @@ func leftMerge(m inspect.OpenMerge) inspect.MemberStatus {
 // addResolved says that a member's work can be merged again.
 func addResolved(p *page.Page, team string, m inspect.MemberStatus) {
 	if m.Resolved {
-		p.Line(page.Warning(m.Name+" "+resolved), page.Plain("  "), page.WholeStep(mergeAgain(team, m)))
+		m.Refused = nil
+		p.Line(page.Warning(m.Name+": "+m.Due()), page.Plain("  "), page.WholeStep(mergeAgain(team, m)))
 	}
 }
-
-// resolved is what a member has done that got a conflict of its merge back.
-const resolved = "has resolved its conflict: merge again"
 
 func mergeAgain(team string, m inspect.MemberStatus) operator.Next {
 	return operator.Next{Step: m.Refused.Step(), Team: waggle.TeamName(team), Member: waggle.MemberName(m.Name)}

@@ -16,7 +16,7 @@ import (
 
 // status is a team of which every field has a value.
 func status() *inspect.Status {
-	ann := inspect.MemberStatus{Name: "ann", State: inspect.StateWorking, Since: at(0), Why: "has a turn", PID: 17, Backend: "process", Trust: record.Cooperative,
+	ann := inspect.MemberStatus{Name: "ann", State: inspect.StateWorking, Stand: inspect.Stand{Is: inspect.ConditionWorking}, Since: at(0), Why: "has a turn", PID: 17, Backend: "process", Trust: record.Cooperative,
 		Task: "1", Pending: 2, Policy: 3, Socket: "uds:/run/ann", Restarts: 1, Ready: &record.Ready{Epoch: 2, Agent: "script", Policy: 3, Cwd: "/w",
 			Sandbox: &record.Held{Level: record.HeldFilesOnly, Why: "no bubblewrap", Fix: "install it", Gaps: []string{"the network is open"}}},
 		Sandbox: record.HeldFilesOnly, Log: "/t/ann/output.log",
@@ -37,7 +37,7 @@ func status() *inspect.Status {
 		}}
 	return &inspect.Status{Team: "api", Gone: &record.Noticed{Path: "/t/api", Moved: "/t/web"}, Damage: []string{"set aside: x"},
 		Leader:      inspect.LeaderStatus{Led: true, PID: 7, Detached: true, Sandbox: record.HeldFilesOnly},
-		Members:     []inspect.MemberStatus{ann, {Name: "team-lead", Lead: "claude", State: inspect.StateDead}},
+		Members:     []inspect.MemberStatus{ann, {Name: "team-lead", Lead: "claude", State: inspect.StateDead, Stand: inspect.Stand{Is: inspect.ConditionFailed}}},
 		Interrupted: &inspect.Interrupted{At: at(7), Members: 1, Pending: 2},
 		Overlaps:    []inspect.Overlap{{File: "a.go", Repo: "/r", Members: []string{"ann", "bob"}}},
 		Pending:     2, Unread: 3, Alarms: 4,

@@ -44,7 +44,7 @@ func WhyPage(y *inspect.Why, now time.Time) (p page.Page) {
 	if s := page.Since(y.Since, now); s != "" {
 		since = " for " + s + ", since " + page.Clock(y.Since, now)
 	}
-	p.Line(page.Strong(y.Name), page.Plain("  "+y.State+since))
+	p.Line(page.Strong(y.Name), page.Plain("  "+withState(Words(y.Stand, now), y.State)+since))
 	p.Line(page.Plain("  " + page.Local(y.Why, now)))
 	if y.Unheard {
 		p.Line(page.Warning("  It "+inspect.UnheardText), page.Plain("  "),

@@ -297,6 +297,20 @@ func (b *board) note(t task.Task) (string, operator.Next) {
 	return "", none
 }
 
+// Unsettled is the note of the newest task of a member, "" when that is done or has none: a person has to look at it.
+func Unsettled(s *operator.State, tasks []task.Task, m *control.Member) string {
+	for _, t := range slices.Backward(tasks) {
+		if waggle.SameName(waggle.MemberName(t.Owner), m.Name) {
+			if t.Status == task.Completed {
+				return ""
+			}
+			note, _ := (&board{s: s}).note(t)
+			return note
+		}
+	}
+	return ""
+}
+
 // runsOrdersOnly reports a member that runs nothing but orders: it does not read the board (trust
 // §1).
 func runsOrdersOnly(m *control.Member) bool { return m.Agent == "exec" || m.Agent == "script" }

@@ -1,6 +1,13 @@
 package inspect
 
-import "waggle/control"
+import (
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/session"
+	"waggle/operator"
+)
 
 // Condition is what a member's state means for whoever waits for the member: whether something is due, and whose it is.
 // Scripts wait for it (`wait`) and follow it (`log --follow --json`).
@@ -46,9 +53,9 @@ func (f MemberFacts) conditionOf(s MemberState) Condition {
 	switch {
 	case s == StateDead && (f.stays() || f.Files && f.Ending == ""):
 		return ConditionFailed
-	case s == StateIdle && f.Unowned:
+	case s == StateIdle && f.Unowned != "":
 		return ConditionWaits
-	case s == StateIdle && f.Held != "":
+	case s == StateIdle && f.Begins:
 		return ConditionWorking
 	case s == StateIdle && f.Finished:
 		return ConditionReady
@@ -57,6 +64,156 @@ func (f MemberFacts) conditionOf(s MemberState) Condition {
 		return c
 	}
 	return ConditionUnknown
+}
+
+// Group is where a member is listed: the sections of every list of members have this order.
+type Group int
+
+// The groups.
+const (
+	GroupNeedsYou Group = iota
+	GroupFailed         // it does not go on by itself
+	GroupUnknown
+	GroupWorking // it goes on by itself
+	GroupQueued
+	GroupReady // it has no work
+	Groups
+)
+
+func (g Group) String() string {
+	return [Groups]string{"Needs you", "Failed", "Unknown", "Working", "Queued", "Ready"}[g]
+}
+
+// groups has the group of every condition.
+var groups = map[Condition]Group{
+	ConditionNeedsYou: GroupNeedsYou,
+	ConditionWorking:  GroupWorking,
+	ConditionWaits:    GroupWorking,
+	ConditionLimited:  GroupWorking,
+	ConditionReady:    GroupReady,
+	ConditionFailed:   GroupFailed,
+	ConditionBlocked:  GroupFailed,
+	ConditionAsleep:   GroupReady,
+	ConditionUnknown:  GroupUnknown,
+	ConditionLeft:     GroupReady,
+}
+
+// Group is the group of members with a condition.
+func (c Condition) Group() Group {
+	if g, ok := groups[c]; ok {
+		return g
+	}
+	return GroupUnknown
+}
+
+// Group is where the member is listed. One without work whose work waits for a person needs that person.
+func (m MemberStatus) Group() Group {
+	switch {
+	case m.Free() && m.Due() != "":
+		return GroupNeedsYou
+	case m.Is == ConditionWaits && m.For == "":
+		return GroupQueued
+	}
+	return m.Is.Group()
+}
+
+// Listed reports that the member has a row of its own. That of one that asks is its request, unless it does not go on
+// by itself, too.
+func (m MemberStatus) Listed(asks bool) bool { return !asks || m.Group() == GroupFailed }
+
+// Free reports a member without work.
+func (m MemberStatus) Free() bool { return m.Is == ConditionReady || m.Is == ConditionAsleep }
+
+// resolved is what a member has done that got a conflict of its merge back.
+const resolved = "it has resolved its conflict: merge again"
+
+// Due is what its work waits for a person with, "" for nothing.
+func (m MemberStatus) Due() string {
+	switch {
+	case m.Refused != nil:
+		return "not merged: " + m.Refused.Why
+	case m.Resolved:
+		return resolved
+	}
+	return m.Unsettled
+}
+
+// Stand is a condition with what people are told of it.
+type Stand struct {
+	Is    Condition
+	For   string    // whom or what it waits for (ann), or is blocked by (ann/3); "": nobody
+	Until time.Time // when its limit is over; zero: it has none
+}
+
+// Words is the condition as people are shown it; clock formats a time.
+func (s Stand) Words(clock func(time.Time) string) string {
+	switch {
+	case s.Is == ConditionNeedsYou:
+		return "needs you"
+	case s.Is == ConditionWaits && s.For == "":
+		return "queued"
+	case s.Is == ConditionWaits:
+		return "waits for " + s.For
+	case s.Is == ConditionLimited:
+		return "rate-limited until " + clock(s.Until)
+	case s.Is == ConditionBlocked && s.For == "":
+		return "blocked: setup"
+	case s.Is == ConditionBlocked:
+		return "blocked by " + s.For
+	}
+	return string(s.Is)
+}
+
+// SessionStand is how a session of a person's own is, by the state of its row.
+func SessionStand(state string) Stand {
+	switch state {
+	case session.RowWaitingHuman:
+		return Stand{Is: ConditionNeedsYou}
+	case session.RowBusy:
+		return Stand{Is: ConditionWorking}
+	case session.RowIdle:
+		return Stand{Is: ConditionAsleep}
+	}
+	return Stand{Is: ConditionUnknown}
+}
+
+// Next is what a person does about a member that needs them or does not go on by itself; its Step is "" for another.
+func (m MemberStatus) Next(team string) operator.Next {
+	n := operator.Next{Team: waggle.TeamName(team), Member: waggle.MemberName(m.Name)}
+	switch g := m.Group(); {
+	case g != GroupNeedsYou && g != GroupFailed && g != GroupUnknown:
+		return operator.Next{}
+	case m.Free() && (m.Refused != nil || m.Resolved):
+		n.Step = m.Refused.Step()
+	case m.State == StateBlocked:
+		n.Step = operator.NextPeekResume
+	case m.State == StatePaused && m.Why == StoppedWhy:
+		n.Step, n.Member = operator.NextGoOn, ""
+	case m.Stays:
+		n.Step, n.Member = operator.NextResumeTeam, ""
+	default:
+		n.Step = operator.NextWhyMember
+	}
+	return n
+}
+
+// Status is what a member's facts say of it: its state, and what that means.
+func (f MemberFacts) Status() MemberStatus {
+	h := f.Health()
+	ms := MemberStatus{State: h.State, Stand: Stand{Is: f.conditionOf(h.State)}, Since: h.Since, Why: h.Why, Stays: f.stays(), Asks: f.asksDead(), PID: f.PID}
+	switch {
+	case h.State == StateHeldUp:
+		ms.For = f.HeldUp.For
+	case h.State == StatePeer && f.Asks == nil && f.Todo != nil:
+		ms.For = f.Todo.For
+	case h.State == StatePeer:
+		ms.For = string(waggle.Lead)
+	case ms.Is == ConditionWaits:
+		ms.For = f.Unowned
+	case h.State == StateLimited:
+		ms.Until = f.Limited.Until
+	}
+	return ms
 }
 
 // finished reports a member that has completed a task.

@@ -161,7 +161,7 @@ func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evid
 	}
 	if m.Process == nil && !f.Files {
 		if why, at, failed := process.Of(k.o.Operator).SetupOf(k.s, m); failed {
-			f.Setup = &Waits{What: "its setup failed: " + why, Since: at}
+			f.Setup = &Waits{What: why, Since: at}
 		}
 	}
 	if f.Files {
@@ -467,7 +467,7 @@ func (k *probe) questionOf(m *control.Member, c *control.Call) string {
 
 // todo finds the members whose tasks a member's task waits for.
 func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
-	f.Held = "has task " + t.ID + " to begin"
+	f.Held, f.Begins = "has task "+t.ID+" to begin", true
 	for _, mine := range k.tasks {
 		if string(mine.ID) != t.ID {
 			continue
@@ -475,11 +475,11 @@ func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 		for _, id := range task.Blocked(mine, k.tasks) {
 			for _, other := range k.tasks {
 				if other.ID == id && other.Owner != "" && !waggle.SameName(waggle.MemberName(other.Owner), m.Name) {
-					f.Todo = &Waits{What: fmt.Sprintf("its task %s waits for task %s of %s, which is %s", t.ID, id, other.Owner, other.Status), Since: f.Since}
+					f.Todo = &Waits{What: fmt.Sprintf("its task %s waits for task %s of %s, which is %s", t.ID, id, other.Owner, other.Status), Since: f.Since, For: other.Owner}
 					return
 				}
 			}
-			f.Held, f.Unowned = fmt.Sprintf("has task %s to do, which waits for task %s", t.ID, id), true
+			f.Held, f.Unowned = fmt.Sprintf("has task %s to do, which waits for task %s", t.ID, id), "task "+string(id)
 		}
 	}
 }
@@ -503,10 +503,27 @@ func (k *probe) failures(m *control.Member, f *MemberFacts) {
 			}
 		case board.StateBlocked:
 			if f.HeldUp == nil {
-				f.HeldUp = &Waits{What: fmt.Sprintf("its task %s waits for a task that failed", t.ID), Since: f.Since}
+				f.HeldUp = &Waits{What: fmt.Sprintf("its task %s waits for a task that failed", t.ID), Since: f.Since, For: culprit(t, k.tasks, states)}
 			}
 		}
 	}
+}
+
+// culprit is the failed task for which a blocked one waits, also by others, after its owner: ann/3.
+func culprit(t task.Task, tasks []task.Task, states map[task.ID]board.TaskState) string {
+	for _, id := range task.Blocked(t, tasks) {
+		i := slices.IndexFunc(tasks, func(o task.Task) bool { return o.ID == id })
+		switch {
+		case i < 0:
+		case states[id] == board.StateBlocked:
+			return culprit(tasks[i], tasks, states)
+		case states[id] == board.StateFailed && tasks[i].Owner == "":
+			return "task " + string(id)
+		case states[id] == board.StateFailed:
+			return tasks[i].Owner + "/" + string(id)
+		}
+	}
+	return "a task"
 }
 
 // orders finds the orders that the member should have applied. The age of an older order is counted

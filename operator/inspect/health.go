@@ -92,8 +92,9 @@ type MemberFacts struct {
 	Failed   *Waits    // its task whose last turn failed
 	HeldUp   *Waits    // its task that waits for a failed one
 	Held     string    // why it does not begin a task that it has, when it waits for nobody
+	Begins   bool      // Held names a task that it begins now
 	Finished bool      // it has completed a task
-	Unowned  bool      // Held names a task of nobody that it waits for
+	Unowned  string    // the task of nobody that Held waits for, "" for none
 	Said     string    // a task of its own that is done by its word alone
 	Overdue  *Overdue  // the oldest order that it has not applied
 
@@ -120,7 +121,8 @@ type Death struct {
 type Waits struct {
 	What  string
 	Since time.Time
-	Peer  bool // it does not wait for a person
+	Peer  bool   // it does not wait for a person
+	For   string // the peer, or the peer and the task, that it waits for; "": nobody
 }
 
 // Limited is what has cut a turn of a member's agent short that goes on by itself.
@@ -284,7 +286,7 @@ func (f MemberFacts) busy() Health {
 	case f.Paused != nil:
 		return Health{StatePaused, f.Paused.Since, f.Paused.What}
 	case f.Limited != nil:
-		return Health{StateLimited, f.Limited.Since, "limited until " + waggle.FormatTime(f.Limited.Until) + operator.Suffix(f.Limited.Why)}
+		return Health{StateLimited, f.Limited.Since, "rate-limited until " + waggle.FormatTime(f.Limited.Until) + operator.Suffix(f.Limited.Why)}
 	case f.Asks != nil && f.Asks.Peer:
 		return Health{StatePeer, f.Asks.Since, f.Asks.What}
 	case f.Asks != nil:

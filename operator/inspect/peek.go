@@ -23,9 +23,10 @@ import (
 
 // Peek is the end of a member's output (`peek`).
 type Peek struct {
-	Team    string
-	Name    string
-	State   string // that of status; left, when the member has left
+	Team  string
+	Name  string
+	State string // that of status; left, when the member has left
+	Stand
 	Since   time.Time
 	Why     string
 	Log     string    // the file; "" when it has written none
@@ -62,7 +63,7 @@ func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, er
 	}
 	if p.adopted != "" { // waggle does not keep its output
 		if own, err := o.PeekSession(ctx, p.adopted, n); err == nil {
-			own.Team, own.Name, own.State, own.Since, own.Why = p.Team, p.Name, p.State, p.Since, p.Why
+			own.Team, own.Name, own.State, own.Stand, own.Since, own.Why = p.Team, p.Name, p.State, p.Stand, p.Since, p.Why
 			return own, nil
 		}
 	}
@@ -107,7 +108,7 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 			return nil, "", err
 		}
 		dir := o.Root.MemberDir(name, waggle.MemberName(y.Name))
-		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Since: y.Since, Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
+		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Stand: y.Stand, Since: y.Since, Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
 	}
 	m, err := anyMember(s, member)
 	if err != nil {
@@ -117,9 +118,9 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 	if err != nil {
 		return nil, "", err
 	}
-	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Since: ms.Since, Why: ms.Why, Where: WhereTeam}
+	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Stand: ms.Stand, Since: ms.Since, Why: ms.Why, Where: WhereTeam}
 	if m.Left != nil {
-		p.State, p.Since, p.Why = "left", m.LeftAt, leftWhy(m)
+		p.State, p.Stand, p.Since, p.Why = "left", Stand{Is: ConditionLeft}, m.LeftAt, leftWhy(m)
 	} else {
 		p.adopted = adoptedPID(m)
 	}

@@ -32,7 +32,7 @@ type Recap struct {
 	Messages  []RecapMessage
 	Sent      []RecapSent    // in a team that another program leads: the operator's messages
 	Waiting   []RecapWaiting // open requests of the present, whenever they were asked
-	Trouble   []RecapMember  // members that are dead, stalled or unknown now
+	Trouble   []RecapMember  // members that have failed, are blocked or unknown now
 }
 
 // RecapResult is the end of a turn of a task.
@@ -50,7 +50,7 @@ type RecapResult struct {
 type RecapMember struct {
 	At     time.Time
 	Member string
-	What   string // joined, died, restarted, left; in Trouble: its state
+	What   string // joined, died, restarted, left; in Trouble: its condition
 	Detail string
 	Do     operator.Next // the next step
 }
@@ -357,9 +357,10 @@ func (o Operator) recapNow(ctx context.Context, s *operator.State, live bool, si
 		d.Trouble = append(d.Trouble, RecapMember{At: h.At, What: "stopped", Detail: StoppedWhy + operator.Suffix(h.Reason), Do: operator.Next{Step: operator.NextGoOn, Team: s.Team}})
 	}
 	for _, m := range st.Members {
-		switch m.State {
-		case StateDead, StateStalled, StateUnknown:
-			d.Trouble = append(d.Trouble, RecapMember{At: m.Since, Member: m.Name, What: string(m.State), Detail: m.Why, Do: operator.Next{Step: operator.NextWhyMember, Member: waggle.MemberName(m.Name)}})
+		switch g := m.Group(); {
+		case m.State == StateFailed || m.State == StateHeldUp: // the task is among the results
+		case g == GroupFailed || g == GroupUnknown:
+			d.Trouble = append(d.Trouble, RecapMember{At: m.Since, Member: m.Name, What: string(m.Is), Detail: m.Why, Do: operator.Next{Step: operator.NextWhyMember, Member: waggle.MemberName(m.Name)}})
 		}
 	}
 	for _, q := range decide.Of(o.Operator).PendingIn(s, false) {

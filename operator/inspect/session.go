@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -53,7 +52,7 @@ func (o Operator) WhySession(what string) (*Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	y := &Why{Team: decide.SessionTeam, Name: r.Name, State: r.State, Is: cmp.Or(conditions[MemberState(r.State)], ConditionUnknown), Since: r.Since, Why: r.Why, Trust: record.Level(decide.LevelAnswers), Evidence: []Fact{}}
+	y := &Why{Team: decide.SessionTeam, Name: r.Name, State: r.State, Stand: SessionStand(r.State), Since: r.Since, Why: r.Why, Trust: record.Level(decide.LevelAnswers), Evidence: []Fact{}}
 	if r.PID != 0 {
 		y.add(fromProcess, time.Time{}, "process %d runs", r.PID)
 	} else {
@@ -98,7 +97,7 @@ func (o Operator) PeekSession(ctx context.Context, what string, n int) (*Peek, e
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "peek", Err: err}
 	}
-	p := &Peek{Team: decide.SessionTeam, Name: r.Name, State: r.State, Since: r.Since, Why: r.Why, At: o.Minter.Now(), Shown: ShownScreen, Where: WhereTeam, Lines: screen.Lines([]byte(strings.TrimRight(text, " \n")))}
+	p := &Peek{Team: decide.SessionTeam, Name: r.Name, State: r.State, Stand: SessionStand(r.State), Since: r.Since, Why: r.Why, At: o.Minter.Now(), Shown: ShownScreen, Where: WhereTeam, Lines: screen.Lines([]byte(strings.TrimRight(text, " \n")))}
 	if over := len(p.Lines) - n; over > 0 {
 		p.Lines, p.Earlier = p.Lines[over:], true
 	}

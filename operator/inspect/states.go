@@ -282,7 +282,7 @@ func (s *States) recorded(m *control.Member) Change {
 	case m.Borrowed != nil:
 		return is(ConditionWorking, "a person has its session")
 	case own != nil && !own.from.IsZero():
-		return is(ConditionLimited, "limited until "+waggle.FormatTime(own.fold.Limited.Until)+operator.Suffix(own.fold.Limited.Reason))
+		return is(ConditionLimited, "rate-limited until "+waggle.FormatTime(own.fold.Limited.Until)+operator.Suffix(own.fold.Limited.Reason))
 	case m.InQueue():
 		return is(ConditionWaits, fmt.Sprintf("place %d in the queue", s.lead.Place(m)))
 	case state == machine.Spawning && (own == nil || !own.up):

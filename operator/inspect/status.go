@@ -94,10 +94,10 @@ type OpenMerge struct {
 
 // MemberStatus is the status of one member.
 type MemberStatus struct {
-	Name     string
-	Lead     string // the team file's name of the agent behind the lead; "" of a member
-	State    MemberState
-	Is       Condition
+	Name  string
+	Lead  string // the team file's name of the agent behind the lead; "" of a member
+	State MemberState
+	Stand
 	Since    time.Time // zero: not known
 	Why      string
 	Stays    bool   // it is dead, and only a resume starts it again
@@ -122,6 +122,8 @@ type MemberStatus struct {
 	Refused *process.RefusedMerge
 	// Resolved says that it has done the task that handed the conflict of that merge back.
 	Resolved bool
+	// Unsettled is what a person has to settle about a task that it has and that is not done, in words; "": nothing.
+	Unsettled string
 	// Checked is the last check of its newest task; nil: that has none, or it did not run.
 	Checked *record.Checked
 	// Usage is that of its process and the processes below; null: it has none, or the system does
@@ -293,6 +295,7 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 			again = again || !seen && f.suspect()
 			ms := memberStatus(m, w, f, g)
 			ms.Refused, ms.Resolved = k.refused(ctx, m), process.Of(k.o.Operator).ResolvedOf(ctx, k.s, m)
+			ms.Unsettled = board.Unsettled(k.s, k.tasks, m)
 			if limit, used, ok := k.s.Lead.BudgetNow(record.ScopeMember, m.Name, w); ok {
 				ms.Budget = &Budget{record.ScopeMember, limit, used}
 			}
@@ -377,9 +380,9 @@ func (k *probe) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, s
 
 // memberStatus returns a member's status from the facts. w is nil without a journal.
 func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Evidence) MemberStatus {
-	h := f.Health()
-	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Is: f.conditionOf(h.State), Since: h.Since, Why: h.Why, Stays: f.stays(), Asks: f.asksDead(), PID: f.PID, Backend: m.Backend, Trust: m.Trust, From: m.Origin(),
-		Log: g.Output.Path, Sandbox: HeldOf(m, nil), Worktree: process.ViewWorktree(m.Worktree), Evidence: g}
+	ms := f.Status()
+	ms.Name, ms.Lead, ms.Backend, ms.Trust, ms.From = string(m.Name), m.Joined.Lead, m.Backend, m.Trust, m.Origin()
+	ms.Log, ms.Sandbox, ms.Worktree, ms.Evidence = g.Output.Path, HeldOf(m, nil), process.ViewWorktree(m.Worktree), g
 	if m.Left != nil { // a member that has left is shown as long as its end was its death
 		ms.Is = ConditionFailed
 	}
@@ -504,7 +507,7 @@ func idleHint(m team.Member) *bool {
 
 // fileMember is a member that no journal of waggle has.
 func fileMember(m team.Member, f MemberFacts) MemberStatus {
-	h := f.Health()
+	ms := f.Status()
 	g := &Evidence{Tools: []process.LeftTool{}, Process: ProcessEvidence{PID: f.PID, State: string(f.Process)}}
 	switch {
 	case f.PID == 0:
@@ -512,5 +515,6 @@ func fileMember(m team.Member, f MemberFacts) MemberStatus {
 	case f.Process == "":
 		g.Process.State, g.Process.Problem = "unknown", f.Unseen
 	}
-	return MemberStatus{Name: string(m.Name), State: h.State, Is: f.conditionOf(h.State), Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: record.FileTrust, Evidence: g}
+	ms.Name, ms.Backend, ms.Trust, ms.Evidence = string(m.Name), m.BackendType, record.FileTrust, g
+	return ms
 }

@@ -452,7 +452,7 @@ func TestRecap(t *testing.T) {
 	if outcomes["ann"] != "completed work of ann" || outcomes["kim"] != "completed look around" || outcomes["eve"] != "failed work of eve" || outcomes["bob"] != "" {
 		t.Errorf("%v", outcomes)
 	}
-	if len(d.Trouble) != 1 || d.Trouble[0].Member != "zoe" || d.Trouble[0].What != "dead" {
+	if len(d.Trouble) != 1 || d.Trouble[0].Member != "zoe" || d.Trouble[0].What != "failed" {
 		t.Errorf("%+v", d.Trouble)
 	}
 	said := map[string]string{}

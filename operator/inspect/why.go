@@ -21,10 +21,10 @@ import (
 
 // Why is the state of one member with all facts behind it (`why`).
 type Why struct {
-	Team     string
-	Name     string
-	State    string    // that of status; left, when the member has left
-	Is       Condition // the same
+	Team  string
+	Name  string
+	State string // that of status; left, when the member has left
+	Stand
 	Since    time.Time // zero: not known
 	Why      string
 	Trust    record.Level
@@ -65,9 +65,9 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	y.State, y.Is, y.Why, y.Since = string(ms.State), ms.Is, ms.Why, ms.Since
+	y.is(ms)
 	if m.Left != nil {
-		y.State, y.Is, y.Since, y.Why = "left", ConditionLeft, m.LeftAt, leftWhy(m)
+		y.State, y.Stand, y.Since, y.Why = "left", Stand{Is: ConditionLeft}, m.LeftAt, leftWhy(m)
 	}
 	y.fromLeader(s, m)
 	y.fromProcess(s, m)
@@ -93,6 +93,10 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 		y.fromOutput(o, m)
 	}
 	return y, nil
+}
+
+func (y *Why) is(ms MemberStatus) {
+	y.State, y.Stand, y.Why, y.Since = string(ms.State), ms.Stand, ms.Why, ms.Since
 }
 
 // present opens the present team, as a leader pass would find it when no process leads it, else the
@@ -316,7 +320,8 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 		if !waggle.SameName(waggle.MemberName(ms.Name), waggle.MemberName(member)) {
 			continue
 		}
-		y := &Why{Team: string(name), Name: ms.Name, State: string(ms.State), Is: ms.Is, Why: ms.Why, Trust: ms.Trust, Evidence: []Fact{}}
+		y := &Why{Team: string(name), Name: ms.Name, Trust: ms.Trust, Evidence: []Fact{}}
+		y.is(ms)
 		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
 		y.fromMailbox(ctx, o, &control.Member{Joined: record.Joined{Name: waggle.MemberName(ms.Name)}})
 		return y, nil

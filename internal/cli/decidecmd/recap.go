@@ -35,8 +35,8 @@ teams here.
 "calls":{"allowed","denied":[…]},"messages":[{"at","from","text","read"}],
 "sent":[{"at","from","to","text"}],
 "waiting":[{"id","member","asks","risk","age_s","asker","next"}],"trouble":[…]}; trouble
-lists the members that are dead, stalled or unknown now, like members. Of several teams:
-{"recaps":[…]}.`,
+lists the members that have failed, are blocked or unknown now, like members. Of several
+teams: {"recaps":[…]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {

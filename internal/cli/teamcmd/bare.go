@@ -88,7 +88,7 @@ func changes(ctx context.Context, op operator.Operator, sts []*inspect.Status) m
 	all := map[view.MemberOf]*results.Diff{}
 	for _, st := range sts {
 		for _, m := range st.Members {
-			if m.State != inspect.StateIdle || m.Worktree == nil {
+			if !m.Free() || m.Worktree == nil {
 				continue
 			}
 			if d, err := results.Of(op).Diff(ctx, st.Team, m.Name); err == nil {

@@ -17,18 +17,25 @@ func Status(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [TEAM]",
 		Short: "Show each member's state, its age, and the reason",
-		Long: `Show each member's state, its age, and the reason. A state is one of starting,
-queued (enough members work at once), working, waiting-human (you have to answer it),
-waiting-peer (another member, or the lead's agent, has to do something first),
-waiting-background (a command of it runs silently, or outlived its turn), idle, failed,
-blocked (by a task, or its setup), limited (by its agent's usage limit), paused, taken
-(you have its session), stalled (its process is stopped or does not apply its orders),
-dead (its process is gone) and unknown, with the reason.
-waggle why NAME lists the evidence. The command records and sends nothing: without a
-leader it shows what is due, and the next command that acts (approve, send, task add)
-does it. Members come in the order in which they need you: those that wait for you, those
-that failed, those that work, those without work. -v adds their processes, worktrees and
-what each has used.
+		Long: `Show how each member is, since when, and why:
+
+  needs you           you have to answer it, or to raise its budget
+  failed              its task failed, or its process is gone or stopped
+  blocked by ann/3    its task waits for a task that failed
+  blocked: setup      its worktree could not be prepared
+  unknown             the evidence cannot be read, or there is none
+  working             it goes on by itself
+  waits for ann       another member, or the lead's agent, has to do something first
+  rate-limited until  its agent's usage limit; it goes on then
+  queued              enough members work at once
+  ready               it has done what it was given
+  asleep              it has had no work
+
+Members come in this order, as on the page (waggle --plain) and the full screen; one whose
+work could not be merged needs you. -v adds in () the state from which that follows (such
+as dead, stalled, paused), processes, worktrees, and what each has used. waggle why NAME
+lists the evidence. The command records and sends nothing: without a leader it shows what
+is due, and the next command that acts (approve, send, task add) does it.
 
 Its end is what the agents of all teams of this machine have used since midnight, as far
 as leaders have recorded it, when that is anything.
@@ -42,8 +49,8 @@ was refused; >5 are members that work; x1 are dead members and tasks that failed
 --json {"waiting","working","failed"}.
 
 --json: {"team","notice","leader":{"led","by","sandbox","pid","detached","slept_s",
-"slept_until"},"members":[{"name","lead","state","since","why","pid","backend","trust",
-"sandbox","task","pending","policy_version","socket","restarts","ready","log",
+"slept_until"},"members":[{"name","lead","state","condition","since","why","pid","backend",
+"trust","sandbox","task","pending","policy_version","socket","restarts","ready","log",
 "worktree","usage","evidence"}],"interrupted","pending","unread","unverified",
 "ceiling","today"}. slept_s: the machine was suspended within the last hour. sandbox is
 enforced, files only, off, or unknown before its process has found out, with " (shell
