@@ -19,7 +19,7 @@ import (
 // The hooks' evidence is beside the journal in small files without a flush: it names calls and
 // describes rows. Losing it loses no answer.
 const (
-	callsDir  = "calls"  // tool_use_id of calls that were announced, by the hash of the call
+	callsDir  = "calls"  // calls that were announced, by the hash of the call: tool_use_id, agent and what it does, a line each
 	agentsDir = "agents" // the last event of the session (selfFile) and of each teammate
 	selfFile  = "self"
 )
@@ -46,7 +46,35 @@ func (h Hook) remember(e Event) error {
 	if e.ToolUseID == "" || e.Tool == "" {
 		return nil
 	}
-	return quick(filepath.Join(h.Store.dir(e.Session), callsDir), callName(e), []byte(e.ToolUseID))
+	return quick(filepath.Join(h.Store.dir(e.Session), callsDir), callName(e), []byte(strings.Join([]string{e.ToolUseID, oneLine(e.Agent), e.does()}, "\n")))
+}
+
+// does is what a call does, in a line: its command, or its tool and file.
+func (e Event) does() string {
+	var in map[string]json.RawMessage
+	_ = json.Unmarshal(e.Input, &in) // an input that is no object has no command
+	if command := oneLine(text(in, "command")); command != "" {
+		return command
+	}
+	return oneLine(e.Tool + " " + text(in, "file_path"))
+}
+
+// running is the newest call of the session itself that was announced after a time and has not ended, and when; "" is
+// none. One that was denied in the session's dialog counts until the turn ends.
+func (s *Session) running(after time.Time) (does string, since time.Time) {
+	dir := filepath.Join(s.Dir, callsDir)
+	ents, _ := os.ReadDir(dir) // no hook has announced a call where it is missing
+	for _, e := range ents {
+		info, err := e.Info()
+		if err != nil || strings.HasPrefix(e.Name(), ".") || !info.ModTime().After(after) || !info.ModTime().After(since) {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if lines := strings.SplitN(string(b), "\n", 3); err == nil && len(lines) == 3 && lines[1] == "" {
+			does, since = lines[2], info.ModTime()
+		}
+	}
+	return does, since
 }
 
 // recall is the tool_use_id of the last announcement of this very call.
@@ -55,10 +83,11 @@ func (h Hook) recall(s *Session, e Event) string {
 		return e.ToolUseID
 	}
 	b, err := os.ReadFile(filepath.Join(s.Dir, callsDir, callName(e)))
-	if err != nil || len(b) > 200 {
+	id, _, _ := strings.Cut(string(b), "\n")
+	if err != nil || len(id) > 200 {
 		return ""
 	}
-	return string(b)
+	return id
 }
 
 // ran closes the request of a call that ran.

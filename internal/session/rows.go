@@ -166,6 +166,17 @@ func (v *View) add(r Row, s *Session, live Liveness, now time.Time) {
 			mate(e.Agent, e.Name).event(e)
 		}
 	}
+	if r.State == RowBusy && r.Why == "" {
+		var turn time.Time // when the last event was seen: its turn began
+		for _, e := range seen {
+			if e.Agent == "" && e.Name == "" {
+				turn = e.At
+			}
+		}
+		if does, since := s.running(turn); does != "" {
+			r.Why, r.Since = does, since
+		}
+	}
 	v.Rows = append(v.Rows, r.atDialog())
 	slices.Sort(order)
 	for _, a := range order {

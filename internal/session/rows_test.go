@@ -71,6 +71,38 @@ func TestRowNewer(t *testing.T) {
 	}
 }
 
+// TestRowRuns: the row of a session that works says which call of its own runs, and no earlier or ended one.
+func TestRowRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	row := func(want string) {
+		t.Helper()
+		rows := w.store.List("", w.live()).Rows
+		if len(rows) != 1 || rows[0].Why != want {
+			t.Errorf("%+v, want %q", rows, want)
+		}
+	}
+	call := func(event, id, more string) {
+		t.Helper()
+		w.run(w.hook(), event, fmt.Sprintf(`,"tool_use_id":%q,"tool_name":"Bash","tool_input":{"command":"npm run %s\nthen"}%s`, id, id, more))
+	}
+	w.run(w.hook(), "SessionStart", `,"source":"startup"`)
+	w.run(w.hook(), "UserPromptSubmit", "")
+	row("")
+	call("PreToolUse", "build", "")
+	row("npm run build")
+	call("PreToolUse", "test", "")
+	row("npm run test")
+	call("PreToolUse", "lint", `,"agent_id":"a1","agent_type":"mate"`)
+	row("npm run test")
+	call("PostToolUse", "test", "")
+	row("npm run build")
+	w.run(w.hook(), "Stop", "")
+	row("")
+	w.run(w.hook(), "UserPromptSubmit", "")
+	row("")
+}
+
 // TestMode: the permission mode of a session is that of the last event or request that named one.
 func TestMode(t *testing.T) {
 	t.Parallel()

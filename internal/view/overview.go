@@ -264,19 +264,16 @@ func todayText(u record.Usage) string {
 	return text
 }
 
-// sessionText says whose a session is, and where its terminal is.
+// sessionText says whose a session is, and what it does, else where its terminal is.
 func sessionText(r decide.SessionRow) string {
-	text := "your session"
+	text := "(your session)"
 	if r.Under != "" {
-		text = "of your session " + r.Under
-	}
-	for _, s := range []string{r.Cwd, r.Pane} {
-		if s != "" {
-			text += ", " + s
-		}
+		text = "(of your session " + r.Under + ")"
 	}
 	if r.Why != "" {
-		text += ": " + r.Why
+		text += " " + r.Why
+	} else {
+		text = strings.TrimSpace(text + " " + strings.Trim(r.Cwd+", "+r.Pane, ", "))
 	}
 	if !r.Hook && r.Under == "" {
 		text += " (no hook: its questions are not seen)"

@@ -49,8 +49,8 @@ was refused; >5 are members that work; x1 are dead members and tasks that failed
 --json {"waiting","working","failed"}.
 
 --json: {"team","notice","leader":{"led","by","sandbox","pid","detached","slept_s",
-"slept_until"},"members":[{"name","lead","state","condition","since","why","pid","backend",
-"trust","sandbox","task","pending","policy_version","socket","restarts","ready","log",
+"slept_until"},"members":[{"name","lead","state","condition","since","why","pid",
+"backend","trust","sandbox","task","pending","policy_version","socket","restarts","ready","log",
 "worktree","usage","evidence"}],"interrupted","pending","unread","unverified",
 "ceiling","today"}. slept_s: the machine was suspended within the last hour. sandbox is
 enforced, files only, off, or unknown before its process has found out, with " (shell
