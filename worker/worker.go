@@ -620,7 +620,11 @@ func (w *Worker) busyWith() string {
 		what = "task " + t.Task
 	}
 	if b := w.p.Fold.Blocking(); len(b) > 0 {
-		return fmt.Sprintf("busy: %s waits for an answer to %s", what, b[0].ID)
+		asked := string(b[0].ID)
+		if r, ok := w.p.Lead.Request(b[0].Key); ok && r.Handle != "" {
+			asked = r.Handle
+		}
+		return fmt.Sprintf("busy: %s waits for an answer to %s", what, asked)
 	}
 	return fmt.Sprintf("busy: %s is not finished", what)
 }

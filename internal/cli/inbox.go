@@ -23,15 +23,18 @@ func inboxCmd(a *app.App) *cobra.Command {
 		Use:   "inbox [NAME]",
 		Short: "Show a member's messages, by default the lead's; marks nothing",
 		Long: `Show the messages in a member's mailbox, by default in the lead's, oldest first, a
-sentence each; --raw shows their text as it is. NAME is found in all teams. Only
---mark-read marks them as read. Without NAME, where there are several teams and none of
-them is that of this directory, it shows, or follows, the messages for the lead of each.
-With --news and no leader, the command first records the reports that have arrived.
+sentence each: with the handle of the request that it asks or answers, and whether that is
+open or how and by whom it was answered. --raw shows their kind and their text as it is.
+NAME is found in all teams. Only --mark-read marks them as read. Without NAME, where there
+are several teams and none of them is that of this directory, it shows, or follows, the
+messages for the lead of each. With --news and no leader, the command first records the
+reports that have arrived.
 
 --json: {"team","member","entries":[{"index","from","timestamp","read","kind","text",
-"payload","summary","color","msg_id","warnings","id","archive"}]}, with --news also
-"news"; with --follow one entry a line, of several teams with "team". Of several teams:
-{"inboxes":[…]}.`,
+"payload","summary","color","msg_id","warnings","id","archive"}]}, where it is known with
+"request" {"handle","status","decision","by","via","at"}, and with "reply" to a shutdown
+request; with --news also "news"; with --follow one entry a line, of several teams with
+"team". Of several teams: {"inboxes":[…]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {

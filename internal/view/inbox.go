@@ -1,6 +1,8 @@
 package view
 
 import (
+	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -8,7 +10,9 @@ import (
 	"waggle/control"
 	"waggle/internal/view/page"
 	"waggle/internal/view/sentence"
+	"waggle/operator/decide"
 	"waggle/operator/mail"
+	"waggle/record"
 )
 
 // InboxDocument is one member's messages.
@@ -34,6 +38,19 @@ type EntryDocument struct {
 	Warnings  []string `json:"warnings"`
 	ID        string   `json:"id"`      // identity: hash and occurrence
 	Archive   string   `json:"archive"` // the file in the archive it is in; "" for one in the mailbox
+	// Request is the request that it asks or answers, as the leader's journal has it.
+	Request *EntryRequestDocument `json:"request,omitempty"`
+	Reply   string                `json:"reply,omitempty"` // to a shutdown request
+}
+
+// EntryRequestDocument is the request that a message asks or answers.
+type EntryRequestDocument struct {
+	Handle   string `json:"handle"`
+	Status   string `json:"status"`
+	Decision string `json:"decision,omitempty"`
+	By       string `json:"by,omitempty"`
+	Via      string `json:"via,omitempty"`
+	At       string `json:"at,omitempty"`
 }
 
 // NewsDocument is one wake-up of the lead's session.
@@ -64,7 +81,19 @@ func Entries(es []mail.InboxEntry) []EntryDocument {
 
 // Entry is the document of one message.
 func Entry(e mail.InboxEntry) EntryDocument {
-	return EntryDocument{e.Index, e.From, e.Timestamp, e.Read, e.Kind, e.Text, e.Payload, e.Summary, e.Color, e.MsgID, list(e.Warnings), e.ID, e.Archive}
+	return EntryDocument{e.Index, e.From, e.Timestamp, e.Read, e.Kind, e.Text, e.Payload, e.Summary, e.Color, e.MsgID, list(e.Warnings), e.ID, e.Archive,
+		entryRequest(e.Request), e.Reply}
+}
+
+func entryRequest(q *decide.Request) *EntryRequestDocument {
+	if q == nil {
+		return nil
+	}
+	d := &EntryRequestDocument{Handle: q.Handle, Status: q.Status}
+	if n := q.Answer; n != nil {
+		d.Decision, d.By, d.Via, d.At = n.Decision, n.By, n.Via, page.Stamp(n.At)
+	}
+	return d
 }
 
 // InboxList is the document of the messages in several teams.
@@ -90,7 +119,8 @@ func InboxPage(in *mail.Inbox, raw bool, now time.Time) (p page.Page) {
 	return append(p, NewsPage(in.News, now)...)
 }
 
-// EntryPage shows one message: its sender, its time and, in words, its content.
+// EntryPage shows one message: its sender, its time and, in words, its content with the handle of the request that it is
+// about and what became of that. raw shows its kind and its text as it is.
 func EntryPage(e mail.InboxEntry, raw bool, now time.Time) (p page.Page) {
 	mark := "● "
 	if e.Read {
@@ -103,13 +133,18 @@ func EntryPage(e mail.InboxEntry, raw bool, now time.Time) (p page.Page) {
 	head := page.Line{page.Plain(mark), {Role: page.RoleStrong, Text: e.From, Color: e.Color}, page.Plain(" "), page.Faint(at)}
 	said := ""
 	if !raw {
-		said = sentence.OfMessage(e.Payload)
+		said = entrySaid(e)
 	}
-	if e.Kind != string(waggle.KindText) {
-		head = append(head, page.Plain(" "), page.Warning(e.Kind))
-	}
-	if said != "" {
+	switch {
+	case said != "":
 		head = append(head, page.Plain(" "+said))
+		if became := became(e, now); became != "" {
+			head = append(head, page.Plain(" "), page.Warning("("+became+")"))
+		}
+	case e.Kind == string(waggle.KindUnknown) && !raw:
+		head = append(head, page.Plain(" sends a message of the "), page.Warning("unknown kind "+unknownType(e.Text)))
+	case e.Kind != string(waggle.KindText):
+		head = append(head, page.Plain(" "), page.Warning(e.Kind))
 	}
 	p.Line(head...)
 	if said == "" {
@@ -121,6 +156,47 @@ func EntryPage(e mail.InboxEntry, raw bool, now time.Time) (p page.Page) {
 		p.Line(page.Plain("  "), page.Warning("!"), page.Plain(" "+w))
 	}
 	return p
+}
+
+// entrySaid is the sentence of a message; "": its text is shown as it is.
+func entrySaid(e mail.InboxEntry) string {
+	handle := ""
+	if e.Request != nil {
+		handle = RequestID(*e.Request)
+	}
+	return sentence.OfMessage(e.Payload, handle)
+}
+
+// became says whether the request of a message is open, or how and by whom it was answered; "" for other messages.
+func became(e mail.InboxEntry, now time.Time) string {
+	q := e.Request
+	switch _, shutdown := e.Payload.(waggle.ShutdownRequest); {
+	case shutdown && e.Reply == "":
+		return "no answer yet"
+	case q == nil:
+		return e.Reply
+	case q.Answer == nil:
+		return statusWord(*q)
+	}
+	n := q.Answer
+	said := map[string]string{record.DecisionAllow: "allowed", record.DecisionDeny: "denied", record.DecisionAnswer: "answered"}[n.Decision]
+	by := n.By
+	if n.Via != "" && n.Via != n.By {
+		by += ", " + n.Via + ","
+	}
+	if n.State == "taken back" {
+		return said + " by " + strings.TrimSuffix(by, ",") + ", taken back"
+	}
+	return said + " by " + by + " " + page.When(n.At, now)
+}
+
+// unknownType is the kind that a message of none that is known says it is.
+func unknownType(text string) string {
+	var frame struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal([]byte(text), &frame) // what is no object has no type
+	return strings.TrimSpace(strconv.Quote(frame.Type))
 }
 
 // NewsPage shows events of the members, for the lead.

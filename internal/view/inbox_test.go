@@ -2,11 +2,16 @@ package view_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/protocoltest"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
+	"waggle/internal/view/sentence"
+	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/record"
 )
@@ -94,4 +99,88 @@ func TestMessageIDs(t *testing.T) {
 	if one := view.SentPage(sent[:1])[0].Line; one[len(one)-1].Text != " (2b6bac17)" {
 		t.Errorf("one message: %v", one)
 	}
+}
+
+// Every kind of docs/kinds.md is a sentence, with the handle of the request that it is about and what became of that; words
+// and kinds that are not known are shown as they are.
+func TestInboxOfEveryKind(t *testing.T) {
+	open := &decide.Request{PendingItem: decide.PendingItem{Handle: "7KQF", Status: decide.StatusOpen}}
+	denied := &decide.Request{PendingItem: decide.PendingItem{Handle: "7KQF", Status: decide.StatusDecided},
+		Answer: &decide.AnswerNow{Decision: record.DecisionDeny, By: "operator", Via: "prompt", At: at(1)}}
+	for _, c := range []struct {
+		kind    waggle.Kind
+		request *decide.Request
+		reply   string
+		want    string
+	}{
+		{waggle.KindPermissionRequest, nil, "", `asks: Bash ls -la`},
+		{waggle.KindPermissionRequest, open, "", `asks 7KQF: Bash ls -la (open)`},
+		{waggle.KindPermissionRequest, denied, "", `asks 7KQF: Bash ls -la (denied by operator, prompt, 1m29s ago)`},
+		{waggle.KindPermissionResponse, nil, "", `allows the call with the input {"command":"ls"}, with 1 change of rules`},
+		{waggle.KindPermissionResponse, denied, "", `allows 7KQF with the input {"command":"ls"}, with 1 change of rules (denied by operator, prompt, 1m29s ago)`},
+		{waggle.KindSandboxPermissionRequest, open, "", `asks 7KQF for network to example.com (open)`},
+		{waggle.KindSandboxPermissionResponse, denied, "", `allows 7KQF, network to example.com (denied by operator, prompt, 1m29s ago)`},
+		{waggle.KindSandboxPermissionResponse, nil, "", `allows network to example.com`},
+		{waggle.KindPlanApprovalRequest, open, "", `asks 7KQF for a verdict on its plan: # The plan … (open)`},
+		{waggle.KindPlanApprovalResponse, nil, "", `approves the plan, mode default: Good.`},
+		{waggle.KindModeSetRequest, nil, "", `sets mode acceptEdits`},
+		{waggle.KindTeamPermissionUpdate, nil, "", `changes the team's rules, policy version 7: allow Bash(git:*), Read; in /src/api`},
+		{waggle.KindShutdownRequest, nil, "", `asks to end: all done (no answer yet)`},
+		{waggle.KindShutdownRequest, nil, "refused: busy", `asks to end: all done (refused: busy)`},
+		{waggle.KindShutdownApproved, nil, "", `agrees to end`},
+		{waggle.KindShutdownRejected, nil, "", `refuses to end: still busy`},
+		{waggle.KindIdleNotification, nil, "", `is idle after its turn failed: no quota`},
+		{waggle.KindTaskAssignment, nil, "", `gives task 1 "First", which wants a plan first: d1`},
+		{waggle.KindTaskCompleted, nil, "", `has done task 1 "First", made report.md: Fixed`},
+		{waggle.KindTaskProgress, nil, "", `reports progress: verifying, 9 of 10 pass`},
+		{waggle.KindTeammateTerminated, nil, "", `says that a member has ended: w1 has shut down.`},
+		{waggle.KindJoinRequest, nil, "", `asks to join as w9, which has no effect`},
+		{waggle.KindJoinApproved, nil, "", `lets somebody join, which has no effect`},
+		{waggle.KindJoinRejected, nil, "", `lets somebody not join, which has no effect: full`},
+		{waggle.KindSystemInit, nil, "", "system_init\n  You are a tester."},
+		{waggle.KindText, nil, "", "\n  words"},
+		{waggle.KindUnknown, nil, "", "sends a message of the unknown kind \"future\"\n  {\"type\":\"future\",\"a\":1}"},
+		{waggle.KindInvalid, nil, "", "invalid\n  words"},
+	} {
+		e := mail.InboxEntry{From: "w1", Timestamp: "then", Kind: string(c.kind), Request: c.request, Reply: c.reply, Text: "words"}
+		switch c.kind {
+		case waggle.KindText, waggle.KindInvalid:
+		case waggle.KindUnknown:
+			e.Text = `{"type":"future","a":1}`
+		case waggle.KindSystemInit:
+			e.Text, e.Payload = "You are a tester.", protocoltest.Sample(c.kind)
+		default:
+			e.Text, e.Payload = `{"raw":true}`, protocoltest.Sample(c.kind)
+		}
+		want := strings.TrimSpace("● w1 then " + c.want)
+		if c.want[0] == '\n' {
+			want = "● w1 then" + c.want
+		}
+		if got := wordsOf(view.EntryPage(e, false, now)); got != want {
+			t.Errorf("%s: %q, want %q", c.kind, got, want)
+		}
+		if raw := wordsOf(view.EntryPage(e, true, now)); !strings.HasSuffix(raw, "\n  "+e.Text) {
+			t.Errorf("%s, raw: %q", c.kind, raw)
+		}
+	}
+	golden(t, "inbox_request", view.Entry(mail.InboxEntry{Request: denied, Reply: "agreed to"}))
+	said := map[waggle.Kind]bool{waggle.KindSystemInit: true}
+	for _, k := range waggle.Kinds() {
+		if !said[k.Kind] && sentence.OfMessage(protocoltest.Sample(k.Kind), "") == "" {
+			t.Errorf("%s has no sentence", k.Kind)
+		}
+	}
+}
+
+// wordsOf is a page without styles.
+func wordsOf(p page.Page) string {
+	var lines []string
+	for _, b := range p {
+		l := ""
+		for _, s := range b.Line {
+			l += s.Text
+		}
+		lines = append(lines, l)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -39,7 +39,7 @@ func (o Operator) afterwards(ctx context.Context, name waggle.TeamName, member w
 // Archived reads the archived mail of a member, oldest first: entries that were read long ago, mail
 // of an earlier member of the name, mail of a directory that vanished or was archived with its
 // team. unread leaves out read entries. A team without a STATE has none.
-func (o Operator) Archived(_ context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
+func (o Operator) Archived(ctx context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
 	dirs, err := o.archives(name)
 	if len(dirs) == 0 {
 		if err != nil {
@@ -75,6 +75,11 @@ func (o Operator) Archived(_ context.Context, name waggle.TeamName, member waggl
 			}
 		}
 	}
+	known, recs, err := o.journals(ctx, name)
+	if err != nil {
+		in.Reports = append(in.Reports, err.Error())
+	}
+	o.relate(known, recs, in)
 	return in, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/record"
 	"waggle/team"
 )
@@ -30,6 +31,10 @@ type InboxEntry struct {
 	ID        string // identity: hash and occurrence
 	Archive   string // the file in the archive it is in; "" for one in the mailbox
 	Entry     mailbox.Entry
+	// Request is the request that it asks or answers, as the leader's journal has it; nil: none that is known.
+	Request *decide.Request
+	// Reply is what the member said to a shutdown request; "": nothing yet.
+	Reply string
 }
 
 // Inbox is one member's messages.
@@ -73,8 +78,12 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 	if in.Path, err = in.box.Path(); err != nil {
 		return nil, err
 	}
-	why, err := o.unverified(ctx, name)
+	s, recs, err := o.journals(ctx, name)
 	if err != nil { // messages can be read when a journal cannot
+		in.Reports = append(in.Reports, err.Error())
+	}
+	why, err := unverified(recs)
+	if err != nil {
 		in.Reports = append(in.Reports, err.Error())
 	}
 	for _, e := range entries {
@@ -87,22 +96,26 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 		}
 		in.Entries = append(in.Entries, ie)
 	}
+	o.relate(s, recs, in)
 	return in, nil
 }
 
 // unverifiedWarning begins the warning for an entry that no journal vouches for.
 const unverifiedWarning = "unverified, without effect"
 
-// unverified maps mailbox and entry to why the journals found it unverified.
-func (o Operator) unverified(ctx context.Context, name waggle.TeamName) (map[string]string, error) {
+// journals reads the journals of a team: of a member whose journal is broken nothing is known, of the others it is. A team
+// that waggle does not lead has none.
+func (o Operator) journals(ctx context.Context, name waggle.TeamName) (*operator.State, []operator.LogRecord, error) {
 	s, err := o.State(ctx, name)
 	if s == nil || err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	recs, err := s.Records()
-	if recs == nil {
-		return nil, err // of a member whose journal is broken nothing is known, of the others it is
-	}
+	return s, recs, err
+}
+
+// unverified maps mailbox and entry to why the journals found it unverified.
+func unverified(recs []operator.LogRecord) (map[string]string, error) {
 	why := map[string]string{}
 	for _, r := range recs {
 		if r.Kind != record.KindUnverified {

@@ -104,7 +104,7 @@ func TestMessageSentence(t *testing.T) {
 		`asks for a verdict on its plan: first, then …`: waggle.PlanApprovalRequest{PlanContent: "first, then\nsecond"},
 		``: waggle.Text{Text: "words"},
 	} {
-		if got := sentence.OfMessage(p); got != want {
+		if got := sentence.OfMessage(p, ""); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

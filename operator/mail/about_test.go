@@ -1,0 +1,74 @@
+package mail_test
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/internal/operatortest"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
+	"waggle/record"
+)
+
+// TestInboxRequests: a message that asks has the request that the leader's journal names for it, open and answered, and so
+// has its answer; a copy of it under the same id, which no journal vouches for, has none.
+func TestInboxRequests(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	answered := tm.Asks("ann", operatortest.Bash("rm -rf build"))
+	q := tm.Pending(1)[0]
+	asks := func() mail.InboxEntry {
+		t.Helper()
+		in := inbox(t, tm, waggle.Lead)
+		i := slices.IndexFunc(in.Entries, func(e mail.InboxEntry) bool { return e.Kind == string(waggle.KindPermissionRequest) })
+		if i < 0 {
+			t.Fatalf("%+v", in.Entries)
+		}
+		return in.Entries[i]
+	}
+	if e := asks(); e.Request == nil || e.Request.Handle != q.Handle || e.Request.Status != decide.StatusOpen {
+		t.Fatalf("%+v", e)
+	}
+	b, err := os.ReadFile(tm.Mailbox(waggle.Lead))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var box []json.RawMessage
+	if err := json.Unmarshal(b, &box); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(box, func(e json.RawMessage) bool { return strings.Contains(string(e), "rm -rf build") })
+	copied, err := json.Marshal(append(slices.Clone(box), json.RawMessage(strings.ReplaceAll(string(box[i]), "rm -rf build", "ls")), box[i]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(tm.Mailbox(waggle.Lead), copied, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	with := 0
+	for _, e := range inbox(t, tm, waggle.Lead).Entries {
+		if e.Request != nil {
+			with++
+		}
+	}
+	if e := asks(); with != 1 || e.Request == nil {
+		t.Errorf("%d messages have the request %+v", with, e)
+	}
+	if _, err := decide.Of(op).Decide(t.Context(), "api", []decide.Answer{{ID: q.Handle, Reason: "no", Via: "deny"}}); err != nil {
+		t.Fatal(err)
+	}
+	<-answered
+	if e := asks(); e.Request == nil || e.Request.Answer == nil || e.Request.Answer.Decision != record.DecisionDeny || e.Request.Answer.Via != "deny" {
+		t.Errorf("%+v", e.Request)
+	}
+	in := inbox(t, tm, "ann")
+	i = slices.IndexFunc(in.Entries, func(e mail.InboxEntry) bool { return e.Kind == string(waggle.KindPermissionResponse) })
+	if i < 0 || in.Entries[i].Request == nil || in.Entries[i].Request.Handle != q.Handle || in.Entries[i].Request.Answer == nil {
+		t.Errorf("%+v", in.Entries)
+	}
+}
