@@ -300,7 +300,7 @@ func asksShort(q decide.Request) string {
 }
 
 func askOf(q decide.Request) record.Ask {
-	return record.Ask{Tool: q.Tool, Input: string(q.Input), Bound: q.Bound, Host: q.Host, Port: q.Port, Plan: q.Plan, Revision: q.Revision}
+	return record.Ask{Tool: q.Tool, Input: string(q.Input), Cwd: q.Cwd, Bound: q.Bound, Host: q.Host, Port: q.Port, Plan: q.Plan, Revision: q.Revision}
 }
 
 // mark is the status of a request where it is not simply open, before the question: a long one is cut.

@@ -82,6 +82,11 @@ func single(q decide.Request) (about string, block []string) {
 			block = append(block, "| "+l)
 		}
 		return Asks(q), block
+	case q.Command == "" && editedWhole(q):
+		for l := range strings.SplitSeq(q.Edits(), "\n") {
+			block = append(block, "| "+operator.Visible(l))
+		}
+		return q.Tool + " " + operator.Visible(q.Edited()), block
 	case q.Command == "":
 		return Asks(q), nil
 	}
@@ -92,6 +97,11 @@ func single(q decide.Request) (about string, block []string) {
 		block = append(block, "| "+l)
 	}
 	return q.Tool + ", " + page.Count(len(asks), "line") + ":", block
+}
+
+// editedWhole reports that a file and its changed lines are all of a request's input.
+func editedWhole(q decide.Request) bool {
+	return q.Edited() != "" && q.Edits() != "" && furtherInput(q) == ""
 }
 
 // fold keeps the first lines of a text that is too long for a list.

@@ -54,3 +54,19 @@ func TestPending(t *testing.T) {
 	samePage(t, "groups", view.GroupPage(decide.Groups(qs), false, now))
 	samePage(t, "plans", view.PlanPage([]decide.Request{over}, now))
 }
+
+// TestPendingEdits: the list says which file is changed, and how, in lines; an input that has more is shown as JSON.
+func TestPendingEdits(t *testing.T) {
+	edit := func(id, tool, input string) decide.Request {
+		q := small(id, "api", "", 1)
+		q.Tool, q.Input = tool, json.RawMessage(input)
+		return q
+	}
+	samePage(t, "pending_edits", view.GroupPage(decide.Groups([]decide.Request{
+		edit("1", "Edit", `{"file_path":"/w/a.go","old_string":"one\n| two\n","new_string":"one\n\u202etwo\n"}`),
+		edit("2", "Edit", `{"file_path":"/w/b.go","old_string":"one","new_string":"two","more":1}`),
+		edit("3", "MultiEdit", `{"file_path":"/w/c.go","edits":[{"old_string":"one","new_string":"two"}]}`),
+		edit("4", "MultiEdit", `{"file_path":"/w/d.go","edits":[{"old_string":"one","new_string":"two","more":1}]}`),
+		edit("5", "Write", `{"file_path":"/w/e.go","content":"one\n"}`),
+	}), false, now))
+}

@@ -1,13 +1,13 @@
 package view
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"waggle/internal/jsonobj"
-	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/record"
@@ -19,7 +19,7 @@ type Short struct {
 	Head  string      // who asks for what, by which handle
 	Body  []ShortLine // what would run, be written or be opened
 	Why   string      // why a person is asked; of the words of waggle
-	In    string      // the directory, unless it is the member's own
+	In    string      // the directory, unless it is the member's own or Body has a whole path
 	Notes []string    // what else an allow is about that is not as usual
 	Rule  string      // the narrowest rule that would have answered it; "": none should
 }
@@ -42,7 +42,7 @@ func ShortOf(q decide.Request) Short {
 	default:
 		s.Why = q.Because
 	}
-	if !q.OwnTree || policy.Risk(q.Risk) == policy.RiskHigh {
+	if whole := path.IsAbs(q.Edited()); !whole && (!q.OwnTree || policy.Risk(q.Risk) == policy.RiskHigh) {
 		s.In = q.Cwd
 	}
 	if len(q.Suggest) > 0 {
@@ -170,8 +170,8 @@ func furtherInput(q decide.Request) string {
 		return "" // the body has it whole
 	}
 	o, err := jsonobj.Parse(q.Input)
-	if err != nil || len(o.Duplicates()) > 0 {
-		return operator.Visible(string(q.Input))
+	if err != nil || len(o.Duplicates()) > 0 || !plainEdits(o) {
+		return decide.ShownJSON(string(q.Input))
 	}
 	for _, key := range shown {
 		o.Delete(key)
@@ -184,4 +184,19 @@ func furtherInput(q decide.Request) string {
 		raw = q.Input
 	}
 	return decide.ShownJSON(string(raw))
+}
+
+// plainEdits reports that the edits of a list, where an input has one, have nothing but what a change shows.
+func plainEdits(o *jsonobj.Object) bool {
+	raw, ok := o.Get("edits")
+	var list []json.RawMessage
+	if !ok || json.Unmarshal(raw, &list) != nil {
+		return !ok
+	}
+	return !slices.ContainsFunc(list, func(one json.RawMessage) bool {
+		e, err := jsonobj.Parse(one)
+		return err != nil || slices.ContainsFunc(e.Keys(), func(key string) bool {
+			return !slices.Contains([]string{"old_string", "new_string", "replace_all"}, key)
+		})
+	})
 }

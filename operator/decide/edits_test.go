@@ -5,9 +5,33 @@ import (
 	"strings"
 	"testing"
 
+	"waggle"
 	"waggle/operator/decide"
 	"waggle/record"
 )
+
+// TestBrief: lists and reasons say what a call is for, in words where the tool is known; a file in its directory by its name
+// there.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ tool, input, want string }{
+		{"Bash", `{"command":"make","description":"x"}`, "Bash make"},
+		{"Edit", `{"file_path":"/w/a/b.go","old_string":"a","new_string":"b"}`, "Edit a/b.go"},
+		{"Write", `{"file_path":"/other/b.go","content":"b"}`, "Write /other/b.go"},
+		{"Write", `{"file_path":"/w","content":"b"}`, "Write /w"},
+		{"NotebookEdit", `{"notebook_path":"/w/n.ipynb","new_source":"b"}`, "NotebookEdit n.ipynb"},
+		{"WebFetch", `{"url":"https://example.com/w/x","prompt":"y"}`, "WebFetch https://example.com/w/x"},
+		{"Edit", `{"file_path":"/w/a","file_path":"/w/b"}`, `Edit {"file_path":"/w/a","file_path":"/w/b"}`},
+		{"Edit", `{"File_Path":"/w/a"}`, `Edit {"File_Path":"/w/a"}`},
+		{"Edit", `{"file_path":7}`, `Edit {"file_path":7}`},
+		{"mcp__db__query", `{"query":"x"}`, `mcp__db__query {"query":"x"}`},
+	} {
+		a := record.Ask{Tool: c.tool, Input: c.input, Cwd: "/w"}
+		if got := decide.Brief(waggle.KindPermissionRequest, a); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.tool, c.input, got, c.want)
+		}
+	}
+}
 
 // TestEdits: Edits shows the call of an editing tool as a difference, from the input alone. An input
 // of an unknown form gives none.

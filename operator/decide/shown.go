@@ -135,13 +135,34 @@ func Wanted(k waggle.Kind) string {
 	return "a tool call"
 }
 
-// Brief is Describe with the input as people write it: a shell text without the JSON around it. It is
-// for lists and reasons; what is decided is shown whole (Asks).
+// Brief is Describe with the input as people write it: a shell text without the JSON around it, and of the other tools
+// that are known the file or the address. It is for lists and reasons; what is decided is shown whole (Asks).
 func Brief(k waggle.Kind, a record.Ask) string {
 	if text := CommandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
 		return a.Tool + " " + text + reading(a.Stdin)
 	}
+	if what := subject(a); record.GateOf(k) == policy.GateTool && what != "" {
+		return a.Tool + " " + what
+	}
 	return Describe(k, a)
+}
+
+// subjects are the fields that say what a tool is called for.
+var subjects = map[string]string{"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path", "Read": "file_path",
+	"Glob": "pattern", "Grep": "pattern", "WebFetch": "url", "WebSearch": "query"}
+
+// subject is what a tool is called for: a file in the call's directory by its name there. It is "" for other tools and for
+// an input of another form.
+func subject(a record.Ask) (what string) {
+	o, err := jsonobj.Parse([]byte(a.Input))
+	key, ok := subjects[a.Tool]
+	if err != nil || !ok || len(o.Duplicates()) > 0 || !textAt(o, key, &what) {
+		return ""
+	}
+	if inside, ok := strings.CutPrefix(what, strings.TrimSuffix(a.Cwd, "/")+"/"); ok && a.Cwd != "" && strings.HasSuffix(key, "_path") {
+		return inside
+	}
+	return what
 }
 
 // codeShown is how much of its code names a call that no request was made of.
@@ -172,7 +193,7 @@ func Question(k waggle.Kind, a record.Ask) string {
 	if text := CommandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
 		return text + reading(a.Stdin)
 	}
-	return Describe(k, a)
+	return Brief(k, a)
 }
 
 // reading describes a command's standard input in a few words.

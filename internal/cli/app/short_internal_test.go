@@ -54,7 +54,11 @@ func TestShortText(t *testing.T) {
 		}), "7KQF  medium risk  crew/ann asks: Bash\n  | x\nwhy  No rule allows \"x\".\nin   /w/crew; x is /w/crew/x; script /w/s.sh; /w/l is /etc/passwd; LD_PRELOAD=/\n   + w/l.so", false},
 		{"with too much of it", with(bash("x"), func(q *decide.Request) { q.Env = []string{"A=" + strings.Repeat("a", 200)} }),
 			"7KQF  medium risk  crew/ann asks: Bash\n  | x\nwhy  No rule allows \"x\".\nin   /w/crew; A=" + strings.Repeat("a", 63) + "\n  … more of what runs, and where", true},
-		{"an edit", edit, "7KQF  medium risk  crew/ann asks: Edit\n  | /w/a.go\n  … 2 more lines\nwhy  No rule allows \"x\".\nin   /w/crew", true},
+		{"an edit", edit, "7KQF  medium risk  crew/ann asks: Edit\n  | /w/a.go\n  | -one\n  | +two\nwhy  No rule allows \"x\".", false},
+		{"an edit in the directory", with(edit, func(q *decide.Request) {
+			q.Input = []byte(`{"file_path":"a.go","old_string":"one\n","new_string":"two\n","more":1}`)
+		}),
+			"7KQF  medium risk  crew/ann asks: Edit\n  | a.go\n  … 2 more lines\nwhy  No rule allows \"x\".\nin   /w/crew; input {\"more\":1}", true},
 		{"a host", decide.Request{PendingItem: decide.PendingItem{Team: "crew", Handle: "7KQF", Kind: "sandbox_permission_request", Member: "ann", Risk: "high"}, Host: "db.internal", Port: "5432"},
 			"7KQF  high risk  crew/ann asks: network\n  | db.internal:5432\nwhy  it uses the network", false},
 		{"a plan", decide.Request{PendingItem: decide.PendingItem{Team: "crew", Handle: "7KQF", Kind: "plan_approval_request", Member: "ann", Risk: "medium"}, Plan: "a\nb\nc\nd\ne\nf", Revision: 2},

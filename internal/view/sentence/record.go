@@ -217,7 +217,7 @@ func (s logSentence) seen() string {
 	b := body[record.Seen](s.r)
 	switch {
 	case b.Ask != nil:
-		return fmt.Sprintf("%s asks %s: %s", s.who(), s.request(record.Key{ID: b.ID}), decide.Brief(b.Kind, *b.Ask))
+		return fmt.Sprintf("%s asks %s: %s", s.who(), s.request(record.Key{ID: b.ID}), decide.InOneLine(b.Kind, *b.Ask))
 	default:
 		return s.who() + " " + report(b.Kind, b.Task, b.Failed, b.Note)
 	}
@@ -271,7 +271,7 @@ func (s logSentence) worker() string {
 		return "begins" + again(b.Epoch)
 	case record.KindAsked, record.KindPaused:
 		b := body[record.Asked](s.r)
-		return fmt.Sprintf("asks %s: %s", s.request(b.Key), decide.Brief(b.Kind, b.Ask))
+		return fmt.Sprintf("asks %s: %s", s.request(b.Key), decide.InOneLine(b.Kind, b.Ask))
 	case record.KindSaid:
 		b := body[record.Said](s.r)
 		return report(b.Kind, b.Task, b.Failed, b.Note)

@@ -34,6 +34,7 @@ func TestLogSentences(t *testing.T) {
 		row(worker(record.KindAnswered, record.Answered{Key: key, Decision: "allow", By: policy.RoleRules, Rule: "Bash(make:*)", Ask: &ask}, "allowed by its rules: Bash make deploy: Bash(make:*)")),
 		row(worker(record.KindFinished, record.Finished{Key: key, ExitCode: &exit, Failed: true}, "7KQF has failed, exit status 3")),
 		row(worker(record.KindSaid, record.Said{Kind: waggle.KindTaskCompleted, Task: "1", Failed: true, Note: "exit status 3"}, "has failed task 1: exit status 3")),
+		row(leader(record.KindSeen, record.Seen{Kind: waggle.KindPlanApprovalRequest, ID: "p", Ask: &record.Ask{Plan: "first\nthen"}}, "ann asks 7KQF: plan, revision 1: first")),
 		row(worker("future", map[string]int{"a": 1}, `{"a":1}`)),
 	}
 	var say sentence.LogSentences
