@@ -15,6 +15,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/policy"
 	"waggle/record"
 )
 
@@ -117,6 +118,53 @@ func TestAsking(t *testing.T) {
 		if got := answer(t, answers); got.Allowed != strings.Contains(got.Input, "make a") {
 			t.Errorf("%+v", got)
 		}
+	}
+}
+
+// An answer at the terminal makes the rule that comes with it; a rule that does not cover the call is refused, and nothing is
+// decided by that answer.
+func TestAskingWithRule(t *testing.T) {
+	t.Parallel()
+	o, rig := team(t)
+	answers := rig.Asks("ann", operatortest.Bash("make a"))
+	rig.Pending(1)
+	s := rig.State()
+	p := &terminal{asked: map[string]chan decide.Answer{}, causes: map[string]string{}}
+	a := &decide.Asking{Operator: o, State: s, Ask: p.ask}
+	take := func(rule string) string {
+		t.Helper()
+		a.Put(t.Context(), s.Lead.Pending())
+		r, err := policy.ParseRule(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		testenv.Eventually(t, "it is on the screen", func() bool { return p.shown("make a") != nil })
+		said := p.shown("make a")
+		p.mu.Lock()
+		p.asked["make a"] = nil
+		p.mu.Unlock()
+		said <- decide.Answer{Allow: true, Via: "prompt", Lesson: &decide.Lesson{Rule: r}}
+		refused, err := a.Take(t.Context(), <-a.Replies())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return refused
+	}
+	if refused := take("Bash(make b)"); !strings.Contains(refused, "does not cover") || len(s.Lead.Pending()) != 1 {
+		t.Fatalf("%q, %d are open", refused, len(s.Lead.Pending()))
+	}
+	if refused := take("Bash(make a)"); refused != "" {
+		t.Fatal(refused)
+	}
+	a.End()
+	if _, err := o.Pass(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if got := answer(t, answers); !got.Allowed {
+		t.Errorf("%+v", got)
+	}
+	if rules := rig.State().Lead.Policy.Rules; len(rules) != 1 || rules[0].Rule.String() != "Bash(make a)" {
+		t.Errorf("%+v", rules)
 	}
 }
 
