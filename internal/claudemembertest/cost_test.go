@@ -89,7 +89,7 @@ func (w *world) waits() (gaps []time.Duration) {
 			Kind string
 		}
 	}
-	if err := json.Unmarshal([]byte(w.ok("log", "--team", "crew", "--member", "bob", "--json")), &doc); err != nil {
+	if err := json.Unmarshal([]byte(w.ok("log", "bob", "--team", "crew", "--json")), &doc); err != nil {
 		w.t.Fatal(err)
 	}
 	var ready time.Time

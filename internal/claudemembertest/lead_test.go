@@ -103,10 +103,10 @@ func leads(t *testing.T, version string, before func(*world)) {
 		}
 	})
 	w.until("ann is there", func() bool {
-		return strings.Contains(w.run("log", "--team", "crew", "--member", "ann", "--kind", "ready", "--json").out, `"epoch"`)
+		return strings.Contains(w.run("log", "ann", "--team", "crew", "--kind", "ready", "--json").out, `"epoch"`)
 	})
-	w.ok("task", "add", "one", "--team", "crew", "--owner", "ann", "--description", "mkdir one")
-	w.ok("task", "add", "two", "--team", "crew", "--description", "mkdir two")
+	w.ok("task", "add", "one", "--team", "crew", "--owner", "ann", "--instructions", "mkdir one")
+	w.ok("task", "add", "two", "--team", "crew", "--instructions", "mkdir two")
 	w.until("the tasks are completed", func() bool {
 		return strings.Count(w.ok("task", "list", "--team", "crew", "--json"), `"status": "completed"`) == 3
 	})
@@ -120,7 +120,7 @@ func leads(t *testing.T, version string, before func(*world)) {
 	if !strings.Contains(decided, `"leader"`) || strings.Contains(decided, `"operator"`) {
 		t.Errorf("decided: %s", decided)
 	}
-	if asked := w.ok("log", "--team", "crew", "--member", "team-lead", "--kind", "asked", "--json"); strings.Contains(asked, "mcp__") {
+	if asked := w.ok("log", "team-lead", "--team", "crew", "--kind", "asked", "--json"); strings.Contains(asked, "mcp__") {
 		t.Errorf("asked: %s", asked)
 	}
 	w.gone()

@@ -70,7 +70,7 @@ func TestTwoAsks(t *testing.T) {
 		w.completed()
 		w.ran("one", 1)
 		w.ran("two", 1)
-		log := w.ok("log", "--team", "crew", "--member", "bob", "--kind", "finished", "--json")
+		log := w.ok("log", "bob", "--team", "crew", "--kind", "finished", "--json")
 		if n := strings.Count(log, `"kind": "finished"`) + strings.Count(log, `"kind":"finished"`); n != 4 {
 			t.Errorf("%d ends on record, want 4: %s", n, log)
 		}

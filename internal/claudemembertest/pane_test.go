@@ -110,7 +110,7 @@ func (w *world) closed(words string) string {
 	w.t.Helper()
 	var found string
 	w.until("a record with "+words, func() bool {
-		for _, line := range strings.Split(w.ok("log", "--team", "crew", "--member", "bob", "--kind", "answered", "--json"), "\n") {
+		for _, line := range strings.Split(w.ok("log", "bob", "--team", "crew", "--kind", "answered", "--json"), "\n") {
 			if strings.Contains(line, words) {
 				found = line
 			}
@@ -166,7 +166,7 @@ func TestPaneKeyFirst(t *testing.T) {
 		w.choose(`(?s)>>two.*Do you want to proceed`, "2")
 		w.closed("answered in the pane: denied")
 		w.until("the turn that was interrupted in the pane has failed", func() bool {
-			return strings.Contains(w.ok("log", "--team", "crew", "--member", "bob", "--json"), "interrupted in the pane")
+			return strings.Contains(w.ok("log", "bob", "--team", "crew", "--json"), "interrupted in the pane")
 		})
 		w.ran("two", 0)
 		w.gone()
@@ -290,7 +290,7 @@ func TestPaneHookDead(t *testing.T) {
 		w := newPane(t, version, claudetest.Script(mark("one"), claudetest.Say("done")), "")
 		w.start()
 		w.until("the client has begun", func() bool {
-			return strings.Contains(w.ok("log", "--team", "crew", "--member", "bob", "--json"), `"conversation"`)
+			return strings.Contains(w.ok("log", "bob", "--team", "crew", "--json"), `"conversation"`)
 		})
 		path := w.bin
 		data, err := os.ReadFile(path)

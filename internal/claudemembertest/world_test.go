@@ -84,7 +84,7 @@ func (w *world) start() {
 	}
 	w.t.Cleanup(w.end)
 	w.until("the member is ready", func() bool {
-		return strings.Contains(w.run("log", "--team", "crew", "--member", "bob", "--kind", "ready", "--json").out, `"epoch"`)
+		return strings.Contains(w.run("log", "bob", "--team", "crew", "--kind", "ready", "--json").out, `"epoch"`)
 	})
 }
 
@@ -205,7 +205,7 @@ func (w *world) result(turn int) claudetest.Block {
 // give gives bob a task.
 func (w *world) give(subject, words string) {
 	w.t.Helper()
-	w.ok("task", "add", subject, "--team", "crew", "--owner", "bob", "--description", words)
+	w.ok("task", "add", subject, "--team", "crew", "--owner", "bob", "--instructions", words)
 }
 
 // patience is the limit for one step.

@@ -42,7 +42,7 @@ func TestAttach(t *testing.T) {
 	if code := one.exit(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, one.text())
 	}
-	two := onTerminal(t, dir, append([]string{"attach", "alice", "--read-only"}, where...)...)
+	two := onTerminal(t, dir, append([]string{"attach", "alice"}, where...)...)
 	two.wait("first")
 	if err := os.WriteFile(go1, nil, 0o600); err != nil {
 		t.Fatal(err)

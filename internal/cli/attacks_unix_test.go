@@ -88,7 +88,7 @@ func TestNoEnds(t *testing.T) {
 	h := newHome(t, "waggle")
 	h.must("team", "create", "ends")
 	for _, end := range []string{"", " ", "0s", "-1h", "0d", "-2d", "99999999h", "36501d", "2020-01-01", "9999-99-99", "soon"} {
-		for _, args := range [][]string{{"policy", "sessions", "add", "Bash(x:*)", "--expires"}, {"policy", "sessions", "add", "Bash(x:*)", "--until"}, {"policy", "add", "Bash(x:*)", "--team", "ends", "--until"},
+		for _, args := range [][]string{{"policy", "sessions", "add", "Bash(x:*)", "--until"}, {"policy", "sessions", "add", "Bash(x:*)", "--until"}, {"policy", "add", "Bash(x:*)", "--team", "ends", "--until"},
 			{"away", "on", "--until"}, {"net", "allow", "example.com", "--team", "ends", "--until"}} {
 			if stdout, stderr, code := h.waggle(append(args, end)...); code != 2 {
 				t.Errorf("%q %q: exit %d: %s%s", args, end, code, stdout, stderr)

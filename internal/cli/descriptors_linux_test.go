@@ -39,7 +39,7 @@ func TestFewDescriptors(t *testing.T) {
 	taken := map[string]bool{}
 	give := func(id string) {
 		for _, who := range []string{"ann", "bob"} {
-			_, _, code := h.waggle("task", "add", "work "+id, "--owner", who, "--description", "echo "+id+who+" >> "+filepath.Join(h.work, "ran"), "--team", "few")
+			_, _, code := h.waggle("task", "add", "work "+id, "--owner", who, "--instructions", "echo "+id+who+" >> "+filepath.Join(h.work, "ran"), "--team", "few")
 			taken[id+who] = code == 0
 		}
 		h.waggle("send", "ann", "word "+id, "--team", "few")

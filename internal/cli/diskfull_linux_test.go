@@ -86,7 +86,7 @@ func TestDiskFull(t *testing.T) {
 		empty := fill(t, full, i)
 		for j := range 2 {
 			id := fmt.Sprintf("%d-%d", i, j)
-			_, _, code := h.waggle("task", "add", "work "+id, "--owner", []string{"ann", "bob"}[j], "--description", "echo "+id+" >> "+filepath.Join(h.work, "ran"), "--team", "full")
+			_, _, code := h.waggle("task", "add", "work "+id, "--owner", []string{"ann", "bob"}[j], "--instructions", "echo "+id+" >> "+filepath.Join(h.work, "ran"), "--team", "full")
 			acked[id] = code == 0
 			_, _, code = h.waggle("send", "ann", "word "+id+".", "--team", "full")
 			said[id] = code == 0
@@ -130,7 +130,7 @@ func TestDiskFull(t *testing.T) {
 			t.Errorf("%s ran %d times", id, n)
 		}
 	}
-	log := h.must("log", "full", "--kind", "said", "--member", "leader")
+	log := h.must("log", "leader@full", "--kind", "said")
 	for id, ok := range said {
 		n := 0
 		for line := range strings.Lines(log) {

@@ -170,7 +170,7 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 	if hint == nil {
 		t.Fatalf("no way to the whole group in\n%s", out)
 	}
-	if code, _, stderr := c.run("approve", "--group", first); code != app.ExitNotFound || len(id(strings.ReplaceAll(stderr, first, ""))) != 0 {
+	if code, _, stderr := c.run("approve", first); code != app.ExitNotFound || len(id(strings.ReplaceAll(stderr, first, ""))) != 0 {
 		t.Errorf("the old id: exit %d, %s", code, stderr)
 	}
 	evil := regexp.MustCompile(`(?m)^([2-9A-Z]{4,}) .* -race `).FindStringSubmatch(out)
@@ -192,12 +192,12 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 			t.Errorf("%v does not end with the group's id:\n%s", args, out[max(0, len(out)-200):])
 		}
 	}
-	for _, pattern := range []string{"Bash(go test:*)", "Bash(go test -race ./b)", "Bash"} {
-		if code, _, stderr := c.run("approve", "--group", pattern); code != app.ExitUsage || !strings.Contains(stderr, "waggle show") {
-			t.Errorf("approve --group %s: exit %d, %s", pattern, code, stderr)
+	for _, pattern := range []string{"Bash(go test:*)", "Bash(go test -race ./b)"} {
+		if code, _, stderr := c.run("approve", pattern); code != app.ExitUsage || !strings.Contains(stderr, "waggle show") {
+			t.Errorf("approve %s: exit %d, %s", pattern, code, stderr)
 		}
 	}
-	c.prints("approve", "--group", id(out)[0])
+	c.prints("approve", id(out)[0])
 	out = c.prints("pending")
 	if out != "" {
 		t.Errorf("after the group was answered there wait\n%s", out)

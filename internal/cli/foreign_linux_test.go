@@ -30,7 +30,7 @@ team: shared
 policy: {allow: [Bash]}
 members: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, backend: process}]
 `), "--detach", "--quiet")
-	h.must("task", "add", "leave", "--owner", "ann", "--description", "setsid sleep 301 >/dev/null 2>&1 & echo $! > left.pid; sleep 302", "--team", "shared")
+	h.must("task", "add", "leave", "--owner", "ann", "--instructions", "setsid sleep 301 >/dev/null 2>&1 & echo $! > left.pid; sleep 302", "--team", "shared")
 	o := h.operator()
 	s, err := o.State(t.Context(), "shared")
 	if err != nil || s == nil {
@@ -131,7 +131,7 @@ team: swept
 policy: {allow: [Bash]}
 members: [{name: ann, agent: exec, backend: process, restart: never}]
 `), "--detach", "--quiet")
-	h.must("task", "add", "leave", "--owner", "ann", "--description", "setsid sleep 301 >/dev/null 2>&1 & echo $! > left.tmp; mv left.tmp left.pid; sleep 302", "--team", "swept")
+	h.must("task", "add", "leave", "--owner", "ann", "--instructions", "setsid sleep 301 >/dev/null 2>&1 & echo $! > left.tmp; mv left.tmp left.pid; sleep 302", "--team", "swept")
 	id := h.process("left.pid")
 	st := h.status("swept")
 	worker, err := os.FindProcess(st.Members[0].PID)

@@ -87,21 +87,57 @@ func TestGrammar(t *testing.T) {
 		})
 	})
 	for _, where := range []string{"gc", "down", "up", "run", "team migrate", "team delete", "merge", "resume", "init", "new", "team restore"} {
-		cmd, _, err := root.Find(strings.Fields(where))
-		if err != nil || cmd.Flags().Lookup("plan") == nil || cmd.Flags().Lookup("dry-run") != cmd.Flags().Lookup("plan") {
-			t.Errorf("%s has no --plan, or --dry-run is not the same (%v)", where, err)
+		if cmd, _, err := root.Find(strings.Fields(where)); err != nil || cmd.Flags().Lookup("plan") == nil {
+			t.Errorf("%s has no --plan (%v)", where, err)
 		}
 	}
-	for _, old := range []string{"log --member", "audit query --member", "audit acknowledge --member", "audit show --of", "task release --of", "team restore --as", "team token --plan", "task add --plan", "team add --plan",
-		"new --mode", "spawn --mode", "guest --mode", "team create --mode"} {
-		path, name, _ := strings.Cut(old, " --")
-		cmd, _, err := root.Find(strings.Fields(path))
-		if err != nil || cmd.Flags().Lookup(name) == nil {
-			t.Errorf("%s is no longer taken", old)
-			continue
+}
+
+// Other words for a command, with the reason: what people of other tools type.
+var aliases = map[string]string{"ls": "list", "rm": "remove, revoke, withdraw", "remove": "rm"}
+
+// TestOneSpelling: no command and no flag has a second spelling that help does not show.
+func TestOneSpelling(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	root := cli.Root(&app.App{Out: &out, Err: &out})
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, a := range cmd.Aliases {
+			if aliases[a] == "" || !strings.Contains(aliases[a], cmd.Name()) {
+				t.Errorf("%s is also called %s", cmd.CommandPath(), a)
+			}
 		}
-		if f := cmd.Flags().Lookup(name); f.Name == name && !f.Hidden {
-			t.Errorf("%s is shown", old)
+		switch {
+		case cmd.Deprecated != "":
+			t.Errorf("%s is deprecated", cmd.CommandPath())
+		case cmd.Hidden && cmd.Parent() == root && !slices.Contains([]string{"begin", "help", "hold", "hook", "lead", "worker"}, cmd.Name()): // waggle itself and hooks start them
+			t.Errorf("%s is hidden", cmd.CommandPath())
+		}
+		norm := cmd.Flags().GetNormalizeFunc()
+		for word := range strings.FieldsSeq("member of mode scope expires description dry-run plan as group read-only") {
+			if got := norm(cmd.Flags(), word); string(got) != word {
+				t.Errorf("%s takes --%s for --%s", cmd.CommandPath(), word, got)
+			}
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Deprecated != "" || f.Hidden {
+				t.Errorf("%s --%s is hidden", cmd.CommandPath(), f.Name)
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	for line, says := range map[string]string{
+		"log --member ann": "NAME is an argument: waggle log", "gc --dry-run": "near: --plan", "spawn ann --mode plan": "near: --permission-mode", "policy add Bash --expires 8h": "near: --until",
+		"task add x --description y": "near: --instructions", "approve --group g-1": "GROUP is an argument", "task release --of ann": "NAME is an argument", "task add x --plan": "near: --require-plan",
+		"approve ABCD --scope team": "near: --for", "audit query --member ann": "NAME is an argument",
+	} {
+		var out bytes.Buffer
+		if code := cli.Run(t.Context(), &app.App{Out: &out, Err: &out}, strings.Fields(line)); code != app.ExitUsage || !strings.Contains(out.String(), says) {
+			t.Errorf("%s: exit %d, %s", line, code, out.String())
 		}
 	}
 }

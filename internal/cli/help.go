@@ -169,5 +169,22 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	})
 	e.Near = team.Near("--"+word, names)
+	for _, meant := range otherWords[word] {
+		switch {
+		case !strings.HasPrefix(meant, "--"):
+			if strings.Contains(cmd.Use, meant) {
+				e.Advice = meant + " is an argument: " + cmd.UseLine()
+			}
+		case slices.Contains(names, meant):
+			e.Near = []string{meant}
+		}
+	}
 	return e
+}
+
+// otherWords are the words of flags of other programs, and what they are called here: a flag, or the argument as the use
+// line has it.
+var otherWords = map[string][]string{
+	"dry-run": {"--plan"}, "expires": {"--until"}, "ttl": {"--until"}, "mode": {"--permission-mode"}, "scope": {"--for"}, "description": {"--instructions"},
+	"prompt": {"--instructions"}, "plan": {"--require-plan"}, "member": {"NAME"}, "name": {"NAME"}, "agent": {"NAME"}, "of": {"NAME"}, "group": {"GROUP"},
 }

@@ -188,7 +188,7 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 			t.Errorf("%s comes after %s", g.Pattern, shown.Groups[i-1].Pattern)
 		}
 		if g.Batch {
-			c.waggle("approve", "--group", g.ID)
+			c.waggle("approve", g.ID)
 			commands++
 		}
 	}

@@ -293,7 +293,7 @@ func TestJourneyEight(t *testing.T) {
 	u.answers("x", "deny "+handles["m8"])
 	u.words("not here")
 	u.answers("Enter", "m8           failed") // its task, by the denial
-	if out := u.does(0, "log", "eight", "--kind", "answered", "--member", "m8", "--json"); !strings.Contains(out, "not here") {
+	if out := u.does(0, "log", "m8@eight", "--kind", "answered", "--json"); !strings.Contains(out, "not here") {
 		t.Error(out)
 	}
 	var more []string

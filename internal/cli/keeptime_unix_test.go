@@ -34,7 +34,7 @@ func TestEndKeepsItsTime(t *testing.T) {
 			h.write("child.sh", child)
 			h.must("up", h.write("timed.yaml", "team: timed\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, backend: process}, {name: cid, agent: exec, backend: process}]\n"), "--detach", "--quiet")
 			for _, m := range []string{"ann", "bob", "cid"} {
-				h.must("task", "add", "work of "+m, "--owner", m, "--description", "sh child.sh", "--team", "timed")
+				h.must("task", "add", "work of "+m, "--owner", m, "--instructions", "sh child.sh", "--team", "timed")
 			}
 			var left []string
 			testenv.Eventually(t, "all have children", func() bool {

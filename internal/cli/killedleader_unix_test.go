@@ -105,7 +105,7 @@ func TestAnswerBesideAStoppedLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, "the call has run", func() bool {
-		return strings.Contains(h.must("log", "--team", "stopped", "--member", "ann", "--kind", "finished"), "finished")
+		return strings.Contains(h.must("log", "ann", "--team", "stopped", "--kind", "finished"), "finished")
 	})
 	if b, err := os.ReadFile(filepath.Join(h.work, "ran")); string(b) != "ran\n" {
 		t.Errorf("it ran as %q, %v", b, err)

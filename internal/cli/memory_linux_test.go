@@ -82,7 +82,7 @@ func TestWorkerMemory(t *testing.T) {
 				ids[m.Name] = m.PID
 			}
 			held := filepath.Join(h.work, "held")
-			h.must("task", "add", "hold", "--owner", "busy", "--description", "touch "+held+"; until [ -e "+held+".go ]; do sleep 0.1; done", "--team", "mem")
+			h.must("task", "add", "hold", "--owner", "busy", "--instructions", "touch "+held+"; until [ -e "+held+".go ]; do sleep 0.1; done", "--team", "mem")
 			testenv.Eventually(t, "busy is busy", func() bool { _, err := os.Stat(held); return err == nil })
 			inbox := func(who string) string { return filepath.Join(h.dir, "root", "teams", "mem", "inboxes", who+".json") }
 			n := 0

@@ -135,7 +135,6 @@ and worktree is empty where the team would be opened.`,
 	f.BoolVar(&n.noSetup, "no-setup", false, "read no team file for the worktree and its check")
 	f.Var(checkFlag{&n.want.Check}, "check", "command that must succeed before the task is done")
 	f.StringVar(&n.want.Model, "model", "", "the model that it must have")
-	app.OldFlags(cmd, map[string]string{"mode": "permission-mode"})
 	f.StringVar(&n.mode, "permission-mode", "", "its permission mode")
 	f.StringVar(&n.want.Backend, "backend", operator.BackendProcess, "where its process runs")
 	f.StringArrayVar(&n.want.Command, "command", nil, "argument of the program that an exec member runs; repeat it for each argument")

@@ -25,7 +25,7 @@ import (
 
 // reading are the commands that read a team, REQUEST being the id of an open one.
 var reading = []string{
-	"status", "status --json", "status --line", "init --dry-run --from-team", "init --tmux", "skill", "why worker1", "why worker2 --json", "",
+	"status", "status --json", "status --line", "init --plan --from-team", "init --tmux", "skill", "why worker1", "why worker2 --json", "",
 	"pending", "pending --all", "pending --long", "pending --json", "show REQUEST", "show REQUEST --json", "show --group REQUEST",
 	"approve REQUEST --help", "plan list", "plan list --all", "plan show PLAN", "plan diff worker1 1 1", "net pending", "net list",
 	"policy list", "policy list worker1", "policy test Bash(ls) --for worker1", "net list worker1", "policy test Bash(ls)", "policy explain REQUEST", "policy suggest", "mode",
@@ -215,7 +215,7 @@ func waitingCrowd(t *testing.T) *crowd {
 	id, err := spawn.Identify(gone.Process.Pid)
 	c.must(err)
 	c.askers = append(c.askers, c.join(t.Context(), "worker2", id))
-	c.waggle("task", "add", "sweep", "--description", "rm -rf build")
+	c.waggle("task", "add", "sweep", "--instructions", "rm -rf build")
 	c.call(c.askers[0], "Bash", "command", "go test ./...")
 	c.ask(c.askers[0], waggle.KindPlanApprovalRequest, record.Ask{Plan: "look, then leap"})
 	c.call(c.askers[1], "Bash", "command", "rm -rf /")

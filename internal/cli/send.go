@@ -91,7 +91,6 @@ open. Only the lead's own messages have a priority, and only from their record.
 	fl.StringVar(&f.color, "color", "", "the sender's colour")
 	fl.StringVar(&f.priority, "priority", string(record.PriorityNormal), "normal, next-tool or interrupt")
 	fl.StringVar(&f.supersedes, "supersedes", "", "replace this message (a msg_id), if nobody has taken it")
-	app.OldFlags(cmd, map[string]string{"expires": "until"})
 	fl.DurationVar(&f.expires, "until", 0, "do not deliver it any more after this long")
 	fl.StringVar(&f.id, "id", "", "the message's id, a UUID: sent once, however often the command is repeated")
 	teamcmd.MetadataFlag(cmd, &f.metadata)

@@ -230,7 +230,7 @@ func (s *stubbornTeam) resist(k resistance) {
 	}
 	if k.prompt != "" {
 		testenv.Eventually(s.t, k.name+" works", func() bool {
-			return strings.Contains(s.must("log", "--team", s.team, "--member", k.name, "--kind", "started"), "started")
+			return strings.Contains(s.must("log", k.name, "--team", s.team, "--kind", "started"), "started")
 		})
 	}
 	id := s.process(k.name)

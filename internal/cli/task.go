@@ -82,7 +82,7 @@ func sayTask(a *app.App, r *board.TaskResult, err error, did view.TaskStep) erro
 // terms adds the flags of an order.
 func terms(cmd *cobra.Command, t *board.Terms) {
 	f := cmd.Flags()
-	app.RequirePlanFlag(cmd, &t.Plan, "the owner's plan must be approved first")
+	cmd.Flags().BoolVar(&t.Plan, "require-plan", false, "the owner's plan must be approved first")
 	f.DurationVar(&t.Timeout, "timeout", 0, "end the owner's work on it after this time")
 	f.StringVar(&t.Cwd, "cwd", "", "directory to work in, from the owner's own")
 	f.Var(checkFlag{&t.Check}, "check", "command that must succeed there before the task is done")
@@ -123,8 +123,7 @@ from stdin. --json: {"task","changed","ordered"}; task is as for task list.`,
 		},
 	}
 	f := cmd.Flags()
-	app.OldFlags(cmd, map[string]string{"description": "instructions"}) // the field's name in the file
-	f.StringVarP(&n.Description, "instructions", "i", "", "what to do (also --description)")
+	f.StringVarP(&n.Description, "instructions", "i", "", "what to do")
 	f.StringVar(&n.ActiveForm, "active-form", "", "text to show while it is in progress: Running the tests")
 	f.StringVar(&owner, "owner", "", "assign it to this member")
 	f.StringSliceVar(&after, "after", nil, "ids of tasks that block it")
@@ -275,7 +274,6 @@ func taskLinks(a *app.App, cmd *cobra.Command, id string, add, drop []task.ID, a
 }
 
 func taskReleaseCmd(a *app.App) *cobra.Command {
-	var of string
 	cmd := &cobra.Command{
 		Use:   "release ID... | NAME",
 		Short: "Release tasks: pending, without an owner",
@@ -285,22 +283,18 @@ when their process is gone. A task that a member is working on keeps its owner. 
 {"released":[ID]}.`,
 		ValidArgsFunction: a.CompleteTasks,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if (of == "") == (len(args) == 0) {
+			if len(args) == 0 {
 				return fmt.Errorf("name tasks, or a member")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && strings.Trim(args[0], "#0123456789") != "" {
-				of = args[0]
-			}
-			if of != "" {
-				return taskReleaseOf(a, cmd, of)
+				return taskReleaseOf(a, cmd, args[0])
 			}
 			return taskRelease(a, cmd, args)
 		},
 	}
-	app.OldMember(cmd, "of", &of)
 	return cmd
 }
 

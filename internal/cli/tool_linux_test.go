@@ -26,7 +26,7 @@ team: %s
 policy: {allow: [Bash]}
 members: [{name: ann, agent: exec, backend: process, restart: %s}]
 `, team, restart)), "--detach", "--quiet")
-	h.must("task", "add", "tool", "--owner", "ann", "--description", "sh tool.sh", "--team", team)
+	h.must("task", "add", "tool", "--owner", "ann", "--instructions", "sh tool.sh", "--team", team)
 	id := h.process("tool.pid")
 	h.ends(team, id)
 	worker, err := os.FindProcess(h.status(team).Members[0].PID)

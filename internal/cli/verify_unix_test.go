@@ -31,7 +31,7 @@ func TestVerifyTampered(t *testing.T) {
 	h := newHome(t, "waggle")
 	h.ends("told")
 	h.must("up", h.write("told.yaml", "team: told\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}]\n"), "--detach", "--quiet")
-	h.must("task", "add", "work", "--owner", "ann", "--description", "echo ran >> ran", "--team", "told")
+	h.must("task", "add", "work", "--owner", "ann", "--instructions", "echo ran >> ran", "--team", "told")
 	testenv.Eventually(t, "the task has run", func() bool { b, _ := os.ReadFile(filepath.Join(h.work, "ran")); return len(b) > 0 })
 	h.must("down", "told")
 

@@ -329,7 +329,7 @@ func (d *drama) some() {
 // dry checks that a dry run reports the present state, and changes nothing.
 func (d *drama) dry(was *picture) {
 	d.t.Helper()
-	out, _ := d.waggle(fine, "resume", "--dry-run", "--json")
+	out, _ := d.waggle(fine, "resume", "--plan", "--json")
 	var p view.ResumeDocument
 	must(d.t, json.Unmarshal([]byte(out), &p))
 	if p.Led || len(p.Members) != len(was.members) {

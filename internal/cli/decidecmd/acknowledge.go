@@ -87,7 +87,6 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 		},
 	}
 	cmd.Flags().Uint64Var(&seq, "seq", 0, "seq of the break or of the divergence that you acknowledge")
-	app.OldMember(cmd, "member", &member)
 	return cmd
 }
 

@@ -22,7 +22,8 @@ import (
 
 // answerFlags are the common flags of approve and deny.
 type answerFlags struct {
-	digest, group string
+	digest string
+	group  string // the argument, when it is the id of a group
 	// approve
 	input, rule, scope, expires string
 	yes                         bool
@@ -80,13 +81,10 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 	fl := cmd.Flags()
 	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
 	fl.StringVar(&f.input, "input", "", "run this input (a JSON object) instead of the requested one")
-	fl.StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
 	fl.StringVar(&f.rule, "rule", "", "also add this rule, or the one of this number in what show prints")
 	fl.StringVar(&f.scope, "for", "member", "whom the rule is for: member, team or sessions")
 	app.WhenVar(fl, &f.expires, "until", "when the rule ends: task, today, always, 8h, a date (default 24h)")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input, nor about a proposal")
-	app.OldFlags(cmd, map[string]string{"scope": "for", "expires": "until"})
-	app.Must(fl.MarkHidden("group")) // it is an argument
 	app.Must(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"member", "team", scopeSessions}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
@@ -107,8 +105,6 @@ request of that member and asks whether to deny it (v shows all of it). Ids, gro
 	fl := cmd.Flags()
 	fl.StringVarP(&f.reason, "message", "m", "", "why")
 	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
-	fl.StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
-	app.Must(fl.MarkHidden("group")) // it is an argument
 	return cmd
 }
 
@@ -161,7 +157,7 @@ func lesson(ctx context.Context, a *app.App, ids []string, f answerFlags) (*deci
 
 // numbered returns the rule that show lists at a place, from 1.
 func numbered(ctx context.Context, a *app.App, ids []string, f answerFlags, n int) (string, error) {
-	if len(ids) != 1 {
+	if len(ids) != 1 || decide.IsGroup(ids[0]) {
 		return "", &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--rule with a number goes with one request: it is the place of a rule in what show prints of it"}
 	}
 	q, err := find(ctx, a, ids[0])
@@ -203,7 +199,7 @@ func confirmed(yes bool, err error) error {
 }
 
 func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, with decide.Answer, lesson *decide.Lesson) error {
-	if len(ids) == 1 && f.group == "" && decide.IsGroup(ids[0]) {
+	if len(ids) == 1 && (decide.IsGroup(ids[0]) || strings.Contains(ids[0], "(")) { // a pattern is no group's id, which is said there
 		f.group, ids = ids[0], nil
 	}
 	bad := func(msg string) error {
@@ -212,7 +208,7 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 	switch {
 	case f.group == "" && len(ids) == 0:
 		return bad("name a request, a member or a group")
-	case f.group != "" && len(ids) > 0 || len(ids) > 1 && slices.ContainsFunc(ids, decide.IsGroup):
+	case len(ids) > 1 && slices.ContainsFunc(ids, decide.IsGroup):
 		return bad("name requests or one group, not both")
 	case (len(ids) > 1 || f.group != "") && (f.digest != "" || f.input != ""):
 		return bad("--digest and --input go with one request")

@@ -37,7 +37,7 @@ func approveProposal(ctx context.Context, a *app.App, ids []string, f answerFlag
 	switch {
 	case q == nil || q.Kind != decide.KindProposal:
 		return false, nil
-	case len(ids) > 1 || f.group != "":
+	case len(ids) > 1:
 		return true, usage(q.Handle + " is a proposal: start each by itself")
 	case f.input != "" || f.rule != "" || f.expires != "" || f.scope != "member":
 		return true, usage(q.Handle + " is a proposal, which takes no rule and no other input")

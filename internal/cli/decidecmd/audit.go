@@ -111,9 +111,7 @@ as by audit verify, and is exit 1; the calls of the other members are listed.`,
 			if err != nil {
 				return err
 			}
-			if name != "" {
-				q.Member = name
-			}
+			q.Member = name
 			if len(args) > 1 { // the member is in several teams
 				args = nil
 			}
@@ -145,7 +143,6 @@ as by audit verify, and is exit 1; the calls of the other members are listed.`,
 		},
 	}
 	fl := cmd.Flags()
-	app.OldMember(cmd, "member", &q.Member)
 	fl.StringVar(&q.Tool, "tool", "", "only calls of this tool")
 	fl.StringVar(&q.Decision, "decision", "", "only these decisions: "+strings.Join(decisions, ", "))
 	fl.StringVar(&q.By, "by", "", "only decided by one of "+strings.Join(deciders, ", "))
@@ -176,7 +173,6 @@ func ago(a *app.App, s string) (time.Time, error) {
 }
 
 func auditShowCmd(a *app.App) *cobra.Command {
-	var of string
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one call whole: what was shown, who decided, every record about it",
@@ -187,9 +183,6 @@ that was deleted. --json: {"event","records":[{"journal","owner","seq","time","w
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if of != "" {
-				a.Flags.Team = of
-			}
 			return a.EachTeam(cmd.Context(), pastTeam(a, nil), func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
 				d, err := inspect.Of(op).AuditShow(cmd.Context(), string(name), args[0])
 				if d == nil {
@@ -199,9 +192,6 @@ that was deleted. --json: {"event","records":[{"journal","owner","seq","time","w
 			})
 		},
 	}
-	cmd.Flags().StringVar(&of, "of", "", "the team: --team now")
-	app.Must(cmd.Flags().MarkHidden("of"))
-	app.Must(cmd.RegisterFlagCompletionFunc("of", a.CompletePast))
 	return cmd
 }
 

@@ -23,8 +23,9 @@ import (
 
 // logView selects the records that are shown.
 type logView struct {
-	kind, member string
-	follow, raw  bool
+	kind        string
+	member      string // the argument, when it is a member
+	follow, raw bool
 }
 
 func Log(a *app.App) *cobra.Command {
@@ -53,9 +54,7 @@ leader's journal of the one team that is followed ends the command.
 			if err != nil {
 				return err
 			}
-			if name != "" {
-				v.member = name
-			}
+			v.member = name
 			if v.follow && a.Flags.JSON && !v.raw {
 				return v.states(cmd.Context(), a, op, args)
 			}
@@ -77,7 +76,6 @@ leader's journal of the one team that is followed ends the command.
 		},
 	}
 	cmd.Flags().StringVar(&v.kind, "kind", "", "only records of this kind")
-	app.OldMember(cmd, "member", &v.member)
 	cmd.Flags().BoolVar(&v.raw, "raw", false, "show the records as JSON, with times in UTC")
 	cmd.Flags().BoolVarP(&v.follow, "follow", "f", false, "continue, and show new records")
 	app.Must(cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(record.Kinds(), cobra.ShellCompDirectiveNoFileComp)))

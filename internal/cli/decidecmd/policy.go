@@ -103,7 +103,6 @@ is applied, pending or unsupported.`,
 	}
 	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
 	cmd.Flags().StringVar(&member, "for", "", "for this member (default: the team)")
-	app.OldFlags(cmd, map[string]string{"expires": "until"})
 	app.WhenVar(cmd.Flags(), &expires, "until", "when it ends: 8h, 14d, 18:00, 2026-12-24")
 	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
 	return cmd

@@ -74,7 +74,6 @@ func policySessionsEdit(a *app.App, use, short string, add bool) *cobra.Command 
 	}}
 	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
 	if add {
-		app.OldFlags(cmd, map[string]string{"expires": "until"})
 		app.WhenVar(cmd.Flags(), &expires, "until", "when it ends: 8h, 14d, 18:00, 2026-12-24")
 	}
 	return cmd

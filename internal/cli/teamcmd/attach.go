@@ -22,7 +22,7 @@ import (
 )
 
 func Attach(a *app.App) *cobra.Command {
-	var keys, look bool
+	var keys bool
 	cmd := &cobra.Command{
 		Use:   "attach [NAME]",
 		Short: "Attach to a member's terminal, or lead a team again",
@@ -72,9 +72,6 @@ yours in tmux is shown by its name, @NAME, pid or id, and so is an adopted one.`
 		},
 	}
 	cmd.Flags().BoolVar(&keys, "type", false, "pass your keys to the terminal")
-	cmd.Flags().BoolVar(&look, "read-only", false, "only show the terminal, as without --type")
-	app.Must(cmd.Flags().MarkHidden("read-only"))
-	cmd.MarkFlagsMutuallyExclusive("type", "read-only")
 	return cmd
 }
 

@@ -62,11 +62,10 @@ once, and only until it expires. --json: {"team","member","token","expires"}.`,
 		},
 	}
 	f := cmd.Flags()
-	app.OldFlags(cmd, map[string]string{"expires": "until"})
 	f.DurationVar(&life, "until", teams.DefaultTokenLife, "how long the token is valid, at most 24h")
 	f.StringVar(&cwd, "cwd", ".", "directory in which its commands run")
 	f.StringVar(&color, "color", "", "the member's colour")
-	app.RequirePlanFlag(cmd, &plan, "it needs an approved plan before it writes")
+	cmd.Flags().BoolVar(&plan, "require-plan", false, "it needs an approved plan before it writes")
 	return cmd
 }
 

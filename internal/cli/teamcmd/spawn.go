@@ -73,11 +73,10 @@ func (o *spawnFlags) add(cmd *cobra.Command) {
 	f.StringVar(&o.cwd, "cwd", ".", "its directory")
 	f.StringVar(&o.color, "color", "", "its colour")
 	f.StringVar(&o.model, "model", "", "the model that it must have")
-	app.OldFlags(cmd, map[string]string{"mode": "permission-mode"})
 	f.StringVar(&o.mode, "permission-mode", "", "its permission mode")
 	f.StringVar(&o.kind, "type", "general-purpose", "its agent type in the registry")
 	MetadataFlag(cmd, &o.metadata)
-	app.RequirePlanFlag(cmd, &o.plan, "it needs an approved plan before it changes anything")
+	cmd.Flags().BoolVar(&o.plan, "require-plan", false, "it needs an approved plan before it changes anything")
 	f.BoolVar(&o.worktree, "worktree", false, "give it a git worktree of its own, made from the checkout that has its directory")
 	f.StringVar(&o.restart, "restart", teamfile.RestartOnFailure, "whether the leader restarts it when its process dies: on-failure, never")
 }

@@ -119,7 +119,6 @@ func teamCreateCmd(a *app.App) *cobra.Command {
 	cmd.Flags().StringVar(&description, "description", "", "the purpose of the team")
 	MetadataFlag(cmd, &metadata)
 	layoutFlag(cmd, &layout, mailbox.Array.String(), "of the mailboxes")
-	app.OldFlags(cmd, map[string]string{"mode": "permission-mode"})
 	cmd.Flags().StringVar(&mode, "permission-mode", string(policy.ModeDefault), "permission mode")
 	return cmd
 }
@@ -171,7 +170,7 @@ starts 'waggle mcp'. --json: {"agent_id","archived","color","member"}, with --ag
 		},
 	}
 	cmd.Flags().StringVar(&kind, "agent", "", "mcp: its program is an MCP client")
-	app.RequirePlanFlag(cmd, &plan, "with --agent mcp: it needs an approved plan before it writes")
+	cmd.Flags().BoolVar(&plan, "require-plan", false, "with --agent mcp: it needs an approved plan before it writes")
 	app.Must(cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions([]string{agent.KindMCP}, cobra.ShellCompDirectiveNoFileComp)))
 	cmd.Flags().StringVar(&m.Color, "color", "", "a colour's name or #rrggbb (default: the next of the palette)")
 	cmd.Flags().StringVar(&m.Cwd, "cwd", "", "the member's directory")

@@ -160,7 +160,6 @@ journal here is that of the very same team does the team continue it.
 			return nil
 		},
 	}
-	app.OldFlags(cmd, map[string]string{"as": "name"})
 	cmd.Flags().StringVar(&as, "name", "", "restore under this name")
 	app.PlanFlag(cmd, &plan, "show what would be restored and replaced, and change nothing")
 	cmd.Flags().BoolVar(&do.Force, "force", false, "first move a team of that name into the archive, and end its processes")
