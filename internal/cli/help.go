@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,10 +64,15 @@ func rootHelp(root *cobra.Command, args []string) (asked, all bool) {
 func sayHelp(a *app.App, root *cobra.Command, all bool) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	width := cmp.Or(app.Width(a.Out), helpWidth)
+	width := helpColumns(a)
+	faint := func(text string) {
+		for _, l := range wrap(text, width) {
+			a.Say("%s", app.Faint(l))
+		}
+	}
 	a.Say("%s\n\n%s", root.Short, app.Bold("waggle [COMMAND] [FLAGS]"))
 	if !all {
-		a.Say("%s", app.Faint("without a command: what needs you, failed, works and is ready; on a terminal the full screen (--plain: as lines)"))
+		faint("without a command: what needs you, failed, works and is ready; on a terminal the full screen (--plain: as lines)")
 	}
 	listed := map[string]bool{}
 	for _, g := range helpGroups {
@@ -83,7 +89,8 @@ func sayHelp(a *app.App, root *cobra.Command, all bool) {
 		sayGroup(a, root, g.title, names, width)
 	}
 	if !all {
-		a.Say("\n%s", app.Faint("waggle help all: every command, flag and exit code; waggle COMMAND --help: one"))
+		a.Say("")
+		faint("waggle help all: every command, flag and exit code; waggle COMMAND --help: one")
 		return
 	}
 	a.Say("\n%s", app.Bold("Flags of every command"))
@@ -94,8 +101,44 @@ func sayHelp(a *app.App, root *cobra.Command, all bool) {
 		}
 		sayRow(a, name, f.Usage, width)
 	})
-	a.Say("%s", exitCodes)
+	for _, l := range codeLines(width) {
+		a.Say("%s", l)
+	}
+	a.Say("")
+	for _, l := range reflow(transitions, width) {
+		a.Say("%s", l)
+	}
 }
+
+// codeLines are the exit codes in two columns, or in one where they are too wide.
+func codeLines(width int) (lines []string) {
+	lines = strings.Split(strings.TrimRight(exitCodes, "\n"), "\n")
+	if !slices.ContainsFunc(lines, func(l string) bool { return len(l) > width }) {
+		return lines
+	}
+	var second []string
+	for i, l := range lines {
+		if len(l) > secondCode {
+			lines[i], second = strings.TrimRight(l[:secondCode], " "), append(second, l[secondCode:])
+		}
+	}
+	return append(lines, second...)
+}
+
+// secondCode is where the second column of the exit codes begins.
+const secondCode = 29
+
+// helpColumns is how wide help is: as the terminal, as $COLUMNS says without one, else helpWidth.
+func helpColumns(a *app.App) int {
+	n, err := strconv.Atoi(a.Env("COLUMNS"))
+	if err != nil || n < narrowest {
+		n = helpWidth
+	}
+	return cmp.Or(app.Width(a.Out), n)
+}
+
+// narrowest is the least number of columns that COLUMNS is believed.
+const narrowest = 40
 
 // unlisted are the visible commands that no group has.
 func unlisted(root *cobra.Command, listed map[string]bool) (names []string) {

@@ -61,7 +61,7 @@ func helpCmd(root *cobra.Command) *cobra.Command {
 
 // commandHelp prints the help of one command, within the width of the terminal.
 func commandHelp(a *app.App, cmd *cobra.Command) {
-	width := cmp.Or(app.Width(a.Out), helpWidth)
+	width := helpColumns(a)
 	for _, l := range reflow(cmp.Or(strings.TrimSpace(cmd.Long), cmd.Short), width) {
 		a.Say("%s", l)
 	}

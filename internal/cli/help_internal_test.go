@@ -144,3 +144,22 @@ func TestReflow(t *testing.T) {
 }
 
 func squeezed(s string) string { return strings.Join(strings.Fields(s), "") }
+
+// TestFirstScreenWidth: the help of waggle itself fits the columns that it has, and 80 when it is not told.
+func TestFirstScreenWidth(t *testing.T) {
+	for columns, width := range map[string]int{"": 80, "60": 60, "100": 100, "3": 80, "x": 80} {
+		for _, all := range []bool{false, true} {
+			var out bytes.Buffer
+			a := &app.App{Out: &out, Err: &out, Environ: []string{"COLUMNS=" + columns}}
+			sayHelp(a, Root(a), all)
+			for l := range strings.Lines(out.String()) {
+				if w := ansi.StringWidth(strings.TrimRight(l, "\n")); w > width {
+					t.Errorf("COLUMNS=%s: %d columns: %s", columns, w, l)
+				}
+			}
+			if n := strings.Count(out.String(), " 7 incomplete"); all && n != 1 {
+				t.Errorf("COLUMNS=%s: the exit code 7 is %d times in\n%s", columns, n, out.String())
+			}
+		}
+	}
+}

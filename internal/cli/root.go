@@ -149,8 +149,9 @@ Exit codes:
   3 a human decision is due    9 not found (near names are listed)
   4 timed out                 10 a budget is used up
   5 a worker died
+`
 
-WAGGLE_TRANSITIONS=FILE, or - for stderr: commands that lead write each change of state
+const transitions = `WAGGLE_TRANSITIONS=FILE, or - for stderr: commands that lead write each change of state
 of members, requests and tasks there, as a JSON line.`
 
 // Root builds the command tree.
@@ -159,7 +160,7 @@ func Root(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "waggle",
 		Short: "Teams of coding agents that a person can trust",
-		Long:  long + "\n" + exitCodes,
+		Long:  long + "\n" + exitCodes + "\n" + transitions,
 		Args:  unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ended, err := teamcmd.Ended(cmd.Context(), a); ended {
