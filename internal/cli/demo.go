@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 	"waggle/internal/demo"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/operator/draft"
 )
 
 // demoFlags are the flags of the demo.
@@ -58,6 +61,7 @@ type stage struct {
 	ctx     context.Context
 	paced   bool
 	sources bool
+	width   int
 	lines   []demo.Line
 	act     demo.Act
 }
@@ -72,14 +76,23 @@ func (s *stage) tell(l demo.Line) {
 		s.act = l.Act
 		s.pause(actPause)
 		s.a.Say("\n%s", app.Bold(fmt.Sprintf("%d  %s", l.Act, l.Act.Heading())))
+		for _, text := range wrap(l.Act.Sentence(), s.width-3) {
+			s.a.Say("   %s", app.Faint(text))
+		}
 	}
 	s.pause(linePause)
-	source := ""
-	if s.sources {
-		source = "  " + app.Faint("["+l.Source+"]")
+	who := app.Bold(fmt.Sprintf("%-9s", operator.Visible(l.Who)))
+	for _, text := range wrap(operator.Visible(l.Text), s.width-lineIndent) {
+		s.a.Say("   %s %s", who, text)
+		who = strings.Repeat(" ", lineIndent-4)
 	}
-	s.a.Say("   %s %s%s", app.Bold(fmt.Sprintf("%-9s", operator.Visible(l.Who))), operator.Visible(l.Text), source)
+	if s.sources {
+		s.a.Say("   %s %s", strings.Repeat(" ", lineIndent-4), app.Faint("["+l.Source+"]"))
+	}
 }
+
+// lineIndent is the column at which the text of a line of the demo begins.
+const lineIndent = 13
 
 // pause waits so that a reader follows.
 func (s *stage) pause(d time.Duration) {
@@ -110,16 +123,24 @@ func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
 		return err
 	}
 	person := !f.yes && !a.Flags.JSON && app.Tty(a.Out) && a.CanAsk()
-	s := &stage{a: a, ctx: ctx, paced: person, sources: f.verbose}
+	s := &stage{a: a, ctx: ctx, paced: person, sources: f.verbose, width: helpColumns(a)}
 	o := demo.Options{Dir: dir, Tell: s.tell, Claude: f.agent != ""}
 	if person {
 		o.Ask = func(ctx context.Context, q decide.Request) (decide.Answer, error) {
 			return a.RequestOnce(ctx, q, "\n\nYour turn. The demo waits for you.")
 		}
 	}
+	if !a.Flags.JSON {
+		for _, text := range wrap(begins(f), s.width) {
+			a.Say("%s", text)
+		}
+	}
 	res, err := demo.Play(ctx, op, o)
 	kind := operator.KindOf(err)
 	if notBegun := kind == operator.NotFound || kind == operator.Refused; notBegun || err != nil && ctx.Err() != nil && !f.keep {
+		if ctx.Err() != nil {
+			err = ctx.Err() // what was cut short by it says nothing more
+		}
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	if err != nil {
@@ -133,6 +154,14 @@ func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
 	return demoEnd(a, res, s.lines, dir, f.keep)
 }
 
+// begins says what the demo starts, before that takes time.
+func begins(f demoFlags) string {
+	if f.agent != "" {
+		return "Starting two sessions of the installed Claude Code and a script, in a scratch tree: a scripted model, no key, no network. The first line takes some seconds."
+	}
+	return "Starting three scripted agents: real processes and files, no key, no network."
+}
+
 func demoEnd(a *app.App, res *demo.Result, lines []demo.Line, dir string, kept bool) error {
 	if a.Flags.JSON {
 		return a.Document(map[string]any{"dir": dir, "kept": kept, "lines": demoLines(lines), "journals": res.Journals, "files": res.Files, "pids": res.PIDs})
@@ -142,8 +171,31 @@ func demoEnd(a *app.App, res *demo.Result, lines []demo.Line, dir string, kept b
 	} else {
 		a.Say("\nIts processes have ended, and its files are removed.")
 	}
-	a.Say(`Now in a project of your own: waggle new "TASK"`)
+	for _, text := range wrap(goOn(a)+":", helpColumns(a)) {
+		a.Say("%s", text)
+	}
+	a.Say("    waggle new %s", newWords(a)+`"TASK"`)
 	return nil
+}
+
+// goOn is what the one command to go on with needs.
+func goOn(a *app.App) string {
+	if len(draft.Installed(a.Environ)) == 0 {
+		return "Now with a real agent (npm install -g @anthropic-ai/claude-code installs one), in a git repository of yours"
+	}
+	return "Now with a real agent, in a git repository of yours"
+}
+
+// newWords are the words before the task of waggle new for an agent that is installed.
+func newWords(a *app.App) string {
+	installed := draft.Installed(a.Environ)
+	switch {
+	case len(installed) == 0, len(installed) == 1 && installed[0] == claude.Kind:
+		return ""
+	case slices.Contains(installed, claude.Kind):
+		return claude.Kind + " "
+	}
+	return agentWords[installed[0]] + " "
 }
 
 func demoLines(lines []demo.Line) []map[string]any {

@@ -109,10 +109,18 @@ func TestDemoRemovesItsTree(t *testing.T) {
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
-	for _, want := range []string{"\n1  Three agents start", "\n8  The team ends", "its files are removed", `waggle new "TASK"`} {
+	for _, want := range []string{"\n1  Three agents start", "\n8  The team ends", "its files are removed", "Starting three scripted agents", "\n   Any program can write into a mailbox", "\nNow with a real agent", "\n    waggle new "} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
+	}
+	for l := range strings.Lines(string(out)) {
+		if l = strings.TrimRight(l, "\n"); len(l) > 80 {
+			t.Errorf("%d columns: %s", len(l), l)
+		}
+	}
+	if n := strings.Count(string(out), "waggle new"); n != 1 {
+		t.Errorf("%d closing commands in:\n%s", n, out)
 	}
 	if strings.Contains(string(out), "journal, line") {
 		t.Errorf("sources without -v:\n%s", out)

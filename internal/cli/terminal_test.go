@@ -289,7 +289,7 @@ func TestDemoKey(t *testing.T) {
 	if code := x.exit(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, x.text())
 	}
-	x.wait("in a project of your own")
+	x.wait("Now with a real agent")
 }
 
 // TestLongInputOnTerminal: pending and show wrap text that does not fit on a line of the

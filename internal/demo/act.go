@@ -32,6 +32,20 @@ var headings = map[Act]string{
 	ActEnd:    "The team ends: each agent agrees",
 }
 
+var sentences = map[Act]string{
+	ActStart:  "Each is a process of its own, and its mailbox is a plain file.",
+	ActPlan:   "An agent that owes a plan changes nothing until a person has approved it.",
+	ActCall:   "What no rule allows waits for a person, who answers it by its handle.",
+	ActRules:  "What the team's rules cover asks nobody, and the journal says which rule.",
+	ActForged: "Any program can write into a mailbox; only the leader's journal counts.",
+	ActHost:   "The network is asked about as a call is: a host, a port, a handle.",
+	ActBusy:   "Words wait until an agent is idle; while it works it may decline to stop.",
+	ActEnd:    "Nobody is killed who agrees to go: each says so, and its process ends.",
+}
+
+// Sentence says in one sentence what the act is about.
+func (a Act) Sentence() string { return sentences[a] }
+
 // Heading is what the act shows.
 func (a Act) Heading() string { return headings[a] }
 
