@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -194,8 +195,10 @@ func (a *App) Spelled(l page.Line, name waggle.TeamName) string {
 	for _, s := range l {
 		text := operator.Visible(s.Text)
 		switch {
-		case s.Scoped && s.Next.Team == "" && strings.Contains(Steps[s.Next.Step], "{in}"):
-			text += a.StepsOf(name)(s.Next) + a.Scope("")
+		case s.Scoped && strings.Contains(Steps[s.Next.Step], "{in}"):
+			of := cmp.Or(s.Next.Team, name)
+			s.Next.Team = ""
+			text += a.StepsOf(of)(s.Next) + a.Scope("")
 		case s.Scoped:
 			text += StepText(s.Next) + a.Scope(name)
 		default:
