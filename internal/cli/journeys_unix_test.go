@@ -98,7 +98,14 @@ func (u *inTmux) sees(name, text string) {
 		})
 		return last
 	})
-	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
+	u.sized("120x40")
+}
+
+// sized gives the person's terminal a size.
+func (u *inTmux) sized(size string) {
+	u.t.Helper()
+	w, h, _ := strings.Cut(size, "x")
+	u.tmux("resize-window", "-t", "mine:", "-x", w, "-y", h)
 }
 
 // atEach compares the screen at each of the three sizes with its golden. A screen that differs is read
@@ -107,8 +114,7 @@ func (u *inTmux) atEach(name string, shown func(size string) string) {
 	u.t.Helper()
 	handles := u.known()
 	for _, size := range []string{"80x24", "120x40", "300x80"} {
-		w, h, _ := strings.Cut(size, "x")
-		u.tmux("resize-window", "-t", "mine:", "-x", w, "-y", h)
+		u.sized(size)
 		want, _ := os.ReadFile(goldenFile(name + "-" + size)) // golden says that there is none
 		var got string
 		testenv.WaitFor(time.Minute, func() bool { got = steady(shown(size), handles); return got == string(want) || *update })
@@ -187,24 +193,92 @@ func (u *inTmux) words(text string) {
 	time.Sleep(60 * time.Millisecond) // real clock: the same
 }
 
-// TestJourneyFirst (J1): a team of one, its request on the screen, the first answer, the end.
-func TestJourneyFirst(t *testing.T) {
+// journey is a user's journey in a terminal of one size, whose commands and keys count: those that the person types. What
+// the test itself looks up, or presses again because the machine was late, does not.
+type journey struct {
+	*inTmux
+	size           string
+	commands, keys int
+}
+
+// counted is what the person of a journey types: so many commands, each with its Enter, and at most so many keys on the
+// full screen, exactly where they are 20 or less.
+type counted struct {
+	name, file     string
+	commands, keys int
+	scrolls        int // keys at 80x24 besides, by which the person reads to the end of what they answer
+}
+
+// play plays a journey at 80x24 and at 120x40. How long it takes is measured, and is mostly the test's own waiting.
+func (c counted) play(t *testing.T, plays func(j *journey)) {
 	testenv.Long(t)
 	t.Parallel()
-	u := newTmux(t, "team: first\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: list, owner: ann, instructions: \"ls; touch listed\"}]\n")
-	u.does(0, "up", "--detach", "waggle.yaml")
-	defer u.waggle("down", "--force", "first")
-	u.types("waggle")
-	u.handles("ann")
-	u.sees("first-asks", "1 need you")
-	u.answers("y", "list: completed")
-	u.presses("G")
-	u.sees("first-done", "waggle.yaml")
-	u.leaves()
-	u.does(0, "down", "first")
-	if out := u.does(0, "gc"); !strings.Contains(out, "nothing is left") {
-		t.Error(out)
+	for _, size := range []string{"80x24", "120x40"} {
+		t.Run(size, func(t *testing.T) {
+			t.Parallel()
+			j := &journey{inTmux: newTmux(t, c.file), size: size}
+			j.sized(size)
+			began := time.Now()
+			plays(j)
+			testenv.Measured(t, "journey %s at %s: %d commands, %d keys, %.1f s", c.name, size, j.commands, j.keys, time.Since(began).Seconds())
+			keys := c.keys
+			if size == "80x24" {
+				keys += c.scrolls
+			}
+			if j.commands != c.commands || j.keys > keys || j.keys < min(keys, 20) {
+				t.Errorf("%d commands and %d keys, want %d and %d", j.commands, j.keys, c.commands, keys)
+			}
+		})
 	}
+}
+
+// types counts the commands of a line.
+func (j *journey) types(line string) {
+	j.commands += len(regexp.MustCompile(`(^|; *)waggle\b`).FindAllString(line, -1))
+	j.inTmux.types(line)
+}
+
+// runs is a command that the person types in another window.
+func (j *journey) runs(code int, args ...string) string {
+	j.t.Helper()
+	j.commands++
+	return j.does(code, args...)
+}
+
+func (j *journey) presses(key string) { j.keys++; j.inTmux.presses(key) }
+
+func (j *journey) answers(key, text string) { j.t.Helper(); j.keys++; j.inTmux.answers(key, text) }
+
+func (j *journey) words(text string) { j.keys += len(text); j.inTmux.words(text) }
+
+func (j *journey) leaves() { j.t.Helper(); j.keys++; j.inTmux.leaves() }
+
+// sees compares the screen with its goldens, once for both sizes of the journey.
+func (j *journey) sees(name, text string) {
+	j.t.Helper()
+	if j.shows(text); j.size == "120x40" {
+		j.inTmux.sees(name, text)
+	}
+}
+
+// TestJourneyFirst (J1): a team of one, its request on the screen, the first answer, the end.
+func TestJourneyFirst(t *testing.T) {
+	file := "team: first\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: list, owner: ann, instructions: \"ls; touch listed\"}]\n"
+	counted{name: "J1, first five minutes", file: file, commands: 4, keys: 3}.play(t, func(j *journey) {
+		j.runs(0, "up", "--detach", "waggle.yaml")
+		defer j.waggle("down", "--force", "first")
+		j.types("waggle")
+		j.handles("ann")
+		j.sees("first-asks", "1 need you")
+		j.answers("y", "list: completed")
+		j.presses("G")
+		j.sees("first-done", "waggle.yaml")
+		j.leaves()
+		j.runs(0, "down", "first")
+		if out := j.runs(0, "gc"); !strings.Contains(out, "nothing is left") {
+			j.t.Error(out)
+		}
+	})
 }
 
 // asked is the number of open requests.
@@ -244,88 +318,85 @@ func (u *inTmux) batch() (keys int) {
 // denied with a reason that reaches its member, and the others are answered in batches, each as it
 // was shown.
 func TestJourneyEight(t *testing.T) {
-	testenv.Long(t)
-	t.Parallel()
 	members := []string{"m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8"}
 	file := "team: eight\nsandbox: {mode: off}\nmembers:\n"
 	for _, m := range members {
 		file += "  - {name: " + m + ", agent: exec}\n"
 	}
-	u := newTmux(t, file)
-	u.does(0, "up", "--detach", "waggle.yaml")
-	defer u.waggle("down", "--force", "eight")
-	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
-	// One after the other, for their order on the screen.
-	for i, m := range members {
-		does := map[string]string{"m1": "rm -rf build1", "m8": "touch other"}[m]
-		if does == "" {
-			does = "touch made"
-		}
-		u.does(0, "task", "add", "first of "+m, "-i", does, "--owner", m, "--team", "eight")
-		u.until(m+" asks", func() bool { return u.asked("eight") == i+1 })
-	}
-	u.types("waggle top")
-	handles := u.handles(members...)
-	began := time.Now()
-	u.presses("g")
-	u.sees("eight-asks", "eight/m1 asks")
-	u.answers("y", "high risk: type "+handles["m1"])
-	u.words(strings.ToLower(handles["m1"]))
-	u.answers("Enter", "7 need you")
-	on := func() bool {
-		for _, l := range strings.Split(u.screen(), "\n") {
-			if list, _, _ := strings.Cut(l, "│"); strings.Contains(list, ">") && strings.Contains(list, handles["m8"]) {
-				return true
+	counted{name: "J2, eight agents", file: file, commands: 2, keys: 100}.play(t, func(j *journey) {
+		j.runs(0, "up", "--detach", "waggle.yaml")
+		defer j.waggle("down", "--force", "eight")
+		// One after the other, for their order on the screen.
+		for i, m := range members {
+			does := map[string]string{"m1": "rm -rf build1", "m8": "touch other"}[m]
+			if does == "" {
+				does = "touch made"
 			}
+			j.does(0, "task", "add", "first of "+m, "-i", does, "--owner", m, "--team", "eight")
+			j.until(m+" asks", func() bool { return j.asked("eight") == i+1 })
 		}
-		return false
-	}
-	u.until("the cursor is on m8", func() bool {
-		if !on() {
-			u.presses("j")
-			time.Sleep(100 * time.Millisecond) // real clock: a person types
+		j.types("waggle top")
+		handles := j.handles(members...)
+		j.presses("g")
+		j.sees("eight-asks", "eight/m1 asks")
+		j.answers("y", "high risk: type "+handles["m1"])
+		j.words(strings.ToLower(handles["m1"]))
+		j.answers("Enter", "7 need you")
+		on := func() bool {
+			for _, l := range strings.Split(j.screen(), "\n") {
+				if list, _, _ := strings.Cut(l, "│"); strings.Contains(list, ">") && strings.Contains(list, handles["m8"]) {
+					return true
+				}
+			}
+			return false
 		}
-		if !on() && strings.Contains(u.screen(), ">  m1") {
-			u.presses("g")
+		j.until("the cursor is on m8", func() bool {
+			if !on() {
+				j.presses("j")
+				time.Sleep(100 * time.Millisecond) // real clock: a person types
+			}
+			if !on() && strings.Contains(j.screen(), ">  m1") {
+				j.presses("g")
+			}
+			return on()
+		})
+		j.answers("x", "deny "+handles["m8"])
+		j.words("not here")
+		j.answers("Enter", "m8           failed") // its task, by the denial
+		if out := j.does(0, "log", "m8@eight", "--kind", "answered", "--json"); !strings.Contains(out, "not here") {
+			j.t.Error(out)
 		}
-		return on()
+		var more []string
+		for i := range 32 {
+			name := "made-" + strconv.Itoa(i)
+			more = append(more, name)
+			j.does(0, "task", "add", "make "+strconv.Itoa(i), "-i", "touch "+name, "--owner", members[i%7], "--team", "eight")
+		}
+		made := func() bool {
+			for _, name := range more {
+				if _, err := os.Stat(filepath.Join(j.dir, name)); err != nil {
+					return false
+				}
+			}
+			return true
+		}
+		batches, keys := 0, 0
+		for ; !made() && batches < 12; batches++ {
+			j.until("the members ask or are done", func() bool { return made() || j.asked("eight") >= 6 || j.asked("eight") > 0 && batches > 4 })
+			if made() {
+				break
+			}
+			keys += j.batch()
+		}
+		j.keys += keys
+		if !made() {
+			j.t.Error("not every call has run")
+		}
+		if _, err := os.Stat(filepath.Join(j.dir, "other")); err == nil {
+			j.t.Error("the denied call has run")
+		}
+		j.leaves()
 	})
-	u.answers("x", "deny "+handles["m8"])
-	u.words("not here")
-	u.answers("Enter", "m8           failed") // its task, by the denial
-	if out := u.does(0, "log", "m8@eight", "--kind", "answered", "--json"); !strings.Contains(out, "not here") {
-		t.Error(out)
-	}
-	var more []string
-	for i := range 32 {
-		name := "made-" + strconv.Itoa(i)
-		more = append(more, name)
-		u.does(0, "task", "add", "make "+strconv.Itoa(i), "-i", "touch "+name, "--owner", members[i%7], "--team", "eight")
-	}
-	made := func() bool {
-		for _, name := range more {
-			if _, err := os.Stat(filepath.Join(u.dir, name)); err != nil {
-				return false
-			}
-		}
-		return true
-	}
-	batches, keys := 0, 0
-	for ; !made() && batches < 12; batches++ {
-		u.until("the members ask or are done", func() bool { return made() || u.asked("eight") >= 6 || u.asked("eight") > 0 && batches > 4 })
-		if made() {
-			break
-		}
-		keys += u.batch()
-	}
-	testenv.Measured(t, "40 requests of 8 members on the full screen: 38 in %d batches by %d keys, all in %d s", batches, keys, int(time.Since(began).Seconds()))
-	if !made() {
-		t.Error("not every call has run")
-	}
-	if _, err := os.Stat(filepath.Join(u.dir, "other")); err == nil {
-		t.Error("the denied call has run")
-	}
-	u.leaves()
 }
 
 // TestJourneyHundred: of a hundred open requests of eight members those below high risk are answered on
@@ -382,67 +453,72 @@ func TestJourneyHundred(t *testing.T) {
 
 // TestJourneyCrash (J3): every process is killed; the same requests are on the screen after resume.
 func TestJourneyCrash(t *testing.T) {
-	testenv.Long(t)
-	t.Parallel()
-	u := newTmux(t, `team: crash
+	file := `team: crash
 sandbox: {mode: off}
 members: [{name: alice, agent: exec}, {name: carol, agent: exec}]
 tasks:
   - {subject: list, owner: alice, instructions: "ls; touch listed"}
   - {subject: clean, owner: carol, instructions: "rm -rf build7; touch cleaned"}
-`)
-	u.does(0, "up", "--detach", "waggle.yaml")
-	defer u.waggle("down", "--force", "crash")
-	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
-	u.types("waggle top")
-	before := u.handles("alice", "carol")
-	u.presses("g")
-	u.sees("crash-before", "crash/carol asks")
-	var st struct {
-		Leader  struct{ PID int }
-		Members []struct{ PID int }
-	}
-	if err := json.Unmarshal([]byte(u.does(0, "status", "--json", "--team", "crash")), &st); err != nil {
-		t.Fatal(err)
-	}
-	pids := []int{st.Leader.PID}
-	for _, m := range st.Members {
-		pids = append(pids, m.PID)
-	}
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(pid, err)
+`
+	counted{name: "J3, crash and resume", file: file, commands: 5, keys: 1}.play(t, func(j *journey) {
+		j.runs(0, "up", "--detach", "waggle.yaml")
+		defer j.waggle("down", "--force", "crash")
+		j.types("waggle top")
+		before := j.handles("alice", "carol")
+		j.presses("g")
+		j.sees("crash-before", "crash/carol asks")
+		var st struct {
+			Leader  struct{ PID int }
+			Members []struct{ PID int }
 		}
-	}
-	u.shows("nobody leads it")
-	u.does(0, "resume", "--detach", "crash")
-	u.until("it is led", func() bool {
-		return !strings.Contains(u.screen(), "nobody leads") && !strings.Contains(u.screen(), "dead")
+		if err := json.Unmarshal([]byte(j.does(0, "status", "--json", "--team", "crash")), &st); err != nil {
+			j.t.Fatal(err)
+		}
+		pids := []int{st.Leader.PID}
+		for _, m := range st.Members {
+			pids = append(pids, m.PID)
+		}
+		for _, pid := range pids {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				j.t.Fatal(pid, err)
+			}
+		}
+		j.shows("nobody leads it")
+		if out := j.runs(0, "resume", "crash", "--plan"); !strings.Contains(out, "alice") || !strings.Contains(out, "carol") {
+			j.t.Error(out)
+		}
+		j.runs(0, "resume", "--detach", "crash")
+		j.until("it is led", func() bool {
+			return !strings.Contains(j.screen(), "nobody leads") && !strings.Contains(j.screen(), "dead")
+		})
+		j.sees("crash-before", "crash/carol asks") // the same screen
+		if after := j.handles("alice", "carol"); !cmp.Equal(before, after) {
+			j.t.Error(cmp.Diff(before, after))
+		}
+		if out := j.runs(0, "pending"); !strings.Contains(out, before["alice"]) || !strings.Contains(out, before["carol"]) {
+			j.t.Error(out)
+		}
 	})
-	u.sees("crash-before", "crash/carol asks") // the same screen
-	if after := u.handles("alice", "carol"); !cmp.Equal(before, after) {
-		t.Error(cmp.Diff(before, after))
-	}
 }
 
 // TestJourneyHeadless (J5): a run without a person ends with the code of a request that nobody may
 // answer. Its report names the rule that allowed each call.
 func TestJourneyHeadless(t *testing.T) {
-	testenv.Long(t)
-	t.Parallel()
-	u := newTmux(t, `team: headless
+	file := `team: headless
 sandbox: {mode: off}
 policy: {allow: ["Bash(ls)"]}
 members: [{name: ann, agent: exec}]
 tasks:
   - {subject: list, owner: ann, instructions: "ls"}
   - {subject: clean, owner: ann, after: [list], instructions: "rm -rf build7"}
-`)
-	u.types("waggle run waggle.yaml --headless --quiet --report out; echo ended $?")
-	u.shows("ended 3")
-	u.prints("headless-report", "sed '/^Members/,$d' out/report.txt")
-	u.types("clear; waggle gc")
-	u.shows("nothing is left")
+`
+	counted{name: "J5, headless", file: file, commands: 2, keys: 0}.play(t, func(j *journey) {
+		j.types("waggle run waggle.yaml --headless --quiet --report out; echo ended $?")
+		j.shows("ended 3")
+		j.prints("headless-report", "sed '/^Members/,$d' out/report.txt")
+		j.types("clear; waggle gc")
+		j.shows("nothing is left")
+	})
 }
 
 const planned = `team: plans
@@ -461,95 +537,89 @@ tasks: [{subject: move, owner: dan}]
 // TestJourneyPlan (J8): a plan is sent back with a reason, the next revision shows what differs, and
 // nothing is written before it is allowed.
 func TestJourneyPlan(t *testing.T) {
-	testenv.Long(t)
-	t.Parallel()
-	u := newTmux(t, planned)
-	u.does(0, "up", "--detach", "waggle.yaml")
-	defer u.waggle("down", "--force", "plans")
-	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
-	u.types("waggle top")
-	u.shows("a plan, revision 1")
-	u.answers("x", "because")
-	u.words("add undo")
-	var last time.Time
-	u.until("the reason is taken", func() bool {
-		if time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
-			last = time.Now()
-			u.presses("Enter")
+	counted{name: "J8, a plan", file: planned, commands: 2, keys: 12}.play(t, func(j *journey) {
+		j.runs(0, "up", "--detach", "waggle.yaml")
+		defer j.waggle("down", "--force", "plans")
+		j.types("waggle top")
+		j.shows("revision  1, sha256")
+		j.answers("x", "because")
+		j.words("add undo")
+		var last time.Time
+		j.until("the reason is taken", func() bool {
+			if time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
+				last = time.Now()
+				j.inTmux.presses("Enter")
+			}
+			return !strings.Contains(j.screen(), "because (Enter")
+		})
+		j.keys++
+		j.answers("j", "revision  2, sha256") // the cursor stays on the one that was answered
+		j.shows("changes since the revision before")
+		j.sees("plan-revised", "+2. undo when it fails")
+		if _, err := os.Stat(filepath.Join(j.dir, "made")); err == nil {
+			j.t.Fatal("it was written before the plan was allowed")
 		}
-		return !strings.Contains(u.screen(), "because (Enter")
-	})
-	u.until("the second revision is selected", func() bool {
-		if !strings.Contains(u.screen(), "a plan, revision 2") {
-			u.presses("G")
-			u.presses("g")
+		j.answers("y", "move: completed")
+		if _, err := os.Stat(filepath.Join(j.dir, "made")); err != nil {
+			j.t.Error(err)
 		}
-		return strings.Contains(u.screen(), "changes since the revision before")
 	})
-	u.sees("plan-revised", "+2. undo when it fails")
-	if _, err := os.Stat(filepath.Join(u.dir, "made")); err == nil {
-		t.Fatal("it was written before the plan was allowed")
-	}
-	u.answers("y", "move: completed")
-	if _, err := os.Stat(filepath.Join(u.dir, "made")); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestJourneyBack (J9): the screen is left and comes back; digest, why and peek say what happened.
 func TestJourneyBack(t *testing.T) {
-	testenv.Long(t)
-	t.Parallel()
-	u := newTmux(t, strings.Replace(topTeam, "team: api", "team: back", 1))
-	u.does(0, "up", "--detach", "waggle.yaml")
-	defer u.waggle("down", "--force", "back")
-	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
-	u.types("waggle top")
-	h := u.handles("alice", "bob", "carol")
-	u.leaves()
-	u.does(0, "deny", h["bob"], "-m", "later", "--team", "back")
-	u.types("clear; waggle top")
-	u.until("two are left", func() bool {
-		s := u.screen()
-		return strings.Contains(s, h["alice"]) && strings.Contains(s, h["carol"]) && !strings.Contains(s, h["bob"]+" ")
-	})
-	u.answers("T", "You decided today: 0 allowed, 1 denied")
-	u.shows("Left behind: 0 items to clean up")
-	u.answers("Escape", "[Ask]")
-	u.presses("g")
-	u.sees("back-asks", "back/carol asks")
-	u.until("bob's task is shown as failed", func() bool { return strings.Contains(u.screen(), "count: failed") })
-	u.leaves()
-	for _, args := range [][]string{{"recap", "--team", "back"}, {"why", "alice", "--team", "back"}, {"peek", "alice", "--team", "back"}} {
-		if out, code := u.waggle(args...); code != 0 || out == "" {
-			t.Errorf("%v: %d: %s", args, code, out)
+	counted{name: "J9, leave and come back", file: strings.Replace(topTeam, "team: api", "team: back", 1), commands: 7, keys: 5}.play(t, func(j *journey) {
+		j.runs(0, "up", "--detach", "waggle.yaml")
+		defer j.waggle("down", "--force", "back")
+		j.types("waggle top")
+		h := j.handles("alice", "bob", "carol")
+		j.leaves()
+		j.runs(0, "deny", h["bob"], "-m", "later", "--team", "back")
+		j.types("clear; waggle top")
+		j.until("two are left", func() bool {
+			s := j.screen()
+			return strings.Contains(s, h["alice"]) && strings.Contains(s, h["carol"]) && !strings.Contains(s, h["bob"]+" ")
+		})
+		j.answers("T", "You decided today: 0 allowed, 1 denied")
+		j.shows("Left behind: 0 items to clean up")
+		j.answers("Escape", "[Ask]")
+		j.presses("g")
+		j.sees("back-asks", "back/carol asks")
+		j.until("bob's task is shown as failed", func() bool { return strings.Contains(j.screen(), "count: fa") })
+		j.leaves()
+		for _, args := range [][]string{{"recap", "--team", "back"}, {"why", "alice", "--team", "back"}, {"peek", "alice", "--team", "back"}} {
+			if out := j.runs(0, args...); out == "" {
+				j.t.Errorf("%v says nothing", args)
+			}
 		}
-	}
+	})
 }
 
 // TestJourneyTeach (J10): a rule is made from a request on the screen, and the team is closed with
 // nothing left behind.
 func TestJourneyTeach(t *testing.T) {
-	testenv.Long(t)
-	t.Parallel()
-	u := newTmux(t, "team: teach\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: one, owner: ann, instructions: \"touch made\"}]\n")
-	u.does(0, "up", "--detach", "waggle.yaml")
-	defer u.waggle("down", "--force", "teach")
-	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
-	u.types("waggle top")
-	u.handles("ann")
-	u.presses("A")
-	u.sees("teach-rule", "it matches 1 of the last 1 calls")
-	u.answers("y", "one: completed")
-	if out := u.does(0, "policy", "list", "--team", "teach"); !strings.Contains(out, "Bash(touch made)") {
-		t.Error(out)
-	}
-	u.does(0, "task", "add", "again", "-i", "touch made", "--owner", "ann", "--team", "teach")
-	u.shows("again: completed")
-	u.leaves()
-	u.does(0, "stop", "ann", "--grace", "5s", "--team", "teach")
-	u.does(0, "down", "teach")
-	if out := u.does(0, "gc"); !strings.Contains(out, "nothing is left") {
-		t.Error(out)
-	}
+	file := "team: teach\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: one, owner: ann, instructions: \"touch made\"}]\n"
+	counted{name: "J10, teach once", file: file, commands: 7, keys: 3, scrolls: 1}.play(t, func(j *journey) {
+		j.runs(0, "up", "--detach", "waggle.yaml")
+		defer j.waggle("down", "--force", "teach")
+		j.types("waggle top")
+		j.handles("ann")
+		j.presses("A")
+		j.sees("teach-rule", "it matches 1 of the last 1 calls")
+		if j.size == "80x24" {
+			j.answers("PageDown", "rule 1  ") // its last line
+		}
+		j.answers("y", "one: completed")
+		if out := j.runs(0, "policy", "list", "--team", "teach"); !strings.Contains(out, "Bash(touch made)") {
+			j.t.Error(out)
+		}
+		j.runs(0, "task", "add", "again", "-i", "touch made", "--owner", "ann", "--team", "teach")
+		j.shows("again: comple")
+		j.leaves()
+		j.runs(0, "stop", "ann", "--grace", "5s", "--team", "teach")
+		j.runs(0, "down", "teach")
+		if out := j.runs(0, "gc"); !strings.Contains(out, "nothing is left") {
+			j.t.Error(out)
+		}
+	})
 }
