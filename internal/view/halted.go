@@ -98,9 +98,12 @@ func HaltedPage(h *process.Halted) (p page.Page) {
 	}
 	text := "all work is stopped"
 	if h.Again {
-		text = "all work was stopped before"
+		text = "all work was stopped before" + operator.Suffix(h.Reason)
 	}
 	p.Line(page.Strong(h.Team), page.Plain("  "+text+"  "), page.WholeStep(operator.Next{Step: operator.NextGoOn, Team: waggle.TeamName(h.Team)}))
+	if h.Unsaid {
+		p.Line(page.Warning("the reason of this stop is not on record: one reason is, that of the first"))
+	}
 	t := page.Table{Head: []string{"MEMBER", "NOW", "TASK", "WHAT WAS CUT"}}
 	for _, m := range h.Members {
 		t.Names = append(t.Names, m.Member)

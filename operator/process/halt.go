@@ -47,8 +47,10 @@ type MemberHalt struct {
 type Halted struct {
 	Team    string
 	At      time.Time
-	Again   bool // it was halted before
-	Theirs  bool // another program leads it: nothing is stopped
+	Again   bool   // it was halted before
+	Reason  string // that is on record; of Again the one of before
+	Unsaid  bool   // another reason was given, which is not on record
+	Theirs  bool   // another program leads it: nothing is stopped
 	Members []MemberHalt
 }
 
@@ -88,7 +90,8 @@ func (o Operator) Halt(ctx context.Context, name waggle.TeamName, ho HaltOptions
 	if err != nil {
 		return nil, err
 	}
-	h.At, h.Again = s.Lead.Halt.At, len(recs) == 0
+	h.At, h.Again, h.Reason = s.Lead.Halt.At, len(recs) == 0, s.Lead.Halt.Reason
+	h.Unsaid = reason != "" && reason != h.Reason
 	rests := func(m *control.Member) bool {
 		if m.Trust == record.FileTrust || m.Process == nil || operator.Gone(m.Process.ID) {
 			return true

@@ -59,6 +59,7 @@ type RequestReport struct {
 	By       string
 	Rule     string
 	Reason   string
+	Closed   bool // nobody denied it: its member took it back for Reason
 	At       time.Time
 	Started  bool
 }
@@ -115,6 +116,7 @@ func requestReport(member waggle.MemberName, c *control.Call) RequestReport {
 	}
 	if a := c.Answer; a != nil {
 		q.Decision, q.By, q.Rule, q.Reason = a.Decision, string(a.By), a.Rule, a.Reason
+		q.Closed = a.Revoked
 	}
 	return q
 }

@@ -36,7 +36,11 @@ func Text(r *supervise.Report, exit int) string {
 		if q.Rule != "" {
 			rule = " (" + operator.Visible(q.Rule) + ")"
 		}
-		fmt.Fprintf(&b, "  %-*s  %-5s by %s%s  %s\n", width, operator.Visible(q.Member), q.Decision, q.By, rule, operator.Visible(asked(q)))
+		how := fmt.Sprintf("%-5s by %s%s", q.Decision, q.By, rule)
+		if q.Closed {
+			how = "closed: " + operator.Visible(q.Reason)
+		}
+		fmt.Fprintf(&b, "  %-*s  %s  %s\n", width, operator.Visible(q.Member), how, operator.Visible(asked(q)))
 	}
 	heading(&b, "Members", len(r.Members))
 	for _, m := range r.Members {
@@ -82,7 +86,7 @@ func asked(q supervise.RequestReport) string {
 
 // totals are the numbers of calls, plans and questions and of their answers, and what all members have used.
 func totals(r *supervise.Report) string {
-	var calls, allowed, denied, plans, questions int
+	var calls, allowed, denied, closed, plans, questions int
 	for _, q := range r.Requests {
 		switch {
 		case q.Kind == decide.KindQuestion:
@@ -93,16 +97,21 @@ func totals(r *supervise.Report) string {
 			continue
 		}
 		calls++
-		switch q.Decision {
-		case record.DecisionAllow:
+		switch {
+		case q.Closed:
+			closed++
+		case q.Decision == record.DecisionAllow:
 			allowed++
-		case record.DecisionDeny:
+		case q.Decision == record.DecisionDeny:
 			denied++
 		}
 	}
 	var parts []string
 	if calls > 0 {
 		parts = append(parts, fmt.Sprintf("%s: %d allowed, %d denied", page.Count(calls, "call"), allowed, denied))
+	}
+	if closed > 0 {
+		parts[0] += fmt.Sprintf(", %d closed unanswered", closed)
 	}
 	if plans > 0 {
 		parts = append(parts, page.Count(plans, "plan"))
