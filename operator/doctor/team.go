@@ -59,11 +59,24 @@ func (d *doctor) team(ctx context.Context, n waggle.TeamName) []Finding {
 		for _, m := range inspect.Of(d.op).Unheard(ctx, s) {
 			out = append(out, todo(what, Note, string(m.Name)+" "+inspect.UnheardText, operator.Next{Step: operator.NextHear, Team: n, Member: m.Name}))
 		}
+		out = append(out, d.merges(s)...)
 		if claims := inspect.Unverified(s); claims > 0 {
 			out = append(out, todo(what, Note, fmt.Sprintf("%d messages claimed an authority they do not have", claims), operator.Next{Step: operator.NextLogUnverified, Team: n}))
 		}
 	}
 	return append(append(out, d.mailboxes(ctx, n, cfg)...), d.messages(ctx, n)...)
+}
+
+// merges finds merges whose process was killed: while one moved the files of a checkout, git finds its index.lock there.
+func (d *doctor) merges(s *operator.State) (out []Finding) {
+	open, err := inspect.Of(d.op).OpenMerges(s, nil)
+	if err != nil {
+		out = append(out, found(teamWhat(s.Team), Problem, err.Error()))
+	}
+	for _, m := range open {
+		out = append(out, todo(teamWhat(s.Team), Problem, m.Why+"; until it is ended, git may find index.lock in a checkout", operator.Next{Step: operator.NextMergeOpen, Team: s.Team, Member: waggle.MemberName(m.Member)}))
+	}
+	return out
 }
 
 // messages finds messages that no member will read.

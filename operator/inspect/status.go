@@ -241,7 +241,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if err := k.members(ctx, st); err != nil {
 		return nil, err
 	}
-	if st.Merges, err = o.openMerges(s, st.Members); err != nil {
+	if st.Merges, err = o.OpenMerges(s, st.Members); err != nil {
 		st.Damage = append(st.Damage, err.Error())
 	}
 	st.Leader.Sandbox = leastOf(st.Members)
@@ -327,8 +327,8 @@ func (k *probe) refused(ctx context.Context, m *control.Member) *process.Refused
 	return r
 }
 
-// openMerges are the interrupted merges of members that are not among those.
-func (o Operator) openMerges(s *operator.State, members []MemberStatus) (found []OpenMerge, err error) {
+// OpenMerges are the interrupted merges of members that are not among those.
+func (o Operator) OpenMerges(s *operator.State, members []MemberStatus) (found []OpenMerge, err error) {
 	open, err := process.Of(o.Operator).OpenMerges(s)
 	for _, m := range members {
 		delete(open, m.Name)
