@@ -22,7 +22,7 @@ func TestTotals(t *testing.T) {
 		t.Error(got)
 	}
 	r.Requests = append(r.Requests, supervise.RequestReport{Member: "ann", Tool: "Bash", Decision: "deny", By: "system", Closed: true, Reason: "the operator's stop of all work"})
-	if got := reportview.Text(r, 0); !strings.Contains(got, "\n3 calls: 1 allowed, 1 denied, 1 closed unanswered; 1 plan") || !strings.Contains(got, "ann          closed: the operator's stop of all work  Bash") {
+	if got := reportview.Text(r, 0); !strings.Contains(got, "\n3 calls: 1 allowed, 1 denied, 1 closed unanswered; 1 plan") || !strings.Contains(got, "ann  closed: the operator's stop of all work  Bash") {
 		t.Error(got)
 	}
 	if got := reportview.Text(&supervise.Report{}, 0); strings.Contains(got, "call") || strings.Contains(got, "used") {
