@@ -150,7 +150,7 @@ func TestTopPlain(t *testing.T) {
 	u.types("waggle top --plain")
 	u.shows("rm -rf build7")
 	u.shows("it deletes files")
-	u.shows("allow it? type")
+	u.shows("and Enter = allow once")
 	if strings.Contains(u.screen(), "d and Enter = deny") { // its handle begins with D
 		u.until("d and Enter bring the reason", func() bool {
 			if !strings.Contains(u.screen(), "deny, because") {
@@ -167,7 +167,7 @@ func TestTopPlain(t *testing.T) {
 	time.Sleep(100 * time.Millisecond) // real clock: a person types
 	u.answers("Enter", "carol: failed")
 	u.shows("next: waggle why carol --team api")
-	u.shows("allow it? a = allow once")
+	u.shows("a = allow once")
 	u.answers("a", "allowed once")
 	u.presses("C-c")
 	u.until("it ends", func() bool { return strings.HasSuffix(strings.TrimSpace(u.screen()), ">") })
@@ -191,7 +191,8 @@ func TestTopPlainPlan(t *testing.T) {
 	u.answers("d", "deny, because")
 	u.words("add undo")
 	u.presses("Enter")
-	u.shows("changes since the revision before")
+	u.shows("a plan, revision 2")
+	u.answers("v", "changes since the revision before")
 	u.shows("  | +2. undo when it fails")
 	u.answers("a", "dan: ready")
 }
