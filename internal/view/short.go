@@ -39,6 +39,8 @@ func ShortOf(q decide.Request) Short {
 		s.Why = strings.TrimSuffix(q.MustAsk+"; "+why, "; ")
 	case why != "":
 		s.Why = why
+	case q.Kind == decide.KindProposal:
+		s.Why = q.Reason // of waggle
 	default:
 		s.Why = q.Because
 	}
@@ -61,6 +63,8 @@ func AskHead(q decide.Request) string {
 	switch {
 	case len(q.Questions) > 0:
 		what = "a question"
+	case q.Kind == decide.KindProposal:
+		what = "a new member"
 	case q.Plan != "":
 		what = fmt.Sprintf("a plan, revision %d", q.Revision)
 	case q.Host != "":
@@ -80,7 +84,7 @@ func bodyOf(q decide.Request) (body []ShortLine) {
 		plain(q.Plan)
 	case q.Host != "":
 		plain(decide.ShownHost(q.Host, q.Port))
-	case len(q.Questions) > 0:
+	case len(q.Questions) > 0, q.Kind == decide.KindProposal:
 		for _, l := range q.Asks() {
 			body = append(body, ShortLine{Text: l})
 		}

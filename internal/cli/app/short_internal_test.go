@@ -63,6 +63,9 @@ func TestShortText(t *testing.T) {
 			"7KQF  high risk  crew/ann asks: network\n  | db.internal:5432\nwhy  it uses the network", false},
 		{"a plan", decide.Request{PendingItem: decide.PendingItem{Team: "crew", Handle: "7KQF", Kind: "plan_approval_request", Member: "ann", Risk: "medium"}, Plan: "a\nb\nc\nd\ne\nf", Revision: 2},
 			"7KQF  medium risk  crew/ann asks: a plan, revision 2\n  | a\n  | b\n  | c\n  … 3 more lines", true},
+		{"a proposal", decide.Request{PendingItem: decide.PendingItem{Team: decide.SessionTeam, Handle: "7KQF", Kind: decide.KindProposal, Member: "ann", Tool: "new", Risk: "medium",
+			Cwd: "/w", Reason: "an agent proposes a member", Input: []byte(`{"agent":"exec","task":"one\ntwo"}`)}},
+			"7KQF  medium risk  ann asks: a new member\n  | new exec \"one…\"\n  … 2 more lines\nwhy  an agent proposes a member\nin   /w", true},
 		{"what cannot be seen", bash("x\u202e\x1b[2J"), "7KQF  medium risk  crew/ann asks: Bash\n  | x\\u{202e}\\x1b[2J\nwhy  No rule allows \"x\".\nin   /w/crew\nrule r adds Bash(x) for ann, 24 hours", false},
 	} {
 		got := shortText(c.q, 80, 0, ruled(c.q))

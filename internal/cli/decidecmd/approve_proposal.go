@@ -48,7 +48,7 @@ func approveProposal(ctx context.Context, a *app.App, ids []string, f answerFlag
 		return true, &operator.Error{Kind: operator.Question, Op: "approve", Msg: q.Handle + " is a proposal, and nobody said that its text, which an agent wrote, may start a member",
 			Advice: "waggle show " + q.Handle + " shows it whole; waggle approve " + q.Handle + " --yes starts it"}
 	default:
-		if err := confirmed(a.Yes(ctx, a.QuestionText(*q, app.Width(a.Err)), "start it?")); err != nil {
+		if err := confirmed(a.RequestYes(ctx, *q, "", "start it?", false)); err != nil {
 			return true, err
 		}
 	}
