@@ -90,8 +90,8 @@ func (r *reader) presses(key, pattern string) {
 }
 
 // varies is a word of what a page shows that is another each time: a handle, an age, a number with a fraction, how many
-// rows a section has, which is one more once a session of the person's own is idle.
-var varies = regexp.MustCompile(`^([2-9A-Z]{4}|(\d+[hms])+|\d+\.\d+|\(\d+\))$`)
+// rows a section has, commits, and the name that a client gives a session of the person's own.
+var varies = regexp.MustCompile(`^([2-9A-Z]{4}|(\d+[hms])+|\d+\.\d+|\(\d+\)|[0-9a-f]{7}|your-project-\d+)$`)
 
 // shown checks that the lines of output that are next on the page, which are indented, are on the screen too.
 func (r *reader) shown(screen string) {
@@ -99,11 +99,15 @@ func (r *reader) shown(screen string) {
 	for ; len(r.lines) > 0 && strings.HasPrefix(r.lines[0], " "); r.lines = r.lines[1:] {
 		var words []string
 		for _, word := range strings.Fields(r.lines[0]) {
-			if varies.MatchString(word) {
-				words = append(words, `\S+`)
-			} else {
-				words = append(words, regexp.QuoteMeta(word))
+			var parts []string
+			for _, part := range strings.Split(word, "..") {
+				if varies.MatchString(part) {
+					parts = append(parts, `[^\s.]+(\.\d\S*)?`)
+				} else {
+					parts = append(parts, regexp.QuoteMeta(part))
+				}
 			}
+			words = append(words, strings.Join(parts, `\.\.`))
 		}
 		if !regexp.MustCompile(strings.Join(words, " +")).MatchString(screen) {
 			r.t.Errorf("the page shows what the screen has not: %s\n%s", r.lines[0], screen)
@@ -133,6 +137,7 @@ func TestReadmeClient(t *testing.T) {
 				}
 				return claudetest.Write(filepath.Join(found[0], "parser.txt"), "version 2\n")
 			},
+			"please make it": claudetest.Script(claudetest.Bash("npm run build"), claudetest.Say("it is built")),
 			"please mark it": claudetest.Script(mark("one"), mark("two"),
 				claudetest.AskUserQuestion(claudetest.Question{Question: "Which side?", Header: "Side", Options: []string{"Left", "Right"}}), claudetest.Say("all done")),
 		}))
@@ -145,7 +150,17 @@ func TestReadmeClient(t *testing.T) {
 		h.WriteFile(filepath.Join(h.Home, ".gitconfig"), "[user]\n\tname = t\n\temail = t@example.com\n", 0o600)
 		shell := []string{"GOBIN=" + h.Bin, "GOCACHE=" + os.Getenv("GOCACHE"), "GOMODCACHE=" + os.Getenv("GOMODCACHE"),
 			"GOFLAGS=" + os.Getenv("GOFLAGS"), "WAGGLE_SANDBOX=off", "ENV=", "PS1=> "}
+		h.Script("npm", "until test -e "+filepath.Join(h.Root, "built")+"; do sleep 0.1; done\n")
+		for name, text := range map[string]string{"go.mod": "module shop\n", "shop.go": "package shop\n", "a.txt": "a\n", "b.txt": "b\n",
+			".claude/settings.json": `{"permissions":{"allow":["Bash(npm run build)"]}}`} { // in auto mode the rest asks a service
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(h.Work, name)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			h.WriteFile(filepath.Join(h.Work, name), text, 0o600)
+		}
 		r := &reader{t: t, s: h.StartProgram(checkout, shell, "sh")}
+		r.types("", 0, "tmux resize-window -x 160")
+		r.types("", 0, "cd "+h.Work+" && git add . && git commit -q -m files && echo mine >>a.txt && echo mine >>b.txt; cd -")
 		r.reads(filepath.Join(checkout, "README.md"))
 
 		r.types("CGO_ENABLED=0 go install ./cmd/waggle", 0, "CGO_ENABLED=0 go install ./cmd/waggle")
@@ -153,15 +168,22 @@ func TestReadmeClient(t *testing.T) {
 		r.types("waggle doctor agent claude", 0, "waggle doctor agent claude", `version +`+regexp.QuoteMeta(version), `logged in +yes`, `gated +`, `not gated`)
 		r.types(`waggle new "fix the flaky login test"`, 0, `waggle new "fix the flaky login test"`, `fix-flaky-login +started +claude +waggle/work/fix-flaky-login`)
 		t.Cleanup(func() { w.run("down", "--force") })
-		tasks := `printf '%s\n' "add --json to list" "port parser to v2" | waggle new -`
+		tasks := `printf '%s\n' "add --json to list" "port parser to v2" | waggle new --check "go test ./..." -`
 		r.types(tasks, 0, tasks, `add-json-list +started +claude`, `port-parser-v2 +started +claude`)
+		docs := `waggle new --name docs exec "test -s docs/api.md"`
+		r.types(docs, 0, docs, `docs +(started|queued)`)
 		own := &reader{t: t, s: h.StartProgram(h.Work, shell, "sh"), lines: r.lines}
 		own.begins("waggle hooks install && claude", "waggle hooks install && claude")
 		own.s.WaitScreen(`settings\.json`)
 		own.presses("y", `the hooks are in|Claude Code`)
 		r.lines = own.lines
+		own.s.Ask("please make it")
+		own.s.WaitScreen(`npm run build`)
 		push, keep := w.sessionAsks("git push"), w.sessionAsks("keep the old format")
-		w.until("the parser is ready", func() bool { return strings.Contains(w.ok("--plain"), "waggle diff port-parser-v2") })
+		w.until("the parser is ready, docs has failed and the build runs", func() bool {
+			page := w.ok("--plain")
+			return strings.Contains(page, "waggle diff port-parser-v2") && strings.Contains(page, "waggle why docs") && strings.Contains(page, "(your session) npm run build")
+		})
 		r.begins("waggle", "waggle")
 		r.s.WaitScreen(`2 need you(?s:.*)git push`)
 		r.presses("q", `(?m)^0 ended`)
@@ -175,10 +197,12 @@ func TestReadmeClient(t *testing.T) {
 		r.s.WaitScreen("hello to you")
 		r.s.Ask("/exit")
 		r.ends(0)
-		r.types("waggle merge port-parser-v2", 0, "waggle merge port-parser-v2", `port-parser-v2 +main \w+\.\.\w+ .*worktree removed`)
+		r.shown(r.types("waggle merge port-parser-v2", 0, "waggle merge port-parser-v2"))
 		if data, err := os.ReadFile(filepath.Join(h.Work, "parser.txt")); err != nil || string(data) != "version 2\n" {
 			t.Errorf("after the merge: %q, %v", data, err)
 		}
+		h.WriteFile(filepath.Join(h.Root, "built"), "", 0o600)
+		own.s.WaitScreen("it is built")
 		own.s.Ask("/exit")
 		own.ends(0)
 		r.types("", 0, "waggle down || true")
