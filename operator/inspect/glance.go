@@ -83,12 +83,12 @@ func failedTurns(l *control.Leader, m *control.Member) (n int) {
 // As in the list of the full screen, each member needs a person once: not one that works, whose request
 // is open, or that counts as failed.
 func (o Operator) unmerged(ctx context.Context, s *operator.State) (n int) {
+	of := process.Of(o.Operator).Merging(s)
 	for _, m := range s.Lead.Live() {
 		if m.Worktree == nil || m.State() != machine.Idle || isGone(m) || failedTurns(s.Lead, m) > 0 {
 			continue
 		}
-		of := process.Of(o.Operator)
-		if r, err := of.RefusedOf(ctx, s, m); err == nil && r != nil || of.ResolvedOf(ctx, s, m) {
+		if r, err := of.Refused(ctx, m); err == nil && r != nil || of.Resolved(ctx, m) {
 			n++
 		}
 	}

@@ -16,7 +16,9 @@ import (
 	"waggle/internal/worktree"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/operator/proposal"
 	"waggle/operator/teamfile"
 	"waggle/record"
 	"waggle/spawn"
@@ -74,6 +76,37 @@ func BenchmarkGlance(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkGlanceLarge is what waggle status --line does for 40 idle members with worktrees, 10,000 records and five
+// proposals.
+func BenchmarkGlanceLarge(b *testing.B) {
+	h := newShop(b)
+	op, live := h.op, operatortest.Process(b)
+	for i := range 40 {
+		h.idle(waggle.MemberName(fmt.Sprint("m", i)), live)
+	}
+	s := h.rig.State()
+	for i := range 200 {
+		ds := make([]journal.Draft, 50)
+		for j := range ds {
+			name := fmt.Sprint("m", (i+j)%40)
+			ds[j] = journal.Draft{Kind: record.KindUnverified, Body: record.Unverified{Entry: "e", Box: name, From: name, Why: "no record"}}
+		}
+		operatortest.Append(b, op, s, ds...)
+	}
+	op.KeepBrief("api")
+	for range proposal.MaxOpen {
+		p := proposal.Proposal{Dir: "/src", Asked: proposal.Asked{Agent: "claude", Task: "fix the flaky test"}}
+		if _, err := decide.Of(op).Proposals().Put(b.Context(), p, op.Minter.Rand); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if g, err := inspect.Of(op).Glance(b.Context(), ""); err != nil || g.Waiting != proposal.MaxOpen || g.Failed != 0 {
+			b.Fatal(g, err)
+		}
 	}
 }
 

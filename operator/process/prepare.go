@@ -262,20 +262,45 @@ func (o Operator) OpenMerges(s *operator.State) (map[string]*RefusedMerge, error
 	return open, err
 }
 
-// RefusedOf reports why the last merge of a member's work changed nothing, or that it was interrupted; nil
-// when it did, or the member's branch has changed since, or one is in progress.
+// Merging is how the merges of a team's members stand. What all of them share is read once.
+type Merging struct {
+	trees  worktree.Store
+	newest map[record.Instance]*record.Task
+}
+
+// Merging looks at the merges of a team.
+func (o Operator) Merging(s *operator.State) Merging {
+	w := Merging{trees: o.worktrees(s), newest: map[record.Instance]*record.Task{}}
+	for _, order := range s.Lead.Assignments() {
+		w.newest[order.Instance] = order.Commanded.Task
+	}
+	return w
+}
+
+// RefusedOf is Merging.Refused of one member.
 func (o Operator) RefusedOf(ctx context.Context, s *operator.State, m *control.Member) (*RefusedMerge, error) {
+	return Merging{trees: o.worktrees(s)}.Refused(ctx, m)
+}
+
+// ResolvedOf is Merging.Resolved of one member.
+func (o Operator) ResolvedOf(ctx context.Context, s *operator.State, m *control.Member) bool {
+	return o.Merging(s).Resolved(ctx, m)
+}
+
+// Refused reports why the last merge of a member's work changed nothing, or that it was interrupted; nil
+// when it did, or the member's branch has changed since, or one is in progress.
+func (w Merging) Refused(ctx context.Context, m *control.Member) (*RefusedMerge, error) {
 	if m.Worktree == nil {
 		return nil, nil
 	}
-	if i, err := o.worktrees(s).Intent(worktree.Tree(*m.Worktree)); err != nil {
+	if i, err := w.trees.Intent(worktree.Tree(*m.Worktree)); err != nil {
 		return nil, err
 	} else if i != nil && i.Open() {
 		return interrupted(i), nil
 	} else if i != nil {
 		return nil, nil
 	}
-	r, err := o.worktrees(s).Refused(ctx, worktree.Tree(*m.Worktree))
+	r, err := w.trees.Refused(ctx, worktree.Tree(*m.Worktree))
 	if err != nil || r == nil {
 		return nil, err
 	}
@@ -285,25 +310,20 @@ func (o Operator) RefusedOf(ctx context.Context, s *operator.State, m *control.M
 // ConflictTask begins the subject of the task that hands a conflict of a merge back to its member.
 const ConflictTask = "Resolve the conflict of "
 
-// ResolvedOf reports whether a member has done the task that handed its conflict back, so that its work
+// Resolved reports whether a member has done the task that handed its conflict back, so that its work
 // waits to be merged again: its branch has changed since the merge was refused, and none succeeded.
-func (o Operator) ResolvedOf(ctx context.Context, s *operator.State, m *control.Member) bool {
+func (w Merging) Resolved(ctx context.Context, m *control.Member) bool {
 	if m.Worktree == nil {
 		return false
 	}
-	var newest *record.Task
-	for _, order := range s.Lead.Assignments() {
-		if order.Instance == m.Instance {
-			newest = order.Commanded.Task
-		}
-	}
+	newest := w.newest[m.Instance]
 	if newest == nil || !strings.HasPrefix(newest.Subject, ConflictTask) || m.Done[newest.ID] == nil {
 		return false
 	}
-	last, err := o.worktrees(s).LastRefused(worktree.Tree(*m.Worktree))
+	last, err := w.trees.LastRefused(worktree.Tree(*m.Worktree))
 	if last == nil || err != nil {
 		return false
 	}
-	now, err := o.RefusedOf(ctx, s, m)
+	now, err := w.Refused(ctx, m)
 	return now == nil && err == nil
 }
