@@ -95,8 +95,8 @@ func Deny(a *app.App) *cobra.Command {
 		Use:   "deny ID… | NAME | GROUP",
 		Short: "Deny requests, with a reason for the worker",
 		Long: `Deny requests, with a reason for the worker. With NAME the command shows the one open
-request of that member and asks whether to deny it (v shows all of it). Ids, groups, exit codes and
---json are as for approve.`,
+request of that member and asks whether to deny it (v shows all of it). Ids, groups,
+exit codes and --json are as for approve.`,
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return answerOne(cmd.Context(), a, ids, f, decide.Answer{Reason: f.reason, Digest: f.digest, Via: "deny"}, nil)

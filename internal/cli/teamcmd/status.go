@@ -52,11 +52,10 @@ was refused; >5 are members that work; x1 are dead members and tasks that failed
 "slept_until"},"members":[{"name","lead","state","condition","since","why","pid",
 "backend","trust","sandbox","task","pending","policy_version","socket","restarts",
 "ready","log","worktree","usage","evidence"}],"interrupted","pending","unread",
-"unverified","ceiling","today"}. slept_s: the machine was suspended within the last
-hour. sandbox is enforced, files only, off, or unknown before its process has found out,
+"unverified","ceiling","today"}. slept_s: the machine was suspended within the last hour.
+sandbox is enforced, files only, off, or unknown before its process has found out,
 with " (shell only)" where the agent's program runs outside; the leader's is that of the
-least confined member.
-ready is the report of its process:
+least confined member. ready is the report of its process:
 {"epoch","agent","model","mode","policy_version","cwd","worktree","backend","sandbox"},
 or null, and its sandbox is {"level","why","fix","gaps","shell","outside"};
 usage is {"cpu_s","rss_bytes","processes"} of its process and the processes below, or
