@@ -94,23 +94,15 @@ func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, er
 
 // peekAt finds a member and the directory of its log.
 func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string, error) {
-	s, live, err := o.present(ctx, of)
-	if err != nil {
-		return nil, "", err
-	}
-	if s == nil {
-		name, err := o.Pick(of)
+	s, live, m, abroad, err := o.sought(ctx, of, member)
+	if abroad != "" {
+		y, err := o.whyForeign(ctx, abroad, member)
 		if err != nil {
 			return nil, "", err
 		}
-		y, err := o.whyForeign(ctx, name, member)
-		if err != nil {
-			return nil, "", err
-		}
-		dir := o.Root.MemberDir(name, waggle.MemberName(y.Name))
+		dir := o.Root.MemberDir(abroad, waggle.MemberName(y.Name))
 		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Stand: y.Stand, Since: y.Since, Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
 	}
-	m, err := anyMember(s, member)
 	if err != nil {
 		return nil, "", err
 	}

@@ -45,22 +45,16 @@ func (o Operator) PlaceOf(ctx context.Context, of, member string) (*Place, error
 }
 
 func (o Operator) placeOf(ctx context.Context, of, member string) (*Place, error) {
-	s, live, err := o.present(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	if s == nil {
-		name, err := o.Pick(of)
-		if err != nil {
-			return nil, err
-		}
-		return o.registeredPlace(ctx, name, member)
-	}
-	m, err := anyMember(s, member)
-	if err != nil {
-		if p, rerr := o.registeredPlace(ctx, s.Team, member); live && rerr == nil {
+	s, live, m, abroad, err := o.sought(ctx, of, member)
+	switch {
+	case abroad != "":
+		return o.registeredPlace(ctx, abroad, member)
+	case err != nil && live:
+		if p, rerr := o.registeredPlace(ctx, s.Team, member); rerr == nil {
 			return p, nil
 		}
+		return nil, err
+	case err != nil:
 		return nil, err
 	}
 	p := &Place{Team: string(s.Team), Member: string(m.Name), Path: m.Cwd, Ports: process.PortBase(s, m.Instance), Confined: m.Joined.Sandbox.Asked()}

@@ -42,22 +42,16 @@ type Fact struct {
 // Why returns the state of a member, its beginning and its facts. It also finds a member that has
 // left, and one of a team that has ended (see Past). Like Status it only reads.
 func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
-	s, live, err := o.present(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	if s == nil {
-		name, err := o.Pick(of)
-		if err != nil {
-			return nil, err
-		}
-		return o.whyForeign(ctx, name, member)
-	}
-	m, err := anyMember(s, member)
-	if err != nil {
-		if y := o.whyUnheard(ctx, s, member); live && y != nil {
+	s, live, m, abroad, err := o.sought(ctx, of, member)
+	switch {
+	case abroad != "":
+		return o.whyForeign(ctx, abroad, member)
+	case err != nil && live:
+		if y := o.whyUnheard(ctx, s, member); y != nil {
 			return y, nil
 		}
+		return nil, err
+	case err != nil:
 		return nil, err
 	}
 	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: m.Trust, Evidence: []Fact{}}
@@ -120,6 +114,20 @@ func (o Operator) present(ctx context.Context, of string) (s *operator.State, li
 		_, err = o.Preview(ctx, s)
 	}
 	return s, true, err
+}
+
+// sought finds a member, present or not, and its team, which is live unless it has ended. abroad is the team where
+// another program leads it.
+func (o Operator) sought(ctx context.Context, of, member string) (s *operator.State, live bool, m *control.Member, abroad waggle.TeamName, err error) {
+	if s, live, err = o.present(ctx, of); err != nil {
+		return nil, false, nil, "", err
+	}
+	if s == nil {
+		abroad, err = o.Pick(of)
+		return nil, false, nil, abroad, err
+	}
+	m, err = anyMember(s, member)
+	return s, live, m, "", err
 }
 
 func (y *Why) add(source string, at time.Time, format string, args ...any) {
