@@ -91,7 +91,7 @@ failed check or a conflict; with --plan {"team","member","branch","into","how","
 	f.BoolVar(&abort, "abort", false, "take back a merge that was interrupted")
 	f.StringVarP(&mo.Message, "message", "m", "", "the message of the commits that are made (default: the member's newest task)")
 	f.DurationVar(&mo.Grace, "grace", 10*time.Second, "time for the member to end by itself")
-	app.PlanFlag(cmd, &plan, "show what would be merged, and change nothing")
+	app.PlanFlag(cmd, &plan, "show what would be merged, without trying it, and change nothing")
 	return cmd
 }
 

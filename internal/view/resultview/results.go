@@ -250,7 +250,7 @@ func MergePlanPage(m *results.MergePlan) page.Page {
 		p.Line(page.Plain("would run on the result: " + m.Check))
 	}
 	p.Line(page.Plain(fmt.Sprintf("would merge %s into %s (%s)", m.Diff.Branch, m.Into, m.How)))
-	p.Line(page.Faint("nothing was changed"))
+	p.Line(page.Faint("nothing was changed, and nothing tried: only the merge shows whether it conflicts"))
 	return p
 }
 
