@@ -282,7 +282,10 @@ func addTeamHead(p *page.Page, st *inspect.Status, now time.Time) {
 	case l.Led:
 		leads = "a process leads it"
 	}
-	p.Line(page.Strong(st.Team), page.Plain("  "+leads+", sandbox "+l.Sandbox))
+	if len(st.Members) > 0 {
+		leads += ", sandbox " + l.Sandbox
+	}
+	p.Line(page.Strong(st.Team), page.Plain("  "+leads))
 	switch text := notice(st); {
 	case st.Broken != nil:
 		p.Line(page.Warning(text), page.Plain("  "), page.WholeStep(operator.Next{Step: operator.NextAcknowledgeOrDown, Team: name}))

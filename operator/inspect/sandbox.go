@@ -17,7 +17,7 @@ func HeldOf(m *control.Member, r *record.Ready) record.HeldLevel { return operat
 // Least is the level of a team: that of its least confined member, as far as it is known.
 func Least(levels []record.HeldLevel) record.HeldLevel {
 	known := slices.DeleteFunc(slices.Clone(levels), func(l record.HeldLevel) bool { return l == HeldUnknown })
-	if len(known) == 0 && len(levels) > 0 {
+	if len(known) == 0 { // also of a team without members
 		return HeldUnknown
 	}
 	return record.Weakest(known...)
