@@ -47,7 +47,7 @@ tasks:
 		steps: []typed{
 			{line: "waggle up waggle.yaml -d"},
 			{line: "waggle status", until: `(?m)^2 tasks failed  waggle task list\n1 task waits for one that failed  waggle task list$`, shows: []string{
-				`(?m)^ann +failed .*task 1 failed: exit status 3$`, `(?m)^bob +failed .*task 2 failed: exit status 4$`}},
+				`(?m)^ann +failed .*Build the program \(task 1\): exit status 3$`, `(?m)^bob +failed .*Test the program \(task 2\): exit status 4$`}},
 			{line: "waggle task list", shows: []string{`(?m)^1 Build the program +failed +ann`, `(?m)3 Publish it to all mirrors +blocked +bob +1`,
 				`(?m)^2 Test the program +failed +bob`, `0 of 3 completed, 0 in progress, 2 failed, 1 blocked`}},
 			{line: "waggle recap", until: `(?s)failed  ann.*failed  bob|failed  bob.*failed  ann`, shows: []string{`(?m)^ .* failed +ann +task 1 .*exit status 3`, `(?m)^ .* failed +bob +task 2 .*exit status 4`}},

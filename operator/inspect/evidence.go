@@ -484,6 +484,15 @@ func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 	}
 }
 
+// failedText names a task that failed, and says why.
+func failedText(t task.Task, why string) string {
+	what := operator.Visible(mail.Cut(t.Subject, 40)) + " (task " + string(t.ID) + ")"
+	if why == "" {
+		return what + " failed"
+	}
+	return what + ": " + why
+}
+
 // failures finds a task of a member that failed, one that waits for such a task of anybody, and the newest
 // that the member alone says is done.
 func (k *probe) failures(m *control.Member, f *MemberFacts) {
@@ -499,7 +508,7 @@ func (k *probe) failures(m *control.Member, f *MemberFacts) {
 			}
 		case board.StateFailed:
 			if why, ok := board.Failed(k.s.Lead, t); ok && f.Failed == nil {
-				f.Failed = &Waits{What: fmt.Sprintf("task %s failed%s", t.ID, operator.Suffix(why)), Since: m.IdleAt}
+				f.Failed = &Waits{What: failedText(t, why), Since: m.IdleAt}
 			}
 		case board.StateBlocked:
 			if f.HeldUp == nil {
