@@ -33,7 +33,7 @@ func TestCloneToAnswer(t *testing.T) {
 	t.Cleanup(func() { w.run("down", "--force") })
 	began := time.Now()
 	r.types("", 0, "git clone -q "+shop+" mine && cd mine")
-	r.types("", 0, `waggle new "How do I build this?"`, `how-build +claude on branch waggle/mine/how-build`)
+	r.types("", 0, `waggle new "How do I build this?"`, `how-build +started +claude +waggle/mine/how-build`)
 	w.until("the client has answered", func() bool { return strings.Contains(w.run("peek", "how-build").out, answer) })
 	r.types("", 0, "waggle peek how-build", answer)
 	testenv.Measured(t, "from a clone to the first answer of a real client: %d lines typed, %.1f s", r.times, time.Since(began).Seconds())

@@ -265,7 +265,7 @@ func TestGuideNew(t *testing.T) {
 	plain(`waggle new -e`, `tidy`)
 	plain(`waggle new - < ideas.txt`)
 	plain(`waggle new --here "Sort the notes"`)
-	plain(`waggle new --name fixer --model opus "Fix the login"`, `fixer +claude`)
+	plain(`waggle new --name fixer --model opus "Fix the login"`, `fixer .* claude `)
 	plain(`waggle new --at-once 5 - < ideas.txt`)
 	plain(`waggle new --plan - < ideas.txt`)
 	plain("waggle pending")

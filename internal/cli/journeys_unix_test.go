@@ -94,7 +94,7 @@ func (u *inTmux) sees(name, text string) {
 			was := last
 			last = u.screen()
 			lines := strings.Split(strings.TrimRight(last, "\n"), "\n")
-			return was == last && strings.Contains(last, text) && strconv.Itoa(len(lines)) == h
+			return was == last && onScreen(last, text) && strconv.Itoa(len(lines)) == h
 		})
 		return last
 	})
@@ -489,7 +489,7 @@ tasks:
 		}
 		j.runs(0, "resume", "--detach", "crash")
 		j.until("it is led", func() bool {
-			return !strings.Contains(j.screen(), "nobody leads") && !strings.Contains(j.screen(), "dead")
+			return !strings.Contains(j.screen(), "nobody lead") && !strings.Contains(j.screen(), "Failed (")
 		})
 		j.sees("crash-before", "crash/carol asks") // the same screen
 		if after := j.handles("alice", "carol"); !cmp.Equal(before, after) {

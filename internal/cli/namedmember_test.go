@@ -44,9 +44,9 @@ var named = map[string]struct{ line, how string }{
 	"stop":              {"stop cid", "acts"},
 	"resume":            {"resume cid", "acts"},
 	"spawn":             {"spawn new", "acts"},
-	"review":            {"review cid", "acts"},
-	"merge":             {"merge cid", "acts"},
-	"pr":                {"pr cid", "acts"},
+	"review":            {"review cid", "reads"},
+	"merge":             {"merge cid", "reads"},
+	"pr":                {"pr cid", "reads"},
 	"attach":            {"attach cid", "acts"},
 	"take":              {"take cid", "acts"},
 	"mode":              {"mode cid plan", "acts"},
@@ -82,8 +82,8 @@ var lists = map[string]string{
 // takesMember finds a member's name among the arguments of a usage.
 var takesMember = regexp.MustCompile(`\b(NAME|MEMBER)\b`)
 
-// TestNamedMember: a command that reads finds a member's name in all teams. A command that acts needs the
-// team when there are several: without it the command lists them and ends with exit code 2. A command that
+// TestNamedMember: a command that reads finds a member's name in all teams. So do merge, review and
+// pr. A command that acts needs the team when there are several: without it the command lists them and ends with exit code 2. A command that
 // lists shows each team, and the others when one has a broken journal.
 func TestNamedMember(t *testing.T) {
 	testenv.Long(t)

@@ -42,10 +42,31 @@ func (u *inTmux) screen() string {
 // presses types one key.
 func (u *inTmux) presses(key string) { u.tmux("send-keys", "-t", "%0", key) }
 
+// onScreen reports that a line of a screen, or its part beside the bar, has a text, whatever its gaps, or as much of it as
+// has room before …, at least eight letters.
+func onScreen(screen, text string) bool {
+	want := strings.Join(strings.Fields(text), " ")
+	for l := range strings.Lines(screen) {
+		for _, part := range strings.Split(l, "│") {
+			got := strings.Join(strings.Fields(part), " ")
+			if strings.Contains(got, want) {
+				return true
+			}
+			cut, ok := strings.CutSuffix(got, "…")
+			for n := len(want) - 1; ok && n >= 8; n-- {
+				if strings.HasSuffix(cut, want[:n]) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // shows waits until the screen has a text.
 func (u *inTmux) shows(text string) {
 	u.t.Helper()
-	u.until("the screen shows "+text, func() bool { return strings.Contains(u.screen(), text) })
+	u.until("the screen shows "+text, func() bool { return onScreen(u.screen(), text) })
 }
 
 // answers presses a key until the screen has a text: a machine under load is late, and a key that
@@ -54,7 +75,7 @@ func (u *inTmux) answers(key, text string) {
 	u.t.Helper()
 	var last time.Time
 	u.until(key+" brings "+text, func() bool {
-		if strings.Contains(u.screen(), text) {
+		if onScreen(u.screen(), text) {
 			return true
 		}
 		if time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
