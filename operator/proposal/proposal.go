@@ -96,8 +96,9 @@ func (p *Proposal) Now(now time.Time) State {
 func (p *Proposal) Digest() record.Digest {
 	b, err := jsonobj.Marshal(struct {
 		Dir string `json:"dir"`
+		By  string `json:"by"`
 		Asked
-	}{p.Dir, p.Asked})
+	}{p.Dir, p.By, p.Asked})
 	if err != nil {
 		return "" // structs of strings always marshal
 	}
@@ -268,6 +269,8 @@ func (p *Proposal) check() error {
 		return &LimitError{Why: fmt.Sprintf("the words beside the task have %d bytes, and a proposal at most %d", size-len(p.Task), maxWords)}
 	case p.Attempts < 0 || !filepath.IsAbs(p.Dir) || p.Agent == "":
 		return &LimitError{Why: "it has no directory, no agent or no number of attempts"}
+	case !p.named():
+		return &LimitError{Why: fmt.Sprintf("%.40q is no member and no session", p.By)}
 	}
 	if p.Name != "" {
 		if _, err := waggle.ParseNewMember(p.Name); err != nil {
@@ -275,6 +278,15 @@ func (p *Proposal) check() error {
 		}
 	}
 	return nil
+}
+
+// bySession is how a session is named in By.
+var bySession = regexp.MustCompile(`^session [A-Za-z0-9][A-Za-z0-9_-]{0,7}$`)
+
+// named reports that By is a name and no sentence: the member is told it outside of what is quoted.
+func (p *Proposal) named() bool {
+	_, _, err := waggle.AgentID(p.By).Parse()
+	return p.By == "" || bySession.MatchString(p.By) || err == nil
 }
 
 // Put keeps a new proposal: its id comes from random, its time is now. A *LimitError says why it is refused.
