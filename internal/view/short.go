@@ -127,11 +127,22 @@ var systemDirs = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/
 // ownEnv is what waggle itself adds to a command's environment.
 var ownEnv = []string{"WAGGLE_TASK_ID", "WAGGLE_TASK_SUBJECT", "WAGGLE_ARTIFACTS"}
 
+// byName are programs that are the one by whose name they are called.
+var byName = []string{"busybox", "coreutils"}
+
+// sameProgram reports that a word names its program, but for a version (python3 is python3.12): a link with the name of
+// one may lead to another.
+func sameProgram(w record.Resolved) bool {
+	is := path.Base(w.Path)
+	version, ok := strings.CutPrefix(is, path.Base(w.Name))
+	return ok && strings.Trim(version, "-.0123456789") == "" || slices.Contains(byName, is)
+}
+
 // notesOf is what the digest of a request covers beside its text, as far as it is not as usual.
 func notesOf(q decide.Request) (notes []string) {
 	usual := func(file string) bool { return slices.Contains(systemDirs, path.Dir(file)) }
 	for _, w := range q.Words {
-		if !usual(w.Path) {
+		if !usual(w.Path) || !sameProgram(w) {
 			notes = append(notes, w.Name+" is "+w.Path)
 		}
 	}
@@ -178,7 +189,9 @@ func furtherInput(q decide.Request) string {
 		return decide.ShownJSON(string(q.Input))
 	}
 	for _, key := range shown {
-		o.Delete(key)
+		if key != "replace_all" || plainAll(o) {
+			o.Delete(key)
+		}
 	}
 	if o.Len() == 0 {
 		return ""
@@ -200,7 +213,14 @@ func plainEdits(o *jsonobj.Object) bool {
 	return !slices.ContainsFunc(list, func(one json.RawMessage) bool {
 		e, err := jsonobj.Parse(one)
 		return err != nil || slices.ContainsFunc(e.Keys(), func(key string) bool {
-			return !slices.Contains([]string{"old_string", "new_string", "replace_all"}, key)
+			return !slices.Contains([]string{"old_string", "new_string", "replace_all"}, key) || !plainAll(e)
 		})
 	})
+}
+
+// plainAll reports that an edit says as a change shows it whether it is one of every place: another value may be taken for
+// true.
+func plainAll(e *jsonobj.Object) bool {
+	raw, ok := e.Get("replace_all")
+	return !ok || string(raw) == "true" || string(raw) == "false"
 }

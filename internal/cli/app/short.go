@@ -138,16 +138,16 @@ func (l shortLayout) fit() short {
 		out.hides = true
 	}
 	room := shortLines - len(l.head) - len(l.notes) - len(l.why)
+	if room < min(2, len(l.body)) {
+		l.why, room = nil, room+len(l.why)
+	}
 	switch {
 	case len(l.rule) > 0 && len(l.marked)+len(l.rule) <= room:
 		l.body, out.rule = l.marked, true
 	case len(l.marked) <= room:
 		l.body = l.marked
-	case len(l.body) > room:
+	case len(l.body) > max(1, room):
 		out.hides = true
-		if room < 2 {
-			l.why, room = nil, room+len(l.why)
-		}
 		shown := max(1, room-1)
 		l.body = append(l.body[:shown:shown], "  … "+page.Count(len(l.body)-shown, "more line"))
 	}

@@ -52,6 +52,16 @@ func TestShortText(t *testing.T) {
 			q.Words[0].Path, q.Scripts, q.Env = "/w/crew/x", []record.Script{{Path: "/w/s.sh"}}, []string{"LD_PRELOAD=/w/l.so"}
 			q.Paths = []record.RealPath{{Spelled: "/w/l", Real: "/etc/passwd"}}
 		}), "7KQF  medium risk  crew/ann asks: Bash\n  | x\nwhy  No rule allows \"x\".\nin   /w/crew; x is /w/crew/x; script /w/s.sh; /w/l is /etc/passwd; LD_PRELOAD=/\n   + w/l.so", false},
+		{"with links that have the names of others", with(bash("ls ./y"), func(q *decide.Request) {
+			q.Words = []record.Resolved{{Name: "ls", Path: "/usr/bin/rm"}, {Name: "./y", Path: "/usr/bin/curl"}, {Name: "sh", Path: "/usr/bin/shred"},
+				{Name: "python3", Path: "/usr/bin/python3.12"}, {Name: "cat", Path: "/bin/busybox"}, {Name: "/usr/bin/x", Path: "/usr/bin/x"}}
+		}), "7KQF  medium risk  crew/ann asks: Bash\n  | ls ./y\nwhy  No rule allows \"x\".\nin   /w/crew; ls is /usr/bin/rm; ./y is /usr/bin/curl; sh is /usr/bin/shred\nrule r adds Bash(x) for ann, 24 hours", false},
+		{"an edit of every place, perhaps", with(edit, func(q *decide.Request) {
+			q.Input = []byte(`{"file_path":"/w/a.go","old_string":"one","new_string":"","replace_all":"true"}`)
+		}), "7KQF  medium risk  crew/ann asks: Edit\n  | /w/a.go\n  | -one\nwhy  No rule allows \"x\".\nwith input {\"replace_all\":\"true\"}", false},
+		{"several edits of every place, perhaps", with(edit, func(q *decide.Request) {
+			q.Tool, q.Input = "MultiEdit", []byte(`{"file_path":"/a","edits":[{"old_string":"1","new_string":"2","replace_all":1}]}`)
+		}), "7KQF  medium risk  crew/ann asks: MultiEdit\n  | /a\n  … 3 more lines\nwith input {\"file_path\":\"/a\",\"edits\":[{\"old_string\":\"1\",\"new_string\":\"2\",\"repla\n   + ce_all\":1}]}", true},
 		{"with too much of it", with(bash("x"), func(q *decide.Request) { q.Env = []string{"A=" + strings.Repeat("a", 200)} }),
 			"7KQF  medium risk  crew/ann asks: Bash\n  | x\nwhy  No rule allows \"x\".\nin   /w/crew; A=" + strings.Repeat("a", 63) + "\n  … more of what runs, and where", true},
 		{"an edit", edit, "7KQF  medium risk  crew/ann asks: Edit\n  | /w/a.go\n  | -one\n  | +two\nwhy  No rule allows \"x\".", false},
@@ -104,6 +114,15 @@ func TestShortFits(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestShortNarrow: where the head leaves no room, a text of one line is whole all the same.
+func TestShortNarrow(t *testing.T) {
+	t.Parallel()
+	got := shortText(bash("x"), 20, 9, false)
+	if text := ansi.Strip(got.text); got.hides || !strings.Contains(text, "\n  | x\n") || strings.Contains(text, "…") {
+		t.Errorf("hides %v:\n%s", got.hides, text)
 	}
 }
 
