@@ -42,7 +42,8 @@ func (g Git) Patch() Git {
 }
 
 // Diff compares the files of a worktree with the commit that it began at, or with the newest commit
-// of the branch that it came from which it contains. Untracked files count as new, ignored files
+// of the branch that it came from which it contains; where that is all of its own work, only while its files differ from
+// it. Untracked files count as new, ignored files
 // do not count. When the directory of the worktree does not exist, its branch is compared.
 func (g Git) Diff(ctx context.Context, t Tree) (d Difference, err error) {
 	return g.diffFrom(ctx, t, "")
@@ -68,8 +69,37 @@ func (g Git) diffFrom(ctx context.Context, t Tree, commit string) (d Difference,
 	if _, err := at.run(ctx, t.Path, "add", "--intent-to-add", "--", "."); err != nil {
 		return d, err
 	}
+	if commit == "" && base == t.Base && head != base && t.From != "" {
+		from, err := g.of(t.Common).commit(ctx, t.Common, refOf(t.From))
+		if err != nil {
+			return d, err
+		}
+		if base, err = at.since(ctx, t, head, from); err != nil {
+			return d, err
+		}
+	}
 	d.Base, d.Head = cmp.Or(commit, base), head
 	return d, at.compare(ctx, t.Path, &d, d.Base, "--")
+}
+
+// since is what the files of a checkout are compared with that began at no newer commit of the branch that it came from,
+// from: its own commit where that branch has it and not the files, as after a merge that kept the worktree, because a
+// merge changes that branch by what differs from it.
+func (g Git) since(ctx context.Context, t Tree, head, from string) (string, error) {
+	if head == "" || from == "" {
+		return t.Base, nil
+	}
+	if _, err := g.run(ctx, t.Path, "merge-base", "--is-ancestor", head, from); exit(err) > 0 {
+		return t.Base, nil
+	} else if err != nil {
+		return "", err
+	}
+	if _, err := g.run(ctx, t.Path, "diff", "--quiet", "--ignore-submodules=all", head, "--"); exit(err) == 1 {
+		return head, nil
+	} else if err != nil {
+		return "", err
+	}
+	return t.Base, nil
 }
 
 // diffBranch compares the branch of a worktree whose directory does not exist.

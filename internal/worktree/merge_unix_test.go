@@ -188,3 +188,33 @@ func TestMergedOfMany(t *testing.T) {
 		w.quiet()
 	}
 }
+
+// TestDiffAfterMerge: of a worktree that a merge has kept, the difference is what was merged until its files change: then
+// it is what the next merge changes, a merged file that is gone included.
+func TestDiffAfterMerge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "repo")
+	for name, tree := range map[string]worktree.Tree{"own": w.own("bob"), "linked": w.create("ann")} {
+		file := tree.Path + "/" + name
+		differ := func(want ...worktree.FileChange) {
+			t.Helper()
+			if got := w.diff(tree).Files; !slices.Equal(got, want) {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		w.write(tree.Path, name, "1\n")
+		if _, err := w.merge(tree, worktree.HowMerge); err != nil {
+			t.Fatal(err)
+		}
+		differ(worktree.FileChange{Path: name, Added: 1})
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		differ(worktree.FileChange{Path: name, Deleted: 1})
+		w.write(tree.Path, name, "1\n2\n")
+		differ(worktree.FileChange{Path: name, Added: 1})
+		if m, err := w.merge(tree, worktree.HowMerge); err != nil || !m.Changed {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+	}
+}
