@@ -86,7 +86,7 @@ func (p *Proposal) Expires() time.Time { return p.At.Add(Lasts) }
 
 // Now is its state at a time.
 func (p *Proposal) Now(now time.Time) State {
-	if p.State == Open && !now.Before(p.Expires()) {
+	if (p.State == Open || p.State == Starting) && !now.Before(p.Expires()) {
 		return Expired
 	}
 	return p.State
@@ -390,7 +390,7 @@ func (s Store) sweep() (all []Proposal, err error) {
 			if _, err := atomicfile.SetAside(s.path(id), filepath.Join(s.Dir, "set-aside"), now); err != nil {
 				return nil, fmt.Errorf("proposals: %w", err)
 			}
-		case p.State != Starting && now.After(p.At.Add(2*Lasts)):
+		case now.After(p.At.Add(2 * Lasts)):
 			if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, fmt.Errorf("proposals: %w", err)
 			}

@@ -179,3 +179,26 @@ func TestBy(t *testing.T) {
 		}
 	}
 }
+
+// TestStartingEnds: one that says that a process starts it, which a file may say of any, expires and is removed, too.
+func TestStartingEnds(t *testing.T) {
+	t.Parallel()
+	s, now := store(t)
+	p, err := s.Put(t.Context(), of("/w", "x"), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = s.Change(t.Context(), p.ID, func(p *proposal.Proposal) error { p.State = proposal.Starting; return nil }); err != nil || p.Now(*now) != proposal.Starting {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if *now = p.Expires(); p.Now(*now) != proposal.Expired {
+		t.Errorf("%s", p.Now(*now))
+	}
+	*now = now.Add(proposal.Lasts + time.Second)
+	if _, err := s.Put(t.Context(), of("/w", "y"), rand.Reader); err != nil {
+		t.Error(err)
+	}
+	if all, err := s.List(); err != nil || len(all) != 1 {
+		t.Errorf("%d, %v", len(all), err)
+	}
+}
