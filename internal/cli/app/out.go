@@ -164,7 +164,7 @@ func wrap(l string, total int) []string {
 	if total <= 0 {
 		return []string{l}
 	}
-	return strings.Split(ansi.Hardwrap(l, max(20, total), true), "\n")
+	return strings.Split(ansi.Hardwrap(l, max(8, total), true), "\n")
 }
 
 // fold breaks a line between words where it is wider than total columns, 0 for any number. What follows

@@ -124,6 +124,11 @@ func TestShortNarrow(t *testing.T) {
 	if text := ansi.Strip(got.text); got.hides || !strings.Contains(text, "\n  | x\n") || strings.Contains(text, "…") {
 		t.Errorf("hides %v:\n%s", got.hides, text)
 	}
+	for l := range strings.SplitSeq(ansi.Strip(shortText(bash(strings.Repeat("y", 99)), 20, 9, false).text), "\n") {
+		if ansi.StringWidth(l) >= 20 {
+			t.Errorf("the terminal breaks %q, whose end then begins a line", l)
+		}
+	}
 }
 
 // TestWordsText: a question has its options, and the command that answers it as it may be answered.
