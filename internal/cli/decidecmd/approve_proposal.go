@@ -27,6 +27,9 @@ func approveProposal(ctx context.Context, a *app.App, ids []string, f answerFlag
 		if q, err = decide.Of(op).ShowSession(id); err != nil {
 			return false, err
 		}
+		if q != nil && q.Kind == decide.KindProposal && isMember(ctx, a, id) { // whoever writes a proposal can choose its handle
+			q = nil
+		}
 		if q != nil && q.Kind == decide.KindProposal {
 			break
 		}
