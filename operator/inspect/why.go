@@ -34,7 +34,7 @@ type Why struct {
 
 // Fact is one fact and its source.
 type Fact struct {
-	Source string    // leader's journal, its journal, process, mailbox, registry, output
+	Source string    // leader's journal, its journal, its worktree, process, mailbox, registry, output
 	At     time.Time // zero: now
 	Detail string
 }
@@ -64,6 +64,9 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 		y.State, y.Stand, y.Since, y.Why = "left", Stand{Is: ConditionLeft}, m.LeftAt, leftWhy(m)
 	}
 	y.fromLeader(s, m)
+	if live && m.Left == nil {
+		y.fromMerge(ctx, o, s, m)
+	}
 	y.fromProcess(s, m)
 	if len(g.Tools) > 0 {
 		y.add("process", time.Time{}, "%s", process.ToolsText(g.Tools))
@@ -137,6 +140,7 @@ func (y *Why) add(source string, at time.Time, format string, args ...any) {
 const (
 	fromLeader  = "leader's journal"
 	fromWorker  = "its journal"
+	fromMerges  = "its worktree"
 	fromProcess = "process"
 	fromMailbox = "mailbox"
 )
@@ -155,6 +159,21 @@ func anyMember(s *operator.State, name string) (*control.Member, error) {
 		return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
 	}
 	return last, nil
+}
+
+// fromMerge adds what the member's work waits for a person with, for which the lists of members have it among those that
+// need one.
+func (y *Why) fromMerge(ctx context.Context, o Operator, s *operator.State, m *control.Member) {
+	p := process.Of(o.Operator)
+	r, err := p.RefusedOf(ctx, s, m)
+	switch {
+	case err != nil:
+		y.add(fromMerges, time.Time{}, "%v", err)
+	case r != nil:
+		y.add(fromMerges, r.At, "not merged into %s: %s", r.Into, r.Why)
+	case p.ResolvedOf(ctx, s, m):
+		y.add(fromMerges, time.Time{}, resolved)
+	}
 }
 
 func (y *Why) fromLeader(s *operator.State, m *control.Member) {
