@@ -218,3 +218,26 @@ func TestDiffAfterMerge(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnDetached: what a confined member has committed on no branch after its work was merged keeps its worktree.
+func TestOwnDetached(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "repo")
+	tree := w.own("bob")
+	w.write(tree.Path, "new", "1\n")
+	m, err := w.merge(tree, worktree.HowMerge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.git(tree.Path, "checkout", "--quiet", "--detach")
+	w.write(tree.Path, "later", "2\n")
+	w.git(tree.Path, "add", "--all")
+	w.git(tree.Path, "commit", "--quiet", "--message", "later")
+	var kept *worktree.KeptError
+	if err := w.store.RemoveMerged(t.Context(), tree, m.Tip); !errors.As(err, &kept) || len(kept.Status.Commits) != 1 {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Lstat(tree.Path); err != nil {
+		t.Error(err)
+	}
+}

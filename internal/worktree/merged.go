@@ -104,7 +104,11 @@ func (s Store) unchangedOwn(ctx context.Context, t Tree, tip Tip, st *Status) (e
 		st.Changed, st.Untracked, st.cutFiles = nil, nil, false
 	}
 	st.Commits, st.cutCommits = nil, false
-	return s.Git.bare(t).log(ctx, t.Mirror, []string{"--branches", "--not", tip.Commit, t.Base}, st)
+	at := []string{"--branches"}
+	if k.head != "" { // of no branch, perhaps
+		at = append(at, k.head)
+	}
+	return s.Git.bare(t).log(ctx, t.Mirror, append(at, "--not", tip.Commit, t.Base), st)
 }
 
 // dropMerged deletes the branch of a worktree when all of it was merged and no checkout is on it.
