@@ -94,10 +94,10 @@ func (a *App) Choose(ctx context.Context, text, question string, choices ...ask.
 	return a.put(ctx, ask.Question{Text: text, Confirm: question, Choices: choices, Risk: -1})
 }
 
-// Ask implements RunOptions.Ask: it shows a request on this terminal. A question takes words,
-// which no key answers: it is shown with the command that answers it.
+// Ask implements RunOptions.Ask: it shows a request on this terminal. A question takes words, and a proposal the command
+// that starts it, which no key does: they are shown with the command that answers them.
 func (a *App) Ask(ctx context.Context, q decide.Request) (decide.Answer, error) {
-	if len(q.Questions) > 0 {
+	if len(q.Questions) > 0 || q.Kind == decide.KindProposal {
 		Fprint(a, a.Err, "%s", a.styled(wordsText(q, Width(a.Err))))
 		<-ctx.Done()
 		return decide.Answer{}, ctx.Err()

@@ -158,8 +158,11 @@ func (l shortLayout) fit() short {
 	return out
 }
 
-// wordsText is a question that takes words, with the command that answers it.
+// wordsText is a question that takes words, or a proposal, with the command that answers it.
 func wordsText(q decide.Request, cols int) string {
+	if q.Kind == decide.KindProposal {
+		return shortText(q, cols, 0, false).text + "\nstart it with waggle approve " + q.Handle + ", or refuse it with waggle deny " + q.Handle
+	}
 	s := view.ShortOf(q)
 	body, _ := bodyLines(s.Body, cols)
 	answers := ""

@@ -141,4 +141,10 @@ func TestWordsText(t *testing.T) {
 	if diff := cmp.Diff(want, ansi.Strip(wordsText(q, 80))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	q = decide.Request{PendingItem: decide.PendingItem{Team: decide.SessionTeam, Handle: "7KQF", Kind: decide.KindProposal, Member: "ann", Tool: "new", Risk: "medium", Cwd: "/w",
+		Input: []byte(`{"agent":"exec","task":"one\ntwo"}`)}}
+	want = "7KQF  medium risk  ann asks: a new member\n  | new exec \"one…\"\n  | > one\n  | > two\nin   /w\nstart it with waggle approve 7KQF, or refuse it with waggle deny 7KQF"
+	if diff := cmp.Diff(want, ansi.Strip(wordsText(q, 80))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
