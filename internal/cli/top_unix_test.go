@@ -43,7 +43,7 @@ func (u *inTmux) screen() string {
 func (u *inTmux) presses(key string) { u.tmux("send-keys", "-t", "%0", key) }
 
 // onScreen reports that a line of a screen, or its part beside the bar, has a text, whatever its gaps, or as much of it as
-// has room before …, at least eight letters.
+// has room before …, at least eight letters and two thirds.
 func onScreen(screen, text string) bool {
 	want := strings.Join(strings.Fields(text), " ")
 	for l := range strings.Lines(screen) {
@@ -53,7 +53,7 @@ func onScreen(screen, text string) bool {
 				return true
 			}
 			cut, ok := strings.CutSuffix(got, "…")
-			for n := len(want) - 1; ok && n >= 8; n-- {
+			for n := len(want) - 1; ok && n >= 8 && n*3 >= len(want)*2; n-- {
 				if strings.HasSuffix(cut, want[:n]) {
 					return true
 				}

@@ -130,12 +130,15 @@ var ownEnv = []string{"WAGGLE_TASK_ID", "WAGGLE_TASK_SUBJECT", "WAGGLE_ARTIFACTS
 // byName are programs that are the one by whose name they are called.
 var byName = []string{"busybox", "coreutils"}
 
+// stand are the programs that systems have under the name of another.
+var stand = map[string][]string{"sh": {"dash", "bash"}, "awk": {"mawk", "gawk"}, "cc": {"gcc", "clang"}, "c++": {"g++", "clang++"}, "node": {"nodejs"}}
+
 // sameProgram reports that a word names its program, but for a version (python3 is python3.12): a link with the name of
 // one may lead to another.
 func sameProgram(w record.Resolved) bool {
 	is := path.Base(w.Path)
 	version, ok := strings.CutPrefix(is, path.Base(w.Name))
-	return ok && strings.Trim(version, "-.0123456789") == "" || slices.Contains(byName, is)
+	return ok && strings.Trim(version, "-.0123456789") == "" || slices.Contains(byName, is) || slices.Contains(stand[path.Base(w.Name)], is)
 }
 
 // notesOf is what the digest of a request covers beside its text, as far as it is not as usual.

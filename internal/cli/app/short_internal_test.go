@@ -54,7 +54,7 @@ func TestShortText(t *testing.T) {
 		}), "7KQF  medium risk  crew/ann asks: Bash\n  | x\nwhy  No rule allows \"x\".\nin   /w/crew; x is /w/crew/x; script /w/s.sh; /w/l is /etc/passwd; LD_PRELOAD=/\n   + w/l.so", false},
 		{"with links that have the names of others", with(bash("ls ./y"), func(q *decide.Request) {
 			q.Words = []record.Resolved{{Name: "ls", Path: "/usr/bin/rm"}, {Name: "./y", Path: "/usr/bin/curl"}, {Name: "sh", Path: "/usr/bin/shred"},
-				{Name: "python3", Path: "/usr/bin/python3.12"}, {Name: "cat", Path: "/bin/busybox"}, {Name: "/usr/bin/x", Path: "/usr/bin/x"}}
+				{Name: "python3", Path: "/usr/bin/python3.12"}, {Name: "sh", Path: "/usr/bin/dash"}, {Name: "cat", Path: "/bin/busybox"}, {Name: "/usr/bin/x", Path: "/usr/bin/x"}}
 		}), "7KQF  medium risk  crew/ann asks: Bash\n  | ls ./y\nwhy  No rule allows \"x\".\nin   /w/crew; ls is /usr/bin/rm; ./y is /usr/bin/curl; sh is /usr/bin/shred\nrule r adds Bash(x) for ann, 24 hours", false},
 		{"an edit of every place, perhaps", with(edit, func(q *decide.Request) {
 			q.Input = []byte(`{"file_path":"/w/a.go","old_string":"one","new_string":"","replace_all":"true"}`)
