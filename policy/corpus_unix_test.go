@@ -70,6 +70,8 @@ func TestDenyCorpusReaches(t *testing.T) {
 	for name, text := range scratchFiles {
 		writeFile(t, filepath.Join(template, name), text, 0o644)
 	}
+	// Else the go command leaves a process that writes below HOME when it has ended.
+	writeFile(t, filepath.Join(template, ".config", "go", "telemetry", "mode"), "off", 0o644)
 	if _, err := exec.LookPath("git"); err == nil {
 		run := exec.Command("sh", "-c", "git init -q && git add f && git commit -qm one && echo two >> f && git commit -qam two")
 		run.Dir, run.Env = template, env(template)
@@ -160,6 +162,8 @@ func runScratch(dir string, env []string, text string) (string, error) {
 		if killed := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); killed != nil && !errors.Is(killed, syscall.ESRCH) && !errors.Is(killed, syscall.EPERM) {
 			return string(out), killed
 		}
+		// A process that dies ends the call in which it makes a file first: who removes the directory waits for it.
+		testenv.WaitFor(5*time.Second, func() bool { return syscall.Kill(-cmd.Process.Pid, 0) != nil })
 	}
 	return string(out), err
 }

@@ -553,6 +553,10 @@ func TestJourneyPlan(t *testing.T) {
 			return !strings.Contains(j.screen(), "because (Enter")
 		})
 		j.keys++
+		j.until("the denial is said", func() bool { // a key that came before it would leave it on the last line
+			lines := strings.Split(strings.TrimRight(j.screen(), "\n"), "\n")
+			return strings.HasSuffix(strings.TrimSpace(lines[len(lines)-1]), " deny")
+		})
 		j.answers("j", "revision  2, sha256") // the cursor stays on the one that was answered
 		j.shows("changes since the revision before")
 		j.sees("plan-revised", "+2. undo when it fails")
