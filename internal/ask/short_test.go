@@ -15,16 +15,20 @@ func inShort(q ask.Question, hides bool) ask.Question {
 	return q
 }
 
+// shortKinds are questions beside low and high: one whose handle begins with the key that shows all, one with y and n,
+// one with a rule.
+func shortKinds() (vee, confirm, withRule ask.Question) {
+	vee, withRule = high, low
+	vee.Handle, withRule.Choices = "V4XY", ruling
+	return vee, ask.Question{Confirm: "allow it?"}, withRule
+}
+
 var ruling = []ask.Choice{{Key: 'r', Does: "with the rule"}}
 
 // TestShortHides: what is shown in part is never allowed, by no key, handle or choice; it is denied.
 func TestShortHides(t *testing.T) {
 	t.Parallel()
-	vee := high
-	vee.Handle = "V4XY"
-	confirm := ask.Question{Confirm: "allow it?"}
-	withRule := low
-	withRule.Choices = ruling
+	vee, confirm, withRule := shortKinds()
 	for _, c := range []struct {
 		name, keys string
 		q          ask.Question
@@ -57,11 +61,7 @@ func TestShortHides(t *testing.T) {
 // TestShortView: v shows all, once, and what is shown then has to stand like any question; only then it is allowed.
 func TestShortView(t *testing.T) {
 	t.Parallel()
-	vee := high
-	vee.Handle = "V4XY"
-	confirm := ask.Question{Confirm: "allow it?"}
-	withRule := low
-	withRule.Choices = ruling
+	vee, confirm, withRule := shortKinds()
 	for _, c := range []struct {
 		name, view, keys string
 		q                ask.Question

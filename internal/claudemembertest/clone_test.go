@@ -3,8 +3,6 @@
 package claudemembertest
 
 import (
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,17 +17,9 @@ func TestCloneToAnswer(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
 	const most, answer = 3, "Build it with make: the Makefile says so."
-	versions := claudetest.Versions()
 	m := claudetest.NewModel(t, claudetest.Script(claudetest.Say(answer)))
-	h := claudetest.NewOwnHome(t, versions[len(versions)-1], m)
-	program, err := exec.LookPath("waggle")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, m: m, h: h, bin: h.Install(program)}
-	shop := h.Repo("shop")
-	h.WriteFile(filepath.Join(h.Home, ".gitconfig"), "[user]\n\tname = t\n\temail = t@example.com\n", 0o600)
-	r := &reader{t: t, s: h.StartProgram(h.Work, []string{"WAGGLE_SANDBOX=off", "ENV=", "PS1=> "}, "sh")}
+	w, shop := newShop(t, m)
+	r := &reader{t: t, s: w.h.StartProgram(w.h.Work, []string{"WAGGLE_SANDBOX=off", "ENV=", "PS1=> "}, "sh")}
 	t.Cleanup(func() { w.run("down", "--force") })
 	began := time.Now()
 	r.types("", 0, "git clone -q "+shop+" mine && cd mine")

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -230,7 +229,6 @@ func TestReadmeClient(t *testing.T) {
 func TestGuideNew(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
-	versions := claudetest.Versions()
 	writes := func(file string) claudetest.Next {
 		return claudetest.Script(claudetest.Bash("echo new >"+file), claudetest.Say("all done"))
 	}
@@ -239,17 +237,10 @@ func TestGuideNew(t *testing.T) {
 		"Make the start twice as fast": writes("start.txt"), "An idea": writes("idea.txt"),
 		"to the new API": claudetest.Script(claudetest.WritePlan("1. Move the cart\n2. Move the till\n"), claudetest.ExitPlanMode(), claudetest.Say("all done")),
 	}))
-	h := claudetest.NewOwnHome(t, versions[len(versions)-1], m)
-	program, err := exec.LookPath("waggle")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, m: m, h: h, bin: h.Install(program)}
-	shop := h.Repo("shop")
-	h.WriteFile(filepath.Join(h.Home, ".gitconfig"), "[user]\n\tname = t\n\temail = t@example.com\n", 0o600)
-	h.WriteFile(filepath.Join(shop, "ideas.txt"), "An idea of one\nAn idea of two\n", 0o600)
-	editor := h.Script("edit", "echo 'Tidy up' >\"$1\"\n")
-	r := &reader{t: t, s: h.StartProgram(shop, []string{"WAGGLE_SANDBOX=off", "EDITOR=" + editor, "ENV=", "PS1=> "}, "sh")}
+	w, shop := newShop(t, m)
+	w.h.WriteFile(filepath.Join(shop, "ideas.txt"), "An idea of one\nAn idea of two\n", 0o600)
+	editor := w.h.Script("edit", "echo 'Tidy up' >\"$1\"\n")
+	r := &reader{t: t, s: w.h.StartProgram(shop, []string{"WAGGLE_SANDBOX=off", "EDITOR=" + editor, "ENV=", "PS1=> "}, "sh")}
 	r.reads("../../docs/guide/new.md")
 	t.Cleanup(func() { w.run("down", "--force") })
 	done := func(name string) {

@@ -48,6 +48,19 @@ func openHouse() map[string]any {
 		"defaultMode": "acceptEdits"}, "disableAllHooks": true}
 }
 
+// newShop makes an account of its own for the newest client, with waggle and a project.
+func newShop(t *testing.T, m *claudetest.Model) (w *world, shop string) {
+	t.Helper()
+	versions := claudetest.Versions()
+	h := claudetest.NewOwnHome(t, versions[len(versions)-1], m)
+	program, err := exec.LookPath("waggle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.WriteFile(filepath.Join(h.Home, ".gitconfig"), "[user]\n\tname = t\n\temail = t@example.com\n", 0o600)
+	return &world{t: t, m: m, h: h, bin: h.Install(program)}, h.Repo("shop")
+}
+
 // newWorld makes an account in which the user's own settings allow everything, and a team file.
 func newWorld(t *testing.T, version string, next claudetest.Next, member string) *world {
 	t.Helper()

@@ -197,6 +197,9 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 			t.Errorf("approve %s: exit %d, %s", pattern, code, stderr)
 		}
 	}
+	if code, _, stderr := c.run("approve", "Bash"); code != app.ExitNotFound { // it could be a handle
+		t.Errorf("approve Bash: exit %d, %s", code, stderr)
+	}
 	c.prints("approve", id(out)[0])
 	out = c.prints("pending")
 	if out != "" {

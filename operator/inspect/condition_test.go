@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"waggle/internal/operatortest"
+	"waggle/operator"
+	"waggle/operator/board"
 	"waggle/operator/inspect"
 	"waggle/record"
+	"waggle/task"
 )
 
 // TestConditions: each state of health.go has a condition, and docs/members.md has it in its row.
@@ -88,5 +91,42 @@ func TestStates(t *testing.T) {
 	}
 	if s.Over() || len(s.Dirs()) < 3 {
 		t.Errorf("%v %v", s.Over(), s.Dirs())
+	}
+}
+
+// TestNext: the next command for a member that does not go on by itself, and none for one that works or is free.
+func TestNext(t *testing.T) {
+	for _, c := range []struct {
+		state inspect.MemberState
+		is    inspect.Condition
+		want  operator.Step
+	}{
+		{inspect.StateBlocked, inspect.ConditionBlocked, operator.NextPeekResume}, {inspect.StateFailed, inspect.ConditionFailed, operator.NextWhyMember},
+		{inspect.StateStalled, inspect.ConditionFailed, operator.NextWhyMember}, {inspect.StateUnknown, inspect.ConditionUnknown, operator.NextWhyMember},
+		{inspect.StateWorking, inspect.ConditionWorking, ""}, {inspect.StateIdle, inspect.ConditionReady, ""}, {inspect.StateQueued, inspect.ConditionWaits, ""},
+	} {
+		got := inspect.MemberStatus{Name: "ann", State: c.state, Stand: inspect.Stand{Is: c.is}}.Next("api")
+		if got.Step != c.want || c.want != "" && (got.Member != "ann" || got.Team != "api") {
+			t.Errorf("%s: %+v, want %s", c.state, got, c.want)
+		}
+	}
+}
+
+// TestCulprit: a blocked task names the failed one and its owner, also where tasks wait for each other in a circle.
+func TestCulprit(t *testing.T) {
+	tasks := []task.Task{{ID: "1", Owner: "ann", Status: task.Pending, BlockedBy: []task.ID{"2", "3"}}, {ID: "2", Owner: "bob", Status: task.Pending, BlockedBy: []task.ID{"1"}},
+		{ID: "3", Owner: "cid", Status: task.Pending}, {ID: "4", Status: task.Pending, BlockedBy: []task.ID{"2"}}}
+	states := map[task.ID]board.TaskState{"1": board.StateBlocked, "2": board.StateBlocked, "3": board.StateFailed, "4": board.StateBlocked}
+	for _, i := range []int{0, 1, 3} {
+		if got := inspect.Culprit(tasks[i], tasks, states); got != "cid/3" {
+			t.Errorf("task %s: %s", tasks[i].ID, got)
+		}
+	}
+	if tasks[2].Owner = ""; inspect.Culprit(tasks[0], tasks, states) != "task 3" {
+		t.Error("a task of nobody")
+	}
+	states["3"] = board.StatePending
+	if got := inspect.Culprit(tasks[0], tasks, states); got != "a task" {
+		t.Error(got)
 	}
 }

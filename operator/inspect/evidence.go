@@ -518,14 +518,21 @@ func (k *probe) failures(m *control.Member, f *MemberFacts) {
 	}
 }
 
-// culprit is the failed task for which a blocked one waits, also by others, after its owner: ann/3.
+// culprit is the failed task for which a blocked one waits, also by others, after its owner: ann/3. Tasks may wait for
+// each other in a circle: other programs write them.
 func culprit(t task.Task, tasks []task.Task, states map[task.ID]board.TaskState) string {
-	for _, id := range task.Blocked(t, tasks) {
+	seen := map[task.ID]bool{}
+	for todo := task.Blocked(t, tasks); len(todo) > 0; {
+		id := todo[0]
+		todo = todo[1:]
 		i := slices.IndexFunc(tasks, func(o task.Task) bool { return o.ID == id })
+		if i < 0 || seen[id] {
+			continue
+		}
+		seen[id] = true
 		switch {
-		case i < 0:
 		case states[id] == board.StateBlocked:
-			return culprit(tasks[i], tasks, states)
+			todo = append(todo, task.Blocked(tasks[i], tasks)...)
 		case states[id] == board.StateFailed && tasks[i].Owner == "":
 			return "task " + string(id)
 		case states[id] == board.StateFailed:

@@ -22,3 +22,6 @@ func SecretKinds() []string {
 
 // Conditions is the condition of each state.
 var Conditions = conditions
+
+// Culprit is the failed task for which a blocked one waits.
+var Culprit = culprit
