@@ -270,8 +270,8 @@ func TestJourneyFirst(t *testing.T) {
 		j.types("waggle")
 		j.handles("ann")
 		j.sees("first-asks", "1 need you")
-		j.answers("y", "list: completed")
-		j.presses("G")
+		j.answers("a", "list: completed")
+		j.presses("End")
 		j.sees("first-done", "waggle.yaml")
 		j.leaves()
 		j.runs(0, "down", "first")
@@ -299,7 +299,7 @@ func (u *inTmux) batch() (keys int) {
 		keys++
 		u.presses(k)
 	}
-	for !strings.Contains(u.screen(), "below high risk: y") && keys < 10 {
+	for !strings.Contains(u.screen(), "below high risk: a") && keys < 10 {
 		key("b")
 		time.Sleep(300 * time.Millisecond) // real clock: the screen is drawn
 	}
@@ -307,7 +307,7 @@ func (u *inTmux) batch() (keys int) {
 		if strings.Contains(u.screen(), "more lines to read") {
 			key("Space")
 		} else {
-			key("y")
+			key("a")
 		}
 		time.Sleep(300 * time.Millisecond) // real clock: a key that answers stays alone
 	}
@@ -337,9 +337,9 @@ func TestJourneyEight(t *testing.T) {
 		}
 		j.types("waggle top")
 		handles := j.handles(members...)
-		j.presses("g")
+		j.presses("Home")
 		j.sees("eight-asks", "eight/m1 asks")
-		j.answers("y", "high risk: type "+handles["m1"])
+		j.answers("a", "high risk: type "+handles["m1"])
 		j.words(strings.ToLower(handles["m1"]))
 		j.answers("Enter", "7 need you")
 		on := func() bool {
@@ -356,11 +356,11 @@ func TestJourneyEight(t *testing.T) {
 				time.Sleep(100 * time.Millisecond) // real clock: a person types
 			}
 			if !on() && strings.Contains(j.screen(), ">  m1") {
-				j.presses("g")
+				j.presses("Home")
 			}
 			return on()
 		})
-		j.answers("x", "deny "+handles["m8"])
+		j.answers("d", "deny "+handles["m8"])
 		j.words("not here")
 		j.answers("Enter", "m8           failed") // its task, by the denial
 		if out := j.does(0, "log", "m8@eight", "--kind", "answered", "--json"); !strings.Contains(out, "not here") {
@@ -465,7 +465,7 @@ tasks:
 		defer j.waggle("down", "--force", "crash")
 		j.types("waggle top")
 		before := j.handles("alice", "carol")
-		j.presses("g")
+		j.presses("Home")
 		j.sees("crash-before", "crash/carol asks")
 		var st struct {
 			Leader  struct{ PID int }
@@ -542,7 +542,7 @@ func TestJourneyPlan(t *testing.T) {
 		defer j.waggle("down", "--force", "plans")
 		j.types("waggle top")
 		j.shows("revision  1, sha256")
-		j.answers("x", "because")
+		j.answers("d", "because")
 		j.words("add undo")
 		var last time.Time
 		j.until("the reason is taken", func() bool {
@@ -563,7 +563,7 @@ func TestJourneyPlan(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(j.dir, "made")); err == nil {
 			j.t.Fatal("it was written before the plan was allowed")
 		}
-		j.answers("y", "move: completed")
+		j.answers("a", "move: completed")
 		if _, err := os.Stat(filepath.Join(j.dir, "made")); err != nil {
 			j.t.Error(err)
 		}
@@ -584,10 +584,10 @@ func TestJourneyBack(t *testing.T) {
 			s := j.screen()
 			return strings.Contains(s, h["alice"]) && strings.Contains(s, h["carol"]) && !strings.Contains(s, h["bob"]+" ")
 		})
-		j.answers("T", "You decided today: 0 allowed, 1 denied")
+		j.answers("Left", "You decided today: 0 allowed, 1 denied")
 		j.shows("Left behind: 0 items to clean up")
 		j.answers("Escape", "[Ask]")
-		j.presses("g")
+		j.presses("Home")
 		j.sees("back-asks", "back/carol asks")
 		j.until("bob's task is shown as failed", func() bool { return strings.Contains(j.screen(), "count: fa") })
 		j.leaves()
@@ -608,12 +608,12 @@ func TestJourneyTeach(t *testing.T) {
 		defer j.waggle("down", "--force", "teach")
 		j.types("waggle top")
 		j.handles("ann")
-		j.presses("A")
+		j.presses("r")
 		j.sees("teach-rule", "it matches 1 of the last 1 calls")
 		if j.size == "80x24" {
 			j.answers("PageDown", "rule 1  ") // its last line
 		}
-		j.answers("y", "one: completed")
+		j.answers("a", "one: completed")
 		if out := j.runs(0, "policy", "list", "--team", "teach"); !strings.Contains(out, "Bash(touch made)") {
 			j.t.Error(out)
 		}

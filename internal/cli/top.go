@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -113,8 +114,27 @@ func top(ctx context.Context, a *app.App) error {
 	open := func(ctx context.Context, path string) (*exec.Cmd, error) {
 		return editor(ctx, a, "top", path, "read it with waggle diff and answer with waggle send")
 	}
-	return tui.Run(ctx, tui.Options{Source: live, Keys: keys, Editor: open, Watch: live.Watch, Now: a.Now, In: in, Out: out, Environ: a.Environ,
+	return tui.Run(ctx, tui.Options{Source: live, Keys: keys, Editor: open, Client: taker(a), Watch: live.Watch, Now: a.Now, In: in, Out: out, Environ: a.Environ,
 		Profile: a.Profile(out), Explain: explained, Step: app.StepText})
+}
+
+// taker returns the command that takes a member's session: waggle take, whose process becomes the client.
+func taker(a *app.App) func(ctx context.Context, team, member string) (*exec.Cmd, error) {
+	return func(ctx context.Context, team, member string) (*exec.Cmd, error) {
+		self, err := app.Relay()
+		if err != nil {
+			return nil, err
+		}
+		args := []string{"take", "--team", team}
+		for flag, value := range map[string]string{"root": a.Flags.Root, "state": a.Flags.State, "config": a.Flags.Config} {
+			if value != "" {
+				args = append(args, "--"+flag, value)
+			}
+		}
+		cmd := exec.CommandContext(ctx, self, append(args, "--", member)...)
+		cmd.Env, cmd.Cancel = a.Environ, func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+		return cmd, nil
+	}
 }
 
 // liveOf is what both faces of top show and do.

@@ -89,14 +89,14 @@ func TestEightQuestions(t *testing.T) {
 	}
 	whole := t
 	questions := []question{
-		{"who waits", []string{"g"}, []string{"Needs you", "hal " + "         " + h["hal"]}, []string{"pending"}, []string{h["hal"], "hal"}},
+		{"who waits", []string{"Home"}, []string{"Needs you", "hal " + "         " + h["hal"]}, []string{"pending"}, []string{h["hal"], "hal"}},
 		{"for what", []string{number("hal")}, []string{"| ls; rm -rf build7"}, []string{"pending"}, []string{"ls; rm -rf build7"}},
 		{"why is it risky", []string{number("hal")}, []string{"^^^^^^^^^^^^^ it deletes files"}, []string{"why", h["hal"]}, []string{"high risk: rm -rf build7: it deletes files"}},
 		{"who is stuck", []string{number("bob")}, []string{"?  bob          failed"}, []string{"--plain"}, []string{"Failed (2)", "bob", " is gone"}},
-		{"what failed", []string{"t"}, []string{"failed      fay        fail"}, []string{"task"}, []string{"fail", "failed"}},
-		{"what changed", []string{number("ann"), "d"}, []string{"1 file", "+zwei"}, []string{"diff", "ann", "--stat"}, []string{"1 file, +1 -0"}},
-		{"what did I allow today", []string{"T"}, []string{"You decided today: 1 allowed", h["may"]}, []string{"audit", "query", "--by", "operator", "--since", "24h"}, []string{h["may"], "Bash touch allowed", "may"}},
-		{"what is left to clean up", []string{"T"}, []string{"Left behind: ", "zoe"}, []string{"gc"}, []string{"zoe"}},
+		{"what failed", []string{"Left", "Left"}, []string{"failed      fay        fail"}, []string{"task"}, []string{"fail", "failed"}},
+		{"what changed", []string{number("ann"), "v"}, []string{"1 file", "+zwei"}, []string{"diff", "ann", "--stat"}, []string{"1 file, +1 -0"}},
+		{"what did I allow today", []string{"Left"}, []string{"You decided today: 1 allowed", h["may"]}, []string{"audit", "query", "--by", "operator", "--since", "24h"}, []string{h["may"], "Bash touch allowed", "may"}},
+		{"what is left to clean up", []string{"Left"}, []string{"Left behind: ", "zoe"}, []string{"gc"}, []string{"zoe"}},
 	}
 	for _, q := range questions {
 		t.Run(q.name, func(t *testing.T) {

@@ -124,9 +124,9 @@ func (m *matrix) words(text string) {
 func (m *matrix) begins(name string) {
 	m.t.Helper()
 	m.on(name)
-	m.until("y asks for the handle", func() bool {
+	m.until("a asks for the handle", func() bool {
 		if !strings.Contains(m.at(), "high risk: type "+m.handles[name]) {
-			m.key("y")
+			m.key("a")
 			m.settle(time.Second)
 		}
 		return strings.Contains(m.at(), "high risk: type "+m.handles[name])
@@ -153,9 +153,9 @@ var noAnswers = []struct {
 }{
 	{"typed before the question is drawn", func(m *matrix) {
 		m.opens()
-		m.key("y")
+		m.key("a")
 		m.sees("asks: Bash")
-		m.key("y")
+		m.key("a")
 		m.settle(700 * time.Millisecond)
 		if strings.Contains(m.at(), "high risk: type ") { // where the one of high risk is selected
 			m.t.Error("the key was taken")
@@ -163,12 +163,12 @@ var noAnswers = []struct {
 	}},
 	{"typed as soon as it is shown", func(m *matrix) {
 		m.on("alice")
-		m.key("j", "y") // at once: a busy machine would let time pass between two of them
+		m.key("j", "a") // at once: a busy machine would let time pass between two of them
 	}},
-	{"held", func(m *matrix) { m.on("alice"); m.key("-N", "20", "y") }},
+	{"held", func(m *matrix) { m.on("alice"); m.key("-N", "20", "a") }},
 	{"pasted", func(m *matrix) {
 		m.on("alice")
-		m.tmux("set-buffer", "y")
+		m.tmux("set-buffer", "a")
 		m.tmux("paste-buffer", "-p", "-t", m.pane)
 		m.sees("nothing is taken of what was pasted")
 	}},
@@ -179,8 +179,8 @@ var noAnswers = []struct {
 		m.settle(time.Second)
 		m.key("Escape")
 	}},
-	{"before another key", func(m *matrix) { m.on("alice"); m.key("y", "g") }},
-	{"behind another key", func(m *matrix) { m.on("alice"); m.key("k", "y") }},
+	{"before another key", func(m *matrix) { m.on("alice"); m.key("a", "Home") }},
+	{"behind another key", func(m *matrix) { m.on("alice"); m.key("k", "a") }},
 	{"Enter", func(m *matrix) { // it only looks into
 		m.on("alice")
 		m.key("Enter")
@@ -188,24 +188,24 @@ var noAnswers = []struct {
 		m.settle(time.Second)
 		m.key("Enter")
 	}},
-	{"right after a resize", func(m *matrix) { m.on("alice"); m.size(90, 30); m.key("y") }},
+	{"right after a resize", func(m *matrix) { m.on("alice"); m.size(90, 30); m.key("a") }},
 	{"where it does not stand whole", func(m *matrix) {
 		m.on("alice")
 		m.size(60, 10)
 		m.sees("more lines to read")
 		m.settle(time.Second)
-		m.key("y")
+		m.key("a")
 		m.settle(time.Second)
 		m.key("-N", "12", "Space") // no page is passed over
 		m.settle(100 * time.Millisecond)
-		m.key("y")
+		m.key("a")
 	}},
 	{"on a screen that is too small", func(m *matrix) {
 		m.on("alice")
 		m.size(30, 8)
 		m.sees("the screen needs")
 		m.settle(time.Second)
-		m.key("y")
+		m.key("a")
 	}},
 	{"while it was stopped", func(m *matrix) {
 		m.on("alice")
@@ -213,7 +213,7 @@ var noAnswers = []struct {
 		if err := syscall.Kill(m.pid(), syscall.SIGSTOP); err != nil {
 			m.t.Fatal(err)
 		}
-		m.key("y")
+		m.key("a")
 		m.settle(700 * time.Millisecond)
 		if err := syscall.Kill(m.pid(), syscall.SIGCONT); err != nil {
 			m.t.Fatal(err)
@@ -274,7 +274,7 @@ var noAnswers = []struct {
 		if s := m.tmux("capture-pane", "-p", "-e", "-t", m.pane); regexp.MustCompile("\x1b\\[([0-9]+;)*[349][0-7]").MatchString(s) || !strings.Contains(s, "!! hal") {
 			m.t.Errorf("colours, or no mark:\n%q", s)
 		}
-		m.key("y")
+		m.key("a")
 		m.sees("high risk: type ")
 		m.key("Escape")
 	}},
@@ -318,7 +318,7 @@ var oneAnswer = []struct {
 		m.does(0, "deny", m.handles["bob"], "-m", "no", "--team", "matrix")
 		m.sees("answered elsewhere")
 		m.settle(time.Second)
-		m.key("y")
+		m.key("a")
 		m.sees("this one was answered")
 	}},
 	{"withdrawn under the cursor", nil, func(m *matrix) {
@@ -326,7 +326,7 @@ var oneAnswer = []struct {
 		m.does(0, "stop", "carl", "--grace", "1ms", "--force", "--team", "matrix")
 		m.sees("not asked any more")
 		m.settle(time.Second)
-		m.key("y")
+		m.key("a")
 	}},
 	{"answered elsewhere behind its handle", nil, func(m *matrix) {
 		m.begins("fay")
@@ -341,7 +341,7 @@ var oneAnswer = []struct {
 		first := m.pane
 		m.opens()
 		m.on("eve")
-		m.tmux("send-keys", "-t", first, "y", ";", "send-keys", "-t", m.pane, "y")
+		m.tmux("send-keys", "-t", first, "a", ";", "send-keys", "-t", m.pane, "a")
 		m.until("it has run", func() bool { return m.made("made-e") })
 		for _, p := range []string{first, m.pane} {
 			m.until("both screens say so", func() bool {
@@ -357,7 +357,7 @@ var oneAnswer = []struct {
 		m.lead(syscall.SIGKILL)
 		m.sees("nobody leads it")
 		m.settle(time.Second)
-		m.key("y")
+		m.key("a")
 		m.until("it is decided", func() bool { return slices.Contains(m.here(), "alice") })
 		m.does(0, "resume", "--detach", "matrix")
 		m.until("what was allowed has run", func() bool { return m.made("made-a") })

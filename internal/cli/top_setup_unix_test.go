@@ -61,7 +61,7 @@ func TestTopAcceptsSetup(t *testing.T) {
 		t.Fatalf("a team was made: %v", out)
 	}
 	begins("cat one", "| touch once")
-	answers("y")
+	answers("a")
 	u.shows("cat-one of team " + name + " is")
 	u.until("the setup has run", func() bool { return len(made("once")) == 1 })
 	// The setup is accepted for the team: new by command runs it without a question.
@@ -73,7 +73,7 @@ func TestTopAcceptsSetup(t *testing.T) {
 	}
 	begins("cat three", "has changed since you accepted it")
 	u.shows("| touch again")
-	answers("x")
+	answers("d")
 	u.shows("cat-three of team " + name + " is")
 	if paths := append(made("again"), made("once")...); len(paths) != 2 {
 		t.Errorf("the setup of %s ran", strings.Join(paths, " "))

@@ -118,9 +118,9 @@ func TestTop(t *testing.T) {
 	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
 	u.types("waggle top")
 	handles := u.handles("alice", "bob", "carol")
-	u.presses("g")                      // the riskiest; the cursor is on the one that was asked first
+	u.presses("Home")                      // the riskiest; the cursor is on the one that was asked first
 	u.shows("type " + handles["carol"]) // the riskiest is selected
-	u.answers("y", "high risk: type "+handles["carol"])
+	u.answers("a", "high risk: type "+handles["carol"])
 	for _, c := range strings.ToLower(handles["carol"]) {
 		time.Sleep(60 * time.Millisecond) // real clock: a person types
 		u.presses(string(c))
@@ -131,9 +131,9 @@ func TestTop(t *testing.T) {
 	u.until("another request is selected", func() bool { return asks.MatchString(u.screen()) })
 	first := asks.FindStringSubmatch(u.screen())[1]
 	second := map[string]string{"alice": "bob", "bob": "alice"}[first]
-	u.answers("y", "1 need you")
+	u.answers("a", "1 need you")
 	u.shows("api/" + second + " asks")
-	u.answers("x", "deny "+handles[second]+", because")
+	u.answers("d", "deny "+handles[second]+", because")
 	u.tmux("send-keys", "-l", "-t", "%0", "not today")
 	time.Sleep(100 * time.Millisecond) // real clock: a person types
 	u.answers("Enter", "failed")       // the task of the denied call
@@ -359,8 +359,17 @@ func TestTopEdits(t *testing.T) {
 	u.does(0, "up", "--detach", "waggle.yaml")
 	defer u.waggle("down", "--force", "edits")
 	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
-	u.types("EDITOR='sed -i s/wrong/right/' waggle top --config config.yaml")
+	for name, text := range map[string]string{"slow": "", "edit.sh": "if [ -e slow ]; then rm slow; echo it waits; sleep 600; fi\nsed -i s/wrong/right/ \"$1\"\n"} {
+		if err := os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.types("EDITOR='sh edit.sh' waggle top --config config.yaml")
 	u.shows("edits/ann asks")
+	u.presses("e")
+	u.shows("it waits")
+	u.presses("C-c") // for the editor, which has the terminal
+	u.shows("nothing was decided: ")
 	u.presses("e")
 	u.shows("this runs instead of what was asked")
 	u.shows("| touch right; touch also")
@@ -433,13 +442,13 @@ func TestTopMerges(t *testing.T) {
 	u.types("waggle top")
 	u.until("it asks or is done", func() bool {
 		if strings.Contains(u.screen(), "worked/ann asks") {
-			u.presses("y")
+			u.presses("a")
 			time.Sleep(time.Second) // real clock: one key at a time
 		}
 		return strings.Contains(u.screen(), "+1 -0 change: c")
 	})
-	u.presses("G")
-	u.presses("d")
+	u.presses("End")
+	u.presses("v")
 	u.shows("+zwei")
 	// A merge of another process is on this screen, with the next command.
 	if out, code := u.waggle("merge", "ann", "--team", "worked", "-m", "try"); code != 1 {
@@ -447,7 +456,7 @@ func TestTopMerges(t *testing.T) {
 	}
 	u.shows("1 need you")
 	u.shows("not merged: the check failed")
-	u.presses("M")
+	u.presses("g")
 	u.shows("Enter merges")
 	u.words("try")
 	u.presses("Enter")
@@ -458,7 +467,7 @@ func TestTopMerges(t *testing.T) {
 	}
 	u.presses("c")
 	u.shows("choose a line")
-	u.presses("G")
+	u.presses("End")
 	u.presses("c")
 	u.shows("comment on made.txt:2")
 	u.words("say two")
@@ -474,7 +483,7 @@ func TestTopMerges(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(path, "made.txt"), []byte("one\ntwo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	u.presses("M")
+	u.presses("g")
 	u.shows("Enter merges")
 	u.words("two")
 	u.presses("Enter")
@@ -550,7 +559,7 @@ tasks: [{subject: walk, owner: ann, instructions: "echo first; echo second; slee
 	u.tmux("resize-window", "-t", "mine:", "-x", "160", "-y", "40")
 	u.types("waggle top")
 	u.shows("walk: second")
-	u.presses("g")
+	u.presses("Home")
 	u.shows("blocked: setup: ")
 	u.shows("next: waggle peek bob --team rows")
 	u.shows("1 failed   1 working")

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,12 +12,22 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// editing is a run of the person's editor on the terminal of the screen. It implements
-// tea.ExecCommand: meanwhile the program reads no keys.
-type editing struct {
-	out  *screen
-	cmd  *exec.Cmd
-	path string
+// Taker has a person go on with a member's session in its own client, and tells the model when that has ended.
+type Taker func(team, member string, then func(error) tea.Msg) tea.Cmd
+
+// tookMsg says that the client of a member's session has ended.
+type tookMsg struct {
+	member string
+	err    error
+}
+
+// lending is a run of another program on the terminal of the screen. It implements tea.ExecCommand: meanwhile
+// the program reads no keys.
+type lending struct {
+	out *screen
+	cmd *exec.Cmd
+	// told says that a failure has been told on the terminal, where the person reads it first.
+	told bool
 }
 
 // edit opens a text in an editor, in a file of its own whose name ends in name.
@@ -35,7 +46,7 @@ func (s *screen) edit(ctx context.Context, editor func(context.Context, string) 
 		err = errors.Join(err, os.RemoveAll(dir))
 		return func() tea.Msg { return then("", err) }
 	}
-	return tea.Exec(&editing{s, cmd, path}, func(err error) tea.Msg {
+	return tea.Exec(&lending{out: s, cmd: cmd}, func(err error) tea.Msg {
 		var edited []byte
 		if err == nil {
 			edited, err = os.ReadFile(path)
@@ -44,20 +55,44 @@ func (s *screen) edit(ctx context.Context, editor func(context.Context, string) 
 	})
 }
 
-// Run implements tea.ExecCommand.
-func (e *editing) Run() error {
-	e.out.drawing.Lock()
-	err := e.out.leave()
-	if err == nil {
-		err = e.cmd.Run()
+// take runs the command that takes a session.
+func (s *screen) take(command func() (*exec.Cmd, error), then func(error) tea.Msg) tea.Cmd {
+	cmd, err := command()
+	if err != nil {
+		return func() tea.Msg { return then(err) }
 	}
-	e.out.drawing.Unlock()
-	return errors.Join(err, e.out.enter())
+	return tea.Exec(&lending{out: s, cmd: cmd, told: true}, then)
 }
 
-// SetStdin, SetStdout and SetStderr implement tea.ExecCommand: the editor has the terminal.
-func (e *editing) SetStdin(io.Reader)  { e.cmd.Stdin = e.out.in }
-func (e *editing) SetStdout(io.Writer) { e.cmd.Stdout = e.out.out }
-func (e *editing) SetStderr(io.Writer) { e.cmd.Stderr = e.out.out }
+// Run implements tea.ExecCommand.
+func (l *lending) Run() error {
+	l.out.drawing.Lock()
+	l.out.lent.Store(true)
+	err := l.out.leave()
+	if err == nil {
+		err = l.cmd.Run()
+		if err != nil && l.told {
+			l.out.untilEnter()
+		}
+	}
+	l.out.lent.Store(false)
+	l.out.drawing.Unlock()
+	return errors.Join(err, l.out.enter())
+}
 
-var _ tea.ExecCommand = (*editing)(nil)
+// untilEnter waits until the person has read what a program has written.
+func (s *screen) untilEnter() {
+	fmt.Fprint(s.out, "\nEnter goes back to the screen ")
+	for b := make([]byte, 1); b[0] != '\n'; {
+		if n, err := s.in.Read(b); n == 0 || err != nil {
+			return // the terminal is gone
+		}
+	}
+}
+
+// SetStdin, SetStdout and SetStderr implement tea.ExecCommand: the other program has the terminal.
+func (l *lending) SetStdin(io.Reader)  { l.cmd.Stdin = l.out.in }
+func (l *lending) SetStdout(io.Writer) { l.cmd.Stdout = l.out.out }
+func (l *lending) SetStderr(io.Writer) { l.cmd.Stderr = l.out.out }
+
+var _ tea.ExecCommand = (*lending)(nil)

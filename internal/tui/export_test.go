@@ -18,14 +18,16 @@ import (
 
 // Player runs a model without a terminal, in the time of its test.
 type Player struct {
-	m     *model
-	msgs  chan tea.Msg
-	done  chan struct{}
-	wg    sync.WaitGroup
-	paint *painted
-	Ended bool
-	Write func(text string) string // returns the text that the editor saves
-	Name  string                   // of the file that it edited last
+	m      *model
+	msgs   chan tea.Msg
+	done   chan struct{}
+	wg     sync.WaitGroup
+	paint  *painted
+	Ended  bool
+	Write  func(text string) string // returns the text that the editor saves
+	Name   string                   // of the file that it edited last
+	Taken  []string                 // the members whose sessions were taken
+	Failed error                    // what their clients end with
 }
 
 // painted is a terminal that takes each frame at once, or never.
@@ -39,7 +41,7 @@ func (p *painted) Paint(string, int, int) int { p.n++; return p.n }
 // Play begins a screen of a size.
 func Play(src Source, w, h int, never bool) *Player {
 	p := &Player{msgs: make(chan tea.Msg), done: make(chan struct{}), paint: &painted{never: never}}
-	p.m = newModel(context.Background(), Options{Source: src, Now: time.Now, Explain: error.Error, Step: step, Painter: p.paint, Edit: p.edit})
+	p.m = newModel(context.Background(), Options{Source: src, Now: time.Now, Explain: error.Error, Step: step, Painter: p.paint, Edit: p.edit, Take: p.take})
 	p.run(p.m.Init())
 	p.send(tea.WindowSizeMsg{Width: w, Height: h})
 	return p
@@ -48,6 +50,11 @@ func Play(src Source, w, h int, never bool) *Player {
 func (p *Player) edit(text, name string, then func(string, error) tea.Msg) tea.Cmd {
 	p.Name = name
 	return func() tea.Msg { return then(p.Write(text), nil) }
+}
+
+func (p *Player) take(team, member string, then func(error) tea.Msg) tea.Cmd {
+	p.Taken = append(p.Taken, team+"/"+member)
+	return func() tea.Msg { return then(p.Failed) }
 }
 
 // Close ends the commands that the model has begun.
@@ -121,7 +128,7 @@ func (p *Player) Type(text string) {
 }
 
 func press(k string) tea.KeyPressMsg {
-	named := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown,
+	named := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "left": tea.KeyLeft, "right": tea.KeyRight, "home": tea.KeyHome, "end": tea.KeyEnd, "up": tea.KeyUp, "down": tea.KeyDown,
 		"backspace": tea.KeyBackspace, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp}
 	if c, ok := named[k]; ok {
 		return tea.KeyPressMsg{Code: c}
@@ -158,7 +165,7 @@ func (p *Player) Keyed(settings map[string][]string) error {
 }
 
 // Count replaces the numbers of lines.
-func (p *Player) Count(l map[MemberKey]Lines) { p.send(linesMsg{lines: l}) }
+func (p *Player) Count(l map[MemberKey]Lines) { p.send(seldomMsg{got: Seldom{Lines: l}}) }
 
 // Frame is the screen; Text is the screen without styles.
 func (p *Player) Frame() string { return p.m.View().Content }

@@ -71,17 +71,17 @@ func TestGoldens(t *testing.T) {
 			p.Wait(second)
 		},
 		"plan":  func(p *tui.Player, _ *desk) { p.Keys("j", "j"); p.Wait(second) },
-		"words": func(p *tui.Player, _ *desk) { p.Keys("j", "j", "j"); p.Wait(second); p.Keys("y"); p.Type("2") },
+		"words": func(p *tui.Player, _ *desk) { p.Keys("j", "j", "j"); p.Wait(second); p.Keys("a"); p.Type("2") },
 		"long":  func(p *tui.Player, _ *desk) { p.Keys("5"); p.Wait(second) },
-		"deny":  func(p *tui.Player, _ *desk) { p.Wait(second); p.Keys("x"); p.Type("no") },
+		"deny":  func(p *tui.Player, _ *desk) { p.Wait(second); p.Keys("d"); p.Type("no") },
 		"batch": func(p *tui.Player, _ *desk) { p.Keys("5", "b"); p.Wait(second); p.Keys("b"); p.Wait(second) },
-		"rule":  func(p *tui.Player, _ *desk) { p.Keys("5", "A"); p.Wait(second) },
+		"rule":  func(p *tui.Player, _ *desk) { p.Keys("5", "r"); p.Wait(second) },
 		"output": func(p *tui.Player, d *desk) {
 			d.lines = []string{"compiling", "ok \u202e evil"}
 			p.Keys("7")
 			p.Wait(second)
 		},
-		"tasks": func(p *tui.Player, _ *desk) { p.Keys("t"); p.Wait(second) },
+		"tasks": func(p *tui.Player, _ *desk) { p.Keys("left", "left"); p.Wait(second) },
 		"revised": func(p *tui.Player, d *desk) {
 			d.earlier = "--- carol rev 1\n+++ carol rev 2\n@@ -1,2 +1,3 @@\n # Move the parser\n-1. delete\n+1. copy\n+2. delete\n"
 			p.Keys("j", "j")
@@ -96,7 +96,7 @@ func TestGoldens(t *testing.T) {
 		"review": func(p *tui.Player, d *desk) {
 			d.diff = &results.Diff{Team: "api", Member: "erin", Branch: "waggle/erin", Files: []results.FileChange{{Path: "a.go"}}, Text: diffText}
 			p.Count(map[tui.MemberKey]tui.Lines{{Team: "api", Member: "erin"}: {Added: 2, Deleted: 1}})
-			p.Keys("7", "d")
+			p.Keys("7", "v")
 			p.Wait(second)
 			p.Keys("c", "j", "j", "j", "j", "j", "j", "j", "c")
 			p.Type("why two?")

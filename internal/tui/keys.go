@@ -26,14 +26,14 @@ const (
 	cmdDeny    command = "deny"
 	cmdRule    command = "rule"
 	cmdBatch   command = "batch"
-	cmdDiff    command = "diff"
+	cmdView    command = "view"
 	cmdMessage command = "message"
-	cmdTasks   command = "tasks"
-	cmdToday   command = "today"
 	cmdNew     command = "new"
-	cmdAssign  command = "assign"
 	cmdLook    command = "look"
+	cmdNext    command = "next"
 	cmdTab     command = "tab"
+	cmdTabBack command = "tab-back"
+	cmdTake    command = "take"
 	cmdFilter  command = "filter"
 	cmdBack    command = "back"
 	cmdQuit    command = "quit"
@@ -52,13 +52,14 @@ const (
 	cmdMerge   command = "merge"
 )
 
-// defaultKeys are the keys and their commands. The digits jump.
+// defaultKeys are the keys and their commands, those of a decision as in the prompts. The digits jump. No key
+// is another one's with Shift, but for S, which sends, beside s.
 var defaultKeys = map[string]command{
-	"y": cmdAllow, "a": cmdAllow, "x": cmdDeny, "A": cmdRule, "b": cmdBatch, "d": cmdDiff, "m": cmdMessage, "t": cmdTasks, "T": cmdToday,
-	"n": cmdNew, "N": cmdAssign, "enter": cmdLook, "tab": cmdTab, "/": cmdFilter, "esc": cmdBack, "q": cmdQuit, "ctrl+c": cmdQuit, "?": cmdHelp,
-	"up": cmdUp, "k": cmdUp, "down": cmdDown, "j": cmdDown, "home": cmdTop, "g": cmdTop, "end": cmdBottom, "G": cmdBottom,
+	"a": cmdAllow, "d": cmdDeny, "v": cmdView, "r": cmdRule, "b": cmdBatch, "e": cmdEdit, "c": cmdComment, "S": cmdSend,
+	"n": cmdNew, "m": cmdMessage, "g": cmdMerge, "t": cmdTake, "tab": cmdNext, "right": cmdTab, "left": cmdTabBack,
+	"/": cmdFilter, "enter": cmdLook, "esc": cmdBack, "q": cmdQuit, "ctrl+c": cmdQuit, "?": cmdHelp,
+	"up": cmdUp, "k": cmdUp, "down": cmdDown, "j": cmdDown, "home": cmdTop, "end": cmdBottom,
 	"pgup": cmdPageUp, "ctrl+b": cmdPageUp, "pgdown": cmdPage, "space": cmdPage, "ctrl+f": cmdPage, "s": cmdScope, "u": cmdUntil,
-	"e": cmdEdit, "c": cmdComment, "S": cmdSend, "M": cmdMerge,
 }
 
 // KeyMap is the keys and their commands, with those of a person in place of the default ones: the
@@ -101,7 +102,7 @@ func joined(cs []command) string {
 }
 
 // shownKeys are short names of keys.
-var shownKeys = map[string]string{"up": "↑", "down": "↓", "pgdown": "pgdn"}
+var shownKeys = map[string]string{"up": "↑", "down": "↓", "left": "←", "right": "→", "pgdown": "pgdn"}
 
 // keysOf are the keys of a command, the shortest first; of several, those that most keyboards have.
 func (m *model) keysOf(c command) []string {
@@ -114,7 +115,7 @@ func (m *model) keysOf(c command) []string {
 	slices.SortFunc(keys, func(a, b string) int {
 		return cmp.Or(cmp.Compare(ansi.StringWidth(a), ansi.StringWidth(b)), -cmp.Compare(a, b))
 	})
-	if plain := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return strings.HasPrefix(k, "ctrl+") || k == "home" || k == "end" }); len(plain) > 0 {
+	if plain := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return strings.HasPrefix(k, "ctrl+") }); len(plain) > 0 {
 		return plain
 	}
 	return keys
@@ -136,20 +137,21 @@ var help = []struct {
 }{
 	{[]command{cmdAllow}, "allow what is shown; high risk by its handle; answer in words"},
 	{[]command{cmdDeny}, "deny it, with a reason"},
+	{[]command{cmdView}, "the whole of a request; a member's Diff; and back"},
 	{[]command{cmdRule}, "allow with a rule, narrowest first, tried on the last calls"},
-	{[]command{cmdEdit}, "edit the input; it is shown again before you can allow it"},
 	{[]command{cmdBatch}, "answer all alike at once; again: all calls below high risk"},
-	{[]command{cmdPage, cmdPageUp}, "read on in what is shown, and back"},
+	{[]command{cmdEdit}, "edit the input; it is shown again before you can allow it"},
+	{[]command{cmdNext}, "the next row that needs you"},
 	{[]command{cmdUp, cmdDown}, "move in the list"},
 	{[]command{cmdTop, cmdBottom}, "the first and the last row"},
 	{nil, "jump to the row with this number"},
-	{[]command{cmdTab}, "next tab: Ask, Output, Diff, Log, Tasks, Today"},
+	{[]command{cmdTabBack, cmdTab}, "the tabs: Ask, Output, Diff, Log, Tasks, Today"},
+	{[]command{cmdPage, cmdPageUp}, "read on in what is shown, and back"},
 	{[]command{cmdLook}, "look into: the right side on the whole screen"},
-	{[]command{cmdDiff, cmdTasks, cmdToday}, "what it has changed; the tasks; what you decided today"},
 	{[]command{cmdComment, cmdSend}, "comment on a line of Diff; send all comments in one message"},
 	{[]command{cmdMerge}, "merge its work: check, merge, remove its worktree"},
-	{[]command{cmdMessage}, "send the member a message"},
-	{[]command{cmdAssign}, "give the member a new task"},
+	{[]command{cmdTake}, "take a member's session over, in its own client, until that ends"},
+	{[]command{cmdMessage}, "send the member a message, or a task"},
 	{[]command{cmdNew}, "start a new member with a task"},
 	{[]command{cmdFilter}, "show only rows with this text"},
 	{[]command{cmdBack}, "back"},
@@ -217,17 +219,17 @@ func (m *model) command(c command, name string) tea.Cmd {
 		m.readOn()
 	case cmdPageUp:
 		m.pane.scroll -= max(1, m.paneHeight()-1)
-	case cmdTab:
-		m.mode, m.tab = browsing, (m.tab+1)%tabs
-		if r := m.selected(); m.tab == TabAsk && (r == nil || r.ask == nil) {
-			m.tab++
+	case cmdNext:
+		m.mode = browsing
+		if !m.next(needs) {
+			m.flash = "nothing else needs you"
 		}
-	case cmdDiff:
-		m.mode, m.tab = browsing, TabDiff
-	case cmdTasks:
-		m.mode, m.tab = browsing, TabTasks
-	case cmdToday:
-		m.mode, m.tab = browsing, TabToday
+	case cmdTab:
+		m.turnTab(1)
+	case cmdTabBack:
+		m.turnTab(-1)
+	case cmdView:
+		m.view()
 	case cmdLook:
 		m.zoom = !m.zoom
 	case cmdBatch:
@@ -252,9 +254,11 @@ func (m *model) command(c command, name string) tea.Cmd {
 	case cmdFilter:
 		m.begin(input{purpose: forFilter, label: "show rows with: ", text: []rune(m.filter)})
 	case cmdNew:
-		m.begin(input{purpose: forTask, label: "new task, of a new member: ", act: Act{Verb: NewMember}})
-	case cmdMessage, cmdAssign, cmdMerge:
+		m.newTask()
+	case cmdMessage, cmdMerge:
 		m.address(c)
+	case cmdTake:
+		return m.takeOver()
 	default:
 		if name != "" {
 			m.flash = name + " has no meaning here: " + m.keyOf(cmdHelp) + " shows the keys"
@@ -266,14 +270,38 @@ func (m *model) command(c command, name string) tea.Cmd {
 // quit leaves when every act has ended.
 func (m *model) quit() tea.Cmd {
 	if m.busy > 0 && !m.leaving {
-		m.leaving, m.flash = true, "leaving when what you asked for is done; q again leaves now"
+		m.leaving, m.flash = true, "leaving when what you asked for is done; "+m.keyOf(cmdQuit)+" again leaves now"
 		return nil
 	}
 	if n := m.unsent(); n > 0 && !m.leaving {
-		m.leaving, m.flash = true, fmt.Sprintf("%s not sent: S sends it, q again leaves", page.Count(n, "comment"))
+		m.leaving, m.flash = true, fmt.Sprintf("%s not sent: %s sends it, %s again leaves", page.Count(n, "comment"), m.keyOf(cmdSend), m.keyOf(cmdQuit))
 		return nil
 	}
 	return tea.Quit
+}
+
+// turnTab shows the next tab, or the one before. A row without a request has no tab Ask.
+func (m *model) turnTab(by Tab) {
+	m.mode, m.tab = browsing, (m.tab+by+tabs)%tabs
+	if r := m.selected(); m.tab == TabAsk && (r == nil || r.ask == nil) {
+		m.tab = (m.tab + by + tabs) % tabs
+	}
+}
+
+// view shows the whole: of a request on the whole screen, of a member what it has changed; and goes back.
+func (m *model) view() {
+	r := m.selected()
+	switch {
+	case r != nil && r.ask != nil && (m.tab == TabAsk || m.mode != browsing):
+		m.zoom = !m.zoom
+	case m.tab == TabDiff:
+		m.mode, m.zoom = browsing, false
+		if m.tab = m.tabFor(TabAsk); m.tab == TabDiff {
+			m.tab = TabOutput
+		}
+	default:
+		m.mode, m.tab = browsing, TabDiff
+	}
 }
 
 // back undoes the innermost thing that is open.
@@ -368,7 +396,7 @@ func (m *model) subject() (qs []decide.Request, keys []string, why string) {
 	case q == nil:
 		return nil, nil, "this one was answered"
 	case mode == browsing && m.tab != TabAsk:
-		return nil, nil, "the request is on the tab Ask: " + m.keyOf(cmdTab) + " or " + m.keyOf(cmdBack) + " shows it"
+		return nil, nil, "the request is on the tab Ask: " + m.keyOf(cmdBack) + " shows it"
 	}
 	return []decide.Request{*q}, keysOf([]decide.Request{*q}), ""
 }
@@ -454,7 +482,7 @@ func (m *model) deny(now time.Time, since time.Duration) {
 	switch {
 	case !ok:
 	case m.mode == changing:
-		m.flash = "esc goes back to what was asked: x denies that"
+		m.flash = m.keyOf(cmdBack) + " goes back to what was asked: " + m.keyOf(cmdDeny) + " denies that"
 	case since < ask.Settle:
 		m.flash = "not taken: one key at a time"
 	default:
@@ -477,6 +505,9 @@ func (m *model) typed(k tea.KeyPressMsg, now time.Time, since time.Duration) tea
 			m.list()
 		}
 		m.mode, m.line = m.was, input{}
+		return nil
+	case "tab":
+		m.otherwise()
 		return nil
 	case "enter":
 		if since < ask.Settle {
@@ -547,7 +578,7 @@ func (m *model) enterAnswer(in input, text string, now time.Time) tea.Cmd {
 		m.line.text = nil
 		return nil
 	case in.purpose == forWords && text == "":
-		m.flash = "an answer needs words: Esc leaves it, x says that there is none"
+		m.flash = "an answer needs words: Esc leaves it, " + m.keyOf(cmdDeny) + " says that there is none"
 		return nil
 	case in.purpose == forWords:
 		in.act.Words = append(in.act.Words, text)
@@ -559,25 +590,57 @@ func (m *model) enterAnswer(in input, text string, now time.Time) tea.Cmd {
 	return m.act(in.act, in.keys)
 }
 
-// address begins a message or a task for the member under the cursor.
-func (m *model) address(c command) {
+// newTask begins the line that starts a member with a task.
+func (m *model) newTask() {
+	m.begin(input{purpose: forTask, label: "new task, of a new member: ", act: Act{Verb: NewMember}})
+}
+
+// addressee is the selected member of a team; where there is none ok is false, and the person is told.
+func (m *model) addressee() (a Act, ok bool) {
 	r := m.selected()
 	if r == nil || r.team() == decide.SessionTeam {
 		m.flash = "choose a member of a team first"
+		return a, false
+	}
+	return Act{Team: r.team(), Member: r.name()}, true
+}
+
+// address begins a message for the member under the cursor, or a merge of its work.
+func (m *model) address(c command) {
+	a, ok := m.addressee()
+	if !ok {
 		return
 	}
-	a := Act{Verb: Message, Team: r.team(), Member: r.name()}
-	in := input{purpose: forMessage, label: "message to " + r.name() + ": "}
-	switch c {
-	case cmdAssign:
-		a.Verb = NewTask
-		in.purpose, in.label = forTask, "new task for "+r.name()+": "
-	case cmdMerge:
+	if c == cmdMerge {
 		a.Verb = Merge
-		in.purpose, in.label = forMerge, "merge "+r.name()+"'s work, message (empty: its task), Enter merges: "
+		m.begin(input{purpose: forMerge, label: "merge " + a.Member + "'s work, message (empty: its task), Enter merges: ", act: a})
+		return
 	}
-	in.act = a
-	m.begin(in)
+	a.Verb = Message
+	m.begin(input{purpose: forMessage, label: "message to " + a.Member + ": ", act: a})
+}
+
+// otherwise makes the message that is typed a task for its member, and the other way round.
+func (m *model) otherwise() {
+	switch l := &m.line; l.act.Verb {
+	case Message:
+		l.purpose, l.act.Verb, l.label = forTask, NewTask, "new task for "+l.act.Member+": "
+	case NewTask:
+		l.purpose, l.act.Verb, l.label = forMessage, Message, "message to "+l.act.Member+": "
+	}
+}
+
+// takeOver gives the terminal to the client of the selected member's session, until that ends.
+func (m *model) takeOver() tea.Cmd {
+	a, ok := m.addressee()
+	switch {
+	case !ok:
+		return nil
+	case m.selected().member == nil || m.selected().member.Conversation == nil || m.take == nil:
+		m.flash = a.Member + " has no session that a client of your own could go on with"
+		return nil
+	}
+	return m.take(a.Team, a.Member, func(err error) tea.Msg { return tookMsg{a.Member, err} })
 }
 
 // batch is requests that are answered at once, each exactly as it is shown.

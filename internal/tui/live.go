@@ -323,11 +323,11 @@ func (l *Live) today(ctx context.Context) (Paper, error) {
 	return Paper{Lines: lines}, nil
 }
 
-// Lines implements Source. A member whose worktree cannot be read has none.
-func (l *Live) Lines(ctx context.Context) (map[MemberKey]Lines, error) {
+// Seldom implements Source. A member whose worktree cannot be read has no lines.
+func (l *Live) Seldom(ctx context.Context) (Seldom, error) {
 	names, err := l.names()
 	if err != nil {
-		return nil, err
+		return Seldom{}, err
 	}
 	all := map[MemberKey]Lines{}
 	for _, name := range names {
@@ -345,7 +345,7 @@ func (l *Live) Lines(ctx context.Context) (map[MemberKey]Lines, error) {
 			}
 		}
 	}
-	return all, nil
+	return Seldom{all, inspect.Of(l.op).Today(l.op.Minter.Now())}, nil
 }
 
 // Matches implements Source.

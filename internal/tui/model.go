@@ -16,6 +16,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/fresh"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 // What the model is told.
@@ -38,9 +39,9 @@ type (
 		diff string
 		err  error
 	}
-	linesMsg struct {
-		lines map[MemberKey]Lines
-		err   error
+	seldomMsg struct {
+		got Seldom
+		err error
 	}
 	matchesMsg struct {
 		rule string
@@ -81,6 +82,7 @@ type model struct {
 	explain func(error) string
 	step    func(operator.Next) string
 	edit    Editor
+	take    Taker
 	keys    map[string]command
 
 	w, h   int
@@ -111,6 +113,7 @@ type model struct {
 	setups  []setup // that wait to be accepted, the first one to come first
 	reviews map[MemberKey]*review
 	diffed  map[MemberKey]Lines
+	today   record.Usage      // of all teams of this machine
 	earlier map[string]string // what differs from the plan or the file before, by digest; there but empty: not read yet
 	pane    pane
 	page    pageMsg
@@ -149,7 +152,7 @@ func newModel(ctx context.Context, o Options) *model {
 	if o.Keys == nil {
 		o.Keys = defaultKeys
 	}
-	return &model{ctx: ctx, src: o.Source, paint: o.Painter, clock: o.Now, explain: o.Explain, step: o.Step, now: o.Now(), edit: o.Edit, keys: o.Keys, given: map[string]string{}, reviews: map[MemberKey]*review{}, earlier: map[string]string{}, stale: true}
+	return &model{ctx: ctx, src: o.Source, paint: o.Painter, clock: o.Now, explain: o.Explain, step: o.Step, now: o.Now(), edit: o.Edit, take: o.Take, keys: o.Keys, given: map[string]string{}, reviews: map[MemberKey]*review{}, earlier: map[string]string{}, stale: true}
 }
 
 // Init implements tea.Model.
@@ -189,13 +192,15 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.takeChanged(msg)
 	case earlierMsg:
 		m.takeEarlier(msg)
-	case linesMsg:
+	case seldomMsg:
 		if msg.err == nil {
-			m.diffed = msg.lines
+			m.diffed, m.today = msg.got.Lines, msg.got.Today
 			m.list()
 		}
 	case didMsg:
 		cmds = append(cmds, m.did(msg))
+	case tookMsg:
+		m.took(msg)
 	case beatMsg:
 		if msg.turn == m.turn {
 			m.beatAt = time.Time{}
@@ -439,16 +444,23 @@ func (m *model) tabFor(now Tab) Tab {
 // waits reports whether a row counts in its section: an answered request does not.
 func (m *model) waits(r row) bool { return r.gone == "" && m.given[r.key] == "" }
 
-// next moves the cursor to the next request that is open, below or else above.
-func (m *model) next() {
+// needs reports whether a row is one that needs the person.
+func needs(r row) bool { return r.group == inspect.GroupNeedsYou }
+
+// asks reports whether a row is a request.
+func asks(r row) bool { return r.ask != nil }
+
+// next moves the cursor to the next row of a kind that waits, below or else above; false: there is none.
+func (m *model) next(kind func(row) bool) bool {
 	for d := 1; d < len(m.rows); d++ {
 		i := (m.cursor + d) % len(m.rows)
-		if r := m.rows[i]; r.ask != nil && m.waits(r) {
+		if r := m.rows[i]; kind(r) && m.waits(r) {
 			m.move(i)
-			return
+			return true
 		}
 	}
 	m.tab = m.tabFor(m.tab)
+	return false
 }
 
 // act carries out an act. What it answers stays in the list, not answerable, until it is gone.
@@ -461,7 +473,7 @@ func (m *model) act(a Act, keys []string) tea.Cmd {
 	m.mode, m.line, m.pend = browsing, input{}, nil
 	if len(keys) > 0 {
 		m.flash = word + " " + named(a.Requests)
-		m.next()
+		m.next(asks)
 	}
 	switch a.Verb {
 	case Merge:
@@ -476,6 +488,14 @@ func (m *model) act(a Act, keys []string) tea.Cmd {
 	return func() tea.Msg {
 		lines, err := src.Do(ctx, a)
 		return didMsg{keys, a, lines, err}
+	}
+}
+
+// took says that the client of a session has ended. What it wrote has been read.
+func (m *model) took(msg tookMsg) {
+	m.stand.anew(m.now)
+	if m.flash = msg.member + " goes on by itself"; msg.err != nil {
+		m.flash = msg.member + " was not taken, or its client failed: " + m.explain(msg.err)
 	}
 }
 

@@ -55,8 +55,8 @@ func (d *desk) Changed(_ context.Context, q decide.Request, input string) (decid
 	return q, d.err
 }
 func (d *desk) Earlier(context.Context, decide.Request) (string, error) { return d.earlier, nil }
-func (d *desk) Lines(context.Context) (map[tui.MemberKey]tui.Lines, error) {
-	return d.stats, nil
+func (d *desk) Seldom(context.Context) (tui.Seldom, error) {
+	return tui.Seldom{Lines: d.stats}, nil
 }
 
 func (d *desk) Do(ctx context.Context, a tui.Act) ([]string, error) {
@@ -127,12 +127,12 @@ func TestAllow(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		one, two := request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "make", policy.RiskLow)
 		p.Ask(one, two)
-		p.Keys("y") // typed before it could be read
+		p.Keys("a") // typed before it could be read
 		p.Wait(second)
 		if len(d.acts) != 0 {
 			t.Fatalf("an early key answered: %+v", d.acts)
 		}
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if a := sole(t, d); a.Verb != tui.Allow || a.Requests[0].Digest != one.Digest || len(a.Requests) != 1 {
 			t.Errorf("%+v", a)
@@ -145,7 +145,7 @@ func TestAllow(t *testing.T) {
 
 // A key with another key within ask.Repeat answers nothing: it was pasted, held, or typed ahead.
 func TestKeysTogether(t *testing.T) {
-	for _, keys := range [][]string{{"y", "y"}, {"y", "j"}, {"j", "y"}, {"x", "enter"}, {"y", "enter"}} {
+	for _, keys := range [][]string{{"a", "a"}, {"a", "j"}, {"j", "a"}, {"d", "enter"}, {"a", "enter"}} {
 		play(t, func(t *testing.T, p *tui.Player, d *desk) {
 			p.Ask(request(1, "alice", "ls", policy.RiskLow))
 			p.Wait(second)
@@ -162,7 +162,7 @@ func TestDenyWithReason(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		p.Ask(request(1, "alice", "ls", policy.RiskHigh))
 		p.Wait(second)
-		p.Keys("x")
+		p.Keys("d")
 		p.Type("not now")
 		p.Keys("enter")
 		p.Wait(second)
@@ -178,7 +178,7 @@ func TestHighRisk(t *testing.T) {
 		q := request(1, "alice", "rm -rf /", policy.RiskHigh)
 		p.Ask(q)
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		p.Keys("enter")
 		p.Type("K002")
@@ -207,7 +207,7 @@ func TestWords(t *testing.T) {
 		q.Questions = []decide.Asked{{Text: "which one?", Options: []decide.Option{{Label: "left"}, {Label: "right"}}}, {Text: "why?"}}
 		p.Ask(q)
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Type("2")
 		p.Keys("enter")
 		p.Type("it is nearer")
@@ -227,11 +227,11 @@ func TestBatch(t *testing.T) {
 		p.Wait(second)
 		p.Keys("b") // on the one of high risk
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		p.Keys("esc", "j", "b")
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if a := sole(t, d); len(a.Requests) != 2 || a.Requests[0].Command != "ls" || a.Requests[1].Command != "ls" {
 			t.Errorf("%+v", a)
@@ -244,11 +244,11 @@ func TestBatchFromAMember(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		p.Ask(request(9, "carol", "rm -rf /", policy.RiskHigh), request(1, "alice", "ls", policy.RiskLow), request(3, "bob", "make", policy.RiskLow))
 		p.Man(tui.Crew{Members: []tui.Member{member("dan", inspect.StateIdle, "")}})
-		p.Keys("G")
+		p.Keys("end")
 		p.Wait(second)
 		p.Keys("b")
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if a := sole(t, d); len(a.Requests) != 2 || a.Requests[0].Command != "ls" || a.Requests[1].Command != "make" {
 			t.Errorf("%+v", a)
@@ -309,7 +309,7 @@ func TestHundred(t *testing.T) {
 				if strings.Contains(p.Text(), "more lines to read") {
 					key("space")
 				} else {
-					key("y")
+					key("a")
 				}
 			}
 			answered := map[string]string{}
@@ -360,7 +360,7 @@ func TestPagesStand(t *testing.T) {
 					t.Errorf("the last page is there:\n%s", s)
 				}
 				p.Wait(second)
-				p.Keys("y")
+				p.Keys("a")
 				p.Wait(second)
 				if len(d.acts) != 0 {
 					t.Fatalf("%+v", d.acts)
@@ -369,7 +369,7 @@ func TestPagesStand(t *testing.T) {
 					p.Keys("space")
 					p.Wait(second)
 				}
-				p.Keys("y")
+				p.Keys("a")
 				p.Wait(second)
 				sole(t, d)
 			})
@@ -382,7 +382,7 @@ func TestLong(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		p.Ask(request(1, "alice", strings.Repeat("echo one\n", 60)+"rm x", policy.RiskLow))
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if len(d.acts) != 0 || !strings.Contains(p.Text(), "more lines to read") {
 			t.Fatalf("%+v\n%s", d.acts, p.Text())
@@ -391,12 +391,12 @@ func TestLong(t *testing.T) {
 			p.Wait(second)
 			p.Keys("space")
 		}
-		p.Keys("y") // the last page has not stood
+		p.Keys("a") // the last page has not stood
 		p.Wait(second)
 		if len(d.acts) != 0 {
 			t.Fatalf("%+v", d.acts)
 		}
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		sole(t, d)
 	})
@@ -410,7 +410,7 @@ func TestNotPainted(t *testing.T) {
 		defer p.Close()
 		p.Ask(request(1, "alice", "ls", policy.RiskLow))
 		p.Wait(5 * second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if len(d.acts) != 0 {
 			t.Errorf("%+v", d.acts)
@@ -424,12 +424,12 @@ func TestStalled(t *testing.T) {
 		p.Ask(request(1, "alice", "ls", policy.RiskLow))
 		p.Wait(second)
 		time.Sleep(3 * second) // the bubble's clock: nobody reads
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if len(d.acts) != 0 {
 			t.Fatalf("%+v", d.acts)
 		}
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		sole(t, d)
 	})
@@ -440,7 +440,7 @@ func TestStalledBehindAKey(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		p.Ask(request(1, "alice", "ls", policy.RiskLow))
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		time.Sleep(700 * time.Millisecond) // the bubble's clock: nobody reads
 		p.Wait(10 * time.Millisecond)      // the clock is looked at first
 		p.Keys("j")
@@ -455,10 +455,10 @@ func TestStalledBehindAKey(t *testing.T) {
 // answer that waits for other keys, or for its Enter, does not count, and neither does a key soon after.
 func TestContinued(t *testing.T) {
 	for name, act := range map[string]func(p *tui.Player){
-		"before the answer is taken": func(p *tui.Player) { p.Keys("y"); p.Wait(100 * time.Millisecond); p.Continue() },
-		"before the key":             func(p *tui.Player) { p.Continue(); p.Wait(300 * time.Millisecond); p.Keys("y") },
+		"before the answer is taken": func(p *tui.Player) { p.Keys("a"); p.Wait(100 * time.Millisecond); p.Continue() },
+		"before the key":             func(p *tui.Player) { p.Continue(); p.Wait(300 * time.Millisecond); p.Keys("a") },
 		"before Enter": func(p *tui.Player) {
-			p.Keys("x")
+			p.Keys("d")
 			p.Type("no")
 			p.Continue()
 			p.Wait(100 * time.Millisecond)
@@ -474,7 +474,7 @@ func TestContinued(t *testing.T) {
 				if len(d.acts) != 0 {
 					t.Fatalf("%+v", d.acts)
 				}
-				p.Keys("y")
+				p.Keys("a")
 				p.Wait(second)
 				sole(t, d)
 			})
@@ -493,7 +493,7 @@ func TestIdle(t *testing.T) {
 		if n := p.Beats() - before; n > 61 {
 			t.Errorf("%d looks in a minute", n)
 		}
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		sole(t, d)
 	})
@@ -519,7 +519,7 @@ func TestStandsAnew(t *testing.T) {
 				p.Ask(request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "ls", policy.RiskLow))
 				p.Wait(second)
 				change(p)
-				p.Keys("y")
+				p.Keys("a")
 				p.Wait(second)
 				if len(d.acts) != 0 {
 					t.Errorf("%+v", d.acts)
@@ -545,7 +545,7 @@ func TestCursorStays(t *testing.T) {
 		if p.On() != b.Handle || !p.Gone() {
 			t.Fatalf("on %s, gone %v", p.On(), p.Gone())
 		}
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if len(d.acts) != 0 {
 			t.Errorf("%+v", d.acts)
@@ -563,7 +563,7 @@ func TestAnsweredHere(t *testing.T) {
 		p.Ask(request(1, "alice", "ls", policy.RiskLow))
 		p.Man(tui.Crew{Members: []tui.Member{member("bob", inspect.StateIdle, "")}})
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		p.Ask()
 		if s := p.Text(); !strings.Contains(s, "0 need you") || p.On() != "K001" || !p.Gone() {
@@ -582,13 +582,13 @@ func TestRefused(t *testing.T) {
 		d.err = fmt.Errorf("it was decided before")
 		p.Ask(request(1, "alice", "ls", policy.RiskLow))
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if !strings.Contains(p.Text(), "it was decided before") {
 			t.Error(p.Text())
 		}
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if len(d.acts) != 2 {
 			t.Errorf("%+v", d.acts)
@@ -601,7 +601,7 @@ func TestRule(t *testing.T) {
 		q := request(1, "alice", "go test ./a", policy.RiskMedium)
 		q.Suggest = []string{"Bash(go test ./a)", "Bash(go test:*)"}
 		p.Ask(q)
-		p.Keys("A")
+		p.Keys("r")
 		p.Wait(second)
 		if !strings.Contains(p.Text(), "it matches 2 of the last 7 calls") {
 			t.Fatal(p.Text())
@@ -612,7 +612,7 @@ func TestRule(t *testing.T) {
 			p.Keys("space")
 			p.Wait(second)
 		}
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if a := sole(t, d); a.Rule != "Bash(go test:*)" || !a.Wide || time.Until(a.End) > decide.LessonTime {
 			t.Errorf("%+v", a)
@@ -626,7 +626,7 @@ func TestRuleEnd(t *testing.T) {
 		q := request(1, "alice", "go test ./a", policy.RiskMedium)
 		q.Task = "3"
 		p.Ask(q)
-		p.Keys("u", "A")
+		p.Keys("u", "r")
 		for _, end := range []string{"for 24 hours", "for 7 days", "for 14 days", "for 1 hour", "for this task", "always", "for 24 hours"} {
 			p.Wait(second)
 			if !strings.Contains(p.Text(), "for alice, "+end+" ") && !strings.Contains(p.Text(), "for alice, "+end+"\n") {
@@ -634,11 +634,11 @@ func TestRuleEnd(t *testing.T) {
 			}
 			p.Keys("u")
 		}
-		p.Keys("esc", "A")
+		p.Keys("esc", "r")
 		p.Wait(second)
 		p.Keys("u")
 		p.Wait(300 * time.Millisecond)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if len(d.acts) != 0 {
 			t.Fatalf("the end had not stood: %+v", d.acts)
@@ -647,7 +647,7 @@ func TestRuleEnd(t *testing.T) {
 			p.Keys("space")
 			p.Wait(second)
 		}
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if a := sole(t, d); time.Until(a.End) < 6*24*time.Hour || time.Until(a.End) > 7*24*time.Hour {
 			t.Errorf("it ends in %s", time.Until(a.End))
@@ -672,12 +672,12 @@ func TestHintNamesWhatWorks(t *testing.T) {
 		q    decide.Request
 		want string
 	}{
-		{"low", request(1, "ann", "ls", policy.RiskLow), "y allow once  x deny  A rule  b batch  e edit  enter look into"},
-		{"high", request(1, "ann", "rm -r x", policy.RiskHigh), "y allow (type K001)  x deny  A rule  e edit  enter look into"},
-		{"edit", edit, "y allow once  x deny  b batch  e edit  enter look into"},
-		{"plan", plan, "y allow revision 2  x deny  enter look into"},
-		{"host", host, "y allow (type K004)  x deny  enter look into"},
-		{"session", session, "y allow once  x deny  b batch  e edit  enter look into"},
+		{"low", request(1, "ann", "ls", policy.RiskLow), "a allow once  d deny  r rule  b batch  e edit  v whole"},
+		{"high", request(1, "ann", "rm -r x", policy.RiskHigh), "a allow (type K001)  d deny  r rule  e edit  v whole"},
+		{"edit", edit, "a allow once  d deny  b batch  e edit  v whole"},
+		{"plan", plan, "a allow revision 2  d deny  v whole"},
+		{"host", host, "a allow (type K004)  d deny  v whole"},
+		{"session", session, "a allow once  d deny  b batch  e edit  v whole"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			play(t, func(t *testing.T, p *tui.Player, _ *desk) {
@@ -709,7 +709,7 @@ func TestInFile(t *testing.T) {
 		if s := p.Text(); !strings.Contains(s, "in the file, when this was shown first") || !strings.Contains(s, "| @@ -7 +7 @@") {
 			t.Error(s)
 		}
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if a := sole(t, d); a.Requests[0].Digest != q.Digest {
 			t.Errorf("%+v", a)
@@ -725,7 +725,7 @@ func TestMessageAndTask(t *testing.T) {
 		p.Wait(second)
 		p.Keys("enter")
 		p.Wait(second)
-		p.Keys("N")
+		p.Keys("m", "tab")
 		p.Type("tidy up")
 		p.Keys("enter")
 		p.Wait(second)

@@ -2,8 +2,12 @@ package tui
 
 import tea "charm.land/bubbletea/v2"
 
-// click selects a row or a tab. No click answers.
+// click selects a row or a tab, or begins a task. No click answers.
 func (m *model) click(e tea.Mouse) {
+	if e.Button == tea.MouseLeft && m.mode == browsing && !m.small() && e.Y == m.h-2 {
+		m.newTask()
+		return
+	}
 	if e.Button != tea.MouseLeft || m.mode == typing || m.mode == accepting || m.small() || e.Y < 1 || e.Y > m.bodyHeight() {
 		return
 	}

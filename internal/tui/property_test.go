@@ -62,7 +62,7 @@ func (w *walk) pass(d time.Duration) {
 
 func (w *walk) press(k string) {
 	w.look()
-	if k == "y" || k == "a" || k == "enter" {
+	if k == "a" || k == "enter" {
 		w.key, w.stood = time.Now(), time.Since(w.since)
 	}
 	w.p.Keys(k)
@@ -164,7 +164,7 @@ func TestWalk(t *testing.T) {
 				}
 				return text
 			}
-			keys := []string{"y", "y", "y", "a", "x", "b", "A", "j", "k", "1", "2", "enter", "esc", "space", "pgup", "tab", "t", "/", "m", "?", "s", "G", "e", "c", "S", "M", "d", "T", "n", "N", "handle"}
+			keys := []string{"a", "a", "a", "a", "d", "b", "r", "j", "k", "1", "2", "enter", "esc", "space", "pgup", "tab", "left", "right", "/", "m", "?", "s", "home", "end", "e", "c", "S", "g", "v", "t", "n", "handle", "A", "D", "R", "G", "y"}
 			for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 				written.Store(rapid.SampledFrom([]string{"ls\n", "rm -rf x\n", ""}).Draw(rt, "written"))
 				switch rapid.IntRange(0, 9).Draw(rt, "step") {
@@ -224,7 +224,7 @@ func TestHarmless(t *testing.T) {
 			defer p.Close()
 			p.Ask(q)
 			p.Man(tui.Crew{Members: []tui.Member{m}, Problems: []string{evil.Draw(rt, "problem")}})
-			for _, k := range []string{"j", "k", "b", "esc", "A", "esc", "x"} {
+			for _, k := range []string{"j", "k", "b", "esc", "r", "esc", "d"} {
 				p.Keys(k)
 				p.Wait(time.Second)
 				drawn(rt, p.Frame())

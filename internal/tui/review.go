@@ -77,11 +77,11 @@ func (m *model) comment() {
 	v := m.reviewed()
 	switch {
 	case m.tab != TabDiff || v == nil || v.paper.Diff == nil || len(v.paper.Diff.Files) == 0:
-		m.flash = "c comments on a line of what a member has changed: d shows it"
+		m.flash = fmt.Sprintf("%s comments on a line of what a member has changed: %s shows it", m.keyOf(cmdComment), m.keyOf(cmdView))
 		return
 	case !m.inDiff():
 		m.mode, m.zoom = browsing, true
-		m.flash = "choose a line with ↑↓, c comments on it, S sends all comments"
+		m.flash = fmt.Sprintf("choose a line with ↑↓, %s comments on it, %s sends all comments", m.keyOf(cmdComment), m.keyOf(cmdSend))
 		return
 	}
 	label := "comment on all of it (empty: none): "
@@ -110,7 +110,7 @@ func (m *model) commented(text string) {
 func (m *model) send() tea.Cmd {
 	v, r := m.reviewed(), m.selected()
 	if v == nil || len(v.comments) == 0 {
-		m.flash = "there is no comment: c on a line of the tab Diff makes one"
+		m.flash = "there is no comment: " + m.keyOf(cmdComment) + " on a line of the tab Diff makes one"
 		return nil
 	}
 	return m.act(Act{Verb: Review, Team: r.team(), Member: r.name(), Diff: v.paper.Diff, Comments: maps.Clone(v.comments)}, nil)

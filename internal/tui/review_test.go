@@ -25,7 +25,7 @@ func TestReview(t *testing.T) {
 		if !strings.Contains(p.Text(), "there is no comment") {
 			t.Error(p.Text())
 		}
-		p.Keys("d")
+		p.Keys("v")
 		p.Wait(second)
 		p.Keys("c") // shows the diff on the whole screen
 		for range 7 {
@@ -37,7 +37,7 @@ func TestReview(t *testing.T) {
 		}
 		p.Type("why two?")
 		p.Keys("enter")
-		p.Keys("g", "c")
+		p.Keys("home", "c")
 		p.Type("good")
 		p.Keys("enter")
 		shown := d.diff
@@ -70,14 +70,14 @@ func TestMerge(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		d.diff = madeBy("bob")
 		p.Man(tui.Crew{Members: []tui.Member{member("bob", inspect.StateIdle, "")}})
-		p.Keys("M", "esc")
+		p.Keys("g", "esc")
 		p.Wait(second)
-		p.Keys("M", "enter") // together: no person
+		p.Keys("g", "enter") // together: no person
 		p.Wait(second)
 		if len(d.acts) != 0 {
 			t.Fatalf("%+v", d.acts)
 		}
-		p.Keys("esc", "d", "M")
+		p.Keys("esc", "v", "g")
 		p.Type("tidy")
 		p.Keys("enter")
 		p.Wait(second)
@@ -105,14 +105,14 @@ func TestEdit(t *testing.T) {
 		}
 		p.Keys("e")
 		p.Wait(200 * 1e6)
-		p.Keys("y") // it has not stood
+		p.Keys("a") // it has not stood
 		p.Wait(second)
 		if s := p.Text(); len(d.acts) != 0 || !strings.Contains(s, "this runs instead") || strings.Contains(s, "| make install") {
 			t.Fatalf("%+v\n%s", d.acts, s)
 		}
-		p.Keys("x")
+		p.Keys("d")
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if a := sole(t, d); a.Verb != tui.Allow || a.Input != `{"command":"make"}` || a.Requests[0].Digest != q.Digest {
 			t.Errorf("%+v", a)
@@ -135,7 +135,7 @@ func TestEditRefused(t *testing.T) {
 		p.Write = func(string) string { return "rm -rf /\n" }
 		p.Keys("e")
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if s := p.Text(); len(d.acts) != 0 || !strings.Contains(s, "type K001") {
 			t.Fatalf("%+v\n%s", d.acts, s)
@@ -164,7 +164,7 @@ func TestTypedBesideNews(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		p.Man(tui.Crew{Members: []tui.Member{member("alice", inspect.StateIdle, "")}})
 		d.err, d.until = errors.New("the check failed: "+strings.Repeat("long ", 40)), make(chan struct{})
-		p.Keys("M")
+		p.Keys("g")
 		p.Wait(second)
 		p.Keys("enter")
 		p.Wait(second)
@@ -172,7 +172,7 @@ func TestTypedBesideNews(t *testing.T) {
 		p.Type("al")
 		close(d.until)
 		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "the check failed: long") || !strings.Contains(s, "….") || !strings.Contains(s, "show rows with: al_") {
+		if s := p.Text(); !strings.Contains(s, "the check failed: long") || !strings.Contains(s, "> show rows with: al_") {
 			t.Error(s)
 		}
 	})

@@ -113,7 +113,7 @@ func TestNarrowTabs(t *testing.T) {
 		p.Resize(60, 15)
 		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateIdle, "")}})
 		p.Wait(second)
-		p.Keys("T")
+		p.Keys("left")
 		p.Wait(second)
 		if s := p.Text(); !strings.Contains(s, "[Today]") {
 			t.Error(s)
@@ -131,12 +131,12 @@ func TestLongHelp(t *testing.T) {
 		if s := p.Text(); !strings.Contains(s, "allow what is shown; high risk by its  ") || !strings.Contains(s, "↑↓ scroll") || strings.Contains(s, "the team goes on") {
 			t.Error(s)
 		}
-		p.Keys("G")
+		p.Keys("end")
 		p.Wait(second)
 		if s := p.Text(); !strings.Contains(s, "the team goes on") {
 			t.Error(s)
 		}
-		p.Keys("x")
+		p.Keys("d")
 		p.Wait(second)
 		if s := p.Text(); strings.Contains(s, "the team goes on") || !strings.Contains(s, "n start a member with a task") {
 			t.Error(s)

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -36,6 +38,10 @@ type Options struct {
 	Editor func(ctx context.Context, path string) (*exec.Cmd, error)
 	// Edit runs it; nil: on the terminal of the screen.
 	Edit Editor
+	// Client is the command that goes on with a member's session in its own client; nil: there is none.
+	Client func(ctx context.Context, team, member string) (*exec.Cmd, error)
+	// Take runs it; nil: on the terminal of the screen.
+	Take Taker
 	// Painter draws the frames; nil: on Out.
 	Painter Painter
 }
@@ -55,13 +61,18 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.leave()) }()
-	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	ctx, stop := lifetime(ctx, &wg, out.lent.Load)
 	defer stop()
 	if o.Edit == nil && o.Editor != nil {
 		o.Edit = func(text, name string, then func(string, error) tea.Msg) tea.Cmd {
 			return out.edit(ctx, o.Editor, text, name, then)
+		}
+	}
+	if o.Take == nil && o.Client != nil {
+		o.Take = func(team, member string, then func(error) tea.Msg) tea.Cmd {
+			return out.take(func() (*exec.Cmd, error) { return o.Client(ctx, team, member) }, then)
 		}
 	}
 	m := newModel(ctx, o)
@@ -70,10 +81,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ),
 		tea.WithColorProfile(o.Profile), tea.WithWindowSize(w, h), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler())
 	out.painted = func(n int) { p.Send(paintedMsg{n}) }
-	requests, crew, lines := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	requests, crew, others := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	wg.Go(func() { out.run(ctx) })
 	wg.Go(func() { terminalSignals(ctx, func() { resize(p, out) }, func() { continued(p, out) }) })
-	wg.Go(func() { spread(o.Watch(ctx), requests, crew, lines) })
+	wg.Go(func() { spread(o.Watch(ctx), requests, crew, others) })
 	wg.Go(func() {
 		again(ctx, requests, quick, o.Now, func() {
 			asks, err := o.Source.Requests(ctx)
@@ -87,9 +98,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		})
 	})
 	wg.Go(func() {
-		again(ctx, lines, seldom, o.Now, func() {
-			l, err := o.Source.Lines(ctx)
-			p.Send(linesMsg{l, err})
+		again(ctx, others, seldom, o.Now, func() {
+			got, err := o.Source.Seldom(ctx)
+			p.Send(seldomMsg{got, err})
 		})
 	})
 	_, err = p.Run()
@@ -97,6 +108,38 @@ func Run(ctx context.Context, o Options) (err error) {
 		return nil
 	}
 	return err
+}
+
+// lifetime is a context that ends with ctx or stop, or by a signal. An interrupt from the keyboard while the terminal
+// is lent is for the program that has it.
+func lifetime(ctx context.Context, wg *sync.WaitGroup, lent func() bool) (context.Context, func()) {
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	wg.Go(func() {
+		defer signal.Stop(signals)
+		for ended := ctx.Done(); ; {
+			select {
+			case <-life.Done():
+				return
+			case <-ended:
+				if !lent() {
+					stop()
+					return
+				}
+				ended = nil // by a signal, which comes here too
+			case s := <-signals:
+				if s != os.Interrupt || !lent() {
+					stop()
+					return
+				}
+			}
+		}
+	})
+	return life, stop
 }
 
 // resize tells the program the size of the terminal.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
@@ -41,7 +42,8 @@ type screen struct {
 	painted func(n int)   // is told when the terminal has taken a frame
 	more    chan struct{} // a frame waits
 
-	drawing sync.Mutex // held while the terminal is written to, or is an editor's
+	drawing sync.Mutex  // held while the terminal is written to, or is lent to another program
+	lent    atomic.Bool // to an editor, or the client of a session
 
 	mu    sync.Mutex // guards the fields below
 	next  frame

@@ -43,7 +43,7 @@ func (m *model) offerSetup() {
 
 // setupHint is what the keys do about a setup.
 func (m *model) setupHint() string {
-	return fmt.Sprintf("%s start with it  %s start without it  %s, %s start nothing", m.keyOf(cmdAllow), m.keyOf(cmdDeny), m.keyOf(cmdNew), m.keyOf(cmdBack))
+	return fmt.Sprintf("%s start with it  %s start without it  %s start nothing", m.keyOf(cmdAllow), m.keyOf(cmdDeny), m.keyOf(cmdBack))
 }
 
 // setupKey takes a key while a setup is shown. What starts a member needs what a request needs: all of
@@ -60,19 +60,13 @@ func (m *model) setupKey(c command, now time.Time, since time.Duration) tea.Cmd 
 			a.Setup, a.NoSetup = &s.found, false
 		}
 		m.answer(a, nil, now, since)
-	case cmdNew:
-		if !m.stand.armed(now) { // it was to begin another task
-			m.flash = "not taken: typed before it stood long enough to be read"
-			return nil
-		}
-		m.dropSetup()
 	case cmdBack:
 		m.dropSetup()
 	case cmdPage:
 		m.readOn()
 	case cmdPageUp:
 		m.pane.scroll -= max(1, m.paneHeight()-1)
-	case cmdLook:
+	case cmdLook, cmdView:
 		m.zoom = !m.zoom
 	case cmdQuit:
 		return m.quit()

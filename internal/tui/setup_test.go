@@ -45,10 +45,10 @@ func TestSetupAccepted(t *testing.T) {
 		p.Ask(request(1, "alice", "ls", policy.RiskLow))
 		d.found = foundSetup(t, "npm ci")
 		begins(p, "fix it")
-		shows(t, p, "new task: fix it", "/src/waggle.yaml", "| npm ci", "copied         .env", "linked         .cache", "check before", "| make test", "y start with it  x start without it  n, esc start nothing")
-		p.Keys("y")
+		shows(t, p, "new task: fix it", "/src/waggle.yaml", "| npm ci", "copied         .env", "linked         .cache", "check before", "| make test", "a start with it  d start without it  esc start nothing")
+		p.Keys("a")
 		p.Wait(second)
-		p.Keys("y", "y")
+		p.Keys("a", "a")
 		p.Wait(second)
 		p.Keys("1", "j", "?")
 		p.Click(3, 2)
@@ -57,7 +57,7 @@ func TestSetupAccepted(t *testing.T) {
 		if len(d.acts) != 0 {
 			t.Fatalf("a key that was early or not alone: %+v", d.acts)
 		}
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		a := sole(t, d)
 		if a.Verb != tui.NewMember || a.Text != "fix it" || a.NoSetup || a.Setup == nil || a.Setup.File.SHA256 != d.found.File.SHA256 {
@@ -71,14 +71,14 @@ func TestSetupAccepted(t *testing.T) {
 
 // x starts the member without the setup; n and esc start nothing.
 func TestSetupDeclined(t *testing.T) {
-	for _, key := range []string{"x", "n", "esc"} {
+	for _, key := range []string{"d", "esc"} {
 		play(t, func(t *testing.T, p *tui.Player, d *desk) {
 			d.found = foundSetup(t, "npm ci")
 			begins(p, "fix it")
 			p.Wait(second)
 			p.Keys(key)
 			p.Wait(second)
-			if key != "x" {
+			if key != "d" {
 				if len(d.acts) != 0 {
 					t.Errorf("%s: %+v", key, d.acts)
 				}
@@ -99,14 +99,14 @@ func TestSetupChanged(t *testing.T) {
 		begins(p, "fix it")
 		p.Wait(second)
 		d.found = foundSetup(t, "npm install")
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if len(d.acts) != 0 {
 			t.Fatalf("%+v", d.acts)
 		}
 		shows(t, p, "npm install")
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		if a := sole(t, d); a.Setup.File.SHA256 != d.found.File.SHA256 {
 			t.Errorf("%+v", a)
@@ -120,7 +120,7 @@ func TestSetupLong(t *testing.T) {
 		d.found = foundSetup(t, strings.Repeat("make it ", 200))
 		begins(p, "fix it")
 		p.Wait(second)
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		shows(t, p, "more lines to read")
 		if len(d.acts) != 0 {
@@ -130,7 +130,7 @@ func TestSetupLong(t *testing.T) {
 			p.Keys("space")
 			p.Wait(second)
 		}
-		p.Keys("y")
+		p.Keys("a")
 		p.Wait(second)
 		sole(t, d)
 	})
@@ -156,7 +156,7 @@ func TestSetupWaits(t *testing.T) {
 		p.Keys("esc")
 		p.Wait(second)
 		shows(t, p, "new task: one")
-		p.Keys("x")
+		p.Keys("d")
 		p.Wait(second)
 		shows(t, p, "new task: two")
 		p.Keys("esc")

@@ -9,6 +9,7 @@ import (
 	"waggle/operator/fresh"
 	"waggle/operator/inspect"
 	"waggle/operator/results"
+	"waggle/record"
 )
 
 // Source loads what the screen shows and does what a person decides there.
@@ -28,8 +29,8 @@ type Source interface {
 	// Earlier compares a plan with the revision before it, as a unified diff, and the change of a file with
 	// the file as it is now; "" when there is none.
 	Earlier(ctx context.Context, q decide.Request) (string, error)
-	// Lines returns how many lines each member has added and deleted in its worktree.
-	Lines(ctx context.Context) (map[MemberKey]Lines, error)
+	// Seldom returns what costs runs of git or long reads, and is read less often.
+	Seldom(ctx context.Context) (Seldom, error)
 }
 
 // MemberKey names a member of a team.
@@ -37,6 +38,12 @@ type MemberKey struct{ Team, Member string }
 
 // Lines are numbers of lines of a diff.
 type Lines struct{ Added, Deleted int }
+
+// Seldom is what is read less often than all else.
+type Seldom struct {
+	Lines map[MemberKey]Lines // that each member has added and deleted in its worktree
+	Today record.Usage        // of all teams of this machine
+}
 
 // Paper is what a tab shows about a member.
 type Paper struct {

@@ -50,7 +50,8 @@ func (m *model) paneWidth() int {
 	return m.w
 }
 
-func (m *model) bodyHeight() int { return m.h - 2 }
+// bodyHeight leaves room for the title, the line that is typed and the bar of keys.
+func (m *model) bodyHeight() int { return m.h - 3 }
 
 func (m *model) paneHeight() int { return m.bodyHeight() - 1 }
 
@@ -369,7 +370,7 @@ func (m *model) whole() string {
 			out = append(out, right[i])
 		}
 	}
-	return strings.Join(append(out, m.bottomLine()), "\n")
+	return strings.Join(append(out, m.inputLine(), m.bar()), "\n")
 }
 
 // counts is how many rows of each section wait or work.
@@ -389,6 +390,9 @@ func (m *model) titleLine() string {
 		if n[g] > 0 || g == inspect.GroupWorking || g == inspect.GroupReady {
 			text += fmt.Sprintf("   %d %s", n[g], strings.ToLower(g.String()))
 		}
+	}
+	if today := view.TodayText(m.today); today != "" {
+		text += "   " + today
 	}
 	if m.filter != "" {
 		text += "   rows with: " + visible(m.filter, m.w)
@@ -550,30 +554,48 @@ func (m *model) firstTab(w int) Tab {
 	return TabAsk
 }
 
-// bottomLine is the line that is typed, or what just happened, or what can be typed.
-func (m *model) bottomLine() string {
-	if m.mode == typing {
-		label, text := m.line.label, string(m.line.text)
-		if over := ansi.StringWidth(label+text) - m.w + 2; over > 0 {
-			text = "…" + ansi.TruncateLeft(text, over+1, "")
-		}
-		// What just happened is cut, never what is typed.
-		if room := m.w - ansi.StringWidth(label+text+"_. "); m.flash != "" && room >= 8 {
-			label = ansi.Truncate(visible(m.flash, m.w), room, "…") + ". " + label
-		}
-		return fit(label+text+"_", m.w)
+// inputLine is the line in which a person types. It starts a task while nothing else is typed.
+func (m *model) inputLine() string {
+	if m.mode != typing {
+		return faint.of(fit(fmt.Sprintf("> %s: a task for a new member", m.keyOf(cmdNew)), m.w))
 	}
+	label, text := m.line.label, string(m.line.text)
+	if over := ansi.StringWidth(label+text) - m.w + 4; over > 0 {
+		text = "…" + ansi.TruncateLeft(text, over+1, "")
+	}
+	return fit("> "+label+text+"_", m.w)
+}
+
+// bar is what just happened, or the keys that do something now.
+func (m *model) bar() string {
 	if m.flash != "" {
 		return strong.of(fit(visible(m.flash, m.w), m.w))
 	}
 	return faint.of(fit(m.hint(), m.w))
 }
 
+// typedHint is what the keys do while something is typed.
+func (m *model) typedHint() string {
+	switch m.line.act.Verb {
+	case Message:
+		if m.line.purpose == forMessage {
+			return "Enter sends it  Tab gives it as a task  Esc leaves it"
+		}
+	case NewTask:
+		return "Enter gives it  Tab sends it as a message  Esc leaves it"
+	case NewMember:
+		return "Enter starts it  \"codex: …\" names the agent  Esc leaves it"
+	}
+	return "Enter  Esc leaves it"
+}
+
 func (m *model) hint() string {
 	k := m.keyOf
-	rest := fmt.Sprintf("  %s ↑↓ %s %s %s", k(cmdTab), k(cmdFilter), k(cmdHelp), k(cmdQuit))
+	rest := fmt.Sprintf("  %s next  ←→ tabs  %s %s %s", k(cmdNext), k(cmdFilter), k(cmdHelp), k(cmdQuit))
 	qs, _, why := m.subject()
 	switch {
+	case m.mode == typing:
+		return m.typedHint()
 	case m.mode == helping && len(m.pane.lines) > m.paneHeight():
 		return "↑↓ scroll  any other key goes back"
 	case m.mode == helping:
@@ -591,7 +613,7 @@ func (m *model) hint() string {
 	case why != "" && m.tab == TabDiff && m.changes():
 		return fmt.Sprintf("%s comment on a line  %s send the comments  %s merge  %s message", k(cmdComment), k(cmdSend), k(cmdMerge), k(cmdMessage)) + rest
 	case why != "":
-		return fmt.Sprintf("%s message  %s task for it  %s new  %s look into", k(cmdMessage), k(cmdAssign), k(cmdNew), k(cmdLook)) + rest
+		return m.memberHint() + rest
 	case m.unread() > 0:
 		return m.unreadHint() + rest
 	case m.mode == batching && !m.batch.wide:
@@ -602,6 +624,22 @@ func (m *model) hint() string {
 		return fmt.Sprintf("%s answer in words  %s give none", k(cmdAllow), k(cmdDeny)) + rest
 	}
 	return m.answerHint(qs[0], rest)
+}
+
+// memberHint is what the keys do about the selected member, or where nothing is selected.
+func (m *model) memberHint() string {
+	k, r := m.keyOf, m.selected()
+	if r == nil || r.member == nil || r.team() == decide.SessionTeam || r.gone != "" {
+		return fmt.Sprintf("%s new  %s look into", k(cmdNew), k(cmdLook))
+	}
+	hint := fmt.Sprintf("%s message  %s new", k(cmdMessage), k(cmdNew))
+	if r.member.Worktree != nil {
+		hint += fmt.Sprintf("  %s diff  %s merge", k(cmdView), k(cmdMerge))
+	}
+	if r.member.Conversation != nil {
+		hint += fmt.Sprintf("  %s take", k(cmdTake))
+	}
+	return hint + fmt.Sprintf("  %s look into", k(cmdLook))
 }
 
 // answerHint is what the keys do about one request: those that have an effect on it.
@@ -632,7 +670,7 @@ func (m *model) answerHint(q decide.Request, rest string) string {
 	if editable(q) && m.edit != nil {
 		hint += fmt.Sprintf("  %s edit", k(cmdEdit))
 	}
-	return hint + fmt.Sprintf("  %s look into", k(cmdLook)) + rest
+	return hint + fmt.Sprintf("  %s whole", k(cmdView)) + rest
 }
 
 func (m *model) unreadHint() string {

@@ -75,7 +75,7 @@ func OverviewPage(v Overview, now time.Time, height int) (p page.Page) {
 		if s.next.Step != "" {
 			head = append(head, page.Plain("  "), page.Step(s.next))
 		}
-		if text := todayText(v.Today); text != "" && i == 0 {
+		if text := TodayText(v.Today); text != "" && i == 0 {
 			head = append(head, page.Faint("  "+text))
 		}
 		p.Line(head...)
@@ -249,8 +249,8 @@ func (v Overview) kept() part {
 	return s
 }
 
-// todayText is what agents have used today, "" for nothing.
-func todayText(u record.Usage) string {
+// TodayText is what agents have used today, "" for nothing.
+func TodayText(u record.Usage) string {
 	switch {
 	case Today(u) == nil:
 		return ""
