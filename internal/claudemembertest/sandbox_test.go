@@ -142,6 +142,6 @@ func TestLeadInSandbox(t *testing.T) {
 func TestTakeOutOfSandbox(t *testing.T) {
 	requireBox(t)
 	claudetest.Each(t, func(t *testing.T, version string) {
-		takes(t, version, func(w *world) { w.sandboxed("sandbox: {mode: auto}") }, "outside of the member's sandbox")
+		takes(t, version, func(w *world) { w.sandboxed("sandbox: {mode: auto}") }, "outside of the member's sandbox", byCommand)
 	})
 }

@@ -118,7 +118,7 @@ func TestTop(t *testing.T) {
 	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
 	u.types("waggle top")
 	handles := u.handles("alice", "bob", "carol")
-	u.presses("Home")                      // the riskiest; the cursor is on the one that was asked first
+	u.presses("Home")                   // the riskiest; the cursor is on the one that was asked first
 	u.shows("type " + handles["carol"]) // the riskiest is selected
 	u.answers("a", "high risk: type "+handles["carol"])
 	for _, c := range strings.ToLower(handles["carol"]) {

@@ -636,7 +636,7 @@ func (m *model) takeOver() tea.Cmd {
 	switch {
 	case !ok:
 		return nil
-	case m.selected().member == nil || m.selected().member.Conversation == nil || m.take == nil:
+	case m.take == nil, m.selected().member != nil && m.selected().member.Conversation == nil: // not read yet: take says it
 		m.flash = a.Member + " has no session that a client of your own could go on with"
 		return nil
 	}
