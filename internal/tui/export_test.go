@@ -267,3 +267,13 @@ func Marked(text string, parts []policy.RiskPart, w int) (texts []string) {
 
 // InFile is what a call changes in its file.
 var InFile = inFile
+
+// AskLines are the lines of a request, w columns wide, with their styles; earlier is what Source.Earlier returns.
+func AskLines(q decide.Request, earlier string, w int) (texts []string) {
+	m := newModel(context.Background(), Options{Now: time.Now})
+	m.earlier[q.Digest] = earlier
+	for _, l := range m.askLines(q, w) {
+		texts = append(texts, l.paint(ansi.StringWidth(l.text)))
+	}
+	return texts
+}

@@ -41,4 +41,9 @@ func TestInFileOnDisk(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
+	q := decide.Request{PendingItem: decide.PendingItem{Tool: "Write", Input: json.RawMessage(`{"file_path":"/link/none","content":"x"}`), Cwd: "/"}}
+	q.Paths = []record.RealPath{{Spelled: "/link/none", Real: filepath.Join(dir, "none")}}
+	if got := tui.InFile(q); got != "the file is new" {
+		t.Errorf("%q", got)
+	}
 }

@@ -406,6 +406,8 @@ const maxFile = 1 << 20
 func inFile(q decide.Request) string {
 	text, err := realpath.ReadFile(q.EditedPath(), maxFile)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && q.Tool == "Write":
+		return "the file is new"
 	case errors.Is(err, fs.ErrNotExist):
 		return "there is no such file"
 	case err != nil:

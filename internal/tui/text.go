@@ -1,15 +1,20 @@
 package tui
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"waggle"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // style is the role of a line or of a part of it.
@@ -22,12 +27,13 @@ const (
 	warn
 	good
 	bad
+	code
 	chosen
 )
 
 // sgr are the sequences of the styles: attributes and the first eight colours, which every terminal
 // shows in its own palette.
-var sgr = [...]string{"", "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[32m", "\x1b[31m", "\x1b[7m"}
+var sgr = [...]string{"", "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[32m", "\x1b[31m", "\x1b[36m", "\x1b[7m"}
 
 func (s style) of(text string) string {
 	if s == plain || text == "" {
@@ -40,7 +46,31 @@ func (s style) of(text string) string {
 type line struct {
 	style style
 	text  string
-	at    int // the number of the line of a diff, from 1; 0: it is none
+	at    int    // the number of the line of a diff, from 1; 0: it is none
+	spans []span // parts of another style, in order; none overlaps another
+}
+
+// span is a part of a text with a style of its own: the bytes from one to before another.
+type span struct {
+	from, to int
+	style    style
+}
+
+// paint is a line of w columns with its styles.
+func (l line) paint(w int) string {
+	text := fit(l.text, w)
+	if l.spans == nil || !strings.HasPrefix(text, l.text) {
+		return l.style.of(text)
+	}
+	var b strings.Builder
+	at := 0
+	for _, p := range l.spans {
+		b.WriteString(l.style.of(text[at:p.from]))
+		b.WriteString(p.style.of(text[p.from:p.to]))
+		at = p.to
+	}
+	b.WriteString(l.style.of(text[at:]))
+	return b.String()
 }
 
 // fit cuts or fills text to exactly w columns. Its characters must be visible.
@@ -76,13 +106,29 @@ func wrap(l string, w int) []string {
 // place, so that no text can imitate the beginning of a line.
 func block(lines []line, text string, s style, w int) []line {
 	for _, l := range strings.Split(text, "\n") {
-		for i, piece := range wrap(operator.Visible(l), w-4) {
-			bar := "  | "
-			if i > 0 {
-				bar = "  + "
-			}
-			lines = append(lines, line{style: s, text: bar + piece})
+		lines = blockLine(lines, operator.Visible(l), s, nil, w)
+	}
+	return lines
+}
+
+// barWidth is the width of the bar of a block.
+const barWidth = 4
+
+// blockLine lays out one visible line of a block; spans are parts of it, in order.
+func blockLine(lines []line, text string, s style, spans []span, w int) []line {
+	at := 0
+	for i, piece := range wrap(text, w-barWidth) {
+		l := line{style: s, text: "  | " + piece}
+		if i > 0 {
+			l.text = "  + " + piece
 		}
+		for _, p := range spans {
+			if from, to := max(p.from, at), min(p.to, at+len(piece)); from < to {
+				l.spans = append(l.spans, span{from - at + barWidth, to - at + barWidth, p.style})
+			}
+		}
+		lines = append(lines, l)
+		at += len(piece)
 	}
 	return lines
 }
@@ -103,13 +149,11 @@ func field(lines []line, name, text string, s style, w int) []line {
 }
 
 // askLines is everything that an answer to a request is about: what runs or is asked first, with
-// what makes it risky, then the other fields. Nothing of them is cut.
+// what makes it risky, then the other fields, and the rule that would cover it. Nothing of them is cut.
 func (m *model) askLines(q decide.Request, w int) []line {
 	lines := wrapped(nil, view.AskHead(q), riskStyle(q.Risk), w)
 	fields := view.QuestionFields(q, m.now)
-	if len(q.Questions) > 0 {
-		lines = block(lines, strings.Join(q.Asks(), "\n"), plain, w)
-	}
+	lines = subjectLines(lines, q, fields, w)
 	parts := view.RiskParts(q)
 	for _, f := range fields {
 		if f.Block && len(q.Questions) == 0 {
@@ -124,14 +168,84 @@ func (m *model) askLines(q decide.Request, w int) []line {
 	}
 	if diff := m.earlier[q.Digest]; diff != "" {
 		lines = append(lines, line{style: strong, text: fit(EarlierTitle(q), w)})
-		lines = styledBlock(lines, diff, diffStyle, w)
+		lines = styledBlock(lines, strings.TrimSuffix(diff, "\n"), diffStyle, w)
 	}
 	for _, f := range fields {
 		if !f.Block && !inHead(q, f) {
 			lines = field(lines, f.Name, f.Text, plain, w)
 		}
 	}
+	if m.mode != ruling {
+		lines = m.ruleLines(lines, q, w)
+	}
 	return lines
+}
+
+// subjectLines is what a request is about before its texts: what is asked in words, the host, the file with where it
+// leads, or the input of a tool of which no text is shown.
+func subjectLines(lines []line, q decide.Request, fields []view.Field, w int) []line {
+	switch {
+	case len(q.Questions) > 0:
+		lines = block(lines, strings.Join(q.Asks(), "\n"), plain, w)
+		for i, one := range q.Questions {
+			about := ""
+			if len(q.Questions) > 1 {
+				about = fmt.Sprintf("question %d: ", i+1)
+			}
+			if one.Multiple {
+				lines = field(lines, "answer", about+"several may be chosen, as 1,2", plain, w)
+			}
+			if one.Closed {
+				lines = field(lines, "answer", about+"one of these, no other words", plain, w)
+			}
+		}
+		return lines
+	case q.Host != "":
+		return field(lines, "host", decide.ShownHost(q.Host, q.Port), strong, w)
+	case q.Edited() != "":
+		lines = field(lines, "file", q.Edited(), strong, w)
+		for _, f := range fields {
+			if f.Name == "path" {
+				lines = field(lines, f.Name, f.Text, plain, w)
+			}
+		}
+	}
+	switch more := view.FurtherInput(q); {
+	case more != "":
+		lines = inputLines(lines, more, w)
+	case q.Tool != "" && q.Command == "" && q.Edits() == "" && q.Plan == "":
+		lines = inputLines(lines, decide.ShownJSON(string(q.Input)), w)
+	}
+	return lines
+}
+
+// inputLines lays out JSON: in a line, or each of its fields in one.
+func inputLines(lines []line, text string, w int) []line {
+	const name = "input"
+	var b bytes.Buffer
+	if ansi.StringWidth(text) <= w-nameWidth-2 || json.Indent(&b, []byte(text), "", "  ") != nil {
+		return field(lines, name, text, plain, w)
+	}
+	return block(append(lines, line{style: strong, text: fit(name, w)}), b.String(), plain, w)
+}
+
+// ruleLines is the narrowest rule that would cover a request, for whom and until when, and how it is made.
+func (m *model) ruleLines(lines []line, q decide.Request, w int) []line {
+	switch {
+	case q.Kind == decide.KindProposal || record.GateOf(waggle.Kind(q.Kind)) != policy.GateTool:
+		return lines
+	case len(q.Suggest) == 0:
+		return field(lines, "rule", "none should cover it", plain, w)
+	}
+	lines = field(lines, "rule", q.Suggest[0], plain, w)
+	if !ruled(q) {
+		return field(lines, "", "made on the command line: it is in no team", plain, w)
+	}
+	text := fmt.Sprintf("for %s, %s: %s adds it", q.Member, ruleEnds[0].says(false), m.keyOf(cmdRule))
+	if n := len(q.Suggest) - 1; n > 0 {
+		text += fmt.Sprintf(" (%d wider)", n)
+	}
+	return field(lines, "", text, plain, w)
 }
 
 // EarlierTitle is the line above what Source.Earlier returns.
@@ -150,7 +264,7 @@ func blockOf(lines []line, f view.Field, parts []policy.RiskPart, w int) []line 
 	case "edits":
 		return styledBlock(lines, f.Text, diffStyle, w)
 	case "plan":
-		return styledBlock(lines, f.Text, planStyle, w)
+		return planLines(lines, f.Text, w)
 	}
 	return block(lines, f.Text, plain, w)
 }
@@ -163,33 +277,24 @@ func styledBlock(lines []line, text string, of func(string) style, w int) []line
 	return lines
 }
 
-// planStyle is the style of a line of a plan: a heading of Markdown stands out. The text is shown as
-// it is.
-func planStyle(l string) style {
-	if strings.HasPrefix(strings.TrimLeft(l, "#"), " ") && strings.HasPrefix(l, "#") {
-		return strong
-	}
-	return plain
-}
-
-// marked is block with a line of ^ below each risky part of the text, and why it is risky.
+// marked is block with the risky parts of the text in their colour, a line of ^ below each, and why it is risky.
 func marked(lines []line, text string, parts []policy.RiskPart, w int) []line {
 	at := 0 // the offset of the line in the text
 	for _, l := range strings.Split(text, "\n") {
 		from := len(lines)
-		lines = block(lines, l, plain, w)
+		lines = blockLine(lines, operator.Visible(l), plain, riskSpans(l, at, parts), w)
 		pieces := slices.Clone(lines[from:])
 		lines = lines[:from]
 		col := 0 // of the piece in the visible line
 		for i, piece := range pieces {
 			lines = append(lines, piece)
-			wide := ansi.StringWidth(piece.text) - 4
+			wide := ansi.StringWidth(piece.text) - barWidth
 			for _, p := range parts {
 				a, b := visibleWidth(l, p.From-at), visibleWidth(l, p.To-at)
 				if p.To == 0 || a >= b || b <= col || a >= col+wide {
 					continue
 				}
-				under := strings.Repeat(" ", 4+max(0, a-col)) + strings.Repeat("^", min(b, col+wide)-max(a, col))
+				under := strings.Repeat(" ", barWidth+max(0, a-col)) + strings.Repeat("^", min(b, col+wide)-max(a, col))
 				why := ""
 				if b <= col+wide || i == len(pieces)-1 {
 					why = p.Why
@@ -199,7 +304,7 @@ func marked(lines []line, text string, parts []policy.RiskPart, w int) []line {
 					continue
 				}
 				lines = append(lines, line{style: bad, text: under})
-				for _, u := range wrap(why, w-4) {
+				for _, u := range wrap(why, w-barWidth) {
 					lines = append(lines, line{style: bad, text: "    " + u})
 				}
 			}
@@ -210,30 +315,49 @@ func marked(lines []line, text string, parts []policy.RiskPart, w int) []line {
 	return lines
 }
 
+// riskSpans are the risky parts of a line that begins at an offset of its text, as spans of the visible line.
+func riskSpans(l string, at int, parts []policy.RiskPart) (spans []span) {
+	visible := func(n int) int { return len(operator.Visible(l[:max(0, min(n, len(l)))])) }
+	for _, p := range parts {
+		if from, to := visible(p.From-at), visible(p.To-at); p.To > 0 && from < to {
+			spans = append(spans, span{from, to, bad})
+		}
+	}
+	return united(spans)
+}
+
+// united are spans of one style in order, those that overlap as one.
+func united(spans []span) (out []span) {
+	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
+	for _, p := range spans {
+		if n := len(out); n > 0 && p.from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, p.to)
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
 // visibleWidth is how wide the first n bytes of a line are when it is shown.
 func visibleWidth(l string, n int) int {
 	return ansi.StringWidth(operator.Visible(l[:max(0, min(n, len(l)))]))
 }
 
-// inHead reports a field that the lines above the fields have said. The digest is computed from
+// inHead reports a field that the other lines have said. The digest is computed from
 // what is shown, and the id is the asker's name for it: show prints them.
 func inHead(q decide.Request, f view.Field) bool {
 	switch f.Name {
-	case "id", "handle", "risk", "why", "tool", "asks for", "digest":
+	case "id", "handle", "risk", "why", "tool", "asks for", "digest", "input", "host":
 		return true
 	case "status":
 		return f.Text == decide.StatusOpen
+	case "path":
+		return q.Edited() != ""
 	case "member", "cwd", "task", "reason", "expires", "asker", "lead", "left by", "allowed", "not held":
 		return false
 	}
-	if len(q.Questions) > 0 {
-		return true // its words and its options
-	}
-	switch f.Name {
-	case "input":
-		return q.Command != "" && !slices.ContainsFunc(q.Asks(), func(l string) bool { return strings.HasPrefix(l, "input ") })
-	}
-	return false
+	return len(q.Questions) > 0 || strings.HasPrefix(f.Name, "rule ")
 }
 
 // batchLines is all that a batch covers.

@@ -241,7 +241,9 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		return "empty", strings.Join(lines, "\n"), func(w int) []line { return pagesLines(lines, w) }
 	case m.tab == TabAsk && r.ask != nil:
 		q, gone := *r.ask, r.gone
-		return "ask " + r.key, fmt.Sprintf("%s %v %s %s", r.key, q, gone, m.earlier[q.Digest]), func(w int) []line {
+		rest := q
+		rest.Input = nil // as bytes it would be a list of numbers
+		return "ask " + r.key, fmt.Sprintf("%s %v %s %s %s", r.key, rest, q.Input, gone, m.earlier[q.Digest]), func(w int) []line {
 			if gone != "" {
 				return append([]line{{style: good, text: fit(gone, w)}}, m.askLines(q, w)...)
 			}
@@ -490,7 +492,7 @@ func (m *model) paintPane() []string {
 // is marked.
 func (m *model) paintLine(l line, w int) string {
 	if l.at == 0 {
-		return l.style.of(fit(l.text, w))
+		return l.paint(w)
 	}
 	if v := m.reviewed(); v != nil && m.inDiff() && l.at == v.at+1 {
 		return chosen.of(fit("> "+l.text, w))

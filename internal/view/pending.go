@@ -101,7 +101,7 @@ func single(q decide.Request) (about string, block []string) {
 
 // editedWhole reports that a file and its changed lines are all of a request's input.
 func editedWhole(q decide.Request) bool {
-	return q.Edited() != "" && q.Edits() != "" && furtherInput(q) == ""
+	return q.Edited() != "" && q.Edits() != "" && FurtherInput(q) == ""
 }
 
 // fold keeps the first lines of a text that is too long for a list.

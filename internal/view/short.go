@@ -168,7 +168,7 @@ func notesOf(q decide.Request) (notes []string) {
 			notes = append(notes, kv)
 		}
 	}
-	if more := furtherInput(q); more != "" {
+	if more := FurtherInput(q); more != "" {
 		notes = append(notes, "input "+more)
 	}
 	if q.Host != "" || q.File != "" {
@@ -177,14 +177,17 @@ func notesOf(q decide.Request) (notes []string) {
 	return slices.DeleteFunc(append(notes, q.Asker), func(n string) bool { return n == "" })
 }
 
-// furtherInput is what the input of a tool has beside the text that the body shows, and beside what only describes it.
-func furtherInput(q decide.Request) string {
+// FurtherInput is what the input of a tool has beside the text that is shown of it (its command, its change or its plan),
+// and beside what only describes it; "": nothing, or no such text is shown.
+func FurtherInput(q decide.Request) string {
 	shown := map[string][]string{"Edit": {"file_path", "old_string", "new_string", "replace_all"}, "MultiEdit": {"file_path", "edits"},
 		"Write": {"file_path", "content"}, "NotebookEdit": {"notebook_path", "new_source"}}[q.Tool]
 	switch {
 	case q.Command != "":
 		shown = []string{"command", "description", "timeout"}
-	case q.Plan != "" || q.Host != "" || len(q.Questions) > 0 || q.Edits() == "" || q.Edited() == "":
+	case q.Plan != "":
+		shown = []string{"plan"}
+	case q.Host != "" || len(q.Questions) > 0 || q.Edits() == "" || q.Edited() == "":
 		return "" // the body has it whole
 	}
 	o, err := jsonobj.Parse(q.Input)
@@ -192,9 +195,10 @@ func furtherInput(q decide.Request) string {
 		return decide.ShownJSON(string(q.Input))
 	}
 	for _, key := range shown {
-		if key != "replace_all" || plainAll(o) {
-			o.Delete(key)
+		if key == "replace_all" && !plainAll(o) || key == "plan" && o.Text(key) != q.Plan {
+			continue
 		}
+		o.Delete(key)
 	}
 	if o.Len() == 0 {
 		return ""
