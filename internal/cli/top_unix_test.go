@@ -445,7 +445,7 @@ func TestTopMerges(t *testing.T) {
 			u.presses("a")
 			time.Sleep(time.Second) // real clock: one key at a time
 		}
-		return strings.Contains(u.screen(), "+1 -0 change: c")
+		return strings.Contains(u.screen(), "change: completed             +1 -0")
 	})
 	u.presses("End")
 	u.presses("v")

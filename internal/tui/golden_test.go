@@ -101,7 +101,7 @@ func TestGoldens(t *testing.T) {
 			p.Count(map[tui.MemberKey]tui.Lines{{Team: "api", Member: "erin"}: {Added: 2, Deleted: 1}})
 			p.Keys("7", "v")
 			p.Wait(second)
-			p.Keys("c", "j", "j", "j", "j", "j", "j", "j", "c")
+			p.Keys("c", "j", "j", "j", "j", "j", "c")
 			p.Type("why two?")
 			p.Keys("enter")
 			p.Wait(second)

@@ -3,9 +3,14 @@ package tui
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
+	"waggle/internal/view/page"
+	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/results"
 )
@@ -54,10 +59,19 @@ func (m *model) held() bool {
 	return v != nil && v.paper.Diff != nil && (len(v.comments) > 0 || m.inDiff())
 }
 
-// choose moves to a line of the diff, and scrolls to it.
+// choose moves to a line of the diff, or the next one that is shown, and scrolls to it.
 func (m *model) choose(to int) {
 	v := m.reviewed()
-	v.at = max(0, min(to, len(v.paper.Lines)-1))
+	shown := m.shownLines()
+	i, ok := slices.BinarySearch(shown, to)
+	if !ok && to < v.at { // between two: the one before
+		i--
+	}
+	at := 0
+	if len(shown) > 0 {
+		at = shown[max(0, min(i, len(shown)-1))]
+	}
+	v.at = at
 	first, last := -1, -1
 	for i, l := range m.pane.lines {
 		if l.at == v.at+1 {
@@ -70,6 +84,16 @@ func (m *model) choose(to int) {
 	if h := m.paneHeight(); first >= 0 {
 		m.pane.scroll = max(min(m.pane.scroll, first), last-h+1)
 	}
+}
+
+// shownLines are the numbers of the lines of the diff that are on the right side, from 0.
+func (m *model) shownLines() (at []int) {
+	for _, l := range m.pane.lines {
+		if n := len(at); l.at > 0 && (n == 0 || at[n-1] != l.at-1) {
+			at = append(at, l.at-1)
+		}
+	}
+	return at
 }
 
 // comment begins a comment on the chosen line of the diff.
@@ -147,19 +171,39 @@ func (m *model) takeDiff(msg pageMsg) {
 	}
 }
 
-// diffLines lays out a diff with its comments; each line knows its number.
+// maxShown is how many lines of a diff are shown.
+const maxShown = 10000
+
+// key differs when the lines of the review do. A diff that is read again is another.
+func (v *review) key() string {
+	if v.paper.Diff == nil {
+		return fmt.Sprint(v.paper.Lines, v.said, v.comments)
+	}
+	return fmt.Sprintf("%p %d %v %v", v.paper.Diff, len(v.paper.Lines), v.said, v.comments)
+}
+
+// diffLines lays out a diff by files with its comments; each line knows its number.
 func diffLines(v *review, w int) []line {
 	var lines []line
 	for _, l := range v.said {
 		lines = wrapped(lines, l, strong, w)
 	}
-	for i, l := range v.paper.Lines {
-		s := diffStyle(l)
-		if i == 0 {
-			s = strong
+	heads, header := fileHeads(v.paper), false
+	for i, l := range v.paper.Lines[:min(len(v.paper.Lines), maxShown)] {
+		one := line{style: diffStyle(l), text: l}
+		switch head, ok := heads[i]; {
+		case i == 0:
+			one.style = strong
+		case ok:
+			one, header = head, true
+			lines = append(lines, line{})
+		case strings.HasPrefix(l, "@@"):
+			header = false
+		case header && inFileHead(l):
+			continue
 		}
 		from := len(lines)
-		lines = append(lines, pageLines(s, l, w-2)...)
+		lines = append(lines, styledLines(one, w-2)...)
 		for j := range lines[from:] {
 			lines[from+j].at = i + 1
 		}
@@ -167,5 +211,68 @@ func diffLines(v *review, w int) []line {
 			lines = wrapped(lines, "  # "+c, warn, w-2)
 		}
 	}
+	switch n := len(v.paper.Lines) - maxShown; {
+	case n > 0:
+		lines = wrapped(lines, fmt.Sprintf("… and %s that have no room here: the files are in %s", page.Count(n, "line"), v.paper.Diff.Path), warn, w)
+	case v.paper.Diff != nil && v.paper.Diff.More:
+		lines = wrapped(lines, "… the diff is cut here: the files are in "+v.paper.Diff.Path, warn, w)
+	}
 	return lines
+}
+
+// fileHeads are the lines that begin a file in a diff, by their number: its name, what became of it, and how many lines
+// were added and deleted.
+func fileHeads(p Paper) map[int]line {
+	heads := map[int]line{}
+	if p.Diff == nil {
+		return heads
+	}
+	n := 0
+	for i, l := range p.Lines {
+		if !strings.HasPrefix(l, "diff --git ") || n >= len(p.Diff.Files) {
+			continue
+		}
+		f := p.Diff.Files[n]
+		n++
+		if !strings.HasSuffix(l, " b/"+f.Path) && !strings.HasSuffix(l, `"`) { // git quotes a name with unusual characters
+			continue
+		}
+		what := ""
+		for _, h := range p.Lines[i+1 : min(len(p.Lines), i+3)] {
+			switch {
+			case strings.HasPrefix(h, "new file mode 100755"):
+				what = "  new, a program"
+			case strings.HasPrefix(h, "new file mode 120000"):
+				what = "  new, a link"
+			case strings.HasPrefix(h, "new file"):
+				what = "  new"
+			case strings.HasPrefix(h, "deleted file"):
+				what = "  deleted"
+			}
+		}
+		head := line{style: strong, text: operator.Visible(f.Path) + what}
+		if f.Binary {
+			head.text += "  binary"
+		} else {
+			at := len(head.text)
+			added := fmt.Sprintf("  +%d", f.Added)
+			head.text += added + fmt.Sprintf(" -%d", f.Deleted)
+			head.spans = []span{{at, at + len(added), good}, {at + len(added), len(head.text), bad}}
+		}
+		heads[i] = head
+	}
+	return heads
+}
+
+// inFileHead reports a line of git about a file that the head of the file says.
+func inFileHead(l string) bool {
+	return slices.ContainsFunc([]string{"index ", "--- ", "+++ ", "new file mode ", "deleted file mode ", "Binary files "}, func(p string) bool { return strings.HasPrefix(l, p) })
+}
+
+// styledLines lays out a line that may be too long, with its parts.
+func styledLines(l line, w int) []line {
+	if l.spans != nil && ansi.StringWidth(l.text) <= w {
+		return []line{l}
+	}
+	return pageLines(l.style, l.text, w)
 }

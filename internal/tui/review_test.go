@@ -27,8 +27,8 @@ func TestReview(t *testing.T) {
 		}
 		p.Keys("v")
 		p.Wait(second)
-		p.Keys("c") // shows the diff on the whole screen
-		for range 7 {
+		p.Keys("c")   // shows the diff on the whole screen
+		for range 5 { // the lines that the file's head says are passed over
 			p.Keys("j")
 		}
 		p.Keys("c")

@@ -7,12 +7,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
+	"waggle"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
-	"waggle/internal/view/sentence"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 // row is a request or a member in the list. Its key stays the same for as long as it exists.
@@ -80,7 +83,7 @@ func rowsOf(asks []decide.Request, c Crew, lines map[MemberKey]Lines, filter, ke
 		return rows
 	}
 	return slices.DeleteFunc(rows, func(r row) bool {
-		return r.key != keep && memberKey(r.team(), r.name()) != keep && !strings.Contains(strings.ToLower(r.text(time.Time{}, true, false)), strings.ToLower(filter))
+		return r.key != keep && memberKey(r.team(), r.name()) != keep && !strings.Contains(strings.ToLower(r.text()), strings.ToLower(filter))
 	})
 }
 
@@ -102,46 +105,141 @@ func (r row) next() operator.Next {
 	return r.member.Next(r.member.Team)
 }
 
-// Widths of the columns of a list that has room for them.
-const (
-	whoColumn = 12
-	isColumn  = 8
-	ageColumn = 4
-)
-
-// text is what a row says behind its risk: who, its handle or state, for how long, and what it asks
-// or does; in columns, when there is room. The result may have any character.
-func (r row) text(now time.Time, several, columns bool) string {
-	who := r.name()
-	if several && r.team() != decide.SessionTeam {
-		who = r.team() + "/" + who
-	}
-	is, age, does := r.cells(now)
-	if columns {
-		return fmt.Sprintf("%-*s %-*s %*s %s", whoColumn, who, isColumn, is, ageColumn, age, does)
-	}
-	return strings.Join(slices.DeleteFunc([]string{who, is, age, does}, func(s string) bool { return s == "" }), " ")
+// cells is what a row says behind its mark. They may have any character.
+type cells struct {
+	who, is, age, does string
+	file               string // that does ends with: its end is worth more than its beginning
+	lines              Lines
+	cost               string
 }
 
-func (r row) cells(now time.Time) (is, age, does string) {
-	if r.ask != nil {
-		does = short(*r.ask)
-		if r.ask.Asker != "" {
-			does += " (asker dead)"
+// text is all of a row that a filter looks in.
+func (r row) text() string {
+	c := r.cells(time.Time{}, true)
+	return strings.Join([]string{c.who, c.is, c.does, c.file, c.cost}, " ")
+}
+
+func (r row) cells(now time.Time, several bool) (c cells) {
+	if c.who = r.name(); several && r.team() != decide.SessionTeam {
+		c.who = r.team() + "/" + c.who
+	}
+	if q := r.ask; q != nil {
+		c.is, c.age = q.Handle, age(q.Asked, now)
+		if c.does, c.file = asksFor(*q); q.Asker != "" {
+			c.does = "(asker dead) " + c.does
 		}
-		if r.ask.LeadOut != "" {
-			does += " (" + r.ask.LeadOut + ")"
+		if q.LeadOut != "" {
+			c.does = "(" + q.LeadOut + ") " + c.does
 		}
-		return r.ask.Handle, page.Age(r.ask.Asked, now), does
+		return c
 	}
-	does = r.does(now)
-	if r.member.Spent != nil {
-		does = sentence.Spent(*r.member.Spent) + " " + does
+	c.is, c.age, c.does, c.lines = brief(r.member.Stand), age(r.member.Since, now), r.does(now), r.lines
+	if u := r.member.Spent; u != nil && u.Source != "" {
+		c.cost = fmt.Sprintf("$%d.%02d", u.CostMicros/1e6, u.CostMicros%1e6/1e4)
 	}
-	if l := r.lines; l != (Lines{}) {
-		does = fmt.Sprintf("+%d -%d %s", l.Added, l.Deleted, does)
+	return c
+}
+
+// age is how long ago a time is, in its largest unit: at most ageColumn wide for two months, and steady after a minute.
+func age(t, now time.Time) string {
+	d := now.Sub(t)
+	switch {
+	case t.IsZero():
+		return ""
+	case d < time.Minute:
+		return page.Age(t, now)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
 	}
-	return brief(r.member.Stand), page.Since(r.member.Since, now), does
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// columns are the widths of the columns of the list; 0: it has none of this kind.
+type columns struct{ who, is, age int }
+
+// ageColumn is the width of the ages, leastText what a row keeps for what is asked or done.
+const (
+	ageColumn = 3
+	leastText = 12
+)
+
+// columnsOf are the columns of rows w columns wide. Where there is little room, the state goes first: the group says it,
+// and the right side has the handle.
+func columnsOf(rows []row, w int, several bool) columns {
+	c := columns{age: ageColumn}
+	most := w * 3 / 10
+	if w >= 56 {
+		c.is, most = 9, 16
+	}
+	for _, r := range rows {
+		n := ansi.StringWidth(r.name())
+		if several && r.team() != decide.SessionTeam {
+			n += 1 + ansi.StringWidth(r.team())
+		}
+		if c.who = max(c.who, min(n, most)); c.who == most {
+			break
+		}
+	}
+	return c
+}
+
+// paint draws the cells of a row in w columns. What is cut first: the cost, the lines, the end of what is asked or done
+// (of a file the beginning), the name. A plain one has no styles.
+func (c cells) paint(to columns, w int, plain bool) string {
+	of := func(s style, text string) string {
+		if plain {
+			return text
+		}
+		return s.of(text)
+	}
+	var b strings.Builder
+	b.WriteString(fitEnds(visible(c.who, w), to.who) + " ")
+	if to.is > 0 {
+		b.WriteString(fit(visible(c.is, w), to.is) + " ")
+	}
+	b.WriteString(of(faint, strings.Repeat(" ", max(0, to.age-len(c.age)))+c.age) + " ")
+	room := w - ansi.StringWidth(b.String())
+	does, file := visible(c.does, w), visible(c.file, 4*w)
+	if file != "" {
+		file = " " + fitEnd(file, min(ansi.StringWidth(file), room-ansi.StringWidth(does)-1))
+	}
+	text := does + file
+	var extra [3]string
+	if c.lines != (Lines{}) {
+		extra[0], extra[1] = fmt.Sprintf(" +%d", c.lines.Added), fmt.Sprintf(" -%d", c.lines.Deleted)
+	}
+	if c.cost != "" {
+		extra[2] = " " + c.cost
+	}
+	left := room - len(strings.Join(extra[:], ""))
+	if left < min(leastText, ansi.StringWidth(text)) {
+		left, extra[2] = left+len(extra[2]), ""
+	}
+	if left < min(leastText, ansi.StringWidth(text)) {
+		left, extra[0], extra[1] = room, "", ""
+	}
+	b.WriteString(fit(text, left) + of(good, extra[0]) + of(bad, extra[1]) + of(faint, extra[2]))
+	return b.String()
+}
+
+// fitEnds is fit that keeps the beginning and the end of a name: names that begin alike end with a number. Of team/name it
+// keeps the end.
+func fitEnds(text string, w int) string {
+	n := ansi.StringWidth(text)
+	if n <= w || strings.Contains(text, "/") {
+		return fitEnd(text, w)
+	}
+	return fit(ansi.Truncate(text, w-w/3, "…")+ansi.TruncateLeft(text, n-w/3, ""), w)
+}
+
+// fitEnd is fit that keeps the end of the text.
+func fitEnd(text string, w int) string {
+	if n := ansi.StringWidth(text); n > w && w > 1 {
+		text = "…" + ansi.TruncateLeft(text, n-w+1, "")
+	}
+	return fit(text, w)
 }
 
 // brief is the words of a condition where there is little room: whom it waits for, what it is blocked by and until
@@ -171,13 +269,43 @@ func (r row) does(now time.Time) string {
 	}
 }
 
+// asksFor is what a request asks for in a few words; of a call that changes or reads a file, file is that file.
+func asksFor(q decide.Request) (what, file string) {
+	switch {
+	case q.Command != "":
+		return q.Command, ""
+	case q.Kind == decide.KindProposal:
+		task, _, _ := strings.Cut(q.Proposed().Task, "\n")
+		return "new: " + task, ""
+	case len(q.Questions) > 0:
+		if n := len(q.Questions) - 1; n > 0 {
+			return fmt.Sprintf("%s (and %d more)", q.Questions[0].Text, n), ""
+		}
+		return q.Questions[0].Text, ""
+	case q.Plan != "":
+		first, _, _ := strings.Cut(strings.TrimLeft(q.Plan, "\n"), "\n")
+		return fmt.Sprintf("plan %d: %s", q.Revision, strings.TrimLeft(first, "# ")), ""
+	case q.Host != "":
+		return "net " + decide.ShownHost(q.Host, q.Port), ""
+	case q.Tool == "":
+		return view.Asks(q), ""
+	}
+	what = decide.Brief(waggle.Kind(q.Kind), record.Ask{Tool: q.Tool, Input: string(q.Input), Cwd: q.Cwd})
+	if q.Edited() != "" {
+		file, _ = strings.CutPrefix(what, q.Tool+" ")
+		if q.Tool == "MultiEdit" || q.Tool == "NotebookEdit" {
+			return "Edit", file
+		}
+		return q.Tool, file
+	}
+	if name, ok := strings.CutPrefix(what, "mcp__"); ok { // of a server
+		what = strings.Replace(name, "__", " ", 1)
+	}
+	return what, ""
+}
+
 // short describes a request in one line, the command first. Of a call that changes a file it is the file.
 func short(q decide.Request) string {
-	if q.Command != "" {
-		return q.Command
-	}
-	if file := q.Edited(); file != "" {
-		return q.Tool + " " + file
-	}
-	return view.Asks(q)
+	what, file := asksFor(q)
+	return strings.TrimSuffix(what+" "+file, " ")
 }

@@ -98,10 +98,10 @@ func TestNeedsThePerson(t *testing.T) {
 // The state of a member has its own column; the reason why a setup failed is in the text of the row.
 func TestStateInItsColumn(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
-		p.Resize(120, 24)
+		p.Resize(160, 24)
 		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateBlocked, "npm ci failed")}})
 		p.Wait(second)
-		if got := rowOf(p, "erin"); !strings.Contains(got, "erin         blocked  ") {
+		if got := rowOf(p, "erin"); !strings.Contains(got, "erin blocked  ") {
 			t.Errorf("%q", got)
 		}
 	})
@@ -173,10 +173,10 @@ func TestDeadAndAsks(t *testing.T) {
 		q.Asker = "its process 7 is dead; the answer waits for its next start"
 		p.Ask(q)
 		p.Wait(second)
-		if got := rowOf(p, "K001"); !strings.Contains(got, "ls (asker dead)") {
+		if got := rowOf(p, "K001"); !strings.Contains(got, "(asker dead) ls") {
 			t.Errorf("%q\n%s", got, p.Text())
 		}
-		if got := rowOf(p, "erin         failed"); !strings.Contains(got, "erin") || !strings.Contains(got, "process 7 is gone") {
+		if got := rowOf(p, "erin failed "); !strings.Contains(got, "erin") || !strings.Contains(got, "process 7 is gone") {
 			t.Errorf("%q\n%s", got, p.Text())
 		}
 		p.Keys("down")

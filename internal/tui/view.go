@@ -13,6 +13,7 @@ import (
 	"waggle"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
+	"waggle/internal/view/sentence"
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -260,7 +261,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 				v.said = append(v.said, "next: "+next)
 			}
 		}
-		return "diff " + memberKey(r.team(), r.name()), fmt.Sprint(v.paper.Lines, v.said, v.comments), func(w int) []line { return diffLines(&v, w) }
+		return "diff " + memberKey(r.team(), r.name()), v.key(), func(w int) []line { return diffLines(&v, w) }
 	}
 	page := m.page
 	lines := page.paper.Lines
@@ -297,6 +298,19 @@ func (m *model) memberHead(r row) []string {
 		text += ": " + page.Local(mem.Why, m.now)
 	}
 	lines := []string{text}
+	if t := r.task; t != nil {
+		lines = append(lines, fmt.Sprintf("task %s: %s (%s)", t.ID, t.Subject, t.Status))
+	}
+	var made []string
+	if r.lines != (Lines{}) {
+		made = append(made, fmt.Sprintf("+%d -%d", r.lines.Added, r.lines.Deleted))
+	}
+	if mem.Spent != nil {
+		made = append(made, sentence.Spent(*mem.Spent))
+	}
+	if made != nil {
+		lines = append(lines, strings.Join(made, ", "))
+	}
 	if r.gone != "" {
 		return []string{mem.Name + ": " + r.gone}
 	}
@@ -426,7 +440,7 @@ func (m *model) paintList() []string {
 	}
 	out := make([]string, 0, h)
 	lines, several, number := m.listLines(), m.several(), 0
-	count := m.counts()
+	count, to := m.counts(), columnsOf(m.rows, w-5, several)
 	for i := m.top; len(out) < h; i++ {
 		switch {
 		case i >= len(lines) || lines[i].blank:
@@ -435,19 +449,16 @@ func (m *model) paintList() []string {
 			out = append(out, strong.of(fit(fmt.Sprintf("%s (%d)", lines[i].title, count[lines[i].title]), w)))
 		default:
 			number++
-			out = append(out, m.paintRow(lines[i].row, number, w, several))
+			out = append(out, m.paintRow(lines[i].row, number, w, several, to))
 		}
 	}
 	return out
 }
 
-// columns is the width from which on the list has columns.
-const columns = 44
-
 // marks are the risks as characters: they are told without colours.
 var marks = map[policy.Risk]string{policy.RiskHigh: "!!", policy.RiskMedium: "! ", policy.RiskLow: ". "}
 
-func (m *model) paintRow(i, number, w int, several bool) string {
+func (m *model) paintRow(i, number, w int, several bool, to columns) string {
 	r := m.rows[i]
 	digit := " "
 	if number <= 9 {
@@ -466,11 +477,11 @@ func (m *model) paintRow(i, number, w int, several bool) string {
 	case r.group == inspect.GroupNeedsYou || r.group == inspect.GroupFailed || r.group == inspect.GroupUnknown:
 		mark, s = "? ", warn
 	}
-	text := visible(r.text(m.now, several, w >= columns), w)
+	text := r.cells(m.now, several).paint(to, w-5, i == m.cursor)
 	if i == m.cursor {
 		return chosen.of(fit(digit+cursor+mark+" "+text, w))
 	}
-	return faint.of(digit) + cursor + s.of(mark) + " " + fit(text, w-5)
+	return faint.of(digit) + cursor + s.of(mark) + " " + text
 }
 
 func (m *model) paintPane() []string {
@@ -497,7 +508,7 @@ func (m *model) paintLine(l line, w int) string {
 	if v := m.reviewed(); v != nil && m.inDiff() && l.at == v.at+1 {
 		return chosen.of(fit("> "+l.text, w))
 	}
-	return l.style.of(fit("  "+l.text, w))
+	return "  " + l.paint(w-2)
 }
 
 func (m *model) tabLine(w int) string {
