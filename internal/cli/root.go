@@ -166,10 +166,10 @@ func Root(a *app.App) *cobra.Command {
 			if ended, err := teamcmd.Ended(cmd.Context(), a); ended {
 				return err
 			}
-			if !plain && topAlone(a) {
-				return top(cmd.Context(), a)
+			if plain {
+				return teamcmd.Bare(cmd.Context(), a)
 			}
-			return teamcmd.Bare(cmd.Context(), a)
+			return screenOrPage(cmd.Context(), a)
 		},
 	}
 	root.Flags().BoolVar(&plain, "plain", false, "lines of text instead of the full screen, as into a pipe")

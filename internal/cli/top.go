@@ -21,7 +21,6 @@ import (
 	"waggle/operator"
 	"waggle/operator/fresh"
 	"waggle/operator/results"
-	"waggle/team"
 )
 
 func topCmd(a *app.App) *cobra.Command {
@@ -35,22 +34,28 @@ member's output, changes, records and tasks. ? shows the keys.
 
 A key answers only a request whose lines have all stood on the screen for half a second,
 page by page, and only when no other key comes with it. A request of high risk is
-allowed by typing its handle. Pasted text never answers. q leaves the screen, and the
-team goes on. While it is open, hooks of sessions wait for your answer (waggle away).
+allowed by typing its handle. Pasted text never answers. q leaves the screen and prints
+the page of waggle, and the team goes on. While it is open, hooks of sessions wait for
+your answer (waggle away).
 
---plain is for screen readers: without columns, colours and cursor movement, it writes
-each request as lines of text and asks about it, and writes what changes. When a member is
-done it writes what the member has changed, and asks whether to merge it; c comments on a
-line of it, s sends the comments.`,
+Into a pipe, and on a terminal that cannot draw (TERM=dumb), it prints the page of waggle.
+
+--plain is for screen readers, on any terminal: without columns, colours and cursor
+movement, it writes each request as lines of text and asks about it, and writes what
+changes. When a member is done it writes what the member has changed, and asks whether to
+merge it; c comments on a line of it, s sends the comments.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ended, err := teamcmd.Ended(cmd.Context(), a); ended {
 				return err
 			}
-			if plain {
+			if plain && a.CanAsk() {
 				return topPlain(cmd.Context(), a)
 			}
-			return top(cmd.Context(), a)
+			if plain {
+				return teamcmd.Bare(cmd.Context(), a)
+			}
+			return screenOrPage(cmd.Context(), a)
 		},
 	}
 	cmd.Flags().BoolVar(&plain, "plain", false, "lines of text, for screen readers")
@@ -77,26 +82,21 @@ func fullScreen(a *app.App) (in, out *os.File, ok bool) {
 	return in, out, ok && out != nil && app.Tty(in) && app.Tty(out) && a.Env("TERM") != "" && a.Env("TERM") != "dumb"
 }
 
-// topAlone reports whether waggle without a command shows the full screen: on a terminal, where
-// there is a team.
-func topAlone(a *app.App) bool {
-	_, _, ok := fullScreen(a)
-	root, err := a.RootPath()
-	if !ok || a.Flags.JSON || err != nil {
-		return false
+// screenOrPage shows the full screen on a terminal that can draw it, and then the page of waggle there; else the
+// page alone. A screen that a signal ended leaves none.
+func screenOrPage(ctx context.Context, a *app.App) error {
+	if in, out, ok := fullScreen(a); ok && !a.Flags.JSON {
+		if err := top(ctx, a, in, out); err != nil || ctx.Err() != nil {
+			return err
+		}
 	}
-	names, err := team.Root{Path: root}.Names()
-	return err == nil && len(names) > 0
+	return teamcmd.Bare(ctx, a)
 }
 
-func top(ctx context.Context, a *app.App) error {
+func top(ctx context.Context, a *app.App, in, out *os.File) error {
 	op, name, err := topTeam(a)
 	if err != nil {
 		return err
-	}
-	in, out, ok := fullScreen(a)
-	if !ok {
-		return &operator.Error{Kind: operator.Usage, Op: "top", Msg: "the full screen needs a terminal", Advice: "waggle status and waggle pending say the same; waggle top --plain writes lines"}
 	}
 	own, path, err := a.Keys()
 	if err != nil {
@@ -140,6 +140,12 @@ func taker(a *app.App) func(ctx context.Context, team, member string) (*exec.Cmd
 // liveOf is what both faces of top show and do.
 func liveOf(a *app.App, op operator.Operator, name waggle.TeamName) *tui.Live {
 	live := tui.NewLive(op, name)
+	live.First = func() (lines []string) {
+		for _, f := range teamcmd.FirstOf(a) {
+			lines = append(lines, f.What+": "+f.Does)
+		}
+		return lines
+	}
 	live.Confine = func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
 		return confined(ctx, op, tree, c)
 	}

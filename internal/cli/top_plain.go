@@ -38,9 +38,6 @@ func topPlain(ctx context.Context, a *app.App) error {
 		return err
 	}
 	a.Flags.NoColor = true
-	if !a.CanAsk() {
-		return &operator.Error{Kind: operator.Usage, Op: "top", Msg: "top --plain asks on a terminal, and there is none", Advice: "waggle pending and waggle status print the same once"}
-	}
 	defer decidecmd.Attend(a, op)()
 	l := &linear{a: a, live: liveOf(a, op, name), open: map[string]context.CancelCauseFunc{}, said: map[string]string{}, work: map[string]context.CancelFunc{}}
 	waiting, end := a.ScreenNotices(op, app.File(a.Err)) // CanAsk: it is a terminal

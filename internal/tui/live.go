@@ -40,6 +40,8 @@ type Live struct {
 	// Start carries out NewMember, and says so in lines; nil: no member can be started. Its error is a
 	// *fresh.UnacceptedError where the person has to accept the setup of the member's worktree first.
 	Start func(ctx context.Context, a Act) ([]string, error)
+	// First returns what somebody without a member can do, in lines; nil: nothing is said.
+	First func() []string
 	// Waiting gets what waits for the person at each look, with the sessions that wait at a dialog; nil: nobody does.
 	Waiting func([]decide.Request)
 
@@ -149,6 +151,9 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 				c.Members = append(c.Members, Member{Team: q.Team, MemberStatus: inspect.MemberStatus{Name: q.Member, State: inspect.StateHuman, Stand: inspect.Stand{Is: inspect.ConditionNeedsYou}, Since: q.Asked, Why: q.Reason}})
 			}
 		}
+	}
+	if len(c.Members) == 0 && l.First != nil {
+		c.First = l.First()
 	}
 	return c, nil
 }

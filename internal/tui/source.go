@@ -58,6 +58,8 @@ type Crew struct {
 	Tasks   []Task
 	// Problems are teams that could not be read, one line each.
 	Problems []string
+	// First is what a person without a member can do, one line each; nil where there is one.
+	First []string
 }
 
 // Member is a member of a team, or a session that waits at a dialog of its own.

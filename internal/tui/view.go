@@ -14,6 +14,7 @@ import (
 	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/internal/view/sentence"
+	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -238,8 +239,8 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	case m.tab == TabToday && !m.page.page.same(Page{Tab: TabToday}):
 		return "today", "", func(w int) []line { return pagesLines([]string{"…"}, w) }
 	case r == nil && m.tab != TabToday:
-		lines := m.emptyLines()
-		return "empty", strings.Join(lines, "\n"), func(w int) []line { return pagesLines(lines, w) }
+		text := operator.VisibleLines(strings.Join(m.emptyLines(), "\n"))
+		return "empty", text, func(w int) []line { return pagesLines(strings.Split(ansi.Wordwrap(text, w, ""), "\n"), w) }
 	case m.tab == TabAsk && r.ask != nil:
 		q, gone := *r.ask, r.gone
 		rest := q
@@ -353,7 +354,11 @@ func (m *model) emptyLines() []string {
 	case m.filter != "":
 		return []string{"no row has this text: Esc shows all"}
 	}
-	return slices.Concat([]string{"Nothing waits for you, and no member runs.", "", m.keyOf(cmdNew) + " starts a member with a task."}, m.crew.Problems)
+	lines := []string{"Nothing waits for you, and no member runs.", "", m.keyOf(cmdNew) + " starts a member with a task."}
+	for _, l := range m.crew.First {
+		lines = append(lines, "- "+l)
+	}
+	return append(lines, m.crew.Problems...)
 }
 
 func (m *model) taskLines() (lines []string) {

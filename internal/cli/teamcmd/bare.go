@@ -2,6 +2,7 @@ package teamcmd
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"waggle/internal/cli/app"
@@ -9,6 +10,7 @@ import (
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/operator/draft"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/operator/results"
@@ -103,14 +105,30 @@ func changes(ctx context.Context, op operator.Operator, sts []*inspect.Status) m
 func suggest(a *app.App) {
 	a.Say("There is no team here yet. Try:\n")
 	a.Say("  waggle new \"TASK\"      start one agent on one task, on a branch of its own")
-	a.Say("  waggle demo            a scripted team shows every flow, in under a minute")
+	for _, f := range FirstOf(a) {
+		a.Say("  %-22s %s", f.What, f.Does)
+	}
+}
+
+// First is a command that somebody without a team begins with, or a fact about this machine, and what it is for.
+type First struct{ What, Does string }
+
+// FirstOf returns what somebody without a team can do beside starting an agent on a task: which agents are installed,
+// and the first commands.
+func FirstOf(a *app.App) (all []First) {
+	for _, name := range draft.Installed(a.Environ) {
+		all = append(all, First{name, "is installed"})
+	}
+	if len(all) == 0 {
+		all = append(all, First{"no coding agent", "is installed (" + strings.Join(draft.KnownAgents, ", ") + ")"})
+	}
+	all = append(all, First{"waggle demo", "a scripted team shows every flow, in under a minute"})
 	hooked := decidecmd.Hooked(a)
 	for _, c := range hooked {
-		a.Say("  %-22s its questions are in waggle pending: the hooks are installed", c)
+		all = append(all, First{string(c), "its questions are in waggle pending: the hooks are installed"})
 	}
 	if len(hooked) == 0 {
-		a.Say("  waggle hooks install   see and answer the questions of your Claude sessions")
+		all = append(all, First{"waggle hooks install", "see and answer the questions of your Claude sessions"})
 	}
-	a.Say("  waggle init            write a team file for this directory")
-	a.Say("  waggle doctor          what works on this machine")
+	return append(all, First{"waggle init", "write a team file for this directory"}, First{"waggle doctor", "what works on this machine"})
 }
