@@ -316,7 +316,7 @@ var oneAnswer = []struct {
 	{"answered elsewhere under the cursor", nil, func(m *matrix) {
 		m.on("bob")
 		m.does(0, "deny", m.handles["bob"], "-m", "no", "--team", "matrix")
-		m.sees("answered elsewhere")
+		m.sees("denied by operator (deny)")
 		m.settle(time.Second)
 		m.key("a")
 		m.sees("this one was answered")
@@ -332,7 +332,7 @@ var oneAnswer = []struct {
 		m.begins("fay")
 		m.words(m.handles["fay"])
 		m.does(0, "deny", m.handles["fay"], "-m", "no", "--team", "matrix")
-		m.sees("answered elsewhere")
+		m.sees("denied by operator (deny)")
 		m.key("Enter")
 		m.sees("nothing was decided")
 	}},

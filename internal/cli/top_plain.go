@@ -23,14 +23,17 @@ import (
 type linear struct {
 	a    *app.App
 	live *tui.Live
-	open map[string]context.CancelCauseFunc // requests that are asked here, by digest
-	said map[string]string                  // the last line about each member
-	work map[string]context.CancelFunc      // members without a task, whose work was asked about
+	open map[string]asked              // requests that are asked here, by digest
+	said map[string]string             // the last line about each member
+	work map[string]context.CancelFunc // members without a task, whose work was asked about
 	wg   sync.WaitGroup
 }
 
-// errElsewhere is why a request is not asked any more.
-var errElsewhere = errors.New("it was answered elsewhere, or is not asked any more")
+// asked is a request that is asked here.
+type asked struct {
+	request  decide.Request
+	withdraw context.CancelCauseFunc
+}
 
 func topPlain(ctx context.Context, a *app.App) error {
 	op, name, err := topTeam(a)
@@ -39,7 +42,7 @@ func topPlain(ctx context.Context, a *app.App) error {
 	}
 	a.Flags.NoColor = true
 	defer decidecmd.Attend(a, op)()
-	l := &linear{a: a, live: liveOf(a, op, name), open: map[string]context.CancelCauseFunc{}, said: map[string]string{}, work: map[string]context.CancelFunc{}}
+	l := &linear{a: a, live: liveOf(a, op, name), open: map[string]asked{}, said: map[string]string{}, work: map[string]context.CancelFunc{}}
 	waiting, end := a.ScreenNotices(op, app.File(a.Err)) // CanAsk: it is a terminal
 	defer end()
 	l.live.Waiting = waiting
@@ -62,13 +65,13 @@ func (l *linear) look(ctx context.Context) {
 	still := map[string]bool{}
 	for _, q := range qs {
 		still[q.Digest] = true
-		if l.open[q.Digest] == nil {
+		if _, ok := l.open[q.Digest]; !ok {
 			l.ask(ctx, q)
 		}
 	}
-	for digest, cancel := range l.open {
+	for digest, one := range l.open {
 		if !still[digest] && err == nil {
-			cancel(errElsewhere)
+			one.withdraw(l.became(ctx, one.request))
 			delete(l.open, digest)
 		}
 	}
@@ -95,6 +98,15 @@ func (l *linear) look(ctx context.Context) {
 		l.refused(key+"\x00merge", m)
 		l.done(ctx, key, m)
 	}
+}
+
+// became is why a request is not asked any more: who answered it, or how it ended.
+func (l *linear) became(ctx context.Context, q decide.Request) error {
+	f, err := l.live.Fate(ctx, q)
+	if err != nil || f.How == "" {
+		return errors.New("it is not asked any more")
+	}
+	return errors.New(tui.FateText(f, l.a.Clock()))
 }
 
 // refused writes why the work of a member was not merged, whoever asked for that.
@@ -157,7 +169,7 @@ func (l *linear) offer(ctx context.Context, m tui.Member) {
 // ask asks about one request in the background. The terminal asks one at a time.
 func (l *linear) ask(ctx context.Context, q decide.Request) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	l.open[q.Digest] = cancel
+	l.open[q.Digest] = asked{q, cancel}
 	l.wg.Go(func() {
 		answer, err := l.put(ctx, q)
 		if err != nil {

@@ -262,6 +262,9 @@ func TestTopTwoScreens(t *testing.T) {
 		best = min(best, max(shown["%0"].Sub(doc.Answer.At), shown["%1"].Sub(doc.Answer.At)))
 		apart = min(apart, shown["%0"].Sub(shown["%1"]).Abs())
 	}
+	for _, p := range panes {
+		u.until(p+" says who answered", func() bool { return strings.Contains(at(p), "denied by operator (deny)") })
+	}
 	testenv.Measured(t, "an answer by command is on two screens %d ms after its record, looked at every 20 ms (aim: 200 ms); they differ for %d ms (aim: 1 s)", best.Milliseconds(), apart.Milliseconds())
 }
 

@@ -18,7 +18,7 @@
 // nobody has accepted stands like a request, and what is accepted is what stood.
 //
 // The cursor is on a request or a member, not on a row number: what is added or removed above it
-// does not move it. A selected request that was answered elsewhere stays in its place, and says so,
+// does not move it. A selected request that was answered elsewhere stays in its place, and says by whom,
 // until the cursor leaves it.
 //
 // # What idling costs

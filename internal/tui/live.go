@@ -404,6 +404,11 @@ func (l *Live) Earlier(ctx context.Context, q decide.Request) (string, error) {
 	return decide.DiffPlans(before, &q), nil
 }
 
+// Fate implements Source.
+func (l *Live) Fate(ctx context.Context, q decide.Request) (decide.Fate, error) {
+	return decide.Of(l.op).Fate(ctx, q)
+}
+
 // maxFile is the size of the largest file that a change is compared with.
 const maxFile = 1 << 20
 

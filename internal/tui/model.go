@@ -43,6 +43,11 @@ type (
 		got Seldom
 		err error
 	}
+	fateMsg struct {
+		of   string // the key of a request
+		fate decide.Fate
+		err  error
+	}
 	matchesMsg struct {
 		rule string
 		sg   decide.Suggestion
@@ -114,6 +119,7 @@ type model struct {
 	reviews map[MemberKey]*review
 	diffed  map[MemberKey]Lines
 	today   record.Usage      // of all teams of this machine
+	reading map[string]bool   // what became of these requests, by key, is read now
 	earlier map[string]string // what differs from the plan or the file before, by digest; there but empty: not read yet
 	pane    pane
 	page    pageMsg
@@ -152,7 +158,7 @@ func newModel(ctx context.Context, o Options) *model {
 	if o.Keys == nil {
 		o.Keys = defaultKeys
 	}
-	return &model{ctx: ctx, src: o.Source, paint: o.Painter, clock: o.Now, explain: o.Explain, step: o.Step, now: o.Now(), edit: o.Edit, take: o.Take, keys: o.Keys, given: map[string]string{}, reviews: map[MemberKey]*review{}, earlier: map[string]string{}, stale: true}
+	return &model{ctx: ctx, src: o.Source, paint: o.Painter, clock: o.Now, explain: o.Explain, step: o.Step, now: o.Now(), edit: o.Edit, take: o.Take, keys: o.Keys, given: map[string]string{}, reviews: map[MemberKey]*review{}, earlier: map[string]string{}, reading: map[string]bool{}, stale: true}
 }
 
 // Init implements tea.Model.
@@ -192,6 +198,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.takeChanged(msg)
 	case earlierMsg:
 		m.takeEarlier(msg)
+	case fateMsg:
+		m.takeFate(msg)
 	case seldomMsg:
 		if msg.err == nil {
 			m.diffed, m.today = msg.got.Lines, msg.got.Today
@@ -253,7 +261,7 @@ func (m *model) due(now time.Time) tea.Cmd {
 		m.pend, m.stale = nil, true
 		return m.act(p.act, p.keys)
 	}
-	return tea.Batch(m.load(now), m.loadEarlier())
+	return tea.Batch(m.load(now), m.loadEarlier(), m.loadFate())
 }
 
 // How often the model looks at the clock: while a question is new or an answer waits for other keys,
@@ -359,7 +367,7 @@ func (m *model) goes(was row, i int) int {
 	case was.ask != nil && m.filter != "" && slices.ContainsFunc(m.asks, open):
 		return i
 	case was.ask != nil:
-		was.gone = cmp.Or(was.gone, m.given[was.key], "answered elsewhere, or not asked any more")
+		was.gone = cmp.Or(was.gone, m.given[was.key], elsewhere)
 		i = min(i, m.first(inspect.GroupNeedsYou+1))
 	case slices.ContainsFunc(m.rows, same):
 		return slices.IndexFunc(m.rows, same)
@@ -370,6 +378,38 @@ func (m *model) goes(was row, i int) int {
 	}
 	m.rows = slices.Insert(m.rows, i, was)
 	return i
+}
+
+// elsewhere is what a request that is gone says until it is known what became of it.
+const elsewhere = "answered elsewhere, or not asked any more"
+
+// loadFate asks what became of the selected request, which was not answered here.
+func (m *model) loadFate() tea.Cmd {
+	r := m.selected()
+	if r == nil || r.ask == nil || r.gone != elsewhere {
+		return nil
+	}
+	if m.reading[r.key] {
+		return nil
+	}
+	m.reading[r.key] = true
+	ctx, src, of := m.ctx, m.src, *r.ask
+	return func() tea.Msg {
+		f, err := src.Fate(ctx, of)
+		return fateMsg{askKey(&of), f, err}
+	}
+}
+
+// takeFate takes what became of a request that is gone.
+func (m *model) takeFate(msg fateMsg) {
+	delete(m.reading, msg.of) // it may be asked again
+	r := m.selected()
+	if r == nil || r.key != msg.of || r.gone != elsewhere {
+		return
+	}
+	if r.fate, r.gone = &msg.fate, "not asked any more"; msg.err != nil {
+		r.fate = &decide.Fate{How: r.gone, Said: m.explain(msg.err)}
+	}
 }
 
 // place is how many of these rows are still there.

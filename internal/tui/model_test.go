@@ -31,6 +31,7 @@ type desk struct {
 	earlier string
 	stats   map[tui.MemberKey]tui.Lines
 	until   chan struct{} // an act ends when it is closed; nil: at once
+	fate    decide.Fate   // of requests that are gone
 	found   *fresh.Found  // the setup that a person must accept before NewMember; nil: none
 }
 
@@ -54,7 +55,8 @@ func (d *desk) Changed(_ context.Context, q decide.Request, input string) (decid
 	q.Command, q.Risk = in.Command, string(policy.RiskOf(policy.Call{Tool: q.Tool, Input: q.Input, Cwd: q.Cwd}))
 	return q, d.err
 }
-func (d *desk) Earlier(context.Context, decide.Request) (string, error) { return d.earlier, nil }
+func (d *desk) Earlier(context.Context, decide.Request) (string, error)   { return d.earlier, nil }
+func (d *desk) Fate(context.Context, decide.Request) (decide.Fate, error) { return d.fate, nil }
 func (d *desk) Seldom(context.Context) (tui.Seldom, error) {
 	return tui.Seldom{Lines: d.stats}, nil
 }
@@ -553,6 +555,25 @@ func TestCursorStays(t *testing.T) {
 		p.Keys("k")
 		if p.On() != a.Handle || strings.Contains(p.Text(), b.Handle) {
 			t.Errorf("on %s\n%s", p.On(), p.Text())
+		}
+	})
+}
+
+// TestAnsweredElsewhere: a request that another answered stays under the cursor and says who answered it, and how long
+// ago.
+func TestAnsweredElsewhere(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, d *desk) {
+		p.Ask(request(1, "alice", "ls", policy.RiskLow))
+		d.fate = decide.Fate{How: "denied by operator (deny)", At: time.Now(), Said: "not \x1b[31mtoday"}
+		p.Wait(3 * second)
+		p.Ask()
+		p.Wait(second)
+		if s := p.Text(); !p.Gone() || !strings.Contains(s, "denied by operator (deny) 3s ago: not \\x1b") {
+			t.Errorf("gone %v\n%s", p.Gone(), s)
+		}
+		p.Wait(3 * second)
+		if s := p.Text(); strings.Contains(s, "3s ago") || !strings.Contains(s, "denied by operator") {
+			t.Error(s)
 		}
 	})
 }

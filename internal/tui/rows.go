@@ -30,6 +30,24 @@ type row struct {
 	// gone says how a request that is selected was answered, or that it was, while it stays in the
 	// list.
 	gone string
+	fate *decide.Fate // what became of the request then; nil: it is not known yet, or was answered here
+}
+
+// ended says how a row that is gone has ended.
+func (r row) ended(now time.Time) string {
+	if r.fate == nil || r.fate.How == "" {
+		return r.gone
+	}
+	return FateText(*r.fate, now)
+}
+
+// FateText says what became of a request, in one line that may have any character.
+func FateText(f decide.Fate, now time.Time) string {
+	text := f.How
+	if !f.At.IsZero() {
+		text += " " + page.Age(f.At, now) + " ago"
+	}
+	return strings.TrimSuffix(text+": "+f.Said, ": ")
 }
 
 func askKey(q *decide.Request) string {

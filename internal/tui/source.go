@@ -31,6 +31,8 @@ type Source interface {
 	Earlier(ctx context.Context, q decide.Request) (string, error)
 	// Seldom returns what costs runs of git or long reads, and is read less often.
 	Seldom(ctx context.Context) (Seldom, error)
+	// Fate returns what became of a request that is not asked any more.
+	Fate(ctx context.Context, q decide.Request) (decide.Fate, error)
 }
 
 // MemberKey names a member of a team.

@@ -242,12 +242,12 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		text := operator.VisibleLines(strings.Join(m.emptyLines(), "\n"))
 		return "empty", text, func(w int) []line { return pagesLines(strings.Split(ansi.Wordwrap(text, w, ""), "\n"), w) }
 	case m.tab == TabAsk && r.ask != nil:
-		q, gone := *r.ask, r.gone
+		q, gone := *r.ask, r.ended(m.now)
 		rest := q
 		rest.Input = nil // as bytes it would be a list of numbers
 		return "ask " + r.key, fmt.Sprintf("%s %v %s %s %s", r.key, rest, q.Input, gone, m.earlier[q.Digest]), func(w int) []line {
 			if gone != "" {
-				return append([]line{{style: good, text: fit(gone, w)}}, m.askLines(q, w)...)
+				return append(wrapped(nil, gone, good, w), m.askLines(q, w)...)
 			}
 			return m.askLines(q, w)
 		}
