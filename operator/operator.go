@@ -54,7 +54,9 @@ type Operator struct {
 	// accepted file is there or above; "": no team is preferred.
 	WorkDir string
 	// Edits caches results of git; nil: git runs each time.
-	Edits  *EditCache
+	Edits *EditCache
+	// Folds keeps the folds of members' journals for one goroutine that reads teams often; nil: each is made anew.
+	Folds  *WorkerFolds
 	Minter poll.Minter
 	// Self is the program that is started for a member: waggle's binary, or another one that passes
 	// its arguments to worker.Invoked.
@@ -130,6 +132,7 @@ type State struct {
 	Dropped        map[record.Instance]bool // members whose control groups were removed
 	Found          []journal.Record         // the records that the last Preview folded into Lead; no journal holds them
 	Claim          *Claim                   // the lock on the name while this process creates the team; nil: it does not
+	folds          *WorkerFolds             // nil: Worker folds a journal anew
 
 	Mu    sync.Mutex    // guards the fields below: members are ended at the same time
 	Note  func(Note)    // gets the notes of sweeps; nil: they are dropped
@@ -201,7 +204,7 @@ func (o Operator) OpenJournal(dir home.Dir, name waggle.TeamName, j journal.Name
 
 func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader, jo journal.Options) (*State, error) {
 	jo.Now, jo.Deadline = o.Minter.Now, o.Patience
-	s := &State{Dir: dir, Team: name, Lead: fold, JournalName: j, JournalOptions: jo}
+	s := &State{Dir: dir, Team: name, Lead: fold, JournalName: j, JournalOptions: jo, folds: o.Folds}
 	opened, err := dir.OpenJournal(j, s.Lead, s.JournalOptions)
 	if err != nil {
 		return nil, err
@@ -212,6 +215,9 @@ func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, f
 
 // Worker opens a member's journal, read only.
 func (s *State) Worker(i record.Instance) (*control.Worker, error) {
+	if s.folds != nil {
+		return s.folds.worker(s, i)
+	}
 	w := control.NewWorker(nil)
 	_, err := s.Dir.OpenJournal(journal.Name(i), w, s.JournalOptions)
 	return w, err

@@ -4,8 +4,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-
 	"waggle/internal/testenv"
-	"waggle/spawn"
 )
 
 const topTeam = `team: api
@@ -266,88 +261,6 @@ func TestTopTwoScreens(t *testing.T) {
 		u.until(p+" says who answered", func() bool { return strings.Contains(at(p), "denied by operator (deny)") })
 	}
 	testenv.Measured(t, "an answer by command is on two screens %d ms after its record, looked at every 20 ms (aim: 200 ms); they differ for %d ms (aim: 1 s)", best.Milliseconds(), apart.Milliseconds())
-}
-
-// TestTopFirstPaint measures the time from the start of waggle to its first frame on a terminal.
-func TestTopFirstPaint(t *testing.T) {
-	testenv.Long(t)
-	h := newHome(t, "waggle")
-	h.program = shipped(t)
-	h.ends("api")
-	h.must("up", h.write("api.yaml", topTeam), "--detach", "--quiet")
-	var took []time.Duration
-	for range testenv.Scale(5, 40) {
-		cmd := h.command()
-		cmd.Env = append(cmd.Env, "TERM=xterm-256color")
-		began := time.Now()
-		f, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: 120, Rows: 40})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out []byte
-		buf := make([]byte, 64<<10)
-		for !strings.Contains(string(out), "need you") {
-			n, err := f.Read(buf)
-			out = append(out, buf[:n]...)
-			if err != nil {
-				t.Fatalf("%v: %q", err, out)
-			}
-		}
-		took = append(took, time.Since(began))
-		if err := errors.Join(cmd.Process.Kill(), f.Close()); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait() // killed
-	}
-	slices.Sort(took)
-	testenv.Measured(t, "waggle on a terminal: the first frame is there %d ms after the start of the process (median of %d; best %d ms; aim: 50 ms)", took[len(took)/2].Milliseconds(), len(took), took[0].Milliseconds())
-}
-
-// TestTopIdle measures the CPU time of a screen with three open requests on which nothing happens.
-func TestTopIdle(t *testing.T) {
-	if !testenv.Soak() {
-		t.Skip("it only measures: make soak runs it")
-	}
-	h := newHome(t, "waggle")
-	h.program = shipped(t)
-	h.ends("api")
-	h.must("up", h.write("api.yaml", topTeam), "--detach", "--quiet")
-	cmd := h.command("top")
-	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
-	f, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: 120, Rows: 40})
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := make(chan struct{})
-	go func() { // until f is closed
-		defer close(read)
-		_, _ = io.Copy(io.Discard, f)
-	}()
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		_ = f.Close()
-		<-read
-	}()
-	rest := func(d time.Duration) { <-time.After(d) }
-	rest(5 * time.Second) // until the work of the start is over
-	id, err := spawn.Identify(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id.Inside = true // the process of the screen alone, without those below it
-	use := func() time.Duration {
-		used, err := spawn.UsageOf(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return used[0].CPU
-	}
-	const seconds = 60
-	before := use()
-	rest(seconds * time.Second)
-	share := 100 * (use() - before).Seconds() / seconds
-	testenv.Measured(t, "an idle full screen with three requests: %.2f %% of a core over %d s (aim: 0.5 %%)", share, seconds)
 }
 
 // TestTopEdits: an input is changed in the person's editor, shown, allowed, and runs instead. The keys

@@ -50,7 +50,8 @@ type Live struct {
 	do    sync.Mutex      // one act at a time
 	merge sync.Mutex      // one merge at a time, beside other acts
 
-	last inspect.LastLines
+	last  inspect.LastLines
+	folds operator.WorkerFolds // of Crew
 
 	seen sync.Mutex // guards pids and late
 	pids []int      // of the leaders and members that Crew saw last
@@ -117,8 +118,10 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 		defer l.seen.Unlock()
 		l.pids, l.late = pids, late
 	}()
+	op := l.op
+	op.Folds = &l.folds
 	for _, name := range names {
-		st, err := inspect.Of(l.op).Status(ctx, name)
+		st, err := inspect.Of(op).Status(ctx, name)
 		if err != nil {
 			c.Problems = append(c.Problems, fmt.Sprintf("team %s: %v", name, err))
 			continue
@@ -135,7 +138,7 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 			c.Members = append(c.Members, one)
 			pids = append(pids, m.PID)
 		}
-		list, err := board.Of(l.op).Tasks(ctx, name, false)
+		list, err := board.Of(op).Tasks(ctx, name, false)
 		if err != nil {
 			c.Problems = append(c.Problems, fmt.Sprintf("tasks of %s: %v", name, err))
 			continue

@@ -180,12 +180,8 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if s == nil { // another program's lead reads its mailbox itself
 		return st, o.foreign(ctx, reg, st)
 	}
-	if in, err := mail.Of(o.Operator).Inbox(ctx, name, waggle.Lead, true); err == nil && !operator.AgentLeads(s) {
-		for _, e := range in.Entries {
-			if !mail.Controls(e) {
-				st.Unread++
-			}
-		}
+	if n, err := mail.Of(o.Operator).UnreadChat(ctx, name, waggle.Lead); err == nil && !operator.AgentLeads(s) {
+		st.Unread = n
 	}
 	var untaken []string
 	if s.Broken == nil {

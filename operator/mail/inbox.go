@@ -52,30 +52,11 @@ type Inbox struct {
 // Inbox reads a member's mailbox and marks nothing. The mailbox of a departed member can be read
 // too.
 func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
-	cfg, err := o.Registry(ctx, name)
 	if o.Homeless(name) {
 		return o.afterwards(ctx, name, member, &team.NotFoundError{What: "team", Name: string(name)})
 	}
+	in, entries, err := o.entries(ctx, name, member)
 	if err != nil {
-		return nil, err
-	}
-	in := &Inbox{Team: string(name), Member: string(member), Entries: []InboxEntry{}}
-	if m, ok := cfg.Member(member); ok {
-		in.Member = string(m.Name)
-	} else if has, err := o.Boxes(name).Names(); err != nil || !contains(has, member) {
-		return nil, errors.Join(err, &team.NotFoundError{What: "member", Name: string(member), Near: cfg.Near(string(member))})
-	}
-	in.box, err = o.ReadBox(cfg, waggle.MemberName(in.Member), func(r mailbox.Report) {
-		in.Reports = append(in.Reports, r.What)
-	})
-	if err != nil {
-		return nil, err
-	}
-	entries, err := in.box.Entries(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if in.Path, err = in.box.Path(); err != nil {
 		return nil, err
 	}
 	s, recs, err := o.journals(ctx, name)
@@ -98,6 +79,43 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 	}
 	o.relate(s, recs, in)
 	return in, nil
+}
+
+// UnreadChat counts the unread entries of a mailbox that are for its reader, not for waggle. It reads no journal.
+func (o Operator) UnreadChat(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (n int, err error) {
+	_, entries, err := o.entries(ctx, name, member)
+	for _, e := range entries {
+		if (e.Err != nil || !e.Envelope.Read) && !Controls(EntryOf(e)) {
+			n++
+		}
+	}
+	return n, err
+}
+
+// entries reads a mailbox. The inbox has no entries yet.
+func (o Operator) entries(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (*Inbox, []mailbox.Entry, error) {
+	cfg, err := o.Registry(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := &Inbox{Team: string(name), Member: string(member), Entries: []InboxEntry{}}
+	if m, ok := cfg.Member(member); ok {
+		in.Member = string(m.Name)
+	} else if has, err := o.Boxes(name).Names(); err != nil || !contains(has, member) {
+		return nil, nil, errors.Join(err, &team.NotFoundError{What: "member", Name: string(member), Near: cfg.Near(string(member))})
+	}
+	in.box, err = o.ReadBox(cfg, waggle.MemberName(in.Member), func(r mailbox.Report) {
+		in.Reports = append(in.Reports, r.What)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, err := in.box.Entries(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	in.Path, err = in.box.Path()
+	return in, entries, err
 }
 
 // unverifiedWarning begins the warning for an entry that no journal vouches for.
