@@ -50,7 +50,8 @@ func topPlain(ctx context.Context, a *app.App) error {
 	defer l.wg.Wait()
 	defer stop()
 	a.Talk("every request is asked here, riskiest first; Ctrl-C leaves, and the team goes on")
-	for range l.live.Watch(ctx) {
+	changes, _ := l.live.Watch(ctx)
+	for range changes {
 		l.look(ctx)
 	}
 	return nil

@@ -154,6 +154,12 @@ func (p *Player) Man(c Crew) { p.send(crewMsg{crew: c}) }
 // Continue continues the program after it was stopped.
 func (p *Player) Continue() { p.send(continuedMsg{}) }
 
+// Says tells the last lines of members, and that output is there.
+func (p *Player) Says(last map[MemberKey]string) { p.send(saidMsg{last}) }
+
+// Frames is how many frames were drawn.
+func (p *Player) Frames() int { return p.paint.n }
+
 // Beats is how often the model looked at the clock.
 func (p *Player) Beats() int { return p.m.turn }
 

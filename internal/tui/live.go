@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ import (
 	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"
+	"waggle/task"
 )
 
 // Live is the Source over the teams and sessions of an operator.
@@ -53,9 +55,10 @@ type Live struct {
 	last  inspect.LastLines
 	folds operator.WorkerFolds // of Crew
 
-	seen sync.Mutex // guards pids and late
-	pids []int      // of the leaders and members that Crew saw last
-	late bool       // Crew found a lease that a dead leader still held
+	seen sync.Mutex           // guards the fields below
+	pids []int                // of the leaders and members that Crew saw last
+	late bool                 // Crew found a lease that a dead leader still held
+	logs map[MemberKey]string // of the members that Crew saw working
 
 	page   sync.Mutex // guards the fields below
 	output output
@@ -112,11 +115,11 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 		return c, err
 	}
 	var pids []int
-	late := false
+	late, logs := false, map[MemberKey]string{}
 	defer func() {
 		l.seen.Lock()
 		defer l.seen.Unlock()
-		l.pids, l.late = pids, late
+		l.pids, l.late, l.logs = pids, late, logs
 	}()
 	op := l.op
 	op.Folds = &l.folds
@@ -133,7 +136,7 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 		for _, m := range st.Members {
 			one := Member{Team: st.Team, MemberStatus: m}
 			if m.Is == inspect.ConditionWorking {
-				one.Last = l.last.Of(m.Log)
+				one.Last, logs[MemberKey{st.Team, m.Name}] = l.last.Of(m.Log), m.Log
 			}
 			c.Members = append(c.Members, one)
 			pids = append(pids, m.PID)
@@ -159,6 +162,18 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 		c.First = l.First()
 	}
 	return c, nil
+}
+
+// Said implements Source.
+func (l *Live) Said() map[MemberKey]string {
+	l.seen.Lock()
+	logs := l.logs
+	l.seen.Unlock()
+	said := map[MemberKey]string{}
+	for k, log := range logs {
+		said[k] = l.last.Of(log)
+	}
+	return said
 }
 
 // problems is what is wrong with a team as a whole.
@@ -627,21 +642,31 @@ const watchEvery = 3 * time.Second
 // beginEvery is that while a directory is not there yet, which the system does not watch.
 const beginEvery = 500 * time.Millisecond
 
-// Watch returns a channel that gets a value soon after a journal has changed, or a team has come
-// or gone. It is closed after ctx has ended.
-func (l *Live) Watch(ctx context.Context) <-chan struct{} {
-	changes := make(chan struct{}, 1)
-	go func() { // it ends with ctx; its reader waits for the channel to be closed
-		defer close(changes)
+// Watch returns two channels. The first gets a value soon after a journal, a task or a process has changed, or a team has
+// come or gone; the second after a member has written output, too. Values that were not received are merged into one. Both are
+// closed after ctx has ended.
+func (l *Live) Watch(ctx context.Context) (changes, output <-chan struct{}) {
+	c, o := make(chan struct{}, 1), make(chan struct{}, 1)
+	go func() { // it ends with ctx; its readers wait for the channels to be closed
+		defer close(c)
+		defer close(o)
 		for ctx.Err() == nil {
-			l.watch(ctx, changes)
+			l.watch(ctx, c, o)
 		}
 	}()
-	return changes
+	return c, o
+}
+
+// tell puts a value into a channel of Watch.
+func tell(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
 }
 
 // watch reports changes until the directories to watch are others.
-func (l *Live) watch(ctx context.Context, changes chan<- struct{}) {
+func (l *Live) watch(ctx context.Context, changes, output chan<- struct{}) {
 	dirs := l.dirs()
 	ctx, stop := context.WithCancel(ctx)
 	every := watchEvery
@@ -658,24 +683,44 @@ func (l *Live) watch(ctx context.Context, changes chan<- struct{}) {
 		for range nudges { // until the watcher has ended
 		}
 	}()
-	seen := stamp(dirs) + l.living()
-	tell := func() {
-		select {
-		case changes <- struct{}{}:
-		default:
-		}
-	}
-	tell() // what changed before the watch began
+	clock := l.op.Minter.Now
+	seen, wrote := stamp(dirs)
+	lived, looked := l.living(), clock()
+	tell(changes) // what changed before the watch began
+	tell(output)
 	for range nudges {
-		now := stamp(dirs) + l.living()
-		if now == seen && !l.unsettled() {
-			continue
+		began := clock()
+		now, nowWrote := stamp(dirs)
+		lives := lived
+		if began.Sub(looked) >= beginEvery || now != seen {
+			lives, looked = l.living(), began
 		}
-		seen = now
-		tell()
-		if !slices.Equal(dirs, l.dirs()) {
-			return
+		switch {
+		case now != seen || lives != lived || l.unsettled():
+			seen, lived, wrote = now, lives, nowWrote
+			tell(changes)
+			tell(output)
+			if !slices.Equal(dirs, l.dirs()) {
+				return
+			}
+		case nowWrote != wrote:
+			wrote = nowWrote
+			tell(output)
 		}
+		pause(ctx, min(restful*clock().Sub(began), mostRest))
+	}
+}
+
+// mostRest is the longest pause from one look at the files to the next one.
+const mostRest = 100 * time.Millisecond
+
+// pause lets time pass.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
 	}
 }
 
@@ -756,26 +801,33 @@ func shown(name string) bool {
 	return !strings.HasPrefix(name, ".") && name != "task-status.json"
 }
 
-// stamp is what the files in some directories look like: their names, sizes and times.
-func stamp(dirs []string) string {
-	var b strings.Builder
+// stamp is what the files in some directories look like: their names, sizes and times. Those of members' output are apart.
+func stamp(dirs []string) (files, output string) {
+	var b, out []byte
 	for _, d := range dirs {
 		entries, err := os.ReadDir(d)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintln(&b, err)
+			b = fmt.Appendln(b, err)
 		}
+		b = append(append(b, d...), '\n')
 		for _, e := range entries {
 			if !shown(e.Name()) {
 				continue
 			}
-			if e.IsDir() {
-				fmt.Fprintln(&b, d, e.Name())
-			} else if info, err := e.Info(); err == nil {
-				fmt.Fprintln(&b, d, e.Name(), info.Size(), info.ModTime().UnixNano())
+			to := &b
+			if strings.HasPrefix(e.Name(), task.LogName) {
+				to = &out
 			}
+			*to = append(append(*to, e.Name()...), ' ')
+			if !e.IsDir() {
+				if info, err := e.Info(); err == nil {
+					*to = strconv.AppendInt(append(strconv.AppendInt(*to, info.Size(), 10), ' '), info.ModTime().UnixNano(), 10)
+				}
+			}
+			*to = append(*to, '\n')
 		}
 	}
-	return b.String()
+	return string(b), string(out)
 }
 
 var _ Source = (*Live)(nil)

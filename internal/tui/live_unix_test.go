@@ -35,7 +35,7 @@ func TestWatchOfADeadLeader(t *testing.T) {
 
 	live := tui.NewLive(op, "api")
 	ctx, stop := context.WithCancel(t.Context())
-	changes := live.Watch(ctx)
+	changes, _ := live.Watch(ctx)
 	defer func() {
 		stop()
 		for range changes { // until Watch has ended

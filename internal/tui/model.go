@@ -29,6 +29,7 @@ type (
 		crew Crew
 		err  error
 	}
+	saidMsg struct{ last map[MemberKey]string } // a member has written, or a record is new
 	pageMsg struct {
 		page  Page
 		paper Paper
@@ -124,6 +125,7 @@ type model struct {
 	pane    pane
 	page    pageMsg
 	asked   time.Time // when a page was asked for or came last
+	moved   bool      // what the page shows may have changed since it was asked for
 	loading Page      // the page that is read now; its zero value: none
 	stand   standing
 	pend    *pending
@@ -132,7 +134,8 @@ type model struct {
 	leaving bool
 
 	frame string
-	stale bool // frame is not what would be shown now
+	stale bool      // frame is not what would be shown now
+	aged  time.Time // when an age in the frame is another one; zero: there is none
 }
 
 // pending is an answer whose key has to stay alone for a moment.
@@ -171,7 +174,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.pend.until = now.Add(ask.Repeat) // another key may wait
 	}
 	m.read(now)
-	if now.Truncate(time.Second) != m.now.Truncate(time.Second) {
+	if !m.aged.IsZero() && !now.Before(m.aged) {
 		m.stale = true
 	}
 	m.now = now
@@ -188,6 +191,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.takeRequests(msg)
 	case crewMsg:
 		m.takeCrew(msg)
+	case saidMsg:
+		m.takeSaid(msg)
 	case pageMsg:
 		m.takePage(msg)
 	case matchesMsg:
@@ -251,6 +256,7 @@ func (m *model) draw() {
 		return
 	}
 	m.lay()
+	m.aged = time.Time{}
 	m.frame, m.stale = m.whole(), false
 	m.stand.drawn(m.paint.Paint(m.frame, m.w, m.h))
 }
@@ -279,9 +285,6 @@ func (m *model) nextBeat() tea.Cmd {
 	case m.pend != nil:
 		every = min(beat, max(m.pend.until.Sub(m.now), time.Millisecond))
 	case m.stand.what == "" || m.stand.since.IsZero() || m.stand.settled(m.now):
-		if m.tab == TabOutput {
-			every = outputEvery
-		}
 	case m.stand.armed(m.now):
 		every = armedBeat
 	default:
@@ -327,8 +330,19 @@ func (m *model) takeCrew(msg crewMsg) {
 		m.trouble = m.explain(msg.err)
 		return
 	}
-	m.crew = msg.crew
+	m.crew, m.moved = msg.crew, true
 	m.list()
+}
+
+// takeSaid takes the last lines of the members that work.
+func (m *model) takeSaid(msg saidMsg) {
+	m.moved = true
+	for i := range m.crew.Members {
+		one := &m.crew.Members[i]
+		if text, ok := msg.last[MemberKey{one.Team, one.Name}]; ok {
+			one.Last = text
+		}
+	}
 }
 
 // list builds the rows anew. The selected row keeps its line of the screen where the list is long
@@ -593,28 +607,27 @@ func (m *model) answer(a Act, keys []string, now time.Time, since time.Duration)
 	m.pend = &pending{a, keys, now.Add(ask.Repeat)}
 }
 
-// How often what a tab shows is read again. A diff costs runs of git, and today looks at every process.
-const (
-	outputEvery = 500 * time.Millisecond
-	logEvery    = 2 * time.Second
-	diffEvery   = 10 * time.Second
-)
+// diffEvery is how often a tab is read again that no file tells about: a diff costs runs of git, and today looks at every
+// process. The others are read when something was written.
+const diffEvery = 10 * time.Second
 
-// load asks for the page that is shown: once when it is another one, and then again as often as its
-// tab changes.
+// load asks for the page that is shown: once when it is another one, and then again when it may have changed.
 func (m *model) load(now time.Time) tea.Cmd {
 	p, ok := m.shownPage()
-	if !ok {
+	if !ok || p.same(m.loading) || p.Tab == TabDiff && m.held() {
 		return nil
 	}
-	every := map[Tab]time.Duration{TabOutput: outputEvery, TabLog: logEvery, TabDiff: diffEvery, TabToday: diffEvery}[p.Tab]
-	if p.same(m.loading) || p.Tab == TabDiff && m.held() || p.same(m.page.page) && now.Sub(m.asked) < every {
+	due := m.moved
+	if p.Tab == TabDiff || p.Tab == TabToday {
+		due = now.Sub(m.asked) >= diffEvery
+	}
+	if p.same(m.page.page) && !due {
 		return nil
 	}
 	if !p.same(m.page.page) {
 		m.page, m.stale = pageMsg{page: p}, true
 	}
-	m.asked, m.loading = now, p
+	m.asked, m.loading, m.moved = now, p, false
 	ctx, src := m.ctx, m.src
 	return func() tea.Msg {
 		paper, err := src.Page(ctx, p)

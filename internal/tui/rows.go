@@ -45,7 +45,7 @@ func (r row) ended(now time.Time) string {
 func FateText(f decide.Fate, now time.Time) string {
 	text := f.How
 	if !f.At.IsZero() {
-		text += " " + page.Age(f.At, now) + " ago"
+		text += " at " + page.Clock(f.At, now)
 	}
 	return strings.TrimSuffix(text+": "+f.Said, ": ")
 }
@@ -142,7 +142,7 @@ func (r row) cells(now time.Time, several bool) (c cells) {
 		c.who = r.team() + "/" + c.who
 	}
 	if q := r.ask; q != nil {
-		c.is, c.age = q.Handle, age(q.Asked, now)
+		c.is, c.age = q.Handle, ageText(q.Asked, now)
 		if c.does, c.file = asksFor(*q); q.Asker != "" {
 			c.does = "(asker dead) " + c.does
 		}
@@ -151,27 +151,11 @@ func (r row) cells(now time.Time, several bool) (c cells) {
 		}
 		return c
 	}
-	c.is, c.age, c.does, c.lines = brief(r.member.Stand), age(r.member.Since, now), r.does(now), r.lines
+	c.is, c.age, c.does, c.lines = brief(r.member.Stand), ageText(r.member.Since, now), r.does(now), r.lines
 	if u := r.member.Spent; u != nil && u.Source != "" {
 		c.cost = fmt.Sprintf("$%d.%02d", u.CostMicros/1e6, u.CostMicros%1e6/1e4)
 	}
 	return c
-}
-
-// age is how long ago a time is, in its largest unit: at most ageColumn wide for two months, and steady after a minute.
-func age(t, now time.Time) string {
-	d := now.Sub(t)
-	switch {
-	case t.IsZero():
-		return ""
-	case d < time.Minute:
-		return page.Age(t, now)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
 // columns are the widths of the columns of the list; 0: it has none of this kind.
@@ -258,6 +242,51 @@ func fitEnd(text string, w int) string {
 		text = "…" + ansi.TruncateLeft(text, n-w+1, "")
 	}
 	return fit(text, w)
+}
+
+// since is how long the row has been what it is; zero: not known.
+func (r row) since() time.Time {
+	if r.ask != nil {
+		return r.ask.Asked
+	}
+	return r.member.Since
+}
+
+// ageText is how long ago a time was, in the largest of minutes, hours and days that it has: what changes with each second would be
+// drawn each second.
+func ageText(t, now time.Time) string {
+	n, unit := ageOf(t, now)
+	switch {
+	case t.IsZero():
+		return ""
+	case n == 0:
+		return "now"
+	}
+	return fmt.Sprint(n, map[time.Duration]string{time.Minute: "m", time.Hour: "h", day: "d"}[unit])
+}
+
+// ageEnds is when the age of a time is another one; zero for none.
+func ageEnds(t, now time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	n, unit := ageOf(t, now)
+	return t.Add(time.Duration(n+1) * unit)
+}
+
+const day = 24 * time.Hour
+
+func ageOf(t, now time.Time) (n int64, unit time.Duration) {
+	d := max(0, now.Sub(t))
+	switch {
+	case d < time.Hour:
+		unit = time.Minute
+	case d < 2*day:
+		unit = time.Hour
+	default:
+		unit = day
+	}
+	return int64(d / unit), unit
 }
 
 // brief is the words of a condition where there is little room: whom it waits for, what it is blocked by and until

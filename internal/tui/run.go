@@ -21,9 +21,9 @@ import (
 // Options are what Run needs. Every field but Explain and Painter must be set.
 type Options struct {
 	Source Source
-	// Watch returns a channel that gets a value soon after a journal has changed. It is closed
-	// after ctx has ended.
-	Watch   func(ctx context.Context) <-chan struct{}
+	// Watch returns a channel that gets a value soon after a journal has changed, and one that also gets it after
+	// a member has written output. They are closed after ctx has ended.
+	Watch   func(ctx context.Context) (changes, output <-chan struct{})
 	Now     func() time.Time
 	In, Out *os.File
 	Environ []string
@@ -84,7 +84,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	requests, crew, others := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	wg.Go(func() { out.run(ctx) })
 	wg.Go(func() { terminalSignals(ctx, func() { resize(p, out) }, func() { continued(p, out) }) })
-	wg.Go(func() { spread(o.Watch(ctx), requests, crew, others) })
+	changes, output := o.Watch(ctx)
+	wg.Go(func() { spread(changes, requests, crew, others) })
+	wg.Go(func() { again(ctx, output, lively, o.Now, func() { p.Send(saidMsg{o.Source.Said()}) }) })
 	wg.Go(func() {
 		again(ctx, requests, quick, o.Now, func() {
 			asks, err := o.Source.Requests(ctx)
@@ -174,9 +176,10 @@ type pace struct{ least, most, idle time.Duration }
 
 const restful = 10
 
-// The paces of the journals, and of what git says.
+// The paces of the journals, of output, and of what git says.
 var (
 	quick  = pace{30 * time.Millisecond, time.Second, 30 * time.Second}
+	lively = pace{100 * time.Millisecond, time.Second, 30 * time.Second}
 	seldom = pace{2 * time.Second, 15 * time.Second, 5 * time.Minute}
 )
 

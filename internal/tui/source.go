@@ -18,6 +18,8 @@ type Source interface {
 	Requests(ctx context.Context) ([]decide.Request, error)
 	// Crew returns the members and the tasks of every team.
 	Crew(ctx context.Context) (Crew, error)
+	// Said returns the last line of output of each member that the last Crew has as working.
+	Said() map[MemberKey]string
 	// Page returns what a tab shows about a member.
 	Page(ctx context.Context, p Page) (Paper, error)
 	// Do carries out one act and describes its result in lines, the first one for all of it.

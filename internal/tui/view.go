@@ -483,6 +483,9 @@ func (m *model) paintRow(i, number, w int, several bool, to columns) string {
 		mark, s = "? ", warn
 	}
 	text := r.cells(m.now, several).paint(to, w-5, i == m.cursor)
+	if end := ageEnds(r.since(), m.now); m.aged.IsZero() || !end.IsZero() && end.Before(m.aged) {
+		m.aged = end
+	}
 	if i == m.cursor {
 		return chosen.of(fit(digit+cursor+mark+" "+text, w))
 	}
