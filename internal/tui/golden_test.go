@@ -80,7 +80,7 @@ func TestGoldens(t *testing.T) {
 		"batch": func(p *tui.Player, _ *desk) { p.Keys("5", "b"); p.Wait(second); p.Keys("b"); p.Wait(second) },
 		"rule":  func(p *tui.Player, _ *desk) { p.Keys("5", "r"); p.Wait(second) },
 		"output": func(p *tui.Player, d *desk) {
-			d.lines = []string{"compiling", "ok \u202e evil"}
+			d.lines = []string{"I look at the parser first.", "[Read] src/parse.go", "    120 lines", "[Bash] go test ./...", "    failed: exit status 1", "ok \u202e evil"}
 			p.Keys("7")
 			p.Wait(second)
 		},

@@ -139,3 +139,17 @@ func TestListColours(t *testing.T) {
 		}
 	})
 }
+
+// The calls of an agent stand out in its output, and those that failed.
+func TestOutputStyles(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, d *desk) {
+		d.lines = []string{"I look.", "[mcp__db__query] select 1", "    failed: no table", "[1/2] step"}
+		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateWorking, "")}})
+		p.Wait(second)
+		for _, want := range []string{" I look.", "\x1b[1m[mcp__db__query] select 1", "\x1b[31m    failed: no table", " [1/2] step"} {
+			if !strings.Contains(p.Frame(), want) {
+				t.Errorf("no %q in %q", want, p.Frame())
+			}
+		}
+	})
+}

@@ -202,7 +202,7 @@ func (l *Live) Page(ctx context.Context, p Page) (paper Paper, err error) {
 		return l.today(ctx)
 	}
 	if p.Team == decide.SessionTeam {
-		return Paper{Lines: []string{"waggle does not run this session"}}, nil
+		return l.session(ctx, p)
 	}
 	if p.Tab == TabDiff {
 		return l.diff(ctx, p)
@@ -215,6 +215,25 @@ func (l *Live) Page(ctx context.Context, p Page) (paper Paper, err error) {
 	}
 	paper.Lines, err = l.output.next(ctx, l.op, p)
 	return paper, err
+}
+
+// session is what is known of a session: its screen where it is in a pane of tmux, else how it is and from what that is
+// known. It has nothing else: waggle does not run it.
+func (l *Live) session(ctx context.Context, p Page) (paper Paper, err error) {
+	if p.Tab != TabOutput {
+		return Paper{Lines: []string{"waggle does not run this session"}}, nil
+	}
+	if peek, err := inspect.Of(l.op).PeekSession(ctx, p.Member, p.Lines); err == nil {
+		return Paper{Lines: peek.Lines}, nil
+	}
+	why, err := inspect.Of(l.op).WhySession(p.Member)
+	if err != nil {
+		return paper, err
+	}
+	for _, e := range why.Evidence {
+		paper.Lines = append(paper.Lines, e.Detail)
+	}
+	return paper, nil
 }
 
 // output is the output of one member, read as it grows.

@@ -607,8 +607,8 @@ func (m *model) answer(a Act, keys []string, now time.Time, since time.Duration)
 	m.pend = &pending{a, keys, now.Add(ask.Repeat)}
 }
 
-// diffEvery is how often a tab is read again that no file tells about: a diff costs runs of git, and today looks at every
-// process. The others are read when something was written.
+// diffEvery is how often a tab is read again that no file tells about: a diff costs runs of git, the screen
+// of a session one of tmux, and today looks at every process. The others are read when something was written.
 const diffEvery = 10 * time.Second
 
 // load asks for the page that is shown: once when it is another one, and then again when it may have changed.
@@ -618,7 +618,7 @@ func (m *model) load(now time.Time) tea.Cmd {
 		return nil
 	}
 	due := m.moved
-	if p.Tab == TabDiff || p.Tab == TabToday {
+	if p.Tab == TabDiff || p.Tab == TabToday || p.Team == decide.SessionTeam {
 		due = now.Sub(m.asked) >= diffEvery
 	}
 	if p.same(m.page.page) && !due {

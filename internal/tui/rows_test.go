@@ -199,9 +199,14 @@ func TestSessionAtADialog(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(op.ClaudeDir, "sessions", fmt.Sprint(os.Getpid(), ".json")), []byte(entry), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	crew, err := tui.NewLive(op, "").Crew(t.Context())
+	live := tui.NewLive(op, "")
+	crew, err := live.Crew(t.Context())
 	if err != nil || len(crew.Members) != 1 {
 		t.Fatalf("%+v, %v", crew, err)
+	}
+	known, err := live.Page(t.Context(), tui.Page{Tab: tui.TabOutput, Team: crew.Members[0].Team, Member: "mine", Lines: 100})
+	if text := strings.Join(known.Lines, "\n"); err != nil || !strings.Contains(text, "mine is session s-1") || !strings.Contains(text, "its questions are not seen") {
+		t.Errorf("%v: %s", err, text)
 	}
 	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
 		p.Resize(200, 24)

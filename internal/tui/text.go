@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -411,6 +412,24 @@ func pagesLines(text []string, w int) []line {
 	lines := make([]line, 0, len(text))
 	for _, l := range text {
 		lines = append(lines, pageLines(plain, l, w)...)
+	}
+	return lines
+}
+
+// calling is a line of an agent's output about a call that it makes.
+var calling = regexp.MustCompile(`^\[[A-Za-z][A-Za-z0-9_-]*\]( |$)`)
+
+// outputLines lays out what a member has written. The calls of an agent stand out, and those that failed.
+func outputLines(text []string, w int) (lines []line) {
+	for _, l := range text {
+		s := plain
+		switch {
+		case calling.MatchString(l):
+			s = strong
+		case strings.HasPrefix(l, "    failed: "):
+			s = bad
+		}
+		lines = append(lines, pageLines(s, l, w)...)
 	}
 	return lines
 }

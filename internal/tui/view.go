@@ -284,6 +284,9 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		for _, l := range about {
 			head = wrapped(head, l, strong, w)
 		}
+		if m.tab == TabOutput {
+			return append(head, outputLines(lines, w)...)
+		}
 		return append(head, pagesLines(lines, w)...)
 	}
 }
