@@ -97,7 +97,7 @@ func TestGoldens(t *testing.T) {
 			p.Wait(second)
 		},
 		"review": func(p *tui.Player, d *desk) {
-			d.diff = &results.Diff{Team: "api", Member: "erin", Branch: "waggle/erin", Files: []results.FileChange{{Path: "a.go"}}, Text: diffText}
+			d.diff = &results.Diff{Team: "api", Member: "erin", Branch: "waggle/erin", Files: []results.FileChange{{Path: "a.go", Added: 2, Deleted: 1}}, Text: diffText}
 			p.Count(map[tui.MemberKey]tui.Lines{{Team: "api", Member: "erin"}: {Added: 2, Deleted: 1}})
 			p.Keys("7", "v")
 			p.Wait(second)
@@ -156,42 +156,6 @@ func golden(t *testing.T, name, got string, size [2]int) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestReadme compares the one picture of the screen in README with the screen.
-func TestReadme(t *testing.T) {
-	const file, begin, end = "../../README.md", "<!-- screen -->\n\n", "\n<!-- /screen -->"
-	var shown string
-	synctest.Test(t, func(t *testing.T) {
-		p := tui.Play(&desk{}, 110, 18, false)
-		defer p.Close()
-		scene(p)
-		p.Count(map[tui.MemberKey]tui.Lines{{Team: "api", Member: "erin"}: {Added: 41, Deleted: 7}, {Team: "api", Member: "fay"}: {Added: 3}})
-		p.Wait(second)
-		lines := strings.Split(p.Text(), "\n")
-		for i, l := range lines {
-			lines[i] = strings.TrimRight("    "+l, " ")
-		}
-		shown = strings.Join(lines, "\n") + "\n"
-	})
-	readme, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(readme), begin)
-	old, after, closed := strings.Cut(rest, end)
-	if !ok || !closed {
-		t.Fatalf("README has no part between %q and %q", begin, end)
-	}
-	if *update {
-		if err := os.WriteFile(file, []byte(before+begin+shown+end+after), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(old, shown); diff != "" {
-		t.Errorf("go test ./internal/tui -update writes it:\n%s", diff)
 	}
 }
 

@@ -45,9 +45,13 @@ func (d *desk) Page(_ context.Context, p tui.Page) (tui.Paper, error) {
 	d.pages++
 	d.mu.Unlock()
 	if p.Tab == tui.TabDiff && d.diff != nil {
-		return tui.Paper{Lines: append([]string{"1 file, +2 -1"}, strings.Split(strings.TrimSuffix(d.diff.Text, "\n"), "\n")...), Diff: d.diff}, nil
+		return tui.Paper{Lines: append([]string{summary(d.diff)}, strings.Split(strings.TrimSuffix(d.diff.Text, "\n"), "\n")...), Diff: d.diff}, nil
 	}
 	return tui.Paper{Lines: d.lines}, nil
+}
+func summary(d *results.Diff) string {
+	added, deleted := d.Lines()
+	return fmt.Sprintf("%s, +%d -%d", page.Count(len(d.Files), "file"), added, deleted)
 }
 func (d *desk) Matches(_ context.Context, _ decide.Request, rule string) (decide.Suggestion, error) {
 	return decide.Suggestion{Rule: rule, Looked: 7, Total: 2}, nil

@@ -304,6 +304,14 @@ func marked(lines []line, text string, parts []policy.RiskPart, w int) []line {
 					lines = append(lines, line{style: bad, text: strings.TrimRight(under+" "+why, " ")})
 					continue
 				}
+				lead := barWidth + max(0, a-col)
+				if n := ansi.StringWidth(why); n+1 <= lead { // on the other side
+					lines = append(lines, line{style: bad, text: strings.Repeat(" ", lead-n-1) + why + under[lead-1:]})
+					continue
+				} else if n <= w-barWidth { // below, as near as it fits
+					lines = append(lines, line{style: bad, text: under}, line{style: bad, text: strings.Repeat(" ", min(lead, w-n)) + why})
+					continue
+				}
 				lines = append(lines, line{style: bad, text: under})
 				for _, u := range wrap(why, w-barWidth) {
 					lines = append(lines, line{style: bad, text: "    " + u})
