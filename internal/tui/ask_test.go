@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -57,6 +58,7 @@ func kinds() (names []string, qs []decide.Request, earlier []string) {
 	add("plan", plan, "--- carol rev 1\n+++ carol rev 2\n@@ -1 +1 @@\n-# Old\n+# Move\n")
 	own := called("ExitPlanMode", map[string]any{"plan": "1. look", "allowedPrompts": []string{"run tests"}})
 	own.Kind, own.Team, own.Plan, own.Revision, own.Hash = plan.Kind, decide.SessionTeam, "1. look", 1, plan.Hash
+	own.Unheld = "the session runs it"
 	add("plan of a session", own, "")
 	words := called("AskUserQuestion", map[string]any{})
 	words.Kind = decide.KindQuestion
@@ -64,6 +66,7 @@ func kinds() (names []string, qs []decide.Request, earlier []string) {
 		{Text: "Which checks?", Multiple: true, Closed: true, Options: []decide.Option{{Label: "vet"}, {Label: "test"}}}}
 	add("questions", words, "")
 	session := called("Bash", map[string]any{"command": "make"}, "Bash(make)")
+	session.Unheld = own.Unheld
 	session.Team, session.Member, session.Command, session.Trust = decide.SessionTeam, "mine", "make", decide.LevelAnswers
 	add("session", session, "")
 	proposal := request(4, "lead", "", policy.RiskMedium)
@@ -148,15 +151,46 @@ func TestPlanStyles(t *testing.T) {
 func TestRiskyPart(t *testing.T) {
 	high := request(1, "alice", "make && rm -rf build7/some/long/path/of/it && echo", policy.RiskHigh)
 	lines := tui.AskLines(high, "", 30)
-	if text := strings.Join(lines, "\n"); !strings.Contains(text, "  | make && \x1b[31mrm -rf build7/some\x1b[m\n") || !strings.Contains(text, "  + \x1b[31m/long/path/of/it\x1b[m && echo") {
+	if text := strings.Join(lines, "\n"); !strings.Contains(text, "  | make && \x1b[31mrm -rf \x1b[m\n") || !strings.Contains(text, "  + \x1b[31mt\x1b[m && echo") {
 		t.Errorf("%q", text)
+	}
+}
+
+// A whole text of several lines that is risky has the reason once, and no marks.
+func TestRiskyText(t *testing.T) {
+	q := request(1, "alice", "echo \x1b one\necho two\n", policy.RiskHigh)
+	text := ansi.Strip(strings.Join(tui.AskLines(q, "", 80), "\n"))
+	if strings.Contains(text, "^^^") || strings.Count(text, "invisible character") != 1 {
+		t.Error(text)
+	}
+}
+
+// Lines are cut behind a blank where one is near, and joined they are the line.
+func TestWrap(t *testing.T) {
+	for _, l := range []string{"one two three four five", "onetwothreefourfive", "one                 two", "日本語 日本語 日本語日本語", "", "12345678 9", strings.Repeat("a\u0301", 40) + " end"} {
+		pieces := tui.Wrap(l, 8)
+		for _, p := range pieces {
+			if ansi.StringWidth(p) > 8 {
+				t.Errorf("%q of %q", p, l)
+			}
+		}
+		if strings.Join(pieces, "") != l {
+			t.Errorf("%q is not %q", pieces, l)
+		}
+	}
+	if got := tui.Wrap("one two three four five", 8); !slices.Equal(got, []string{"one two ", "three ", "four ", "five"}) {
+		t.Errorf("%q", got)
 	}
 }
 
 // Nothing of a long request is cut.
 func TestLongAsk(t *testing.T) {
 	long := strings.Repeat("echo 0123456789\n", 6250) // 100,000 characters
-	q := request(1, "alice", long, policy.RiskLow)
+	q := request(1, "alice", strings.ReplaceAll(long, "\n", " ")+"; rm -rf x", policy.RiskHigh)
+	if got := blockOf(tui.AskLines(q, "", 46)); !strings.HasPrefix(got, q.Command) {
+		t.Errorf("%d characters", len(got))
+	}
+	q = request(1, "alice", long, policy.RiskLow)
 	if got := blockOf(tui.AskLines(q, "", 46)); !strings.HasPrefix(got, long) {
 		t.Errorf("%d characters", len(got))
 	}

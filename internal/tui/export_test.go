@@ -283,3 +283,6 @@ func AskLines(q decide.Request, earlier string, w int) (texts []string) {
 	}
 	return texts
 }
+
+// Wrap cuts a line.
+var Wrap = wrap

@@ -578,7 +578,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 		p.Wait(3 * second)
 		p.Ask()
 		p.Wait(second)
-		if s := p.Text(); !p.Gone() || !strings.Contains(s, "denied by operator (deny) at "+page.Clock(at, at)) || !strings.Contains(s, `not \x`) || strings.Contains(s, "\x1b") {
+		if s := p.Text(); !p.Gone() || !strings.Contains(s, "denied by operator (deny) at "+page.Clock(at, at)) || !strings.Contains(s, `\x1b[31mtoday`) || strings.Contains(s, "\x1b") {
 			t.Errorf("gone %v\n%s", p.Gone(), s)
 		}
 	})

@@ -95,12 +95,25 @@ func visible(text string, limit int) string {
 	return operator.Visible(text)
 }
 
-// wrap cuts a visible line into pieces of at most w columns. Joined, the pieces are the line.
-func wrap(l string, w int) []string {
-	if ansi.StringWidth(l) <= w {
+// wrap cuts a visible line into pieces of at most w columns, behind a blank where one is near the end of a piece. Joined,
+// the pieces are the line.
+func wrap(l string, w int) (pieces []string) {
+	w = max(8, w)
+	if len(l) <= w { // a character has no more columns than bytes
 		return []string{l}
 	}
-	return strings.Split(ansi.Hardwrap(l, max(8, w), true), "\n")
+	for ansi.StringWidth(l[:min(len(l), 8*w)]) > w {
+		piece := ansi.Hardwrap(l[:min(len(l), 8*w)], w, true)
+		piece, _, _ = strings.Cut(piece, "\n")
+		if i := strings.LastIndexByte(piece, ' ') + 1; i > len(piece)/2 && l[len(piece)] != ' ' {
+			piece = piece[:i]
+		}
+		pieces, l = append(pieces, piece), l[len(piece):]
+	}
+	if ansi.StringWidth(l) <= w {
+		return append(pieces, l)
+	}
+	return append(pieces, strings.Split(ansi.Hardwrap(l, w, true), "\n")...) // characters without width
 }
 
 // block lays out text of several lines behind a bar. The continuation of a line has a + in its
@@ -156,6 +169,11 @@ func (m *model) askLines(q decide.Request, w int) []line {
 	fields := view.QuestionFields(q, m.now)
 	lines = subjectLines(lines, q, fields, w)
 	parts := view.RiskParts(q)
+	for i, p := range parts { // all of a text of several lines is not marked line by line
+		if p.From == 0 && p.To >= len(q.Command) && (len(wrap(q.Command, w-barWidth)) > 1 || strings.Contains(q.Command, "\n")) {
+			parts[i].To = 0
+		}
+	}
 	for _, f := range fields {
 		if f.Block && len(q.Questions) == 0 {
 			lines = append(lines, line{style: strong, text: fit(f.Name, w)})
@@ -286,19 +304,25 @@ func marked(lines []line, text string, parts []policy.RiskPart, w int) []line {
 		lines = blockLine(lines, operator.Visible(l), plain, riskSpans(l, at, parts), w)
 		pieces := slices.Clone(lines[from:])
 		lines = lines[:from]
+		var there []markedPart // of the visible line
+		for _, p := range parts {
+			if a, b := visibleWidth(l, p.From-at), visibleWidth(l, p.To-at); p.To > 0 && a < b {
+				there = append(there, markedPart{a, b, p.Why})
+			}
+		}
 		col := 0 // of the piece in the visible line
 		for i, piece := range pieces {
 			lines = append(lines, piece)
 			wide := ansi.StringWidth(piece.text) - barWidth
-			for _, p := range parts {
-				a, b := visibleWidth(l, p.From-at), visibleWidth(l, p.To-at)
-				if p.To == 0 || a >= b || b <= col || a >= col+wide {
+			for _, p := range there {
+				a, b := p.from, p.to
+				if b <= col || a >= col+wide {
 					continue
 				}
 				under := strings.Repeat(" ", barWidth+max(0, a-col)) + strings.Repeat("^", min(b, col+wide)-max(a, col))
 				why := ""
 				if b <= col+wide || i == len(pieces)-1 {
-					why = p.Why
+					why = p.why
 				}
 				if why == "" || ansi.StringWidth(under+" "+why) <= w {
 					lines = append(lines, line{style: bad, text: strings.TrimRight(under+" "+why, " ")})
@@ -322,6 +346,12 @@ func marked(lines []line, text string, parts []policy.RiskPart, w int) []line {
 		at += len(l) + 1
 	}
 	return lines
+}
+
+// markedPart is a risky part of a visible line by its columns.
+type markedPart struct {
+	from, to int
+	why      string
 }
 
 // riskSpans are the risky parts of a line that begins at an offset of its text, as spans of the visible line.
@@ -363,7 +393,9 @@ func inHead(q decide.Request, f view.Field) bool {
 		return f.Text == decide.StatusOpen
 	case "path":
 		return q.Edited() != ""
-	case "member", "cwd", "task", "reason", "expires", "asker", "lead", "left by", "allowed", "not held":
+	case "not held": // nothing runs
+		return q.Plan != "" || len(q.Questions) > 0
+	case "member", "cwd", "task", "reason", "expires", "asker", "lead", "left by", "allowed":
 		return false
 	}
 	return len(q.Questions) > 0 || strings.HasPrefix(f.Name, "rule ")
