@@ -170,6 +170,9 @@ func (p *Player) Keyed(settings map[string][]string) error {
 	return err
 }
 
+// Over replaces what has ended and what is kept.
+func (p *Player) Over(d ...Done) { p.send(doneMsg{done: d}) }
+
 // Count replaces the numbers of lines.
 func (p *Player) Count(l map[MemberKey]Lines) { p.send(seldomMsg{got: Seldom{Lines: l}}) }
 
@@ -185,6 +188,8 @@ func (p *Player) On() string {
 		return ""
 	case r.ask != nil:
 		return r.ask.Handle
+	case r.done != nil:
+		return r.done.who()
 	}
 	return r.member.Name
 }

@@ -598,7 +598,11 @@ func (m *model) newTask() {
 // addressee is the selected member of a team; where there is none ok is false, and the person is told.
 func (m *model) addressee() (a Act, ok bool) {
 	r := m.selected()
-	if r == nil || r.team() == decide.SessionTeam {
+	switch {
+	case r != nil && r.done != nil:
+		m.flash = "it is done; next: " + cmp.Or(m.step(r.next()), "nothing")
+		return a, false
+	case r == nil || r.team() == decide.SessionTeam:
 		m.flash = "choose a member of a team first"
 		return a, false
 	}

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"waggle"
+	"waggle/control"
 	"waggle/internal/realpath"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
@@ -363,6 +364,61 @@ func (l *Live) today(ctx context.Context) (Paper, error) {
 		lines = append(lines, "  kept: "+strings.Join(slices.DeleteFunc([]string{k.Kind, k.Team, k.Member, k.Path, k.Why}, func(s string) bool { return s == "" }), "  "))
 	}
 	return Paper{Lines: lines}, nil
+}
+
+// Done implements Source: teams that have ended lately, members that have left lately, and what is kept. A member whose
+// work is kept has one row. What cannot be read is left out: Crew says why.
+func (l *Live) Done(ctx context.Context) ([]Done, error) {
+	since := l.op.Minter.Now().Add(-inspect.Lately)
+	ended, err := inspect.Of(l.op).EndedSince(since)
+	if err != nil {
+		return nil, err
+	}
+	var kept []process.Kept
+	if c, err := process.Of(l.op).GC(ctx, l.team, false); err == nil {
+		kept = c.Kept // inside of a member's process it is refused, and nothing is listed
+	}
+	var done []Done
+	for _, e := range ended {
+		if l.team == "" || e.Team == string(l.team) {
+			done = append(done, Done{Kind: "team", Team: e.Team, ID: e.ID, At: e.At, Says: "ended: " + view.EndedText(e, kept),
+				Do: operator.Next{Step: operator.NextReadEnded, Team: waggle.TeamName(e.Team)}})
+		}
+	}
+	names, err := l.names()
+	if err != nil {
+		return done, err
+	}
+	for _, name := range names {
+		done = append(done, l.left(ctx, name, since, kept)...)
+	}
+	for _, k := range kept {
+		if k.Do.Step == "" && k.Kind == process.GarbageWorktree && k.Member != "" {
+			k.Do = operator.Next{Step: operator.NextMergeAgain, Team: waggle.TeamName(k.Team), Member: waggle.MemberName(k.Member)}
+		}
+		done = append(done, Done{Kind: k.Kind, Team: k.Team, Member: k.Member, ID: k.ID, Path: k.Path, Says: "kept: " + k.Why, Do: k.Do})
+	}
+	return done, nil
+}
+
+// left are the members of a team that have left lately, the last first, and have left nothing behind.
+func (l *Live) left(ctx context.Context, name waggle.TeamName, since time.Time, kept []process.Kept) (done []Done) {
+	s, err := l.op.State(ctx, name)
+	if err != nil || s == nil {
+		return nil
+	}
+	for _, m := range s.Lead.Members {
+		again := func(o *control.Member) bool { return o.Left == nil && o.Name == m.Name }
+		behind := func(k process.Kept) bool { return k.Team == string(name) && k.Member == string(m.Name) }
+		if m.Left == nil || m.LeftAt.Before(since) || slices.ContainsFunc(s.Lead.Members, again) || slices.ContainsFunc(kept, behind) {
+			continue
+		}
+		done = append(done, Done{Kind: "member", Team: string(name), Member: string(m.Name), ID: string(m.Instance), At: m.LeftAt,
+			Says: view.LeftText(inspect.EndedMember{How: m.Left.How, Detail: m.Left.Detail}),
+			Do:   operator.Next{Step: operator.NextWhy, Team: name, Member: m.Name}})
+	}
+	slices.SortStableFunc(done, func(a, b Done) int { return b.At.Compare(a.At) })
+	return done
 }
 
 // Seldom implements Source. A member whose worktree cannot be read has no lines.

@@ -49,6 +49,10 @@ type (
 		fate decide.Fate
 		err  error
 	}
+	doneMsg struct {
+		done []Done
+		err  error
+	}
 	matchesMsg struct {
 		rule string
 		sg   decide.Suggestion
@@ -98,6 +102,7 @@ type model struct {
 
 	asks    []decide.Request
 	crew    Crew
+	done    []Done
 	loaded  bool   // the requests were read
 	trouble string // why they were not
 
@@ -205,6 +210,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.takeEarlier(msg)
 	case fateMsg:
 		m.takeFate(msg)
+	case doneMsg:
+		if msg.err == nil {
+			m.done = msg.done
+			m.list()
+		}
 	case seldomMsg:
 		if msg.err == nil {
 			m.diffed, m.today = msg.got.Lines, msg.got.Today
@@ -354,7 +364,7 @@ func (m *model) list() {
 	if was != nil && m.filter == m.listed {
 		keep = was.key // only the person's own filter takes a row from under the cursor
 	}
-	m.rows, m.listed = rowsOf(m.asks, m.crew, m.diffed, m.filter, keep), m.filter
+	m.rows, m.listed = rowsOf(m.asks, m.crew, m.done, m.diffed, m.filter, keep), m.filter
 	if was == nil {
 		m.cursor = 0
 		m.tab = m.tabFor(m.tab)
@@ -383,6 +393,8 @@ func (m *model) goes(was row, i int) int {
 	case was.ask != nil:
 		was.gone = cmp.Or(was.gone, m.given[was.key], elsewhere)
 		i = min(i, m.first(inspect.GroupNeedsYou+1))
+	case was.done != nil:
+		was.gone = "it is not there any more"
 	case slices.ContainsFunc(m.rows, same):
 		return slices.IndexFunc(m.rows, same)
 	case m.filter != "":
@@ -648,7 +660,7 @@ func (m *model) shownPage() (p Page, ok bool) {
 		return Page{}, false
 	case m.tab == TabToday:
 		return Page{Tab: TabToday, Lines: pageLimit}, true
-	case r == nil:
+	case r == nil, r.done != nil:
 		return Page{}, false
 	}
 	return Page{m.tab, r.team(), r.name(), pageLimit}, true

@@ -67,6 +67,7 @@ func (d *desk) Changed(_ context.Context, q decide.Request, input string) (decid
 }
 func (d *desk) Earlier(context.Context, decide.Request) (string, error)   { return d.earlier, nil }
 func (d *desk) Fate(context.Context, decide.Request) (decide.Fate, error) { return d.fate, nil }
+func (d *desk) Done(context.Context) ([]tui.Done, error)                  { return nil, nil }
 func (d *desk) Seldom(context.Context) (tui.Seldom, error) {
 	return tui.Seldom{Lines: d.stats}, nil
 }

@@ -27,7 +27,7 @@ type review struct {
 // reviewed is the review of the selected member; nil when a session or nothing is selected.
 func (m *model) reviewed() *review {
 	r := m.selected()
-	if r == nil || r.team() == decide.SessionTeam {
+	if r == nil || r.done != nil || r.team() == decide.SessionTeam {
 		return nil
 	}
 	return m.reviewOf(MemberKey{r.team(), r.name()})

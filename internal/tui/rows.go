@@ -15,6 +15,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/operator/process"
 	"waggle/record"
 )
 
@@ -23,6 +24,7 @@ type row struct {
 	key    string
 	group  inspect.Group
 	ask    *decide.Request // nil: a member
+	done   *Done           // what has ended or is kept; nil: it is neither
 	member *Member         // nil: a request of somebody who is not in the crew
 	task   *Task           // the newest of a member without work; nil: it had none
 	lines  Lines           // that the member has added and deleted
@@ -58,22 +60,28 @@ func memberKey(team, name string) string { return "member\x00" + team + "\x00" +
 
 // team and name are whose row it is.
 func (r row) team() string {
-	if r.ask != nil {
+	switch {
+	case r.ask != nil:
 		return r.ask.Team
+	case r.done != nil:
+		return r.done.Team
 	}
 	return r.member.Team
 }
 
 func (r row) name() string {
-	if r.ask != nil {
+	switch {
+	case r.ask != nil:
 		return r.ask.Member
+	case r.done != nil:
+		return r.done.Member
 	}
 	return r.member.Name
 }
 
-// rowsOf builds the list: requests in the order of the source, then members by group. A filter leaves those with its text, and the row with the key keep, also
+// rowsOf builds the list: requests in the order of the source, then members by group, then what is done. A filter leaves those with its text, and the row with the key keep, also
 // as what that member asks.
-func rowsOf(asks []decide.Request, c Crew, lines map[MemberKey]Lines, filter, keep string) []row {
+func rowsOf(asks []decide.Request, c Crew, done []Done, lines map[MemberKey]Lines, filter, keep string) []row {
 	rows := make([]row, 0, len(asks)+len(c.Members))
 	of := map[string]*Member{}
 	for i := range c.Members {
@@ -89,12 +97,20 @@ func rowsOf(asks []decide.Request, c Crew, lines map[MemberKey]Lines, filter, ke
 	for i := range c.Members {
 		m := &c.Members[i]
 		if k := memberKey(m.Team, m.Name); m.Listed(asking[k]) {
-			r := row{key: k, group: m.Group(), member: m, task: newest(c.Tasks, m), lines: lines[MemberKey{m.Team, m.Name}]}
+			r := row{key: k, group: m.Group(), member: m, task: newest(c.Tasks, m.Team, m.Name), lines: lines[MemberKey{m.Team, m.Name}]}
 			if m.Refused != nil || m.Resolved {
 				r.note = m.Due()
 			}
 			rows = append(rows, r)
 		}
+	}
+	for i := range done {
+		d := &done[i]
+		r := row{key: strings.Join([]string{"done", d.Kind, d.Team, d.Member, d.ID, d.Path}, "\x00"), group: inspect.GroupDone, done: d}
+		if d.Member != "" {
+			r.task = newest(c.Tasks, d.Team, d.Member)
+		}
+		rows = append(rows, r)
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.group, b.group) })
 	if filter == "" {
@@ -106,17 +122,33 @@ func rowsOf(asks []decide.Request, c Crew, lines map[MemberKey]Lines, filter, ke
 }
 
 // newest is the last task of a member.
-func newest(tasks []Task, m *Member) (last *Task) {
+func newest(tasks []Task, team, name string) (last *Task) {
 	for i := range tasks {
-		if t := &tasks[i]; t.Team == m.Team && t.Owner == m.Name {
+		if t := &tasks[i]; t.Team == team && t.Owner == name {
 			last = t
 		}
 	}
 	return last
 }
 
+// who is whose it is: a team, or a member of a team.
+func (d *Done) who() string {
+	return view.KeptOf(process.Kept{Team: d.Team, Member: d.Member})
+}
+
+// became is what became of something that is done, with that of the last task.
+func (r row) became() string {
+	if r.task == nil {
+		return r.done.Says
+	}
+	return fmt.Sprintf("%s: %s; %s", r.task.Subject, r.task.Status, r.done.Says)
+}
+
 // next is what a person does about a member in trouble.
 func (r row) next() operator.Next {
+	if r.done != nil {
+		return r.done.Do
+	}
 	if r.ask != nil || r.gone != "" || r.team() == decide.SessionTeam { // a session's row has its next step
 		return operator.Next{}
 	}
@@ -138,6 +170,9 @@ func (r row) text() string {
 }
 
 func (r row) cells(now time.Time, several bool) (c cells) {
+	if d := r.done; d != nil {
+		return cells{who: d.who(), is: d.Kind, age: ageText(d.At, now), does: r.became()}
+	}
 	if c.who = r.name(); several && r.team() != decide.SessionTeam {
 		c.who = r.team() + "/" + c.who
 	}
@@ -246,8 +281,11 @@ func fitEnd(text string, w int) string {
 
 // since is how long the row has been what it is; zero: not known.
 func (r row) since() time.Time {
-	if r.ask != nil {
+	switch {
+	case r.ask != nil:
 		return r.ask.Asked
+	case r.done != nil:
+		return r.done.At
 	}
 	return r.member.Since
 }

@@ -81,11 +81,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ),
 		tea.WithColorProfile(o.Profile), tea.WithWindowSize(w, h), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler())
 	out.painted = func(n int) { p.Send(paintedMsg{n}) }
-	requests, crew, others := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	requests, crew, others, done := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	wg.Go(func() { out.run(ctx) })
 	wg.Go(func() { terminalSignals(ctx, func() { resize(p, out) }, func() { continued(p, out) }) })
 	changes, output := o.Watch(ctx)
-	wg.Go(func() { spread(changes, requests, crew, others) })
+	wg.Go(func() { spread(changes, requests, crew, others, done) })
 	wg.Go(func() { again(ctx, output, lively, o.Now, func() { p.Send(saidMsg{o.Source.Said()}) }) })
 	wg.Go(func() {
 		again(ctx, requests, quick, o.Now, func() {
@@ -103,6 +103,17 @@ func Run(ctx context.Context, o Options) (err error) {
 		again(ctx, others, seldom, o.Now, func() {
 			got, err := o.Source.Seldom(ctx)
 			p.Send(seldomMsg{got, err})
+		})
+	})
+	wg.Go(func() {
+		select { // the rows of what runs come first
+		case <-ctx.Done():
+			return
+		case <-time.After(doneAfter):
+		}
+		again(ctx, done, rare, o.Now, func() {
+			d, err := o.Source.Done(ctx)
+			p.Send(doneMsg{d, err})
 		})
 	})
 	_, err = p.Run()
@@ -176,12 +187,16 @@ type pace struct{ least, most, idle time.Duration }
 
 const restful = 10
 
-// The paces of the journals, of output, and of what git says.
+// The paces of the journals, of output, of what git says, and of what has ended, for which every process is looked at.
 var (
 	quick  = pace{30 * time.Millisecond, time.Second, 30 * time.Second}
 	lively = pace{100 * time.Millisecond, time.Second, 30 * time.Second}
 	seldom = pace{2 * time.Second, 15 * time.Second, 5 * time.Minute}
+	rare   = pace{10 * time.Second, time.Minute, 10 * time.Minute}
 )
+
+// doneAfter is how long after its start the screen reads first what has ended.
+const doneAfter = time.Second
 
 // again calls load at its pace until ctx ends.
 func again(ctx context.Context, changes <-chan struct{}, p pace, now func() time.Time, load func()) {

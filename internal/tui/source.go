@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/fresh"
@@ -35,6 +36,9 @@ type Source interface {
 	Seldom(ctx context.Context) (Seldom, error)
 	// Fate returns what became of a request that is not asked any more.
 	Fate(ctx context.Context, q decide.Request) (decide.Fate, error)
+	// Done returns what has ended lately and what is kept, in the order in which it is shown. It is read seldom: it looks
+	// at every process and worktree.
+	Done(ctx context.Context) ([]Done, error)
 }
 
 // MemberKey names a member of a team.
@@ -71,6 +75,16 @@ type Member struct {
 	Team string
 	inspect.MemberStatus
 	Last string // the last line of its output while it works; it may have any character
+}
+
+// Done is a team that has ended, a member that has left, or something that is kept.
+type Done struct {
+	Kind         string // team, member, or what is kept: worktree, process, pane, command
+	Team, Member string // Member "": of none
+	ID, Path     string // tell one from another
+	At           time.Time
+	Says         string // what became of it, or why it is kept; it may have any character
+	Do           operator.Next
 }
 
 // Task is a task of a team.

@@ -241,6 +241,9 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	case r == nil && m.tab != TabToday:
 		text := operator.VisibleLines(strings.Join(m.emptyLines(), "\n"))
 		return "empty", text, func(w int) []line { return pagesLines(strings.Split(ansi.Wordwrap(text, w, ""), "\n"), w) }
+	case r != nil && r.done != nil && m.tab != TabToday:
+		lines := m.doneLines(*r)
+		return r.key, strings.Join(lines, "\n"), func(w int) []line { return pagesLines(lines, w) }
 	case m.tab == TabAsk && r.ask != nil:
 		q, gone := *r.ask, r.ended(m.now)
 		rest := q
@@ -322,6 +325,25 @@ func (m *model) memberHead(r row) []string {
 		lines = append(lines, r.note)
 	}
 	if next := m.step(r.next()); next != "" {
+		lines = append(lines, "next: "+next)
+	}
+	return lines
+}
+
+// doneLines are what became of something that is done, and the next command about it.
+func (m *model) doneLines(r row) []string {
+	d := r.done
+	lines := []string{fmt.Sprintf("%s %s: %s", d.Kind, d.who(), r.became())}
+	if r.gone != "" {
+		lines = append(lines, r.gone)
+	}
+	if !d.At.IsZero() {
+		lines = append(lines, "at "+page.Clock(d.At, m.now))
+	}
+	if d.Path != "" {
+		lines = append(lines, d.Path)
+	}
+	if next := m.step(r.next()); next != "" && r.gone == "" {
 		lines = append(lines, "next: "+next)
 	}
 	return lines
@@ -432,6 +454,9 @@ func (m *model) titleLine() string {
 func (m *model) several() bool {
 	team := ""
 	for _, r := range m.rows {
+		if r.done != nil {
+			continue // it names its team
+		}
 		if t := r.team(); team != "" && t != team {
 			return true
 		} else {
@@ -632,6 +657,8 @@ func (m *model) hint() string {
 		return fmt.Sprintf("%s start a member with a task", k(cmdNew)) + rest
 	case m.pend != nil:
 		return "…"
+	case why != "" && m.selected() != nil && m.selected().done != nil:
+		return fmt.Sprintf("%s new", k(cmdNew)) + rest
 	case m.inDiff() && m.changes():
 		return fmt.Sprintf("↑↓ choose a line  %s comment  %s send %s  %s merge  %s back", k(cmdComment), k(cmdSend), page.Count(len(m.reviewed().comments), "comment"), k(cmdMerge), k(cmdBack))
 	case why != "" && m.tab == TabDiff && m.changes():

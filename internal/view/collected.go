@@ -80,11 +80,7 @@ func CollectedPage(c *process.Collected, acted bool, spell page.Spell) (p page.P
 		p.Table(t)
 	}
 	for _, k := range c.Kept {
-		of := k.Team
-		if k.Member != "" {
-			of = k.Member + "@" + k.Team
-		}
-		line := page.Line{page.Plain("kept: " + k.Kind + " " + of + ": " + spell.Sentence(k.Why, k.Do))}
+		line := page.Line{page.Plain("kept: " + k.Kind + " " + KeptOf(k) + ": " + spell.Sentence(k.Why, k.Do))}
 		if k.Path != "" {
 			line = append(line, page.Faint("  "+k.Path))
 		}

@@ -65,7 +65,7 @@ func EndedStatusPage(st *inspect.EndedStatus, now time.Time) (p page.Page) {
 	if len(st.Members) > 0 {
 		t := page.Table{Head: []string{"MEMBER", "LEFT", "HOW"}, About: true}
 		for _, m := range st.Members {
-			t.Rows = append(t.Rows, []string{m.Name, page.When(m.At, now), leftText(m)})
+			t.Rows = append(t.Rows, []string{m.Name, page.When(m.At, now), LeftText(m)})
 		}
 		p.Table(t)
 	}
@@ -106,8 +106,8 @@ func endedHow(how string) string {
 	return text
 }
 
-// leftText says how a member left.
-func leftText(m inspect.EndedMember) string {
+// LeftText says how a member left.
+func LeftText(m inspect.EndedMember) string {
 	text := map[string]string{record.LeftHandshake: "ended by itself when it was asked", record.LeftStopped: "was ended", record.LeftDied: "its process died",
 		record.LeftReplaced: "another team took the name", record.LeftReleased: "was let go: waggle does not run it", "down": "was let go at the end", "": "no record says how"}[m.How]
 	if text == "" {

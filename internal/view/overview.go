@@ -222,31 +222,45 @@ func (v Overview) step(s operator.Step, st *inspect.Status, m inspect.MemberStat
 func (v Overview) ended(now time.Time) part {
 	s := part{title: "Ended lately", next: operator.NextRecapOf.With()}
 	for _, e := range v.Ended {
-		left, text := 0, ""
-		for _, k := range v.Kept {
-			if k.ID != "" && k.ID == e.ID {
-				left++
-			}
-		}
-		if left > 0 {
-			text = fmt.Sprintf("left %d with work", left)
-		}
-		s.add(operator.Next{}, e.Team, page.When(e.At, now), endedHow(e.How), text)
+		s.add(operator.Next{}, e.Team, page.When(e.At, now), endedHow(e.How), leftWork(e, v.Kept))
 	}
 	return s
+}
+
+// leftWork says how much work a team that has ended has left, "" for none.
+func leftWork(e inspect.EndedTeam, kept []process.Kept) string {
+	left := 0
+	for _, k := range kept {
+		if k.ID != "" && k.ID == e.ID {
+			left++
+		}
+	}
+	if left == 0 {
+		return ""
+	}
+	return fmt.Sprintf("left %d with work", left)
+}
+
+// EndedText says how a team ended, and how much work it has left.
+func EndedText(e inspect.EndedTeam, kept []process.Kept) string {
+	return strings.TrimSuffix(endedHow(e.How)+", "+leftWork(e, kept), ", ")
 }
 
 // kept is what is left to clean up, and why it was kept.
 func (v Overview) kept() part {
 	s := part{title: "Kept", next: operator.NextListKept.With()}
 	for _, k := range v.Kept {
-		of := k.Team
-		if k.Member != "" {
-			of = k.Member + "@" + k.Team
-		}
-		s.add(k.Do, k.Kind, of, k.Why)
+		s.add(k.Do, k.Kind, KeptOf(k), k.Why)
 	}
 	return s
+}
+
+// KeptOf says whose something is that is kept.
+func KeptOf(k process.Kept) string {
+	if k.Member != "" {
+		return k.Member + "@" + k.Team
+	}
+	return k.Team
 }
 
 // TodayText is what agents have used today, "" for nothing.

@@ -77,11 +77,12 @@ const (
 	GroupWorking // it goes on by itself
 	GroupQueued
 	GroupReady // it has no work
+	GroupDone  // it has ended or left, or is kept: no member is in it
 	Groups
 )
 
 func (g Group) String() string {
-	return [Groups]string{"Needs you", "Failed", "Unknown", "Working", "Queued", "Ready"}[g]
+	return [Groups]string{"Needs you", "Failed", "Unknown", "Working", "Queued", "Ready", "Done"}[g]
 }
 
 // groups has the group of every condition.

@@ -12,6 +12,9 @@ import (
 	"waggle/record"
 )
 
+// Lately is how long ago a team may have ended, or a member may have left, to be named.
+const Lately = 24 * time.Hour
+
 // EndedTeam is a team of this wire tree that has ended.
 type EndedTeam struct {
 	ID   string // names its record only

@@ -3,7 +3,6 @@ package teamcmd
 import (
 	"context"
 	"strings"
-	"time"
 
 	"waggle/internal/cli/app"
 	"waggle/internal/cli/decidecmd"
@@ -15,9 +14,6 @@ import (
 	"waggle/operator/process"
 	"waggle/operator/results"
 )
-
-// lately is how long ago a team may have ended to be named.
-const lately = 24 * time.Hour
 
 // Bare runs waggle without a command: it shows what waits, what failed, what runs, what is ready, what has ended
 // lately and what is kept, of all teams and sessions. Where there is nothing it suggests commands.
@@ -75,7 +71,7 @@ func overview(ctx context.Context, a *app.App, op operator.Operator) (v view.Ove
 	v.Sessions, v.Waiting = rows, append(decidecmd.OfTeams(ctx, a, op, names), open...)
 	decide.SortRequests(v.Waiting)
 	v.Changes, v.Today = changes(ctx, op, v.Teams), inspect.Of(op).Today(a.Clock())
-	if v.Ended, err = inspect.Of(op).EndedSince(a.Now().Add(-lately)); err != nil {
+	if v.Ended, err = inspect.Of(op).EndedSince(a.Now().Add(-inspect.Lately)); err != nil {
 		return v, err
 	}
 	c, err := process.Of(op).GC(ctx, "", false)
