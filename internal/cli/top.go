@@ -140,6 +140,7 @@ func taker(a *app.App) func(ctx context.Context, team, member string) (*exec.Cmd
 // liveOf is what both faces of top show and do.
 func liveOf(a *app.App, op operator.Operator, name waggle.TeamName) *tui.Live {
 	live := tui.NewLive(op, name)
+	live.Step = app.StepText
 	live.First = func() (lines []string) {
 		for _, f := range teamcmd.FirstOf(a) {
 			lines = append(lines, f.What+": "+f.Does)

@@ -145,7 +145,7 @@ var help = []struct {
 	{[]command{cmdUp, cmdDown}, "move in the list"},
 	{[]command{cmdTop, cmdBottom}, "the first and the last row"},
 	{nil, "jump to the row with this number"},
-	{[]command{cmdTabBack, cmdTab}, "the tabs: Ask, Output, Diff, Log, Tasks, Today"},
+	{[]command{cmdTabBack, cmdTab}, "the tabs: Ask, Output, Diff, Log, Why, Tasks, Today"},
 	{[]command{cmdPage, cmdPageUp}, "read on in what is shown, and back"},
 	{[]command{cmdLook}, "look into: the right side on the whole screen"},
 	{[]command{cmdComment, cmdSend}, "comment on a line of Diff; send all comments in one message"},

@@ -87,7 +87,7 @@ func TestTabsAndWhole(t *testing.T) {
 				t.Errorf("not on %s:\n%s", name, p.Text())
 			}
 		}
-		for _, tab := range []string{"Output", "Diff", "Log", "Tasks", "Today", "Ask"} {
+		for _, tab := range []string{"Output", "Diff", "Log", "Why", "Tasks", "Today", "Ask"} {
 			p.Keys("right")
 			shows(tab)
 		}

@@ -45,6 +45,8 @@ type Live struct {
 	Start func(ctx context.Context, a Act) ([]string, error)
 	// First returns what somebody without a member can do, in lines; nil: nothing is said.
 	First func() []string
+	// Step returns a next step as a person types it; nil: none is shown.
+	Step func(operator.Next) string
 	// Waiting gets what waits for the person at each look, with the sessions that wait at a dialog; nil: nobody does.
 	Waiting func([]decide.Request)
 
@@ -201,6 +203,9 @@ func problems(st *inspect.Status) (lines []string) {
 func (l *Live) Page(ctx context.Context, p Page) (paper Paper, err error) {
 	if p.Tab == TabToday {
 		return l.today(ctx)
+	}
+	if p.Tab == TabWhy {
+		return l.why(ctx, p)
 	}
 	if p.Team == decide.SessionTeam {
 		return l.session(ctx, p)
@@ -381,7 +386,7 @@ func (l *Live) Done(ctx context.Context) ([]Done, error) {
 	var done []Done
 	for _, e := range ended {
 		if l.team == "" || e.Team == string(l.team) {
-			done = append(done, Done{Kind: "team", Team: e.Team, ID: e.ID, At: e.At, Says: "ended: " + view.EndedText(e, kept),
+			done = append(done, Done{Kind: doneTeam, Team: e.Team, ID: e.ID, At: e.At, Says: "ended: " + view.EndedText(e, kept),
 				Do: operator.Next{Step: operator.NextReadEnded, Team: waggle.TeamName(e.Team)}})
 		}
 	}
@@ -413,7 +418,7 @@ func (l *Live) left(ctx context.Context, name waggle.TeamName, since time.Time, 
 		if m.Left == nil || m.LeftAt.Before(since) || slices.ContainsFunc(s.Lead.Members, again) || slices.ContainsFunc(kept, behind) {
 			continue
 		}
-		done = append(done, Done{Kind: "member", Team: string(name), Member: string(m.Name), ID: string(m.Instance), At: m.LeftAt,
+		done = append(done, Done{Kind: doneMember, Team: string(name), Member: string(m.Name), ID: string(m.Instance), At: m.LeftAt,
 			Says: view.LeftText(inspect.EndedMember{How: m.Left.How, Detail: m.Left.Detail}),
 			Do:   operator.Next{Step: operator.NextWhy, Team: name, Member: m.Name}})
 	}

@@ -647,7 +647,9 @@ func (m *model) load(now time.Time) tea.Cmd {
 	}
 }
 
-func (p Page) same(q Page) bool { return p.Tab == q.Tab && p.Team == q.Team && p.Member == q.Member }
+func (p Page) same(q Page) bool {
+	return p.Tab == q.Tab && p.Team == q.Team && p.Member == q.Member && p.Ask == q.Ask
+}
 
 // pageLimit is how many lines of a member's output the screen keeps.
 const pageLimit = 1000
@@ -660,10 +662,14 @@ func (m *model) shownPage() (p Page, ok bool) {
 		return Page{}, false
 	case m.tab == TabToday:
 		return Page{Tab: TabToday, Lines: pageLimit}, true
-	case r == nil, r.done != nil:
+	case r == nil, r.done != nil && !r.told(m.tab):
 		return Page{}, false
 	}
-	return Page{m.tab, r.team(), r.name(), pageLimit}, true
+	p = Page{Tab: m.tab, Team: r.team(), Member: r.name(), Lines: pageLimit}
+	if p.Tab == TabWhy && r.ask != nil {
+		p.Ask = r.ask.ID
+	}
+	return p, true
 }
 
 // takePage takes a page, unless another one is shown by now.

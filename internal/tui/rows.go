@@ -136,6 +136,9 @@ func (d *Done) who() string {
 	return view.KeptOf(process.Kept{Team: d.Team, Member: d.Member})
 }
 
+// told reports that a tab says more about a member that has left.
+func (r row) told(t Tab) bool { return t == TabWhy && r.done.Kind == doneMember }
+
 // became is what became of something that is done, with that of the last task.
 func (r row) became() string {
 	if r.task == nil {

@@ -87,6 +87,12 @@ type Done struct {
 	Do           operator.Next
 }
 
+// Kinds of what is done. What is kept has those of process.Kept.
+const (
+	doneTeam   = "team"
+	doneMember = "member"
+)
+
 // Task is a task of a team.
 type Task struct {
 	Team string
@@ -97,7 +103,8 @@ type Task struct {
 type Page struct {
 	Tab          Tab
 	Team, Member string
-	Lines        int // at most so many, the last ones
+	Ask          string // on the tab Why: the id of what it asks, "": the member alone
+	Lines        int    // at most so many, the last ones
 }
 
 // Tab is a part of what the right side shows.
@@ -109,6 +116,7 @@ const (
 	TabOutput
 	TabDiff
 	TabLog
+	TabWhy
 	TabTasks
 	TabToday
 	tabs
@@ -116,7 +124,7 @@ const (
 
 // String returns the title of a tab.
 func (t Tab) String() string {
-	return [...]string{"Ask", "Output", "Diff", "Log", "Tasks", "Today"}[t]
+	return [...]string{"Ask", "Output", "Diff", "Log", "Why", "Tasks", "Today"}[t]
 }
 
 // Act is one thing that a person does on the screen.

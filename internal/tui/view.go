@@ -241,7 +241,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	case r == nil && m.tab != TabToday:
 		text := operator.VisibleLines(strings.Join(m.emptyLines(), "\n"))
 		return "empty", text, func(w int) []line { return pagesLines(strings.Split(ansi.Wordwrap(text, w, ""), "\n"), w) }
-	case r != nil && r.done != nil && m.tab != TabToday:
+	case r != nil && r.done != nil && m.tab != TabToday && !r.told(m.tab):
 		lines := m.doneLines(*r)
 		return r.key, strings.Join(lines, "\n"), func(w int) []line { return pagesLines(lines, w) }
 	case m.tab == TabAsk && r.ask != nil:
@@ -279,7 +279,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	}
 	id = fmt.Sprint(page.page)
 	var about []string
-	if m.tab != TabToday {
+	if m.tab != TabToday && m.tab != TabWhy {
 		about = m.memberHead(*r)
 	}
 	return id, strings.Join(slices.Concat([]string{id}, about, lines), "\n"), func(w int) []line {
