@@ -34,6 +34,7 @@ const (
 	cmdTab     command = "tab"
 	cmdTabBack command = "tab-back"
 	cmdTake    command = "take"
+	cmdWhy     command = "why"
 	cmdFilter  command = "filter"
 	cmdBack    command = "back"
 	cmdQuit    command = "quit"
@@ -56,7 +57,7 @@ const (
 // is another one's with Shift, but for S, which sends, beside s.
 var defaultKeys = map[string]command{
 	"a": cmdAllow, "d": cmdDeny, "v": cmdView, "r": cmdRule, "b": cmdBatch, "e": cmdEdit, "c": cmdComment, "S": cmdSend,
-	"n": cmdNew, "m": cmdMessage, "g": cmdMerge, "t": cmdTake, "tab": cmdNext, "right": cmdTab, "left": cmdTabBack,
+	"n": cmdNew, "m": cmdMessage, "g": cmdMerge, "t": cmdTake, "w": cmdWhy, "tab": cmdNext, "right": cmdTab, "left": cmdTabBack,
 	"/": cmdFilter, "enter": cmdLook, "esc": cmdBack, "q": cmdQuit, "ctrl+c": cmdQuit, "?": cmdHelp,
 	"up": cmdUp, "k": cmdUp, "down": cmdDown, "j": cmdDown, "home": cmdTop, "end": cmdBottom,
 	"pgup": cmdPageUp, "ctrl+b": cmdPageUp, "pgdown": cmdPage, "space": cmdPage, "ctrl+f": cmdPage, "s": cmdScope, "u": cmdUntil,
@@ -146,6 +147,7 @@ var help = []struct {
 	{[]command{cmdTop, cmdBottom}, "the first and the last row"},
 	{nil, "jump to the row with this number"},
 	{[]command{cmdTabBack, cmdTab}, "the tabs: Ask, Output, Diff, Log, Why, Tasks, Today"},
+	{[]command{cmdWhy}, "why it is so: the evidence of its state, what the rules say"},
 	{[]command{cmdPage, cmdPageUp}, "read on in what is shown, and back"},
 	{[]command{cmdLook}, "look into: the right side on the whole screen"},
 	{[]command{cmdComment, cmdSend}, "comment on a line of Diff; send all comments in one message"},
@@ -230,6 +232,8 @@ func (m *model) command(c command, name string) tea.Cmd {
 		m.turnTab(-1)
 	case cmdView:
 		m.view()
+	case cmdWhy:
+		m.showTab(TabWhy)
 	case cmdLook:
 		m.zoom = !m.zoom
 	case cmdBatch:
@@ -300,9 +304,11 @@ func (m *model) view() {
 			m.tab = TabOutput
 		}
 	default:
-		m.mode, m.tab = browsing, TabDiff
+		m.showTab(TabDiff)
 	}
 }
+
+func (m *model) showTab(t Tab) { m.mode, m.tab = browsing, t }
 
 // back undoes the innermost thing that is open.
 func (m *model) back() {

@@ -111,6 +111,8 @@ func TestTabsAndWhole(t *testing.T) {
 		shows("Diff")
 		p.Keys("v")
 		shows("Output")
+		p.Keys("w")
+		shows("Why")
 	})
 }
 
