@@ -276,6 +276,9 @@ func Marked(text string, parts []policy.RiskPart, w int) (texts []string) {
 	return texts
 }
 
+// Watched are the directories that Watch watches.
+var Watched = (*Live).dirs
+
 // InFile is what a call changes in its file.
 var InFile = inFile
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,7 +123,8 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 	defer func() {
 		l.seen.Lock()
 		defer l.seen.Unlock()
-		l.pids, l.late, l.logs = pids, late, logs
+		slices.Sort(pids)
+		l.pids, l.late, l.logs = slices.Compact(pids), late, logs
 	}()
 	op := l.op
 	op.Folds = &l.folds
@@ -716,10 +718,10 @@ func said(qs []decide.Request, results []decide.Decided) (string, error) {
 	return fmt.Sprintf("%s %s", page.Count(n, "request"), word), errors.Join(errs...)
 }
 
-// watchEvery is how often the files are looked at when the system reports no change.
-const watchEvery = 3 * time.Second
+// watchEvery is how often the files and the processes are looked at when the system reports no change.
+const watchEvery = 5 * time.Second
 
-// beginEvery is that while a directory is not there yet, which the system does not watch.
+// beginEvery is that while a directory is not there yet, which the system does not watch, or a lease of a dead leader is held.
 const beginEvery = 500 * time.Millisecond
 
 // Watch returns two channels. The first gets a value soon after a journal, a task or a process has changed, or a team has
@@ -749,8 +751,8 @@ func tell(to chan<- struct{}) {
 func (l *Live) watch(ctx context.Context, changes, output chan<- struct{}) {
 	dirs := l.dirs()
 	ctx, stop := context.WithCancel(ctx)
-	every := watchEvery
-	if slices.ContainsFunc(dirs, func(d string) bool { _, err := os.Stat(d); return err != nil }) {
+	every, late := watchEvery, l.unsettled()
+	if late || slices.ContainsFunc(dirs, func(d string) bool { _, err := os.Stat(d); return err != nil }) {
 		every = beginEvery
 	}
 	nudges, err := mailbox.Watch(ctx, mailbox.WatchOptions{Interval: every, Match: shown}, dirs...)
@@ -765,7 +767,8 @@ func (l *Live) watch(ctx context.Context, changes, output chan<- struct{}) {
 	}()
 	clock := l.op.Minter.Now
 	seen, wrote := stamp(dirs)
-	lived, looked := l.living(), clock()
+	known := map[int]spawn.Identity{}
+	lived, looked := l.living(known), clock()
 	tell(changes) // what changed before the watch began
 	tell(output)
 	for range nudges {
@@ -773,14 +776,14 @@ func (l *Live) watch(ctx context.Context, changes, output chan<- struct{}) {
 		now, nowWrote := stamp(dirs)
 		lives := lived
 		if began.Sub(looked) >= beginEvery || now != seen {
-			lives, looked = l.living(), began
+			lives, looked = l.living(known), began
 		}
 		switch {
-		case now != seen || lives != lived || l.unsettled():
+		case now != seen || lives != lived || late || l.unsettled():
 			seen, lived, wrote = now, lives, nowWrote
 			tell(changes)
 			tell(output)
-			if !slices.Equal(dirs, l.dirs()) {
+			if late != l.unsettled() || !slices.Equal(dirs, l.dirs()) {
 				return
 			}
 		case nowWrote != wrote:
@@ -817,27 +820,51 @@ func dead(pid int) bool {
 	if err != nil {
 		return errors.Is(err, spawn.ErrGone)
 	}
+	return ended(id)
+}
+
+func ended(id spawn.Identity) bool {
 	alive, err := id.Check()
 	return err == nil && !alive
 }
 
 // living are the processes that Crew saw last, with those that have ended since. Their end changes no
-// file when nobody leads.
-func (l *Live) living() string {
+// file when nobody leads. known are those that were looked at before.
+func (l *Live) living(known map[int]spawn.Identity) string {
 	l.seen.Lock()
 	defer l.seen.Unlock()
-	var b strings.Builder
+	maps.DeleteFunc(known, func(pid int, _ spawn.Identity) bool { return !slices.Contains(l.pids, pid) })
+	var b []byte
 	for _, pid := range l.pids {
-		if pid > 0 {
-			id, _ := spawn.Identify(pid)
-			fmt.Fprintln(&b, pid, id.Start, dead(pid))
+		if pid <= 0 {
+			continue
 		}
+		id, ok := known[pid]
+		if !ok {
+			id, _ = spawn.Identify(pid) // of one that is gone there is nothing
+			known[pid] = id
+		}
+		b = fmt.Appendln(b, pid, id.Start, id.PID == 0 || ended(id))
 	}
-	return b.String()
+	return string(b)
 }
 
-// dirs are the directories of the journals of every team and session, and those that have them.
+// dirs are the directories of the journals of every team and session, and those that have them. Of one that is not there
+// yet it is the one in which it is made.
 func (l *Live) dirs() []string {
+	dirs := l.wanted()
+	for i, d := range dirs {
+		for _, above := range []string{l.op.Root.Path, l.op.Home.Path} {
+			if _, err := os.Stat(d); errors.Is(err, fs.ErrNotExist) && filepath.Dir(d) == above {
+				dirs[i] = above
+			}
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+func (l *Live) wanted() []string {
 	dirs := []string{filepath.Join(l.op.Root.Path, "teams"), filepath.Join(l.op.Home.Path, "sessions"), decide.Of(l.op).Proposals().Dir}
 	names, err := l.names()
 	if err != nil {
@@ -865,14 +892,12 @@ func (l *Live) dirs() []string {
 			continue
 		}
 		for _, e := range entries {
-			if e.IsDir() {
+			if e.IsDir() && shown(e.Name()) {
 				dirs = append(dirs, filepath.Join(d, e.Name()))
 			}
 		}
 	}
-	dirs = append(dirs, beside...)
-	slices.Sort(dirs)
-	return slices.Compact(dirs)
+	return append(dirs, beside...)
 }
 
 // shown reports whether a change of a file may change the screen. A member writes its task-status.json

@@ -4,6 +4,8 @@ package tui_test
 
 import (
 	"context"
+	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +14,8 @@ import (
 	"waggle/internal/testenv"
 	"waggle/internal/tui"
 	"waggle/journal"
+	"waggle/operator/decide"
+	"waggle/operator/proposal"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -69,5 +73,62 @@ func TestWatchOfADeadLeader(t *testing.T) {
 	changed()
 	if got := problems(); len(got) != 1 {
 		t.Errorf("after the release: %q", got)
+	}
+}
+
+// TestWatched: what is watched is there, also where no session and no proposal was ever made, so that the system tells of
+// their beginning, and no directory is looked for again and again.
+func TestWatched(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	operatortest.Team(t, op, "api", record.PolicySet{})
+	live := tui.NewLive(op, "")
+	for _, d := range tui.Watched(live) {
+		if _, err := os.Stat(d); err != nil {
+			t.Error(err)
+		}
+	}
+	proposals := decide.Of(op).Proposals()
+	if slices.Contains(tui.Watched(live), proposals.Dir) {
+		t.Fatalf("%s is there", proposals.Dir)
+	}
+	if _, err := proposals.Put(t.Context(), proposal.Proposal{Dir: "/src", Asked: proposal.Asked{Agent: "claude", Task: "fix it"}}, op.Minter.Rand); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(tui.Watched(live), proposals.Dir) {
+		t.Errorf("%s is not watched: %q", proposals.Dir, tui.Watched(live))
+	}
+}
+
+// TestWatchOutput: output of a member is told on the channel of output alone, and is its last line then.
+func TestWatchOutput(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	c := operatortest.NewCrowd(t, op, "api", 2, 20)
+	live := tui.NewLive(op, "")
+	if _, err := live.Crew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	changes, output := live.Watch(ctx)
+	defer func() {
+		stop()
+		for range changes { // until Watch has ended
+		}
+	}()
+	<-changes
+	<-output
+	c.Says(1, "almost done")
+	for key := (tui.MemberKey{Team: "api", Member: "m1"}); live.Said()[key] != "almost done"; {
+		select {
+		case <-output:
+		case <-time.After(time.Minute):
+			t.Fatalf("nothing is told; said are %q", live.Said())
+		}
+	}
+	select {
+	case <-changes:
+		t.Error("output was told as a change of records")
+	default:
 	}
 }
