@@ -49,9 +49,25 @@ func TestAskDenyReport(t *testing.T) {
 		}
 		w.completed()
 		w.ran("two", 0)
+		// Its output is words: what it says, its calls, and what came of them.
+		if out := w.ok("peek", "bob", "--team", "crew"); !inOrder(out, "[Bash] echo ran >>one\n", "[Bash] echo ran >>two\n    failed: ", "not that one", "all done\n") || strings.Contains(out, "{") {
+			t.Errorf("%s", out)
+		}
 		w.gone()
 		w.ran("one", 1)
 	})
+}
+
+// inOrder reports whether a text has parts one after the other.
+func inOrder(text string, parts ...string) bool {
+	for _, p := range parts {
+		_, after, ok := strings.Cut(text, p)
+		if !ok {
+			return false
+		}
+		text = after
+	}
+	return true
 }
 
 // Calls of one turn are requests of their own, answered in any order; each runs once, and the end of
