@@ -38,6 +38,8 @@ func kinds() (names []string, qs []decide.Request, earlier []string) {
 		names, qs, earlier = append(names, name), append(qs, q), append(earlier, before)
 	}
 	bash := called("Bash", map[string]any{"command": "cat a | sed s/x/y/ | tee b", "description": "copy it", "run_in_background": true}, "Bash(cat a | sed s/x/y/ | tee b)", "Bash(cat:*)")
+	bash.Program, bash.Env = "/usr/bin/dash", []string{"WAGGLE_TASK_ID=1", "PATH=/tmp"}
+	bash.Words = []record.Resolved{{Name: "cat", Path: "/usr/bin/cat"}, {Name: "sed", Path: "/tmp/sed"}, {Name: "tee", Path: "/usr/bin/tee"}}
 	bash.Command, bash.Reason = "cat a | sed s/x/y/ | tee b", "copy it"
 	add("pipes", bash, "")
 	edit := called("Edit", map[string]any{"file_path": "a.go", "old_string": "one\n", "new_string": "two\n", "replace_all": true}, "Edit(/src/tree/a.go)")

@@ -189,8 +189,9 @@ func (m *model) askLines(q decide.Request, w int) []line {
 		lines = append(lines, line{style: strong, text: fit(EarlierTitle(q), w)})
 		lines = styledBlock(lines, strings.TrimSuffix(diff, "\n"), diffStyle, w)
 	}
+	notes := view.ShortOf(q).Notes
 	for _, f := range fields {
-		if !f.Block && !inHead(q, f) {
+		if !f.Block && !inHead(q, f) && !usual(f, notes) {
 			lines = field(lines, f.Name, f.Text, plain, w)
 		}
 	}
@@ -399,6 +400,17 @@ func inHead(q decide.Request, f view.Field) bool {
 		return false
 	}
 	return len(q.Questions) > 0 || strings.HasPrefix(f.Name, "rule ")
+}
+
+// usual reports a field of what is as on every system, and of what waggle adds to each call: notes are those that are not.
+func usual(f view.Field, notes []string) bool {
+	switch f.Name {
+	case "env", "word":
+		return !slices.Contains(notes, f.Text)
+	case "program":
+		return !slices.Contains(notes, "run by "+f.Text)
+	}
+	return false
 }
 
 // batchLines is all that a batch covers.
