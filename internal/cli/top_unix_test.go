@@ -86,18 +86,31 @@ func (u *inTmux) handles(members ...string) map[string]string {
 	u.t.Helper()
 	of := map[string]string{}
 	u.until("all ask", func() bool {
-		for _, l := range strings.Split(u.screen(), "\n") {
-			list, _, _ := strings.Cut(l, "│")
-			f := strings.Fields(list)
-			for _, name := range members {
-				if i := slices.Index(f, name); i >= 0 && i+1 < len(f) && len(f[i+1]) == 4 && f[i+1] != "dead" {
-					of[name] = f[i+1]
-				}
+		out, _ := u.waggle("pending", "--json")
+		var doc struct {
+			Pending []struct{ Member, Handle string }
+		}
+		if json.Unmarshal([]byte(out), &doc) != nil {
+			return false
+		}
+		for _, q := range doc.Pending {
+			if slices.Contains(members, q.Member) && asksInList(u.screen(), q.Member) {
+				of[q.Member] = q.Handle
 			}
 		}
 		return len(of) == len(members)
 	})
 	return of
+}
+
+// asksInList reports a row of an open request of a member on a screen.
+func asksInList(screen, member string) bool {
+	return slices.ContainsFunc(strings.Split(screen, "\n"), func(l string) bool {
+		list, _, _ := strings.Cut(l, "│")
+		f := strings.Fields(list)
+		i := slices.Index(f, member)
+		return i > 0 && strings.Trim(f[i-1], "123456789>") != "" && strings.Trim(f[i-1], "123456789>!.") == ""
+	})
 }
 
 // One request is allowed on the screen, one denied with a reason, and one of high risk is allowed by
@@ -227,23 +240,15 @@ func TestTopTwoScreens(t *testing.T) {
 	at := func(pane string) string { return u.tmux("capture-pane", "-p", "-t", pane) }
 	handles := u.handles("alice", "bob", "carol")
 	u.until("both show all", func() bool {
-		return strings.Contains(at("%1"), handles["alice"]) && strings.Contains(at("%1"), handles["carol"])
+		return asksInList(at("%1"), "alice") && asksInList(at("%1"), "carol")
 	})
 	best, apart := time.Hour, time.Hour
 	for _, name := range []string{"alice", "bob", "carol"} {
-		waits := func(pane string) bool {
-			for _, l := range strings.Split(at(pane), "\n") {
-				if list, _, _ := strings.Cut(l, "│"); strings.Contains(list, handles[name]) && !strings.Contains(list, "ok") {
-					return true
-				}
-			}
-			return false
-		}
 		u.does(0, "deny", handles[name], "--team", "api")
 		shown := map[string]time.Time{}
 		u.until("both show the answer", func() bool {
 			for _, p := range panes {
-				if shown[p].IsZero() && !waits(p) {
+				if shown[p].IsZero() && !asksInList(at(p), name) {
 					shown[p] = time.Now()
 				}
 			}
