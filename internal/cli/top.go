@@ -166,11 +166,19 @@ func startFresh(ctx context.Context, a *app.App, op operator.Operator, team wagg
 	}
 	opt.Note = nil // the screen has no place for notes
 	opt.NoSetup, opt.Accept = act.NoSetup, fresh.AcceptShown(act.Setup)
+	if act.Verb == tui.Allow { // a proposal, exactly as it was shown
+		st, err := fresh.Of(op).Start(ctx, act.Requests[0].ID, act.Requests[0].Digest, opt)
+		return startedLines(st, err)
+	}
 	w := fresh.Want{Task: act.Text}
 	if kind, rest, ok := strings.Cut(act.Text, ": "); ok && slices.Contains(newAgents(), kind) {
 		w.Agent, w.Task = kind, rest
 	}
-	st, err := fresh.Of(op).New(ctx, []fresh.Want{w}, opt)
+	return startedLines(fresh.Of(op).New(ctx, []fresh.Want{w}, opt))
+}
+
+// startedLines are the members that were started.
+func startedLines(st *fresh.Started, err error) ([]string, error) {
 	if st == nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/operator/fresh"
 	"waggle/operator/inspect"
 )
 
@@ -181,6 +182,13 @@ func (l *linear) ask(ctx context.Context, q decide.Request) {
 			act.Verb = tui.Deny
 		}
 		lines, err := l.live.Do(ctx, act)
+		var setup *fresh.UnacceptedError
+		if errors.As(err, &setup) { // of the member that a proposal starts
+			if err = acceptSetup(ctx, l.a, setup.Found); err == nil {
+				act.Setup = &setup.Found
+				lines, err = l.live.Do(ctx, act)
+			}
+		}
 		if err != nil {
 			lines = []string{explained(err)}
 		}

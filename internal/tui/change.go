@@ -40,7 +40,7 @@ type change struct {
 
 // editable reports whether the input of a request can be changed.
 func editable(q decide.Request) bool {
-	return record.GateOf(waggle.Kind(q.Kind)) == policy.GateTool && json.Valid(q.Input)
+	return q.Kind != decide.KindProposal && record.GateOf(waggle.Kind(q.Kind)) == policy.GateTool && json.Valid(q.Input)
 }
 
 // startEdit opens the input of the selected request in the person's editor: the command of a shell

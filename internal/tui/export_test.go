@@ -202,7 +202,7 @@ func (p *Player) Other() string {
 	case changing:
 		return "changed " + p.m.change.as.Digest + string(p.m.change.as.Input)
 	case accepting:
-		return "setup " + p.m.setups[0].task + p.m.setups[0].text()
+		return "setup " + p.m.setups[0].task() + p.m.setups[0].text()
 	}
 	return ""
 }

@@ -41,7 +41,7 @@ type Live struct {
 	// Confine wraps the check of a merge for the sandbox of a directory; nil refuses to merge the work
 	// of a confined member.
 	Confine func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error)
-	// Start carries out NewMember, and says so in lines; nil: no member can be started. Its error is a
+	// Start carries out NewMember, and an Allow of one proposal, and says so in lines; nil: no member can be started. Its error is a
 	// *fresh.UnacceptedError where the person has to accept the setup of the member's worktree first.
 	Start func(ctx context.Context, a Act) ([]string, error)
 	// First returns what somebody without a member can do, in lines; nil: nothing is said.
@@ -537,7 +537,7 @@ func (l *Live) Do(ctx context.Context, a Act) ([]string, error) {
 	}
 	l.do.Lock()
 	defer l.do.Unlock()
-	if a.Verb == NewMember {
+	if a.Verb == NewMember || a.starts() {
 		if l.Start == nil {
 			return nil, errors.New("no member can be started here")
 		}

@@ -581,7 +581,7 @@ func (m *model) did(msg didMsg) tea.Cmd {
 	m.busy--
 	var setup *fresh.UnacceptedError
 	if errors.As(msg.err, &setup) {
-		m.askSetup(msg.act.Text, setup.Found)
+		m.askSetup(msg, setup.Found)
 		return nil
 	}
 	text := ""

@@ -81,7 +81,7 @@ func (d *desk) Do(ctx context.Context, a tui.Act) ([]string, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if f := d.found; f != nil && a.Verb == tui.NewMember && !a.NoSetup {
+	if f := d.found; f != nil && (a.Verb == tui.NewMember || a.Verb == tui.Allow && a.Requests[0].Kind == decide.KindProposal) && !a.NoSetup {
 		if err := fresh.AcceptShown(a.Setup)(ctx, *f); err != nil {
 			return nil, err
 		}

@@ -181,7 +181,10 @@ func (r row) cells(now time.Time, several bool) (c cells) {
 	}
 	if q := r.ask; q != nil {
 		c.is, c.age = q.Handle, ageText(q.Asked, now)
-		if c.does, c.file = asksFor(*q); q.Asker != "" {
+		switch c.does, c.file = asksFor(*q); {
+		case q.Asker != "" && q.Kind == decide.KindProposal:
+			c.does = "(begun) " + c.does
+		case q.Asker != "":
 			c.does = "(asker dead) " + c.does
 		}
 		if q.LeadOut != "" {

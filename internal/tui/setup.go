@@ -14,15 +14,24 @@ import (
 // setup is what the worktree of a new member gets by a team file that was found, and that the person
 // has to accept before it is started.
 type setup struct {
-	task  string
+	act   Act      // starts it
+	keys  []string // of the proposal that act starts
 	found fresh.Found
+}
+
+// task says in a line what it is started for.
+func (s setup) task() string {
+	if len(s.act.Requests) == 1 {
+		return firstLine(s.act.Requests[0].Proposed().Task)
+	}
+	return s.act.Text
 }
 
 func (s setup) text() string { return fileview.PreparationText(s.found) }
 
 // lines is all of it.
 func (s setup) lines(w int) []line {
-	lines := wrapped(nil, "new task: "+s.task, strong, w)
+	lines := wrapped(nil, "new task: "+s.task(), strong, w)
 	for _, l := range strings.Split(s.text(), "\n") {
 		lines = wrapped(lines, l, plain, w)
 	}
@@ -30,8 +39,11 @@ func (s setup) lines(w int) []line {
 }
 
 // askSetup begins to wait for an answer about a setup. Nothing was started.
-func (m *model) askSetup(task string, found fresh.Found) {
-	m.setups, m.flash, m.leaving = append(m.setups, setup{task, found}), "", false
+func (m *model) askSetup(did didMsg, found fresh.Found) {
+	for _, k := range did.keys {
+		delete(m.given, k)
+	}
+	m.setups, m.flash, m.leaving = append(m.setups, setup{did.act, did.keys, found}), "", false
 }
 
 // offerSetup shows the first setup that waits, once nothing else is typed, chosen or answered.
@@ -55,11 +67,11 @@ func (m *model) setupKey(c command, now time.Time, since time.Duration) tea.Cmd 
 		if m.flash = m.unstood(now); m.flash != "" {
 			return nil
 		}
-		a := Act{Verb: NewMember, Text: s.task, NoSetup: true}
-		if c == cmdAllow {
+		a := s.act
+		if a.Setup, a.NoSetup = nil, true; c == cmdAllow {
 			a.Setup, a.NoSetup = &s.found, false
 		}
-		m.answer(a, nil, now, since)
+		m.answer(a, s.keys, now, since)
 	case cmdBack:
 		m.dropSetup()
 	case cmdPage:
@@ -78,6 +90,6 @@ func (m *model) setupKey(c command, now time.Time, since time.Duration) tea.Cmd 
 
 // dropSetup starts nothing.
 func (m *model) dropSetup() {
-	m.flash = "nothing was started: " + m.setups[0].task
+	m.flash = "nothing was started: " + m.setups[0].task()
 	m.mode, m.setups = browsing, m.setups[1:]
 }

@@ -1,12 +1,16 @@
 package tui_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"waggle/internal/ask"
+	"waggle/internal/operatortest"
 	"waggle/internal/tui"
+	"waggle/operator/decide"
 	"waggle/operator/fresh"
 	"waggle/operator/teamfile"
 	"waggle/policy"
@@ -165,4 +169,74 @@ func TestSetupWaits(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	})
+}
+
+// proposed is a proposal of a new member.
+func proposed(n int, task string) decide.Request {
+	q := request(n, "ann", "", policy.RiskMedium)
+	q.Team, q.Kind, q.Tool, q.Command, q.Suggest = decide.SessionTeam, decide.KindProposal, "new", "", nil
+	q.Input = json.RawMessage(fmt.Sprintf(`{"task":%q}`, task))
+	return q
+}
+
+// TestProposal: a starts exactly the proposal that stood on the screen, once; its setup is asked about first, and it is
+// neither edited nor in a batch. d refuses it.
+func TestProposal(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, d *desk) {
+		q := proposed(1, "fix the login")
+		p.Ask(q, proposed(2, "another"))
+		p.Wait(second)
+		shows(t, p, "| fix the login", "a start it  d deny")
+		for _, k := range []string{"e", "r", "b"} {
+			p.Keys(k)
+			p.Wait(second)
+		}
+		d.found = foundSetup(t, "npm ci")
+		p.Keys("a")
+		p.Wait(second)
+		shows(t, p, "new task: fix the login", "| npm ci")
+		p.Keys("esc")
+		p.Wait(second)
+		if shows(t, p, "nothing was started: fix the login", "2 need you"); len(d.acts) != 0 {
+			t.Fatalf("%+v", d.acts)
+		}
+		p.Keys("up")
+		p.Wait(second)
+		p.Keys("a")
+		p.Wait(2 * second)
+		p.Keys("a")
+		p.Wait(second)
+		if a := sole(t, d); a.Verb != tui.Allow || len(a.Requests) != 1 || a.Requests[0].Digest != q.Digest || a.Setup == nil || a.NoSetup {
+			t.Errorf("%+v", a)
+		}
+		shows(t, p, "1 need you")
+		d.acts = nil
+		p.Wait(second)
+		p.Keys("d")
+		p.Type("not now")
+		p.Keys("enter")
+		p.Wait(second)
+		if a := sole(t, d); a.Verb != tui.Deny || a.Reason != "not now" || a.Requests[0].Handle != "K002" {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// TestLiveProposal: a proposal is started, and not decided as a request.
+func TestLiveProposal(t *testing.T) {
+	live := tui.NewLive(operatortest.New(t), "")
+	var got []tui.Act
+	live.Start = func(_ context.Context, a tui.Act) ([]string, error) {
+		got = append(got, a)
+		return []string{"ann of team x is working"}, nil
+	}
+	act := tui.Act{Verb: tui.Allow, Requests: []decide.Request{proposed(1, "fix")}}
+	lines, err := live.Do(t.Context(), act)
+	if err != nil || len(got) != 1 || len(lines) != 1 || got[0].Requests[0].Digest != act.Requests[0].Digest {
+		t.Errorf("%q, %v, %+v", lines, err, got)
+	}
+	act.Verb = tui.Deny // there is no such proposal
+	if _, err := live.Do(t.Context(), act); len(got) != 1 {
+		t.Errorf("a denial starts it: %v, %+v", err, got)
+	}
 }

@@ -153,6 +153,11 @@ type Act struct {
 	Comments map[int]string
 }
 
+// starts reports an allow of a proposal, which starts its member.
+func (a Act) starts() bool {
+	return a.Verb == Allow && len(a.Requests) == 1 && a.Requests[0].Kind == decide.KindProposal
+}
+
 // Verb is the kind of an act.
 type Verb int
 

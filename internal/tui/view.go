@@ -232,7 +232,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		}
 	case mode == accepting:
 		s := m.setups[0]
-		return "setup " + s.task, fmt.Sprint(s.task, s.text()), s.lines
+		return "setup " + s.task(), fmt.Sprint(s.task(), s.text()), s.lines
 	case m.tab == TabTasks:
 		lines := m.taskLines()
 		return "tasks", strings.Join(lines, "\n"), func(w int) []line { return pagesLines(lines, w) }
@@ -697,6 +697,8 @@ func (m *model) memberHint() string {
 func (m *model) answerHint(q decide.Request, rest string) string {
 	k, allow := m.keyOf, "allow once"
 	switch {
+	case q.Kind == decide.KindProposal:
+		allow = "start it"
 	case high(q):
 		allow = "allow (type " + q.Handle + ")"
 	case m.mode == ruling:
