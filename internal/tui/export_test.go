@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -33,10 +34,15 @@ type Player struct {
 // painted is a terminal that takes each frame at once, or never.
 type painted struct {
 	n, told int
+	title   string
 	never   bool
 }
 
-func (p *painted) Paint(string, int, int) int { p.n++; return p.n }
+func (p *painted) Paint(_, title string, _, _ int) int {
+	p.title = title
+	p.n++
+	return p.n
+}
 
 // Play begins a screen of a size.
 func Play(src Source, w, h int, never bool) *Player {
@@ -176,6 +182,9 @@ func (p *Player) Over(d ...Done) { p.send(doneMsg{done: d}) }
 // Count replaces the numbers of lines.
 func (p *Player) Count(l map[MemberKey]Lines) { p.send(seldomMsg{got: Seldom{Lines: l}}) }
 
+// Title is the title of the window.
+func (p *Player) Title() string { return p.paint.title }
+
 // Frame is the screen; Text is the screen without styles.
 func (p *Player) Frame() string { return p.m.View().Content }
 func (p *Player) Text() string  { return ansi.Strip(p.Frame()) }
@@ -294,3 +303,14 @@ func AskLines(q decide.Request, earlier string, w int) (texts []string) {
 
 // Wrap cuts a line.
 var Wrap = wrap
+
+// Shown paints frames with titles on a screen, one after the other.
+func Shown(out *os.File, frames ...[2]string) {
+	s := newScreen(nil, out, colorprofile.TrueColor)
+	s.again = true
+	var last frame
+	for _, f := range frames {
+		s.Paint(f[0], f[1], 10, 2)
+		s.show(&last)
+	}
+}

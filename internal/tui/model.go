@@ -268,7 +268,7 @@ func (m *model) draw() {
 	m.lay()
 	m.aged = time.Time{}
 	m.frame, m.stale = m.whole(), false
-	m.stand.drawn(m.paint.Paint(m.frame, m.w, m.h))
+	m.stand.drawn(m.paint.Paint(m.frame, m.windowTitle(), m.w, m.h))
 }
 
 // due does what is due by the clock.

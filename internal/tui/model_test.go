@@ -865,3 +865,28 @@ func TestQuit(t *testing.T) {
 		}
 	})
 }
+
+// TestWindowTitle: the title of the window counts what needs the person, also where a filter hides it.
+func TestWindowTitle(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
+		is := func(want string) {
+			t.Helper()
+			p.Wait(second)
+			if got := p.Title(); got != want {
+				t.Errorf("the title is %q, want %q", got, want)
+			}
+		}
+		is("waggle")
+		p.Ask(request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "make", policy.RiskLow))
+		is("waggle: 2 need you")
+		p.Keys("/")
+		p.Type("nothing")
+		is("waggle: 2 need you")
+		p.Keys("esc")
+		p.Ask(request(1, "alice", "ls", policy.RiskLow))
+		is("waggle: 1 needs you")
+		p.Wait(second)
+		p.Keys("a")
+		is("waggle")
+	})
+}

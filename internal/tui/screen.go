@@ -18,9 +18,10 @@ import (
 
 // Painter draws frames on a terminal.
 type Painter interface {
-	// Paint takes a frame of a size and returns its number: one more than that of the frame before.
+	// Paint takes a frame of a size with the title of the terminal's window, which has no control characters, and returns
+	// its number: one more than that of the frame before.
 	// It does not wait for the terminal. A frame that the terminal has not begun is replaced.
-	Paint(frame string, w, h int) int
+	Paint(frame, title string, w, h int) int
 }
 
 // What the terminal is told when the screen begins and ends: its second page, without cursor and
@@ -52,8 +53,8 @@ type screen struct {
 
 // frame is a drawn screen.
 type frame struct {
-	n, w, h int
-	text    string
+	n, w, h     int
+	text, title string
 }
 
 func newScreen(in, out *os.File, profile colorprofile.Profile) *screen {
@@ -92,10 +93,10 @@ func (s *screen) leave() error {
 }
 
 // Paint implements Painter.
-func (s *screen) Paint(text string, w, h int) int {
+func (s *screen) Paint(text, title string, w, h int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.next = frame{s.next.n + 1, w, h, text}
+	s.next = frame{s.next.n + 1, w, h, text, title}
 	s.nudge()
 	return s.next.n
 }
@@ -146,6 +147,14 @@ func (s *screen) show(last *frame) (n int, ok bool) {
 	if now.n == 0 {
 		return 0, true // there is no frame yet
 	}
+	if again {
+		last.title = ""
+	}
+	if now.title != last.title {
+		if _, err := io.WriteString(s.out, titled(now.title)); err != nil {
+			return 0, false
+		}
+	}
 	if again || now.w != last.w || now.h != last.h {
 		last.text = ""
 	}
@@ -158,6 +167,9 @@ func (s *screen) show(last *frame) (n int, ok bool) {
 	*last = now
 	return now.n, true
 }
+
+// titled is what the terminal is told so that its window has a title.
+func titled(title string) string { return "\x1b]2;" + title + "\x07" }
 
 // differing is what the terminal is told so that it shows one frame after another; was "": the
 // screen may show anything. Each line that differs is written as a whole.

@@ -2,6 +2,10 @@ package tui_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,4 +63,24 @@ func TestDiffering(t *testing.T) {
 			rt.Fatal("the same frame is written twice")
 		}
 	})
+}
+
+// TestTitleOnce: the title of the window is written with the first frame and when it changes.
+func TestTitleOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tui.Shown(f, [2]string{"a", "waggle"}, [2]string{"b", "waggle"}, [2]string{"b", "waggle: 1 needs you"}, [2]string{"c", "waggle: 1 needs you"})
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := regexp.MustCompile("\x1b]2;[^\x07]*\x07").FindAllString(string(out), -1); !slices.Equal(got, []string{"\x1b]2;waggle\x07", "\x1b]2;waggle: 1 needs you\x07"}) {
+		t.Errorf("%q", got)
+	}
 }

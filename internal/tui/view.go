@@ -429,6 +429,27 @@ func (m *model) counts() (n [inspect.Groups]int) {
 	return n
 }
 
+// windowTitle is the title of the terminal's window: how much needs the person, whatever the filter shows.
+func (m *model) windowTitle() string {
+	rows := m.rows
+	if m.filter != "" {
+		rows = rowsOf(m.asks, m.crew, nil, nil, "", "")
+	}
+	n := 0
+	for _, r := range rows {
+		if r.group == inspect.GroupNeedsYou && m.waits(r) {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return "waggle"
+	case 1:
+		return "waggle: 1 needs you"
+	}
+	return fmt.Sprintf("waggle: %d need you", n)
+}
+
 func (m *model) titleLine() string {
 	n := m.counts()
 	text := fmt.Sprintf(" waggle   %d need you", n[inspect.GroupNeedsYou])
