@@ -139,6 +139,10 @@ func TestUpInTmux(t *testing.T) {
 	if format := u.tmux("show-options", "-w", "-t", "mine:", "pane-border-status") + u.tmux("show-options", "-w", "-t", "mine:", "pane-border-format"); !strings.Contains(format, "top") || !strings.Contains(format, "@waggle-name") {
 		t.Errorf("titles are not shown: %s", format)
 	}
+	u.until("the panes show what their members do", func() bool {
+		states := strings.Split(u.tmux("list-panes", "-a", "-F", "#{@waggle-name}: #{@waggle-state}"), "\n")
+		return slices.Contains(states, "ann: ready") && !slices.Contains(states, "bob: ")
+	})
 	if out, code := u.waggle("stop", "cyd"); code != 0 {
 		t.Fatalf("stop: %d\n%s", code, out)
 	}

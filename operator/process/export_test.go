@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"waggle/operator"
+	"waggle/spawn"
 )
 
 // ResolveBackend returns the backend that a word means in an environment.
@@ -30,6 +31,9 @@ var (
 
 // Names has the watch know whose panes there are.
 func (p *Panes) Names(names map[string]string) { p.names = names }
+
+// ShowsIn has the watch know a pane of a server, and look at states without a pause.
+func (p *Panes) ShowsIn(at spawn.Pane) { p.at, p.pause = at, 0 }
 
 // Act ends one thing that was found as garbage.
 func Act(ctx context.Context, unused, gone func() bool, end func() error) *Garbage {

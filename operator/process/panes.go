@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"waggle"
 	"waggle/operator"
@@ -21,6 +22,9 @@ type Panes struct {
 	Events chan terminal.Event
 	server spawn.Identity // the watched server; zero: none
 	names  map[string]string
+	at     spawn.Pane   // one of the panes of the watched server
+	states chan inPanes // who is in the panes whose states are to be shown; nil: Show was not called
+	pause  time.Duration
 	gone   chan struct{} // closed when the watch has ended
 	Wg     sync.WaitGroup
 }
@@ -31,7 +35,7 @@ const paneEvents = 64
 
 // Panes returns a watch that has not started.
 func (o Operator) Panes(s *operator.State) *Panes {
-	return &Panes{o: o, s: s, Events: make(chan terminal.Event, paneEvents), names: map[string]string{}}
+	return &Panes{o: o, s: s, Events: make(chan terminal.Event, paneEvents), names: map[string]string{}, pause: statePause}
 }
 
 // Watch starts a watch of the tmux server that shows members, unless one runs, and reads whose
@@ -62,7 +66,7 @@ func (p *Panes) Watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.server, p.gone = at.Server, make(chan struct{})
+	p.at, p.server, p.gone = *at, at.Server, make(chan struct{})
 	opts, gone := terminal.WatchOptions{Program: program, Env: p.o.Environ, Socket: at.Socket, Server: at.Server}, p.gone
 	p.Wg.Go(func() {
 		defer close(gone)
@@ -74,6 +78,75 @@ func (p *Panes) Watch(ctx context.Context) error {
 		})
 	})
 	return nil
+}
+
+// inPanes is who is in the panes of a server: names by the id of the pane.
+type inPanes struct {
+	at    spawn.Pane
+	names map[string]string
+}
+
+// statePause is the least time from one look at the states to the next.
+const statePause = time.Second
+
+// Show has the panes show the states of their members beside their names, when they change. states reads them, by the
+// name of the member; it is called by a goroutine that ends with the ctx of the first call, at most once in a second, and
+// only where there are panes. What fails is tried again at the next change: nobody waits for it.
+func (p *Panes) Show(ctx context.Context, states func(context.Context) (map[string]string, error)) {
+	if len(p.names) == 0 {
+		return
+	}
+	if p.states == nil {
+		p.states = make(chan inPanes, 1)
+		p.Wg.Go(func() { p.showing(ctx, states) })
+	}
+	select {
+	case <-p.states: // an older one
+	default:
+	}
+	p.states <- inPanes{p.at, maps.Clone(p.names)}
+}
+
+func (p *Panes) showing(ctx context.Context, states func(context.Context) (map[string]string, error)) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	shown := map[string]string{} // by the id of the pane
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case in := <-p.states:
+			p.showIn(ctx, in, shown, states)
+		}
+		pause.Reset(p.pause)
+	}
+}
+
+// tmuxTime is the most that one command of tmux may take.
+const tmuxTime = 5 * time.Second
+
+func (p *Panes) showIn(ctx context.Context, in inPanes, shown map[string]string, states func(context.Context) (map[string]string, error)) {
+	program, perr := p.o.tmuxProgram()
+	now, err := states(ctx)
+	if err != nil || perr != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tmuxTime)
+	defer cancel()
+	for id, name := range in.names {
+		if state := now[name]; state != "" && shown[id] != state {
+			pane := in.at
+			pane.ID = id
+			if terminal.TmuxState(ctx, program, p.o.Environ, pane, state) == nil {
+				shown[id] = state
+			}
+		}
+	}
 }
 
 // over reports that the watch has ended, for example with its server.

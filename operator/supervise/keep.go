@@ -16,6 +16,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/poll"
 	"waggle/record"
@@ -231,7 +232,21 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 		k.moved = false
 		k.settlePanes(ctx)
 	}
+	k.panes.Show(ctx, k.conditions)
 	return "", nil
+}
+
+// conditions are those of the members, in the words that status has.
+func (k *keeper) conditions(ctx context.Context) (map[string]string, error) {
+	st, err := inspect.Of(k.o.Operator).Status(ctx, k.S.Team)
+	if err != nil {
+		return nil, err
+	}
+	words := map[string]string{}
+	for _, m := range st.Members {
+		words[m.Name] = m.Words(func(t time.Time) string { return t.In(k.o.Minter.Now().Location()).Format("15:04") })
+	}
+	return words, nil
 }
 
 // leave returns what the end of this process means for the team.

@@ -61,6 +61,11 @@ func TmuxScreen(context.Context, string, []string, spawn.Pane) (string, error) {
 	return "", errors.ErrUnsupported
 }
 
+// TmuxState needs Unix.
+func TmuxState(context.Context, string, []string, spawn.Pane, string) error {
+	return errors.ErrUnsupported
+}
+
 // TmuxBell needs Unix.
 type TmuxBell struct{}
 

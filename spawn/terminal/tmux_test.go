@@ -144,6 +144,13 @@ func TestTmuxInside(t *testing.T) {
 		if got := s.run("display-message", "-p", "-t", id, "#{pane_title} | #{E:pane-border-format}"); got != want {
 			t.Errorf("pane %s has the title and border %q, want %q", id, got, want)
 		}
+		if err := terminal.TmuxState(t.Context(), "tmux", os.Environ(), *p.Place().Pane, "needs #{you}"); err != nil {
+			t.Error(err)
+		}
+		want = strings.Replace(want, " #[default]", ": needs _{you} #[default]", 1)
+		if got := s.run("display-message", "-p", "-t", id, "#{pane_title} | #{E:pane-border-format}"); got != want {
+			t.Errorf("pane %s has with its state %q, want %q", id, got, want)
+		}
 	}
 	if st := s.run("show-options", "-wv", "-t", home, "pane-border-status"); st != "top" {
 		t.Errorf("titles are not shown: %s", st)

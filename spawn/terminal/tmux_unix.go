@@ -252,12 +252,25 @@ func (b *tmuxBackend) dress(ctx context.Context, p spawn.Pane, holder spawn.Iden
 	return err
 }
 
-// windowOptions are what a window with our panes has: the panes' names, in their
+// TmuxState shows the state of who is in a pane of ours beside its name, by one command of tmux. It does nothing where
+// the pane or its server has ended. program is tmux.
+func TmuxState(ctx context.Context, program string, env []string, p spawn.Pane, state string) error {
+	if !p.Server.Alive() || !paneID(p.ID) {
+		return nil
+	}
+	_, err := tmux{program, p.Socket, env}.run(ctx, "set-option", "-p", "-t", p.ID, "@waggle-state", plain(state))
+	if err != nil && !isNoServer(err) && !isClosed(err) {
+		return fmt.Errorf("spawn: name pane: %w", err)
+	}
+	return nil
+}
+
+// windowOptions are what a window with our panes has: the panes' names and states, in their
 // colours, above them, and the first pane on the left. A pane that is not ours keeps
 // its title.
 var windowOptions = [][2]string{
 	{"pane-border-status", "top"},
-	{"pane-border-format", "#{?@waggle-name,#[fg=#{@waggle-color}] #{@waggle-name} #[default], #{pane_title} }"},
+	{"pane-border-format", "#{?@waggle-name,#[fg=#{@waggle-color}] #{@waggle-name}#{?@waggle-state,: #{@waggle-state},} #[default], #{pane_title} }"},
 	{mainWidth, "30%"},
 }
 
