@@ -100,7 +100,7 @@ func (c *crowd) join(ctx context.Context, name string, id spawn.Identity) *asker
 	return a
 }
 
-// ask puts a question on record and into the lead's mailbox.
+// ask puts a request on record and into the lead's mailbox. No message has a question in words.
 func (c *crowd) ask(a *asker, kind waggle.Kind, ask record.Ask) {
 	c.t.Helper()
 	ctx := c.t.Context()
@@ -111,6 +111,9 @@ func (c *crowd) ask(a *asker, kind waggle.Kind, ask record.Ask) {
 		return ds, err
 	})
 	c.must(err)
+	if kind == record.KindQuestion {
+		return
+	}
 	env, err := a.w.Outbox[len(a.w.Outbox)-1].Mail.Open()
 	c.must(err)
 	c.must(c.box.Append(ctx, env))
