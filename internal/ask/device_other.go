@@ -9,7 +9,7 @@ func newDevice(_, _ *os.File, _ bool) (device, error) { return nil, ErrUnsupport
 func isTerminal(*os.File) bool { return false }
 
 // Repair has nothing to repair where nothing is asked.
-func Repair(_, _ *os.File) error { return nil }
+func Repair(_, _ *os.File, _ func() bool) error { return nil }
 
 // Drain has nothing to wait for where nothing is asked.
 func Drain(*os.File) {}

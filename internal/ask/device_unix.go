@@ -102,21 +102,37 @@ func unmark(t *unix.Termios) {
 	t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
 }
 
-// Repair turns canonical mode and echo on when a process that asked was killed and left
-// them off. It does nothing in the background, while another process asks there, and on
-// anything but such a terminal.
-func Repair(in, out *os.File) error {
+// Repair turns canonical mode and echo on when a process that asked was killed and left them off. screenKilled, unless nil,
+// reports whether that of a full screen was: then Repair undoes raw modes, unless the shell has, and writes ScreenOff. It
+// does nothing in the background, while another process asks there, and on anything but such a terminal.
+func Repair(in, out *os.File, screenKilled func() bool) error {
 	fd := int(in.Fd())
 	t, err := unix.IoctlGetTermios(fd, getTermios)
-	if err != nil || !marked(t) || !foreground(fd) || isTerminal(out) && taken(int(out.Fd())) {
+	if err != nil || !foreground(fd) || isTerminal(out) && taken(int(out.Fd())) {
 		return nil
 	}
-	unmark(t)
+	off := ""
+	if marked(t) {
+		unmark(t)
+		off = pasteOff
+	}
+	if screenKilled != nil && screenKilled() {
+		if t.Lflag&(unix.ICANON|unix.ECHO) == 0 {
+			unmark(t)
+			t.Iflag |= unix.ICRNL | unix.IXON
+			t.Oflag |= unix.OPOST
+			t.Lflag |= unix.ISIG | unix.IEXTEN
+		}
+		off = ScreenOff
+	}
+	if off == "" {
+		return nil
+	}
 	if err := unix.IoctlSetTermios(fd, setTermios, t); err != nil {
 		return fmt.Errorf("ask: restore the terminal: %w; type reset", err)
 	}
 	if isTerminal(out) {
-		_, err = io.WriteString(out, pasteOff)
+		_, err = io.WriteString(out, off)
 	}
 	return err
 }

@@ -125,7 +125,7 @@ func TestTwoProcesses(t *testing.T) {
 	_, one := r.program("FIRST", false)
 	r.wait("allow it?")
 	asking := *r.modes()
-	if err := ask.Repair(r.tty, r.tty); err != nil {
+	if err := ask.Repair(r.tty, r.tty, nil); err != nil {
 		t.Fatal(err)
 	}
 	if after := *r.modes(); after != asking {

@@ -10,6 +10,10 @@ import (
 	"time"
 )
 
+// ScreenOff is what a terminal is told when a full screen ends: its first page, cursor and line wrap, and no mouse, no marked
+// pastes and no title of the screen.
+const ScreenOff = "\x1b[m\x1b[23;2t\x1b[?2004l\x1b[?1006l\x1b[?1002l\x1b[?7h\x1b[?25h\x1b[?1049l"
+
 // Options are a Terminal's settings; the zero value works.
 type Options struct {
 	// Plain is for a terminal that knows no escape sequences (TERM=dumb).

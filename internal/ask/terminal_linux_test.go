@@ -193,7 +193,7 @@ func TestRepair(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	before := killed(t, r)
-	if err := ask.Repair(r.tty, r.tty); err != nil {
+	if err := ask.Repair(r.tty, r.tty, nil); err != nil {
 		t.Fatal(err)
 	}
 	if after := *r.modes(); after != before {
@@ -204,7 +204,7 @@ func TestRepair(t *testing.T) {
 	if err := unix.IoctlSetTermios(int(r.tty.Fd()), unix.TCSETS, &others); err != nil {
 		t.Fatal(err)
 	}
-	if err := ask.Repair(r.tty, r.tty); err != nil {
+	if err := ask.Repair(r.tty, r.tty, nil); err != nil {
 		t.Fatal(err)
 	}
 	if after := *r.modes(); after != others {

@@ -111,7 +111,7 @@ type Options struct {
 func MainOf(o Options) int {
 	a := &app.App{Alone: true, Stand: o.Stand, Waits: o.Waits, In: os.Stdin, Environ: os.Environ(), Now: time.Now, Rand: rand.Reader, Version: version()}
 	a.Out, a.Err = ask.OutputTo(os.Stdout, a.Asker.Terminal), ask.OutputTo(os.Stderr, a.Asker.Terminal)
-	if err := ask.Repair(os.Stdin, os.Stderr); err != nil {
+	if err := ask.Repair(os.Stdin, os.Stderr, func() bool { return a.ScreenKilled(os.Stdin) }); err != nil {
 		a.Talk("%s %v", app.Yellow("note:"), err)
 	}
 	app.OutliveReaders()

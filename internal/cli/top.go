@@ -108,6 +108,7 @@ func top(ctx context.Context, a *app.App, in, out *os.File) error {
 	}
 	defer decidecmd.Attend(a, op)()
 	live := liveOf(a, op, name)
+	defer a.HoldScreen(in)()
 	waiting, end := a.ScreenNotices(op, out)
 	defer end()
 	live.Waiting = waiting

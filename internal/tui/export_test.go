@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -287,6 +288,15 @@ func Marked(text string, parts []policy.RiskPart, w int) (texts []string) {
 
 // Watched are the directories that Watch watches.
 var Watched = (*Live).dirs
+
+// Guarded runs f as what the screen runs beside the keys, on a terminal.
+func Guarded(t *testing.T, tty *os.File, f func()) {
+	s := newScreen(tty, tty, colorprofile.TrueColor)
+	if err := s.enter(); err != nil {
+		t.Fatal(err)
+	}
+	s.guarded(f)()
+}
 
 // InFile is what a call changes in its file.
 var InFile = inFile

@@ -81,31 +81,32 @@ func Run(ctx context.Context, o Options) (err error) {
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ),
 		tea.WithColorProfile(o.Profile), tea.WithWindowSize(w, h), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler())
 	out.painted = func(n int) { p.Send(paintedMsg{n}) }
+	start := func(f func()) { wg.Go(out.guarded(f)) }
 	requests, crew, others, done := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
-	wg.Go(func() { out.run(ctx) })
-	wg.Go(func() { terminalSignals(ctx, func() { resize(p, out) }, func() { continued(p, out) }) })
+	start(func() { out.run(ctx) })
+	start(func() { terminalSignals(ctx, func() { resize(p, out) }, func() { continued(p, out) }) })
 	changes, output := o.Watch(ctx)
-	wg.Go(func() { spread(changes, requests, crew, others, done) })
-	wg.Go(func() { again(ctx, output, lively, o.Now, func() { p.Send(saidMsg{o.Source.Said()}) }) })
-	wg.Go(func() {
+	start(func() { spread(changes, requests, crew, others, done) })
+	start(func() { again(ctx, output, lively, o.Now, func() { p.Send(saidMsg{o.Source.Said()}) }) })
+	start(func() {
 		again(ctx, requests, quick, o.Now, func() {
 			asks, err := o.Source.Requests(ctx)
 			p.Send(requestsMsg{asks, err})
 		})
 	})
-	wg.Go(func() {
+	start(func() {
 		again(ctx, crew, quick, o.Now, func() {
 			c, err := o.Source.Crew(ctx)
 			p.Send(crewMsg{c, err})
 		})
 	})
-	wg.Go(func() {
+	start(func() {
 		again(ctx, others, seldom, o.Now, func() {
 			got, err := o.Source.Seldom(ctx)
 			p.Send(seldomMsg{got, err})
 		})
 	})
-	wg.Go(func() {
+	start(func() {
 		select { // the rows of what runs come first
 		case <-ctx.Done():
 			return

@@ -24,12 +24,9 @@ type Painter interface {
 	Paint(frame, title string, w, h int) int
 }
 
-// What the terminal is told when the screen begins and ends: its second page, without cursor and
+// What the terminal is told when the screen begins, which ask.ScreenOff ends: its second page, without cursor and
 // line wrap, with mouse, marked pastes and a title.
-const (
-	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?1002h\x1b[?1006h\x1b[?2004h\x1b[22;2t\x1b]2;waggle\x07\x1b[2J"
-	leaveScreen = "\x1b[m\x1b[23;2t\x1b[?2004l\x1b[?1006l\x1b[?1002l\x1b[?7h\x1b[?25h\x1b[?1049l"
-)
+const enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?1002h\x1b[?1006h\x1b[?2004h\x1b[22;2t\x1b]2;waggle\x07\x1b[2J"
 
 // betweenFrames is the least time from one frame to the next.
 const betweenFrames = 30 * time.Millisecond
@@ -85,11 +82,24 @@ func (s *screen) enter() error {
 
 // leave brings back what was on the terminal before.
 func (s *screen) leave() error {
-	_, err := io.WriteString(s.out, leaveScreen)
+	_, err := io.WriteString(s.out, ask.ScreenOff)
 	if back := term.Restore(int(s.in.Fd()), s.modes); back != nil {
 		return fmt.Errorf("restore the terminal: %w; type reset", back)
 	}
 	return err
+}
+
+// guarded is f, with the terminal as it was before when f panics.
+func (s *screen) guarded(f func()) func() {
+	return func() {
+		defer func() {
+			if p := recover(); p != nil {
+				_ = s.leave() // the panic says more
+				panic(p)
+			}
+		}()
+		f()
+	}
 }
 
 // Paint implements Painter.
