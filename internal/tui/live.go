@@ -64,13 +64,17 @@ type Live struct {
 	late bool                 // Crew found a lease that a dead leader still held
 	logs map[MemberKey]string // of the members that Crew saw working
 
+	poked chan struct{} // a pane that is shown has had output
+
 	page   sync.Mutex // guards the fields below
 	output output
 	log    logPage
 }
 
 // NewLive returns the Source over one team, or over all teams and sessions when name is "".
-func NewLive(op operator.Operator, name waggle.TeamName) *Live { return &Live{op: op, team: name} }
+func NewLive(op operator.Operator, name waggle.TeamName) *Live {
+	return &Live{op: op, team: name, poked: make(chan struct{}, 1)}
+}
 
 func (l *Live) names() ([]waggle.TeamName, error) {
 	if l.team != "" {
@@ -203,6 +207,9 @@ func problems(st *inspect.Status) (lines []string) {
 
 // Page implements Source.
 func (l *Live) Page(ctx context.Context, p Page) (paper Paper, err error) {
+	if p.Tab != TabOutput {
+		l.Leave()
+	}
 	if p.Tab == TabToday {
 		return l.today(ctx)
 	}
@@ -215,14 +222,21 @@ func (l *Live) Page(ctx context.Context, p Page) (paper Paper, err error) {
 	if p.Tab == TabDiff {
 		return l.diff(ctx, p)
 	}
-	l.page.Lock()
-	defer l.page.Unlock()
 	if p.Tab == TabLog {
+		l.page.Lock()
+		defer l.page.Unlock()
 		paper.Lines, err = l.log.next(ctx, l.op, p)
 		return paper, err
 	}
-	paper.Lines, err = l.output.next(ctx, l.op, p)
+	paper.Lines, err = l.written(ctx, p)
 	return paper, err
+}
+
+// written is what a member or a session has written.
+func (l *Live) written(ctx context.Context, p Page) ([]string, error) {
+	l.page.Lock()
+	defer l.page.Unlock()
+	return l.output.next(ctx, l.op, p, func() { tell(l.poked) })
 }
 
 // session is what is known of a session: its screen where it is in a pane of tmux, else how it is and from what that is
@@ -231,8 +245,8 @@ func (l *Live) session(ctx context.Context, p Page) (paper Paper, err error) {
 	if p.Tab != TabOutput {
 		return Paper{Lines: []string{"waggle does not run this session"}}, nil
 	}
-	if peek, err := inspect.Of(l.op).PeekSession(ctx, p.Member, p.Lines); err == nil {
-		return Paper{Lines: peek.Lines}, nil
+	if paper.Lines, err = l.written(ctx, p); err == nil {
+		return paper, nil
 	}
 	why, err := inspect.Of(l.op).WhySession(p.Member)
 	if err != nil {
@@ -244,23 +258,43 @@ func (l *Live) session(ctx context.Context, p Page) (paper Paper, err error) {
 	return paper, nil
 }
 
+// Leave implements Source.
+func (l *Live) Leave() {
+	l.page.Lock()
+	defer l.page.Unlock()
+	l.output.leave()
+	l.output = output{}
+}
+
 // output is the output of one member, read as it grows.
 type output struct {
-	page  Page
+	page Page
+	panes
 	peek  *inspect.Peek
 	tail  *inspect.Tail
 	lines []string
 	at    os.FileInfo // of the log when a screen was read
 }
 
-func (o *output) next(ctx context.Context, op operator.Operator, p Page) ([]string, error) {
+func (o *output) next(ctx context.Context, op operator.Operator, p Page, tell func()) ([]string, error) {
+	if o.page.same(p) && o.followed() {
+		return o.screen(ctx, p.Lines)
+	}
 	if o.peek == nil || !o.page.same(p) || o.peek.Log == "" || o.moved() {
-		peek, err := inspect.Of(op).Peek(ctx, p.Team, p.Member, p.Lines)
+		peek, err := peekAt(ctx, op, p)
+		tries := o.tries
+		if !o.page.same(p) {
+			tries = 0
+		}
+		o.leave()
 		if err != nil {
 			*o = output{}
 			return nil, err
 		}
-		*o = output{page: p, peek: peek, tail: peek.Follow(), lines: peek.Lines}
+		*o = output{page: p, peek: peek, tail: peek.Follow(), lines: peek.Lines, panes: panes{tries: tries}}
+		if peek.Pane != nil {
+			o.follow(ctx, op, *peek.Pane, tell)
+		}
 		if peek.Log != "" {
 			o.at, _ = os.Stat(peek.Log) // a log that is gone is read again
 		}
@@ -272,6 +306,14 @@ func (o *output) next(ctx context.Context, op operator.Operator, p Page) ([]stri
 		o.lines = o.lines[over:]
 	}
 	return o.lines, err
+}
+
+// peekAt reads what a member or a session has written.
+func peekAt(ctx context.Context, op operator.Operator, p Page) (*inspect.Peek, error) {
+	if p.Team == decide.SessionTeam {
+		return inspect.Of(op).PeekSession(ctx, p.Member, p.Lines)
+	}
+	return inspect.Of(op).Peek(ctx, p.Team, p.Member, p.Lines)
 }
 
 // moved reports whether a program that fills its screen has written since it was read.
@@ -732,6 +774,7 @@ func (l *Live) Watch(ctx context.Context) (changes, output <-chan struct{}) {
 	go func() { // it ends with ctx; its readers wait for the channels to be closed
 		defer close(c)
 		defer close(o)
+		defer l.Leave()
 		for ctx.Err() == nil {
 			l.watch(ctx, c, o)
 		}
@@ -771,7 +814,16 @@ func (l *Live) watch(ctx context.Context, changes, output chan<- struct{}) {
 	lived, looked := l.living(known), clock()
 	tell(changes) // what changed before the watch began
 	tell(output)
-	for range nudges {
+	for {
+		select {
+		case <-l.poked:
+			tell(output)
+			continue
+		case _, ok := <-nudges:
+			if !ok {
+				return
+			}
+		}
 		began := clock()
 		now, nowWrote := stamp(dirs)
 		lives := lived

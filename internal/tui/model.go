@@ -130,6 +130,7 @@ type model struct {
 	pane    pane
 	page    pageMsg
 	asked   time.Time // when a page was asked for or came last
+	paged   bool      // a page is shown
 	moved   bool      // what the page shows may have changed since it was asked for
 	loading Page      // the page that is read now; its zero value: none
 	stand   standing
@@ -619,18 +620,29 @@ func (m *model) answer(a Act, keys []string, now time.Time, since time.Duration)
 	m.pend = &pending{a, keys, now.Add(ask.Repeat)}
 }
 
-// diffEvery is how often a tab is read again that no file tells about: a diff costs runs of git, the screen
-// of a session one of tmux, and today looks at every process. The others are read when something was written.
+// diffEvery is how often a tab is read again that no file tells about: a diff costs runs of git, and today looks at every
+// process. The others are read when something was written.
 const diffEvery = 10 * time.Second
 
 // load asks for the page that is shown: once when it is another one, and then again when it may have changed.
 func (m *model) load(now time.Time) tea.Cmd {
 	p, ok := m.shownPage()
+	if !ok && m.paged {
+		m.paged = false
+		src := m.src
+		return func() tea.Msg {
+			src.Leave()
+			return nil
+		}
+	}
 	if !ok || p.same(m.loading) || p.Tab == TabDiff && m.held() {
 		return nil
 	}
+	if !m.paged { // it may have changed while it was not shown
+		m.paged, m.moved = true, true
+	}
 	due := m.moved
-	if p.Tab == TabDiff || p.Tab == TabToday || p.Team == decide.SessionTeam {
+	if p.Tab == TabDiff || p.Tab == TabToday {
 		due = now.Sub(m.asked) >= diffEvery
 	}
 	if p.same(m.page.page) && !due {

@@ -29,6 +29,7 @@ type desk struct {
 	err     error
 	lines   []string
 	pages   int // how often a page was read
+	left    int // how often none was shown any more
 	diff    *results.Diff
 	earlier string
 	stats   map[tui.MemberKey]tui.Lines
@@ -40,6 +41,11 @@ type desk struct {
 func (d *desk) Requests(context.Context) ([]decide.Request, error) { return nil, nil }
 func (d *desk) Crew(context.Context) (tui.Crew, error)             { return tui.Crew{}, nil }
 func (d *desk) Said() map[tui.MemberKey]string                     { return nil }
+func (d *desk) Leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left++
+}
 func (d *desk) Page(_ context.Context, p tui.Page) (tui.Paper, error) {
 	d.mu.Lock()
 	d.pages++

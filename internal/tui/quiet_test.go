@@ -56,6 +56,31 @@ func TestSaid(t *testing.T) {
 	})
 }
 
+// TestLeave: the source is told once when no page is shown any more, and the page is read again when it is.
+func TestLeave(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, d *desk) {
+		d.lines = []string{"one"}
+		p.Ask()
+		p.Man(tui.Crew{Members: []tui.Member{member("ann", inspect.StateWorking, "has a turn")}})
+		p.Wait(second)
+		if d.left != 0 || d.pages == 0 {
+			t.Fatalf("left %d times, read %d times", d.left, d.pages)
+		}
+		p.Ask(request(1, "bob", "ls", policy.RiskLow))
+		p.Keys("up")
+		p.Wait(5 * second)
+		if text := p.Text(); d.left != 1 || !strings.Contains(text, "[Ask]") {
+			t.Errorf("left %d times:\n%s", d.left, text)
+		}
+		d.lines = []string{"two"}
+		p.Keys("down")
+		p.Wait(second)
+		if text := p.Text(); d.left != 1 || !strings.Contains(text, "two") {
+			t.Errorf("left %d times:\n%s", d.left, text)
+		}
+	})
+}
+
 // A request's age is in minutes, hours and days.
 func TestAges(t *testing.T) {
 	for d, want := range map[time.Duration]string{59 * second: "now", 61 * second: "1m", 59*time.Minute + 59*second: "59m", 90 * time.Minute: "1h", 47 * time.Hour: "47h", 50 * time.Hour: "2d"} {

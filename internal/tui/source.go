@@ -23,6 +23,8 @@ type Source interface {
 	Said() map[MemberKey]string
 	// Page returns what a tab shows about a member.
 	Page(ctx context.Context, p Page) (Paper, error)
+	// Leave says that no page is shown any more.
+	Leave()
 	// Do carries out one act and describes its result in lines, the first one for all of it.
 	Do(ctx context.Context, a Act) ([]string, error)
 	// Matches tests a rule with the last calls of a team.

@@ -17,6 +17,7 @@ import (
 	"waggle/internal/screen"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/task"
 )
@@ -35,6 +36,9 @@ type Peek struct {
 	Where   string    // team, or archive: the team has ended
 	Lines   []string  // without escapes
 	Earlier bool      // there is more before them
+
+	// Pane is the pane of a session that waggle did not start; nil: its output is in Log.
+	Pane *spawn.Pane
 
 	adopted string // the process of an adopted session that runs
 

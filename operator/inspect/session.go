@@ -97,11 +97,25 @@ func (o Operator) PeekSession(ctx context.Context, what string, n int) (*Peek, e
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "peek", Err: err}
 	}
-	p := &Peek{Team: decide.SessionTeam, Name: r.Name, State: r.State, Stand: SessionStand(r.State), Since: r.Since, Why: r.Why, At: o.Minter.Now(), Shown: ShownScreen, Where: WhereTeam, Lines: screen.Lines([]byte(strings.TrimRight(text, " \n")))}
-	if over := len(p.Lines) - n; over > 0 {
-		p.Lines, p.Earlier = p.Lines[over:], true
-	}
+	p := &Peek{Team: decide.SessionTeam, Name: r.Name, State: r.State, Stand: SessionStand(r.State), Since: r.Since, Why: r.Why, At: o.Minter.Now(), Shown: ShownScreen, Where: WhereTeam, Pane: &pane}
+	p.Lines, p.Earlier = ScreenLines(text, n)
 	return p, nil
+}
+
+// ScreenLines are the last lines of a screen, at most n, and whether there are more before them.
+func ScreenLines(text string, n int) (lines []string, earlier bool) {
+	lines = screen.Lines([]byte(strings.TrimRight(text, " \n")))
+	over := max(0, len(lines)-n)
+	return lines[over:], over > 0
+}
+
+// Follow follows the pane of a peek at a session.
+func (o Operator) Follow(ctx context.Context, p spawn.Pane) (*terminal.PaneFollower, error) {
+	program, err := spawn.LookPath("tmux", o.Environ)
+	if err != nil {
+		return nil, err
+	}
+	return terminal.FollowTmux(ctx, program, o.Environ, p)
 }
 
 // sessions are the sessions that run.

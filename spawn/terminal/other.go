@@ -66,6 +66,23 @@ func TmuxState(context.Context, string, []string, spawn.Pane, string) error {
 	return errors.ErrUnsupported
 }
 
+// PaneFollower needs Unix.
+type PaneFollower struct{}
+
+// FollowTmux needs Unix.
+func FollowTmux(context.Context, string, []string, spawn.Pane) (*PaneFollower, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// Changed needs Unix.
+func (*PaneFollower) Changed() <-chan struct{} { return nil }
+
+// Screen needs Unix.
+func (*PaneFollower) Screen(context.Context) (string, error) { return "", errors.ErrUnsupported }
+
+// Close needs Unix.
+func (*PaneFollower) Close() {}
+
 // TmuxBell needs Unix.
 type TmuxBell struct{}
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"waggle/internal/testenv"
 	"waggle/spawn"
@@ -470,5 +471,73 @@ func TestTmuxPaneOf(t *testing.T) {
 	})
 	if _, ok := terminal.TmuxPaneOf(t.Context(), s.program, env, s.socket, []int{os.Getpid(), 1}); ok {
 		t.Error("the pane of another process")
+	}
+}
+
+// TestFollowTmux: a client tells of the output of a pane that is not the current one, and shows it. The person's windows stay as
+// they are, and the client is gone when it is closed.
+func TestFollowTmux(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	env := append(s.options(terminal.TmuxOptions{}).Env, "DISPLAY=:77")
+	s.run("-f", "/dev/null", "new-session", "-d", "-x", "91", "-y", "33", "-s", "mine", "echo one screen; exec cat")
+	s.run("new-window", "-t", "mine", "exec sleep 3600")
+	pane := s.run("display-message", "-p", "-t", "mine:0", "#{pane_id}")
+	const looks = "#{session_name} #{window_index} #{window_active} #{window_width}x#{window_height} #{pane_id}"
+	before := s.run("list-panes", "-a", "-F", looks) + s.run("show-environment", "-t", "mine")
+	p := spawn.Pane{Server: s.identity(), Socket: s.socket, ID: pane}
+	f, err := terminal.FollowTmux(t.Context(), s.program, env, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	shows := func(want string) {
+		t.Helper()
+		spawntest.Await(t, want, func() bool {
+			text, err := f.Screen(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Contains(text, want)
+		})
+	}
+	shows("one screen\n")
+	for len(f.Changed()) > 0 {
+		<-f.Changed()
+	}
+	s.run("send-keys", "-t", pane, "-l", "%end 1 1 1")
+	s.run("send-keys", "-t", pane, "Enter")
+	select {
+	case <-f.Changed():
+	case <-time.After(time.Minute):
+		t.Fatal("output was not told")
+	}
+	shows("%end 1 1 1\n%end 1 1 1\n") // as it was typed and as it came back
+	if after := s.run("list-panes", "-a", "-F", looks) + s.run("show-environment", "-t", "mine"); after != before {
+		t.Errorf("the session was\n%s\nand is\n%s", before, after)
+	}
+	if got := s.run("list-clients", "-F", "#{client_readonly} #{client_control_mode}"); got != "1 1" {
+		t.Errorf("clients: %q", got)
+	}
+	f.Close()
+	spawntest.Await(t, "no client is left", func() bool { return s.run("list-clients") == "" })
+	if _, open := <-f.Changed(); open {
+		if _, open = <-f.Changed(); open {
+			t.Error("the channel is open")
+		}
+	}
+	if _, err := terminal.FollowTmux(t.Context(), s.program, env, spawn.Pane{Socket: s.socket, ID: "%99"}); err == nil {
+		t.Error("a pane that is not there is followed")
+	}
+	other, err := terminal.FollowTmux(t.Context(), s.program, env, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	s.run("kill-server")
+	for range other.Changed() { // until the client has ended
+	}
+	if _, err := other.Screen(t.Context()); err == nil {
+		t.Error("the server is gone, and the pane was read")
 	}
 }
