@@ -16,6 +16,7 @@ const paneTries = 3
 // output. No pane is looked at by a timer.
 type panes struct {
 	client *terminal.PaneFollower // nil: none
+	told   chan struct{}          // closed when the client has ended and the last was told
 	tries  int
 	failed error // of the last one
 }
@@ -34,8 +35,10 @@ func (p *panes) follow(ctx context.Context, op operator.Operator, pane spawn.Pan
 		tell() // the next try
 		return
 	}
-	changed := p.client.Changed()
-	go func() { // until the client has ended
+	changed, told := p.client.Changed(), make(chan struct{})
+	p.told = told
+	go func() { // until the client has ended; leave waits for it
+		defer close(told)
 		for range changed {
 			tell()
 		}
@@ -62,6 +65,7 @@ func (p *panes) screen(ctx context.Context, n int) ([]string, error) {
 func (p *panes) leave() {
 	if p.client != nil {
 		p.client.Close()
+		<-p.told
 		p.client = nil
 	}
 }

@@ -39,7 +39,8 @@ type keeper struct {
 	again     map[record.Instance]time.Time // when a start that failed for lack of a resource is tried again
 	trouble   poll.Troubles
 	panes     *process.Panes
-	moved     bool // processes, and so panes, were started since settlePanes
+	folds     operator.WorkerFolds // of conditions
+	moved     bool                 // processes, and so panes, were started since settlePanes
 	queue     beginning
 }
 
@@ -236,9 +237,11 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 	return "", nil
 }
 
-// conditions are those of the members, in the words that status has.
+// conditions are those of the members, in the words that status has. One goroutine calls it: that of k.panes.
 func (k *keeper) conditions(ctx context.Context) (map[string]string, error) {
-	st, err := inspect.Of(k.o.Operator).Status(ctx, k.S.Team)
+	op := k.o.Operator
+	op.Folds = &k.folds
+	st, err := inspect.Of(op).Status(ctx, k.S.Team)
 	if err != nil {
 		return nil, err
 	}
