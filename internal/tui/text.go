@@ -166,9 +166,9 @@ func field(lines []line, name, text string, s style, w int) []line {
 // what makes it risky, then the other fields, and the rule that would cover it. Nothing of them is cut.
 func (m *model) askLines(q decide.Request, w int) []line {
 	lines := wrapped(nil, view.AskHead(q), riskStyle(q.Risk), w)
-	fields := view.QuestionFields(q, m.now)
-	lines = subjectLines(lines, q, fields, w)
 	parts := view.RiskParts(q)
+	fields := view.QuestionFields(q, parts, m.now)
+	lines = subjectLines(lines, q, fields, w)
 	for i, p := range parts { // all of a text of several lines is not marked line by line
 		if p.From == 0 && p.To >= len(q.Command) && (len(wrap(q.Command, w-barWidth)) > 1 || strings.Contains(q.Command, "\n")) {
 			parts[i].To = 0

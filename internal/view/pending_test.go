@@ -37,7 +37,7 @@ func TestQuestion(t *testing.T) {
 	golden(t, "question", view.Question(question(), now))
 	golden(t, "question_empty", view.Questions([]decide.Request{{Suggest: []string{}}}, now))
 	var b strings.Builder
-	for _, f := range view.QuestionFields(question(), now) {
+	for _, f := range view.QuestionFields(question(), nil, now) {
 		fmt.Fprintf(&b, "%s%s: %q\n", map[bool]string{true: "block "}[f.Block], f.Name, f.Text)
 	}
 	same(t, "question.txt", b.String())

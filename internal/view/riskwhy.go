@@ -30,9 +30,9 @@ func RiskParts(q decide.Request) []policy.RiskPart {
 }
 
 // riskWhy says in a line why a request is of high risk; "" where nothing is known.
-func riskWhy(q decide.Request) string {
+func riskWhy(q decide.Request, parts []policy.RiskPart) string {
 	var whys []string
-	for _, p := range RiskParts(q) {
+	for _, p := range parts {
 		if p.To > p.From && p.To <= len(q.Command) && p.To-p.From < min(len(q.Command), 60) {
 			p.Why = q.Command[p.From:p.To] + ": " + p.Why
 		}

@@ -35,7 +35,7 @@ func TestRiskWhy(t *testing.T) {
 }
 
 func whyOf(q decide.Request) (why string) {
-	for _, f := range view.QuestionFields(q, now) {
+	for _, f := range view.QuestionFields(q, view.RiskParts(q), now) {
 		if f.Name == "why" {
 			why = f.Text
 		}

@@ -34,7 +34,7 @@ type ShortLine struct {
 // ShortOf is what decides of a request.
 func ShortOf(q decide.Request) Short {
 	s := Short{Head: AskHead(q), Body: bodyOf(q), Notes: notesOf(q)}
-	switch why := riskWhy(q); {
+	switch why := riskWhy(q, RiskParts(q)); {
 	case q.MustAsk != "":
 		s.Why = strings.TrimSuffix(q.MustAsk+"; "+why, "; ")
 	case why != "":

@@ -7,6 +7,7 @@ import (
 
 	"waggle/internal/view/page"
 	"waggle/operator/decide"
+	"waggle/policy"
 )
 
 // Field is one field of a request. Nothing of Text is cut.
@@ -30,8 +31,9 @@ func (f *fields) block(name, text string) {
 	*f = append(*f, Field{Name: name, Text: text, Block: true})
 }
 
-// QuestionFields are everything that a decision is about, in order, with times where now is.
-func QuestionFields(q decide.Request, now time.Time) []Field {
+// QuestionFields are everything that a decision is about, in order, with times where now is. parts are its RiskParts: finding
+// them takes milliseconds for a long command.
+func QuestionFields(q decide.Request, parts []policy.RiskPart, now time.Time) []Field {
 	var f fields
 	f.row("id", q.ID)
 	f.row("handle", q.Handle)
@@ -52,7 +54,7 @@ func QuestionFields(q decide.Request, now time.Time) []Field {
 	f.row("task", q.Task)
 	f.row("reason", q.Reason)
 	f.row("risk", q.Risk)
-	f.row("why", riskWhy(q))
+	f.row("why", riskWhy(q, parts))
 	f.row("because", q.Because)
 	f.row("digest", q.Digest)
 	f.row("status", q.Status)

@@ -262,7 +262,7 @@ func (a *App) QuestionText(q decide.Request, total int) string {
 			fmt.Fprintf(&b, "%s %s\n", head, l)
 		}
 	}
-	for _, f := range view.QuestionFields(q, a.Clock()) {
+	for _, f := range view.QuestionFields(q, view.RiskParts(q), a.Clock()) {
 		if f.Block {
 			b.WriteString(Block(f.Name, f.Text, total))
 		} else {
