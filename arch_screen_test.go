@@ -13,6 +13,7 @@ import (
 // tested on the model in memory (internal/tui), and all else on a terminal is of the full run.
 var screenSmokes = []string{
 	"TestPanic",         // what runs beside the keys panics: the terminal is as it was
+	"TestScreenAlone",   // it opens without a team, and leaves the page of waggle; a pipe and a dumb terminal get the page
 	"TestScreenAttends", // the screen and its lines open, attend, and end by q, Ctrl-C and SIGKILL
 	"TestTopKilled",     // the next waggle repairs the terminal of a screen that was killed
 }
@@ -20,7 +21,8 @@ var screenSmokes = []string{
 // TestArchScreenSmokes: no other test of the full screen with a terminal is of the usual run.
 func TestArchScreenSmokes(t *testing.T) {
 	screen := regexp.MustCompile(`^internal/(cli/(top|attends|journeys)[^/]*|tui/[^/]*)_test\.go$`)
-	terminal := []string{"newTmux", "onTerminal", "newShellSession", "Open", "Start", "StartWithSize"} // the last of package pty
+	terminal := []string{"newTmux", "onTerminal", "newShellSession", "startTerminal"}
+	pty := []string{"Open", "Start", "StartWithSize"} // of that package
 	var found []string
 	eachFile(t, func(f archFile) {
 		if !screen.MatchString(filepath.ToSlash(f.path)) {
@@ -39,10 +41,10 @@ func TestArchScreenSmokes(t *testing.T) {
 				}
 				switch to := call.Fun.(type) {
 				case *ast.Ident:
-					needs = needs || slices.Contains(terminal[:3], to.Name)
+					needs = needs || slices.Contains(terminal, to.Name)
 				case *ast.SelectorExpr:
 					of, _ := to.X.(*ast.Ident)
-					needs = needs || of != nil && of.Name == "pty" && slices.Contains(terminal[3:], to.Sel.Name)
+					needs = needs || of != nil && of.Name == "pty" && slices.Contains(pty, to.Sel.Name)
 					long = long || of != nil && of.Name == "testenv" && (to.Sel.Name == "Long" || to.Sel.Name == "Soak")
 				}
 				return true
