@@ -291,7 +291,7 @@ tasks: [{subject: make, owner: bob, instructions: make the release}]
 `
 	held := make(chan struct{})
 	defer close(held)
-	journey{"J5, headless", 2, 2}.play(t, func(p *person) claudetest.Next {
+	journey{"J5, headless", 2, 3}.play(t, func(p *person) claudetest.Next {
 		script := claudetest.Script(npm("build", 1), npm("docs", 1), claudetest.Say("all done"))
 		return func(r claudetest.Request) claudetest.Turn {
 			if _, err := os.Stat(filepath.Join(p.shop, "slow")); err == nil && r.Turns() == 0 {
@@ -338,7 +338,8 @@ tasks: [{subject: make, owner: bob, instructions: make the release}]
 		if err := attended.Start(); err != nil {
 			p.t.Fatal(err)
 		}
-		p.opens("waggle top", "release/bob asks")
+		p.opens("waggle top", "1 need you")
+		p.tabs("release/bob asks") // where the screen began before bob asked, the cursor is on another row
 		p.key("a", "0 need you")
 		if code := exitCode(attended.Wait()); code != 0 {
 			p.t.Errorf("exit %d", code)
