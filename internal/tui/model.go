@@ -393,7 +393,6 @@ func (m *model) goes(was row, i int) int {
 		return i
 	case was.ask != nil:
 		was.gone = cmp.Or(was.gone, m.given[was.key], elsewhere)
-		i = min(i, m.first(inspect.GroupNeedsYou+1))
 	case was.done != nil:
 		was.gone = "it is not there any more"
 	case slices.ContainsFunc(m.rows, same):
@@ -403,6 +402,7 @@ func (m *model) goes(was row, i int) int {
 	default:
 		was.gone = "it is not in the team any more"
 	}
+	i = max(m.first(was.group), min(i, m.first(was.group+1))) // in its group
 	m.rows = slices.Insert(m.rows, i, was)
 	return i
 }

@@ -218,3 +218,20 @@ func TestSessionAtADialog(t *testing.T) {
 		}
 	})
 }
+
+// A member that has gone stays under the cursor, in its group: what needs the person is above it.
+func TestGoneInItsGroup(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
+		p.Ask()
+		p.Man(tui.Crew{Members: []tui.Member{member("lead", inspect.StateUnknown, "")}})
+		p.Wait(second)
+		p.Man(tui.Crew{Members: []tui.Member{member("ann", inspect.StateWorking, ""), member("bob", inspect.StateIdle, "")}})
+		p.Ask(request(1, "ann", "ls", policy.RiskLow))
+		p.Wait(second)
+		s := p.Text()
+		at := func(text string) int { return strings.Index(s, text) }
+		if p.On() != "lead" || at("Needs you (1)") < 0 || at("Unknown (0)") < at("Needs you (1)") || at("Ready (1)") < at("Unknown (0)") || strings.Contains(rowOf(p, "lead"), "ok") {
+			t.Errorf("on %s\n%s", p.On(), s)
+		}
+	})
+}

@@ -524,6 +524,8 @@ func (m *model) paintRow(i, number, w int, several bool, to columns) string {
 	}
 	mark, s := "  ", plain
 	switch {
+	case !m.waits(r) && r.ask == nil:
+		s = faint
 	case !m.waits(r):
 		mark, s = "ok", faint
 	case r.ask != nil:
