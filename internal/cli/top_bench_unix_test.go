@@ -136,8 +136,9 @@ func BenchmarkTopLatency(b *testing.B) {
 	var took []time.Duration
 	for i := 0; b.Loop(); i++ {
 		rest(b, 2*time.Second) // a burst before it is over
-		q := c.Asks(i%manyMembers, fmt.Sprint("make ", i))
-		took = append(took, t.shows(q.Handle).Sub(q.Seen))
+		command := fmt.Sprintf("make %dth", i)
+		q := c.Asks(i%manyMembers, command)
+		took = append(took, t.shows(command).Sub(q.Seen))
 		if _, err := decide.Of(op).Decide(b.Context(), "api", []decide.Answer{{ID: q.Handle, Digest: string(q.Digest), Reason: "no"}}); err != nil {
 			b.Fatal(err)
 		}

@@ -95,7 +95,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		})
 	})
 	start(func() {
-		again(ctx, crew, quick, o.Now, func() {
+		again(ctx, crew, steady, o.Now, func() {
 			c, err := o.Source.Crew(ctx)
 			p.Send(crewMsg{c, err})
 		})
@@ -191,6 +191,7 @@ const restful = 10
 // The paces of the journals, of output, of what git says, and of what has ended, for which every process is looked at.
 var (
 	quick  = pace{30 * time.Millisecond, time.Second, 30 * time.Second}
+	steady = pace{30 * time.Millisecond, time.Second, time.Minute} // of the members
 	lively = pace{100 * time.Millisecond, time.Second, 30 * time.Second}
 	seldom = pace{2 * time.Second, 15 * time.Second, 5 * time.Minute}
 	rare   = pace{10 * time.Second, time.Minute, 10 * time.Minute}
