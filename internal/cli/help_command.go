@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -128,14 +130,17 @@ func sayFlag(a *app.App, f *pflag.Flag, width int) {
 	sayRow(a, name, strings.ReplaceAll(usage, "\n", " "), width)
 }
 
-// reflow wraps the paragraphs of a text to a width. Lines that begin with a space stay as they are.
+// reflow wraps the paragraphs and the rows of tables of a text to a width. Other lines that begin with a space stay as they are.
 func reflow(text string, width int) (out []string) {
-	var paragraph string
+	var paragraph, row string
 	end := func() {
+		if row != "" {
+			out = append(out, indented(row, width)...)
+		}
 		if paragraph != "" {
 			out = append(out, wrap(paragraph, width)...)
 		}
-		paragraph = ""
+		paragraph, row = "", ""
 	}
 	for l := range strings.Lines(text) {
 		l = strings.TrimRight(l, "\n")
@@ -143,10 +148,13 @@ func reflow(text string, width int) (out []string) {
 		case l == "":
 			end()
 			out = append(out, "")
+		case spaces(l) > 0 && spaces(l) == len(tableHead.FindString(row)): // goes on with the last cell
+			row += " " + strings.TrimLeft(l, " ")
 		case strings.HasPrefix(l, " "):
 			end()
-			out = append(out, indented(l, width)...)
+			row = l
 		case paragraph == "":
+			end()
 			paragraph = l
 		case strings.HasSuffix(paragraph, ",") && strings.HasPrefix(l, `"`): // a document's fields
 			paragraph += l
@@ -158,15 +166,26 @@ func reflow(text string, width int) (out []string) {
 	return out
 }
 
-// indented wraps one line below its own beginning.
+// tableHead is all but the last cell of a row of a table.
+var tableHead = regexp.MustCompile(`^ +\S(?:.*?\S)?  +`)
+
+// spaces is how many blanks a line begins with.
+func spaces(l string) int { return len(l) - len(strings.TrimLeft(l, " ")) }
+
+// indented wraps one line below its own beginning, a row of a table below its last cell where that has room.
 func indented(l string, width int) []string {
-	in := len(l) - len(strings.TrimLeft(l, " "))
 	if ansi.StringWidth(l) <= width {
 		return []string{l}
 	}
-	lines := wrap(l[in:], width-in)
+	head := tableHead.FindString(l)
+	lines := wrap(l[len(head):], width-len(head))
+	if head == "" || slices.ContainsFunc(lines, func(l string) bool { return ansi.StringWidth(l) > width-len(head) }) {
+		head = l[:spaces(l)]
+		lines = wrap(l[len(head):], width-len(head))
+	}
 	for i := range lines {
-		lines[i] = l[:in] + lines[i]
+		lines[i] = head + lines[i]
+		head = strings.Repeat(" ", len(head))
 	}
 	return lines
 }

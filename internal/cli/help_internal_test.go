@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -131,8 +132,12 @@ func TestReflow(t *testing.T) {
 		}
 	}
 	var walk func(*cobra.Command)
+	row := regexp.MustCompile(`(?m)^\S.*\S {2,}\S.*$`)
 	walk = func(cmd *cobra.Command) {
 		forAll(cmd.Long)
+		if l := row.FindString(cmd.Long); l != "" && cmd.Name() != "zsh" { // cobra's text
+			t.Errorf("%s: a row of a table is not indented, and is wrapped with the next one: %s", cmd.CommandPath(), l)
+		}
 		for _, sub := range cmd.Commands() {
 			walk(sub)
 		}
@@ -140,6 +145,9 @@ func TestReflow(t *testing.T) {
 	walk(Root(&app.App{}))
 	if got := strings.Join(reflow("one two\nthree\n\n  left as it is\nfour", 80), "|"); got != "one two three||  left as it is|four" {
 		t.Error(got)
+	}
+	if got := strings.Join(reflow("  a word of two   what it is\n                  in more words than fit", 34), "|"); got != "  a word of two   what it is in|                  more words than|                  fit" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -24,19 +24,19 @@ func msgCmd(a *app.App) *cobra.Command {
 }
 
 const states = `
-queued        in its sender's journal, not in the mailbox yet
-written       in the recipient's mailbox
-held          in the mailbox, and the recipient cannot take it now
-delivered     in the recipient's session
-acknowledged  it had its effect: that turn has ended, the order was applied, the
-              request was answered
-refused       the recipient's journal says that it has no effect
-expired       it was not taken or answered in time
-withdrawn     its sender withdrew it
-superseded    a newer message replaced it
-dead-letter   it will not be taken: its recipient has ended, or it was erased
-erased        another program removed it from the mailbox before its reader had it
-failed        it could not be written to the mailbox`
+  queued        in its sender's journal, not in the mailbox yet
+  written       in the recipient's mailbox
+  held          in the mailbox, and the recipient cannot take it now
+  delivered     in the recipient's session
+  acknowledged  it had its effect: that turn has ended, the order was applied, the
+                request was answered
+  refused       the recipient's journal says that it has no effect
+  expired       it was not taken or answered in time
+  withdrawn     its sender withdrew it
+  superseded    a newer message replaced it
+  dead-letter   it will not be taken: its recipient has ended, or it was erased
+  erased        another program removed it from the mailbox before its reader had it
+  failed        it could not be written to the mailbox`
 
 func msgShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{

@@ -28,13 +28,15 @@ func Why(a *app.App) *cobra.Command {
 		Use:   "why NAME | ID | 'COMMAND' | PATH | HOST",
 		Short: "Say why: a member's state, a decision, what would happen to a call",
 		Long: `Say what is, or what would happen, and why. What stands in the argument says which:
-a member's NAME      its state, its age, and the evidence: journals, process, mailbox and
-                     output, also of one that has left and of an ended team
-a session's NAME     the same of a session of yours, by its name, @NAME, pid or id
-a request's ID       what decided that call, and what the rules say of it now
-a shell COMMAND      what the rules would decide of it, and which rule or part is why
-a PATH               the same for reading and for editing the file
-a HOST, HOST:PORT    the same for opening it
+
+  a member's NAME      its state, its age, and the evidence (journals, process, mailbox,
+                       output), also of one that has left and of an ended team
+  a session's NAME     the same of a session of yours, by its name, @NAME, pid or id
+  a request's ID       what decided that call, and what the rules say of it now
+  a shell COMMAND      what the rules would decide of it, and which rule or part is why
+  a PATH               the same for reading and for editing the file
+  a HOST, HOST:PORT    the same for opening it
+
 A word is looked for in this order. A call may be written as policy test takes it, too.
 The command asks and records nothing. --for NAME judges a call as one of that member,
 with its rules, mode and directory.
