@@ -53,6 +53,12 @@ type (
 		done []Done
 		err  error
 	}
+	newsMsg struct {
+		of   decide.Request
+		more int // that are gone, too
+		fate decide.Fate
+		err  error
+	}
 	matchesMsg struct {
 		rule string
 		sg   decide.Suggestion
@@ -194,7 +200,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
 	case requestsMsg:
-		m.takeRequests(msg)
+		cmds = append(cmds, m.takeRequests(msg))
+	case newsMsg:
+		m.takeNews(msg)
 	case crewMsg:
 		m.takeCrew(msg)
 	case saidMsg:
@@ -312,14 +320,14 @@ func (m *model) nextBeat() tea.Cmd {
 }
 
 // takeRequests takes the open requests. The cursor stays on what it was on.
-func (m *model) takeRequests(msg requestsMsg) {
+func (m *model) takeRequests(msg requestsMsg) tea.Cmd {
 	if m.trouble = ""; msg.err != nil {
 		m.trouble = m.explain(msg.err)
 	}
 	if msg.asks == nil && msg.err != nil {
-		return
+		return nil
 	}
-	first := !m.loaded && m.stand.key.IsZero()
+	first, before := !m.loaded && m.stand.key.IsZero(), m.asks
 	m.asks, m.loaded = msg.asks, true
 	if m.list(); first {
 		m.cursor = 0 // nobody has chosen a member yet
@@ -329,10 +337,41 @@ func (m *model) takeRequests(msg requestsMsg) {
 	for i := range m.asks {
 		open[askKey(&m.asks[i])] = true
 	}
+	news := m.loadNews(slices.DeleteFunc(slices.Clone(before), func(q decide.Request) bool { return open[askKey(&q)] }))
 	for k := range m.given {
 		if !open[k] {
 			delete(m.given, k)
 		}
+	}
+	return news
+}
+
+// loadNews asks what became of the newest of these requests, which are gone: of one that was neither answered here nor is
+// selected, whose row says it.
+func (m *model) loadNews(gone []decide.Request) tea.Cmd {
+	gone = slices.DeleteFunc(gone, func(q decide.Request) bool {
+		r := m.selected()
+		return m.given[askKey(&q)] != "" || r != nil && r.key == askKey(&q)
+	})
+	if len(gone) == 0 {
+		return nil
+	}
+	of := slices.MaxFunc(gone, func(a, b decide.Request) int { return a.Asked.Compare(b.Asked) })
+	ctx, src := m.ctx, m.src
+	return func() tea.Msg {
+		f, err := src.Fate(ctx, of)
+		return newsMsg{of, len(gone) - 1, f, err}
+	}
+}
+
+// takeNews says what became of a request that was answered elsewhere, where the bar says nothing else.
+func (m *model) takeNews(msg newsMsg) {
+	if m.flash != "" || msg.err != nil || msg.fate.How == "" {
+		return
+	}
+	m.flash = msg.of.Handle + " of " + msg.of.Member + ": " + FateText(msg.fate, m.now)
+	if msg.more > 0 {
+		m.flash = fmt.Sprintf("%s (and %d more elsewhere)", m.flash, msg.more)
 	}
 }
 

@@ -591,6 +591,35 @@ func TestAnsweredElsewhere(t *testing.T) {
 	})
 }
 
+// What became of a request that is not selected and was answered elsewhere is in the bar until a key; what was answered
+// here is not.
+func TestNewsOfOthers(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, d *desk) {
+		a, b, c := request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "make", policy.RiskLow), request(3, "carol", "make", policy.RiskLow)
+		p.Ask(a, b, c)
+		p.Wait(second)
+		d.fate = decide.Fate{How: "denied by operator (deny)", At: time.Now(), Said: "not \x1b[31mtoday"}
+		p.Ask(a, b)
+		p.Wait(second)
+		if s := p.Text(); !strings.Contains(s, "K003 of carol: denied by operator (deny) at ") || !strings.Contains(s, `not \x1b[31mtoday`) {
+			t.Fatal(s)
+		}
+		p.Keys("j", "k")
+		if s := p.Text(); strings.Contains(s, "of carol") {
+			t.Error(s)
+		}
+		p.Wait(second)
+		p.Keys("a")
+		p.Wait(second)
+		p.Keys("j", "k")
+		p.Ask(b)
+		p.Wait(second)
+		if s := p.Text(); strings.Contains(s, "of alice") {
+			t.Error(s)
+		}
+	})
+}
+
 // A request that was answered here is not counted any more, and leaves the list when the cursor does.
 func TestAnsweredHere(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
