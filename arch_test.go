@@ -121,6 +121,7 @@ var archRows = map[string]archRow{
 	"internal/demo":            {19, "a face: a scripted person"},
 	"internal/mcpserver":       {19, "a face"},
 	"internal/tui":             {20, "a face"},
+	"internal/tui/live":        {21, "what the face shows and does"},
 	"internal/web":             {19, "a face"},
 	"internal/cli/app":         {20, "what every command needs"},
 	"internal/cli/decidecmd":   {21, "commands about what waits for a person"},

@@ -18,6 +18,7 @@ import (
 	"waggle/internal/cli/decidecmd"
 	"waggle/internal/cli/teamcmd"
 	"waggle/internal/tui"
+	"waggle/internal/tui/live"
 	"waggle/operator"
 	"waggle/operator/fresh"
 	"waggle/operator/results"
@@ -107,15 +108,15 @@ func top(ctx context.Context, a *app.App, in, out *os.File) error {
 		return &operator.Error{Kind: operator.Usage, Op: "top", Err: fmt.Errorf("your settings in %s: %w", path, err)}
 	}
 	defer decidecmd.Attend(a, op)()
-	live := liveOf(a, op, name)
+	src := liveOf(a, op, name)
 	defer a.HoldScreen(in)()
 	waiting, end := a.ScreenNotices(op, out)
 	defer end()
-	live.Waiting = waiting
+	src.Waiting = waiting
 	open := func(ctx context.Context, path string) (*exec.Cmd, error) {
 		return editor(ctx, a, "top", path, "read it with waggle diff and answer with waggle send")
 	}
-	return tui.Run(ctx, tui.Options{Source: live, Keys: keys, Editor: open, Client: taker(a), Watch: live.Watch, Now: a.Now, In: in, Out: out, Environ: a.Environ,
+	return tui.Run(ctx, tui.Options{Source: src, Keys: keys, Editor: open, Client: taker(a), Watch: src.Watch, Now: a.Now, In: in, Out: out, Environ: a.Environ,
 		Profile: a.Profile(out), Explain: explained, Step: app.StepText})
 }
 
@@ -139,20 +140,20 @@ func taker(a *app.App) func(ctx context.Context, team, member string) (*exec.Cmd
 }
 
 // liveOf is what both faces of top show and do.
-func liveOf(a *app.App, op operator.Operator, name waggle.TeamName) *tui.Live {
-	live := tui.NewLive(op, name)
-	live.Step = app.StepText
-	live.First = func() (lines []string) {
+func liveOf(a *app.App, op operator.Operator, name waggle.TeamName) *live.Source {
+	src := live.Of(op, name)
+	src.Step = app.StepText
+	src.First = func() (lines []string) {
 		for _, f := range teamcmd.FirstOf(a) {
 			lines = append(lines, f.What+": "+f.Does)
 		}
 		return lines
 	}
-	live.Confine = func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
+	src.Confine = func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
 		return confined(ctx, op, tree, c)
 	}
-	live.Start = func(ctx context.Context, act tui.Act) ([]string, error) { return startFresh(ctx, a, op, name, act) }
-	return live
+	src.Start = func(ctx context.Context, act tui.Act) ([]string, error) { return startFresh(ctx, a, op, name, act) }
+	return src
 }
 
 // startFresh starts a new member with a task, as waggle new does. "exec: make test" names the agent. A

@@ -11,6 +11,7 @@ import (
 	"waggle/internal/cli/app"
 	"waggle/internal/cli/decidecmd"
 	"waggle/internal/tui"
+	"waggle/internal/tui/live"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/operator"
@@ -23,7 +24,7 @@ import (
 // becomes of the members.
 type linear struct {
 	a    *app.App
-	live *tui.Live
+	live *live.Source
 	open map[string]asked              // requests that are asked here, by digest
 	said map[string]string             // the last line about each member
 	work map[string]context.CancelFunc // members without a task, whose work was asked about

@@ -5,13 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/operatortest"
 	"waggle/internal/tui"
-	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/inspect"
-	"waggle/record"
 	"waggle/task"
 )
 
@@ -66,31 +63,4 @@ func TestDone(t *testing.T) {
 			t.Errorf("on %s\n%s", p.On(), s)
 		}
 	})
-}
-
-// TestLiveDone: a team that has ended, and a member that has left one that goes on.
-func TestLiveDone(t *testing.T) {
-	op := operatortest.New(t)
-	old := operatortest.Team(t, op, "old", record.PolicySet{})
-	old.Write(journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "down"}})
-	r := operatortest.Team(t, op, "api", record.PolicySet{})
-	s := r.State()
-	ann := r.Enlist(s, "ann")
-	r.Enlist(s, "bob")
-	r.Write(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: ann.Instance, How: record.LeftStopped}})
-	done, err := tui.NewLive(op, "").Done(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, d := range done {
-		got = append(got, strings.Join([]string{d.Kind, d.Team, d.Member, d.Says, string(d.Do.Step)}, "|"))
-	}
-	if want := "team|old||ended: taken down|read-ended\nmember|api|ann|was ended|why"; !strings.HasPrefix(strings.Join(got, "\n"), want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	done, err = tui.NewLive(op, "api").Done(t.Context())
-	if err != nil || len(done) == 0 || done[0].Member != "ann" {
-		t.Errorf("of one team: %+v, %v", done, err)
-	}
 }

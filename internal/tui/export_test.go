@@ -286,9 +286,6 @@ func Marked(text string, parts []policy.RiskPart, w int) (texts []string) {
 	return texts
 }
 
-// Watched are the directories that Watch watches.
-var Watched = (*Live).dirs
-
 // Guarded runs f as what the screen runs beside the keys, on a terminal.
 func Guarded(t *testing.T, tty *os.File, f func()) {
 	s := newScreen(tty, tty, colorprofile.TrueColor)
@@ -297,9 +294,6 @@ func Guarded(t *testing.T, tty *os.File, f func()) {
 	}
 	s.guarded(f)()
 }
-
-// InFile is what a call changes in its file.
-var InFile = inFile
 
 // AskLines are the lines of a request, w columns wide, with their styles; earlier is what Source.Earlier returns.
 func AskLines(q decide.Request, earlier string, w int) (texts []string) {

@@ -674,7 +674,7 @@ func (m *model) load(now time.Time) tea.Cmd {
 			return nil
 		}
 	}
-	if !ok || p.same(m.loading) || p.Tab == TabDiff && m.held() {
+	if !ok || p.Same(m.loading) || p.Tab == TabDiff && m.held() {
 		return nil
 	}
 	if !m.paged { // it may have changed while it was not shown
@@ -684,10 +684,10 @@ func (m *model) load(now time.Time) tea.Cmd {
 	if p.Tab == TabDiff || p.Tab == TabToday {
 		due = now.Sub(m.asked) >= diffEvery
 	}
-	if p.same(m.page.page) && !due {
+	if p.Same(m.page.page) && !due {
 		return nil
 	}
-	if !p.same(m.page.page) {
+	if !p.Same(m.page.page) {
 		m.page, m.stale = pageMsg{page: p}, true
 	}
 	m.asked, m.loading, m.moved = now, p, false
@@ -698,7 +698,8 @@ func (m *model) load(now time.Time) tea.Cmd {
 	}
 }
 
-func (p Page) same(q Page) bool {
+// Same reports whether two pages are the same one, whatever they show now.
+func (p Page) Same(q Page) bool {
 	return p.Tab == q.Tab && p.Team == q.Team && p.Member == q.Member && p.Ask == q.Ask
 }
 
@@ -726,13 +727,13 @@ func (m *model) shownPage() (p Page, ok bool) {
 // takePage takes a page, unless another one is shown by now.
 func (m *model) takePage(msg pageMsg) {
 	m.asked = m.now
-	if m.loading.same(msg.page) {
+	if m.loading.Same(msg.page) {
 		m.loading = Page{}
 	}
 	if msg.page.Tab == TabDiff {
 		m.takeDiff(msg)
 	}
-	if p, ok := m.shownPage(); ok && p.same(msg.page) {
+	if p, ok := m.shownPage(); ok && p.Same(msg.page) {
 		m.page = msg
 	}
 }

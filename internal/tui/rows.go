@@ -137,7 +137,7 @@ func (d *Done) who() string {
 }
 
 // told reports that a tab says more about a member that has left.
-func (r row) told(t Tab) bool { return t == TabWhy && r.done.Kind == doneMember }
+func (r row) told(t Tab) bool { return t == TabWhy && r.done.Kind == DoneMember }
 
 // became is what became of something that is done, with that of the last task.
 func (r row) became() string {
@@ -395,8 +395,8 @@ func asksFor(q decide.Request) (what, file string) {
 	return what, ""
 }
 
-// short describes a request in one line, the command first. Of a call that changes a file it is the file.
-func short(q decide.Request) string {
+// Short describes a request in one line, the command first. Of a call that changes a file it is the file.
+func Short(q decide.Request) string {
 	what, file := asksFor(q)
 	return strings.TrimSuffix(what+" "+file, " ")
 }

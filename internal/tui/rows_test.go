@@ -1,15 +1,12 @@
 package tui_test
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"waggle/internal/operatortest"
 	"waggle/internal/tui"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/policy"
@@ -190,28 +187,12 @@ func TestDeadAndAsks(t *testing.T) {
 // A session that waits at a dialog of its own needs the person, who answers it in its terminal: there is no
 // next step here.
 func TestSessionAtADialog(t *testing.T) {
-	op := operatortest.New(t)
-	op.ClaudeDir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(op.ClaudeDir, "sessions"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"s-1","name":"mine","kind":"interactive","status":"waiting","statusUpdatedAt":1}`, os.Getpid())
-	if err := os.WriteFile(filepath.Join(op.ClaudeDir, "sessions", fmt.Sprint(os.Getpid(), ".json")), []byte(entry), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	live := tui.NewLive(op, "")
-	crew, err := live.Crew(t.Context())
-	if err != nil || len(crew.Members) != 1 {
-		t.Fatalf("%+v, %v", crew, err)
-	}
-	known, err := live.Page(t.Context(), tui.Page{Tab: tui.TabOutput, Team: crew.Members[0].Team, Member: "mine", Lines: 100})
-	if text := strings.Join(known.Lines, "\n"); err != nil || !strings.Contains(text, "mine is session s-1") || !strings.Contains(text, "its questions are not seen") {
-		t.Errorf("%v: %s", err, text)
-	}
 	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
 		p.Resize(200, 24)
 		p.Ask()
-		p.Man(crew)
+		m := tui.Member{Team: decide.SessionTeam}
+		m.Name, m.State, m.Is, m.Why = "mine", inspect.StateHuman, inspect.ConditionNeedsYou, "it waits: answer in its own terminal"
+		p.Man(tui.Crew{Members: []tui.Member{m}})
 		if text := p.Text(); !strings.Contains(text, "1 need you") || !strings.Contains(rowOf(p, "mine"), "needs you") ||
 			!strings.Contains(text, "answer in its own terminal") || strings.Contains(text, "next:") {
 			t.Errorf("%s", text)

@@ -22,7 +22,8 @@ type setup struct {
 // task says in a line what it is started for.
 func (s setup) task() string {
 	if len(s.act.Requests) == 1 {
-		return firstLine(s.act.Requests[0].Proposed().Task)
+		task, _, _ := strings.Cut(s.act.Requests[0].Proposed().Task, "\n")
+		return task
 	}
 	return s.act.Text
 }

@@ -1,14 +1,12 @@
 package tui_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"waggle/internal/ask"
-	"waggle/internal/operatortest"
 	"waggle/internal/tui"
 	"waggle/operator/decide"
 	"waggle/operator/fresh"
@@ -220,23 +218,4 @@ func TestProposal(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	})
-}
-
-// TestLiveProposal: a proposal is started, and not decided as a request.
-func TestLiveProposal(t *testing.T) {
-	live := tui.NewLive(operatortest.New(t), "")
-	var got []tui.Act
-	live.Start = func(_ context.Context, a tui.Act) ([]string, error) {
-		got = append(got, a)
-		return []string{"ann of team x is working"}, nil
-	}
-	act := tui.Act{Verb: tui.Allow, Requests: []decide.Request{proposed(1, "fix")}}
-	lines, err := live.Do(t.Context(), act)
-	if err != nil || len(got) != 1 || len(lines) != 1 || got[0].Requests[0].Digest != act.Requests[0].Digest {
-		t.Errorf("%q, %v, %+v", lines, err, got)
-	}
-	act.Verb = tui.Deny // there is no such proposal
-	if _, err := live.Do(t.Context(), act); len(got) != 1 {
-		t.Errorf("a denial starts it: %v, %+v", err, got)
-	}
 }

@@ -91,8 +91,8 @@ type Done struct {
 
 // Kinds of what is done. What is kept has those of process.Kept.
 const (
-	doneTeam   = "team"
-	doneMember = "member"
+	DoneTeam   = "team"
+	DoneMember = "member"
 )
 
 // Task is a task of a team.
@@ -155,8 +155,8 @@ type Act struct {
 	Comments map[int]string
 }
 
-// starts reports an allow of a proposal, which starts its member.
-func (a Act) starts() bool {
+// Starts reports an allow of a proposal, which starts its member.
+func (a Act) Starts() bool {
 	return a.Verb == Allow && len(a.Requests) == 1 && a.Requests[0].Kind == decide.KindProposal
 }
 

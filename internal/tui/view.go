@@ -236,7 +236,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	case m.tab == TabTasks:
 		lines := m.taskLines()
 		return "tasks", strings.Join(lines, "\n"), func(w int) []line { return pagesLines(lines, w) }
-	case m.tab == TabToday && !m.page.page.same(Page{Tab: TabToday}):
+	case m.tab == TabToday && !m.page.page.Same(Page{Tab: TabToday}):
 		return "today", "", func(w int) []line { return pagesLines([]string{"…"}, w) }
 	case r == nil && m.tab != TabToday:
 		text := operator.VisibleLines(strings.Join(m.emptyLines(), "\n"))

@@ -7,42 +7,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"waggle/internal/operatortest"
 	"waggle/internal/tui"
 	"waggle/operator/inspect"
 	"waggle/policy"
-	"waggle/record"
 )
-
-// TestLiveWhy: the tab Why has what waggle why says of a request, and of its member with the evidence.
-func TestLiveWhy(t *testing.T) {
-	op := operatortest.New(t)
-	r := operatortest.Team(t, op, "api", record.PolicySet{})
-	r.Asks("ann", operatortest.Bash("make"))
-	q := r.Pending(1)[0]
-	live := tui.NewLive(op, "")
-	read := func(p tui.Page) string {
-		t.Helper()
-		paper, err := live.Page(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Join(paper.Lines, "\n")
-	}
-	member := read(tui.Page{Tab: tui.TabWhy, Team: "api", Member: "ann", Lines: 1000})
-	if !strings.Contains(member, "ann  needs you") || !strings.Contains(member, "SOURCE") || strings.Contains(member, "\nnow\n") {
-		t.Error(member)
-	}
-	asked := read(tui.Page{Tab: tui.TabWhy, Team: "api", Member: "ann", Ask: string(q.ID), Lines: 1000})
-	for _, text := range []string{q.Handle, "it waits for an answer", "\nnow\n", "ann  needs you", "SOURCE"} {
-		if !strings.Contains(asked, text) {
-			t.Errorf("%q is missing: %s", text, asked)
-		}
-	}
-	if _, err := live.Page(t.Context(), tui.Page{Tab: tui.TabWhy, Team: "api", Member: "nobody"}); err == nil {
-		t.Error("of nobody")
-	}
-}
 
 // pages keeps the pages that are asked for.
 type pages struct {

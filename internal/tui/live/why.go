@@ -1,4 +1,4 @@
-package tui
+package live
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"waggle"
+	"waggle/internal/tui"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/internal/view/policyview"
@@ -16,20 +17,20 @@ import (
 
 // why is what waggle why says: of what is asked, what the rules say of it, and below it of its member or session the
 // state and the evidence.
-func (l *Live) why(ctx context.Context, p Page) (paper Paper, err error) {
+func (l *Source) why(ctx context.Context, p tui.Page) (paper tui.Paper, err error) {
 	now := l.op.Minter.Now()
 	var y *inspect.Why
 	switch of := inspect.Of(l.op); {
 	case p.Team != decide.SessionTeam:
 		y, err = of.Why(ctx, p.Team, p.Member)
 	case l.proposed(p.Ask):
-		return Paper{Lines: []string{"it " + decide.LevelProposes}}, nil
+		return tui.Paper{Lines: []string{"it " + decide.LevelProposes}}, nil
 	default:
 		name, _, _ := strings.Cut(p.Member, "/") // an agent of a session is a part of it
 		y, err = of.WhySession(name)
 	}
 	if err != nil {
-		return Paper{}, err
+		return tui.Paper{}, err
 	}
 	if p.Ask != "" && p.Team != decide.SessionTeam {
 		if e, err := decide.Of(l.op).Explain(ctx, waggle.TeamName(p.Team), p.Ask); err != nil {
@@ -43,13 +44,13 @@ func (l *Live) why(ctx context.Context, p Page) (paper Paper, err error) {
 }
 
 // proposed reports that a request is a proposal.
-func (l *Live) proposed(id string) bool {
+func (l *Source) proposed(id string) bool {
 	q, err := decide.Of(l.op).Proposal(id)
 	return q != nil && err == nil && id != ""
 }
 
 // text is a page in lines, its tables in columns. The lines may have any character.
-func (l *Live) text(p page.Page) (lines []string) {
+func (l *Source) text(p page.Page) (lines []string) {
 	for _, b := range p {
 		if b.Table == nil {
 			var text strings.Builder

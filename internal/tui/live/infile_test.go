@@ -1,4 +1,4 @@
-package tui_test
+package live_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/tui"
+	"waggle/internal/tui/live"
 	"waggle/operator/decide"
 	"waggle/record"
 )
@@ -37,13 +37,13 @@ func TestInFileOnDisk(t *testing.T) {
 		}
 		q := decide.Request{PendingItem: decide.PendingItem{Tool: "Edit", Input: in, Cwd: "/"}}
 		q.Paths = []record.RealPath{{Spelled: "/link/" + c.name, Real: filepath.Join(dir, c.name)}}
-		if got := tui.InFile(q); got != c.want {
+		if got := live.InFile(q); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 	q := decide.Request{PendingItem: decide.PendingItem{Tool: "Write", Input: json.RawMessage(`{"file_path":"/link/none","content":"x"}`), Cwd: "/"}}
 	q.Paths = []record.RealPath{{Spelled: "/link/none", Real: filepath.Join(dir, "none")}}
-	if got := tui.InFile(q); got != "the file is new" {
+	if got := live.InFile(q); got != "the file is new" {
 		t.Errorf("%q", got)
 	}
 }

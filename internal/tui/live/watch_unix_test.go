@@ -1,6 +1,6 @@
 //go:build unix
 
-package tui_test
+package live_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"waggle/internal/operatortest"
 	"waggle/internal/testenv"
 	"waggle/internal/tui"
+	"waggle/internal/tui/live"
 	"waggle/journal"
 	"waggle/operator/decide"
 	"waggle/operator/proposal"
@@ -37,16 +38,16 @@ func TestWatchOfADeadLeader(t *testing.T) {
 	}
 	testenv.Eventually(t, "the leader is dead", func() bool { _, err := spawn.Identify(leader.PID); return err != nil || !leader.Alive() })
 
-	live := tui.NewLive(op, "api")
+	src := live.Of(op, "api")
 	ctx, stop := context.WithCancel(t.Context())
-	changes, _ := live.Watch(ctx)
+	changes, _ := src.Watch(ctx)
 	defer func() {
 		stop()
 		for range changes { // until Watch has ended
 		}
 	}()
 	problems := func() []string {
-		c, err := live.Crew(t.Context())
+		c, err := src.Crew(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,21 +83,21 @@ func TestWatched(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	operatortest.Team(t, op, "api", record.PolicySet{})
-	live := tui.NewLive(op, "")
-	for _, d := range tui.Watched(live) {
+	src := live.Of(op, "")
+	for _, d := range live.Watched(src) {
 		if _, err := os.Stat(d); err != nil {
 			t.Error(err)
 		}
 	}
 	proposals := decide.Of(op).Proposals()
-	if slices.Contains(tui.Watched(live), proposals.Dir) {
+	if slices.Contains(live.Watched(src), proposals.Dir) {
 		t.Fatalf("%s is there", proposals.Dir)
 	}
 	if _, err := proposals.Put(t.Context(), proposal.Proposal{Dir: "/src", Asked: proposal.Asked{Agent: "claude", Task: "fix it"}}, op.Minter.Rand); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(tui.Watched(live), proposals.Dir) {
-		t.Errorf("%s is not watched: %q", proposals.Dir, tui.Watched(live))
+	if !slices.Contains(live.Watched(src), proposals.Dir) {
+		t.Errorf("%s is not watched: %q", proposals.Dir, live.Watched(src))
 	}
 }
 
@@ -105,12 +106,12 @@ func TestWatchOutput(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	c := operatortest.NewCrowd(t, op, "api", 2, 20)
-	live := tui.NewLive(op, "")
-	if _, err := live.Crew(t.Context()); err != nil {
+	src := live.Of(op, "")
+	if _, err := src.Crew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	changes, output := live.Watch(ctx)
+	changes, output := src.Watch(ctx)
 	defer func() {
 		stop()
 		for range changes { // until Watch has ended
@@ -119,11 +120,11 @@ func TestWatchOutput(t *testing.T) {
 	<-changes
 	<-output
 	c.Says(1, "almost done")
-	for key := (tui.MemberKey{Team: "api", Member: "m1"}); live.Said()[key] != "almost done"; {
+	for key := (tui.MemberKey{Team: "api", Member: "m1"}); src.Said()[key] != "almost done"; {
 		select {
 		case <-output:
 		case <-time.After(time.Minute):
-			t.Fatalf("nothing is told; said are %q", live.Said())
+			t.Fatalf("nothing is told; said are %q", src.Said())
 		}
 	}
 	select {

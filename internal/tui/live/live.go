@@ -1,4 +1,5 @@
-package tui
+// Package live is what the full screen shows of the teams and sessions of an operator, and what its keys do there.
+package live
 
 import (
 	"bytes"
@@ -19,6 +20,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/realpath"
+	"waggle/internal/tui"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/internal/view/resultview"
@@ -36,14 +38,14 @@ import (
 	"waggle/task"
 )
 
-// Live is the Source over the teams and sessions of an operator.
-type Live struct {
+// Source is the tui.Source over the teams and sessions of an operator.
+type Source struct {
 	// Confine wraps the check of a merge for the sandbox of a directory; nil refuses to merge the work
 	// of a confined member.
 	Confine func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error)
 	// Start carries out NewMember, and an Allow of one proposal, and says so in lines; nil: no member can be started. Its error is a
 	// *fresh.UnacceptedError where the person has to accept the setup of the member's worktree first.
-	Start func(ctx context.Context, a Act) ([]string, error)
+	Start func(ctx context.Context, a tui.Act) ([]string, error)
 	// First returns what somebody without a member can do, in lines; nil: nothing is said.
 	First func() []string
 	// Step returns a next step as a person types it; nil: none is shown.
@@ -59,10 +61,10 @@ type Live struct {
 	last  inspect.LastLines
 	folds operator.WorkerFolds // of Crew
 
-	seen sync.Mutex           // guards the fields below
-	pids []int                // of the leaders and members that Crew saw last
-	late bool                 // Crew found a lease that a dead leader still held
-	logs map[MemberKey]string // of the members that Crew saw working
+	seen sync.Mutex               // guards the fields below
+	pids []int                    // of the leaders and members that Crew saw last
+	late bool                     // Crew found a lease that a dead leader still held
+	logs map[tui.MemberKey]string // of the members that Crew saw working
 
 	poked chan struct{} // a pane that is shown has had output
 
@@ -71,20 +73,20 @@ type Live struct {
 	log    logPage
 }
 
-// NewLive returns the Source over one team, or over all teams and sessions when name is "".
-func NewLive(op operator.Operator, name waggle.TeamName) *Live {
-	return &Live{op: op, team: name, poked: make(chan struct{}, 1)}
+// Of returns the tui.Source over one team, or over all teams and sessions when name is "".
+func Of(op operator.Operator, name waggle.TeamName) *Source {
+	return &Source{op: op, team: name, poked: make(chan struct{}, 1)}
 }
 
-func (l *Live) names() ([]waggle.TeamName, error) {
+func (l *Source) names() ([]waggle.TeamName, error) {
 	if l.team != "" {
 		return []waggle.TeamName{l.team}, nil
 	}
 	return l.op.Root.Names()
 }
 
-// Requests implements Source. Teams that cannot be read are left out; the error names them.
-func (l *Live) Requests(ctx context.Context) ([]decide.Request, error) {
+// Requests implements tui.Source. Teams that cannot be read are left out; the error names them.
+func (l *Source) Requests(ctx context.Context) ([]decide.Request, error) {
 	names, err := l.names()
 	if err != nil {
 		return nil, err
@@ -116,14 +118,14 @@ func (l *Live) Requests(ctx context.Context) ([]decide.Request, error) {
 	return all, errors.Join(errs...)
 }
 
-// Crew implements Source.
-func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
+// Crew implements tui.Source.
+func (l *Source) Crew(ctx context.Context) (c tui.Crew, err error) {
 	names, err := l.names()
 	if err != nil {
 		return c, err
 	}
 	var pids []int
-	late, logs := false, map[MemberKey]string{}
+	late, logs := false, map[tui.MemberKey]string{}
 	defer func() {
 		l.seen.Lock()
 		defer l.seen.Unlock()
@@ -143,9 +145,9 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 		// The threads of a killed leader end after it counts as dead, and hold its lease until then.
 		late = late || st.Leader.Led && st.Leader.PID > 0 && dead(st.Leader.PID)
 		for _, m := range st.Members {
-			one := Member{Team: st.Team, MemberStatus: m}
+			one := tui.Member{Team: st.Team, MemberStatus: m}
 			if m.Is == inspect.ConditionWorking {
-				one.Last, logs[MemberKey{st.Team, m.Name}] = l.last.Of(m.Log), m.Log
+				one.Last, logs[tui.MemberKey{Team: st.Team, Member: m.Name}] = l.last.Of(m.Log), m.Log
 			}
 			c.Members = append(c.Members, one)
 			pids = append(pids, m.PID)
@@ -156,14 +158,14 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 			continue
 		}
 		for _, t := range list.Tasks {
-			c.Tasks = append(c.Tasks, Task{Team: st.Team, TaskView: t})
+			c.Tasks = append(c.Tasks, tui.Task{Team: st.Team, TaskView: t})
 		}
 	}
 	if l.team == "" {
 		_, qs, _ := decide.Of(l.op).Sessions() // Requests returns the error
 		for _, q := range qs {
 			if q.Kind == decide.KindDialog {
-				c.Members = append(c.Members, Member{Team: q.Team, MemberStatus: inspect.MemberStatus{Name: q.Member, State: inspect.StateHuman, Stand: inspect.Stand{Is: inspect.ConditionNeedsYou}, Since: q.Asked, Why: q.Reason}})
+				c.Members = append(c.Members, tui.Member{Team: q.Team, MemberStatus: inspect.MemberStatus{Name: q.Member, State: inspect.StateHuman, Stand: inspect.Stand{Is: inspect.ConditionNeedsYou}, Since: q.Asked, Why: q.Reason}})
 			}
 		}
 	}
@@ -173,12 +175,12 @@ func (l *Live) Crew(ctx context.Context) (c Crew, err error) {
 	return c, nil
 }
 
-// Said implements Source.
-func (l *Live) Said() map[MemberKey]string {
+// Said implements tui.Source.
+func (l *Source) Said() map[tui.MemberKey]string {
 	l.seen.Lock()
 	logs := l.logs
 	l.seen.Unlock()
-	said := map[MemberKey]string{}
+	said := map[tui.MemberKey]string{}
 	for k, log := range logs {
 		said[k] = l.last.Of(log)
 	}
@@ -205,24 +207,24 @@ func problems(st *inspect.Status) (lines []string) {
 	return lines
 }
 
-// Page implements Source.
-func (l *Live) Page(ctx context.Context, p Page) (paper Paper, err error) {
-	if p.Tab != TabOutput {
+// Page implements tui.Source.
+func (l *Source) Page(ctx context.Context, p tui.Page) (paper tui.Paper, err error) {
+	if p.Tab != tui.TabOutput {
 		l.Leave()
 	}
-	if p.Tab == TabToday {
+	if p.Tab == tui.TabToday {
 		return l.today(ctx)
 	}
-	if p.Tab == TabWhy {
+	if p.Tab == tui.TabWhy {
 		return l.why(ctx, p)
 	}
 	if p.Team == decide.SessionTeam {
 		return l.session(ctx, p)
 	}
-	if p.Tab == TabDiff {
+	if p.Tab == tui.TabDiff {
 		return l.diff(ctx, p)
 	}
-	if p.Tab == TabLog {
+	if p.Tab == tui.TabLog {
 		l.page.Lock()
 		defer l.page.Unlock()
 		paper.Lines, err = l.log.next(ctx, l.op, p)
@@ -233,7 +235,7 @@ func (l *Live) Page(ctx context.Context, p Page) (paper Paper, err error) {
 }
 
 // written is what a member or a session has written.
-func (l *Live) written(ctx context.Context, p Page) ([]string, error) {
+func (l *Source) written(ctx context.Context, p tui.Page) ([]string, error) {
 	l.page.Lock()
 	defer l.page.Unlock()
 	return l.output.next(ctx, l.op, p, func() { tell(l.poked) })
@@ -241,9 +243,9 @@ func (l *Live) written(ctx context.Context, p Page) ([]string, error) {
 
 // session is what is known of a session: its screen where it is in a pane of tmux, else how it is and from what that is
 // known. It has nothing else: waggle does not run it.
-func (l *Live) session(ctx context.Context, p Page) (paper Paper, err error) {
-	if p.Tab != TabOutput {
-		return Paper{Lines: []string{"waggle does not run this session"}}, nil
+func (l *Source) session(ctx context.Context, p tui.Page) (paper tui.Paper, err error) {
+	if p.Tab != tui.TabOutput {
+		return tui.Paper{Lines: []string{"waggle does not run this session"}}, nil
 	}
 	if paper.Lines, err = l.written(ctx, p); err == nil {
 		return paper, nil
@@ -258,8 +260,8 @@ func (l *Live) session(ctx context.Context, p Page) (paper Paper, err error) {
 	return paper, nil
 }
 
-// Leave implements Source.
-func (l *Live) Leave() {
+// Leave implements tui.Source.
+func (l *Source) Leave() {
 	l.page.Lock()
 	defer l.page.Unlock()
 	l.output.leave()
@@ -268,7 +270,7 @@ func (l *Live) Leave() {
 
 // output is the output of one member, read as it grows.
 type output struct {
-	page Page
+	page tui.Page
 	panes
 	peek  *inspect.Peek
 	tail  *inspect.Tail
@@ -276,14 +278,14 @@ type output struct {
 	at    os.FileInfo // of the log when a screen was read
 }
 
-func (o *output) next(ctx context.Context, op operator.Operator, p Page, tell func()) ([]string, error) {
-	if o.page.same(p) && o.followed() {
+func (o *output) next(ctx context.Context, op operator.Operator, p tui.Page, tell func()) ([]string, error) {
+	if o.page.Same(p) && o.followed() {
 		return o.screen(ctx, p.Lines)
 	}
-	if o.peek == nil || !o.page.same(p) || o.peek.Log == "" || o.moved() {
+	if o.peek == nil || !o.page.Same(p) || o.peek.Log == "" || o.moved() {
 		peek, err := peekAt(ctx, op, p)
 		tries := o.tries
-		if !o.page.same(p) {
+		if !o.page.Same(p) {
 			tries = 0
 		}
 		o.leave()
@@ -309,7 +311,7 @@ func (o *output) next(ctx context.Context, op operator.Operator, p Page, tell fu
 }
 
 // peekAt reads what a member or a session has written.
-func peekAt(ctx context.Context, op operator.Operator, p Page) (*inspect.Peek, error) {
+func peekAt(ctx context.Context, op operator.Operator, p tui.Page) (*inspect.Peek, error) {
 	if p.Team == decide.SessionTeam {
 		return inspect.Of(op).PeekSession(ctx, p.Member, p.Lines)
 	}
@@ -327,13 +329,13 @@ func (o *output) moved() bool {
 
 // logPage is the records of one member and those of the leader about the team, read as they grow.
 type logPage struct {
-	page  Page
+	page  tui.Page
 	log   *operator.Log
 	lines []string
 }
 
-func (g *logPage) next(ctx context.Context, op operator.Operator, p Page) ([]string, error) {
-	if g.log == nil || !g.page.same(p) {
+func (g *logPage) next(ctx context.Context, op operator.Operator, p tui.Page) ([]string, error) {
+	if g.log == nil || !g.page.Same(p) {
 		log, err := op.OpenLog(ctx, p.Team)
 		if err != nil {
 			return nil, err
@@ -361,23 +363,23 @@ func logLine(r operator.LogRecord) string {
 }
 
 // diff is what a member has changed in its worktree.
-func (l *Live) diff(ctx context.Context, p Page) (Paper, error) {
+func (l *Source) diff(ctx context.Context, p tui.Page) (tui.Paper, error) {
 	d, err := results.Of(l.op).Diff(ctx, p.Team, p.Member)
 	if err != nil {
-		return Paper{}, err
+		return tui.Paper{}, err
 	}
 	lines := []string{resultview.Changed(d)}
 	if d.Text != "" {
 		lines = append(lines, strings.Split(strings.TrimSuffix(d.Text, "\n"), "\n")...)
 	}
-	return Paper{Lines: lines, Diff: d}, nil
+	return tui.Paper{Lines: lines, Diff: d}, nil
 }
 
 // today is what the operator decided since midnight, and what teams have left behind.
-func (l *Live) today(ctx context.Context) (Paper, error) {
+func (l *Source) today(ctx context.Context) (tui.Paper, error) {
 	names, err := l.names()
 	if err != nil {
-		return Paper{}, err
+		return tui.Paper{}, err
 	}
 	now := l.op.Minter.Now()
 	y, m, d := now.Date()
@@ -399,11 +401,11 @@ func (l *Live) today(ctx context.Context) (Paper, error) {
 	slices.SortStableFunc(decided, func(a, b decide.Request) int { return b.Answer.At.Compare(a.Answer.At) })
 	lines := []string{fmt.Sprintf("You decided today: %d allowed, %d denied", n[record.DecisionAllow], n[record.DecisionDeny])}
 	for _, q := range decided {
-		lines = append(lines, fmt.Sprintf("  %s  %-5s  %s  %s/%s: %s (%s)", page.Clock(q.Answer.At, now), q.Answer.Decision, q.Handle, q.Team, q.Member, short(q), q.Risk))
+		lines = append(lines, fmt.Sprintf("  %s  %-5s  %s  %s/%s: %s (%s)", page.Clock(q.Answer.At, now), q.Answer.Decision, q.Handle, q.Team, q.Member, tui.Short(q), q.Risk))
 	}
 	left, err := process.Of(l.op).GC(ctx, l.team, false)
 	if err != nil {
-		return Paper{Lines: lines}, err
+		return tui.Paper{Lines: lines}, err
 	}
 	lines = append(lines, "", fmt.Sprintf("Left behind: %s to clean up, %d kept", page.Count(len(left.Found), "item"), len(left.Kept)))
 	for _, g := range left.Found {
@@ -412,12 +414,12 @@ func (l *Live) today(ctx context.Context) (Paper, error) {
 	for _, k := range left.Kept {
 		lines = append(lines, "  kept: "+strings.Join(slices.DeleteFunc([]string{k.Kind, k.Team, k.Member, k.Path, k.Why}, func(s string) bool { return s == "" }), "  "))
 	}
-	return Paper{Lines: lines}, nil
+	return tui.Paper{Lines: lines}, nil
 }
 
 // Done implements Source: teams that have ended lately, members that have left lately, and what is kept. A member whose
 // work is kept has one row. What cannot be read is left out: Crew says why.
-func (l *Live) Done(ctx context.Context) ([]Done, error) {
+func (l *Source) Done(ctx context.Context) ([]tui.Done, error) {
 	since := l.op.Minter.Now().Add(-inspect.Lately)
 	ended, err := inspect.Of(l.op).EndedSince(since)
 	if err != nil {
@@ -427,10 +429,10 @@ func (l *Live) Done(ctx context.Context) ([]Done, error) {
 	if c, err := process.Of(l.op).GC(ctx, l.team, false); err == nil {
 		kept = c.Kept // inside of a member's process it is refused, and nothing is listed
 	}
-	var done []Done
+	var done []tui.Done
 	for _, e := range ended {
 		if l.team == "" || e.Team == string(l.team) {
-			done = append(done, Done{Kind: doneTeam, Team: e.Team, ID: e.ID, At: e.At, Says: "ended: " + view.EndedText(e, kept),
+			done = append(done, tui.Done{Kind: tui.DoneTeam, Team: e.Team, ID: e.ID, At: e.At, Says: "ended: " + view.EndedText(e, kept),
 				Do: operator.Next{Step: operator.NextReadEnded, Team: waggle.TeamName(e.Team)}})
 		}
 	}
@@ -445,13 +447,13 @@ func (l *Live) Done(ctx context.Context) ([]Done, error) {
 		if k.Do.Step == "" && k.Kind == process.GarbageWorktree && k.Member != "" {
 			k.Do = operator.Next{Step: operator.NextMergeAgain, Team: waggle.TeamName(k.Team), Member: waggle.MemberName(k.Member)}
 		}
-		done = append(done, Done{Kind: k.Kind, Team: k.Team, Member: k.Member, ID: k.ID, Path: k.Path, Says: "kept: " + k.Why, Do: k.Do})
+		done = append(done, tui.Done{Kind: k.Kind, Team: k.Team, Member: k.Member, ID: k.ID, Path: k.Path, Says: "kept: " + k.Why, Do: k.Do})
 	}
 	return done, nil
 }
 
 // left are the members of a team that have left lately, the last first, and have left nothing behind.
-func (l *Live) left(ctx context.Context, name waggle.TeamName, since time.Time, kept []process.Kept) (done []Done) {
+func (l *Source) left(ctx context.Context, name waggle.TeamName, since time.Time, kept []process.Kept) (done []tui.Done) {
 	s, err := l.op.State(ctx, name)
 	if err != nil || s == nil {
 		return nil
@@ -462,21 +464,21 @@ func (l *Live) left(ctx context.Context, name waggle.TeamName, since time.Time, 
 		if m.Left == nil || m.LeftAt.Before(since) || slices.ContainsFunc(s.Lead.Members, again) || slices.ContainsFunc(kept, behind) {
 			continue
 		}
-		done = append(done, Done{Kind: doneMember, Team: string(name), Member: string(m.Name), ID: string(m.Instance), At: m.LeftAt,
+		done = append(done, tui.Done{Kind: tui.DoneMember, Team: string(name), Member: string(m.Name), ID: string(m.Instance), At: m.LeftAt,
 			Says: view.LeftText(inspect.EndedMember{How: m.Left.How, Detail: m.Left.Detail}),
 			Do:   operator.Next{Step: operator.NextWhy, Team: name, Member: m.Name}})
 	}
-	slices.SortStableFunc(done, func(a, b Done) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(done, func(a, b tui.Done) int { return b.At.Compare(a.At) })
 	return done
 }
 
-// Seldom implements Source. A member whose worktree cannot be read has no lines.
-func (l *Live) Seldom(ctx context.Context) (Seldom, error) {
+// Seldom implements tui.Source. A member whose worktree cannot be read has no lines.
+func (l *Source) Seldom(ctx context.Context) (tui.Seldom, error) {
 	names, err := l.names()
 	if err != nil {
-		return Seldom{}, err
+		return tui.Seldom{}, err
 	}
-	all := map[MemberKey]Lines{}
+	all := map[tui.MemberKey]tui.Lines{}
 	for _, name := range names {
 		s, err := l.op.State(ctx, name)
 		if err != nil || s == nil {
@@ -488,15 +490,15 @@ func (l *Live) Seldom(ctx context.Context) (Seldom, error) {
 			}
 			if d, err := results.Of(l.op).Diff(ctx, string(name), string(m.Name)); err == nil {
 				added, deleted := d.Lines()
-				all[MemberKey{string(name), string(m.Name)}] = Lines{added, deleted}
+				all[tui.MemberKey{Team: string(name), Member: string(m.Name)}] = tui.Lines{Added: added, Deleted: deleted}
 			}
 		}
 	}
-	return Seldom{all, inspect.Of(l.op).Today(l.op.Minter.Now())}, nil
+	return tui.Seldom{Lines: all, Today: inspect.Of(l.op).Today(l.op.Minter.Now())}, nil
 }
 
-// Matches implements Source.
-func (l *Live) Matches(ctx context.Context, q decide.Request, rule string) (decide.Suggestion, error) {
+// Matches implements tui.Source.
+func (l *Source) Matches(ctx context.Context, q decide.Request, rule string) (decide.Suggestion, error) {
 	r, err := policy.ParseRule(rule)
 	if err != nil {
 		return decide.Suggestion{}, err
@@ -504,8 +506,8 @@ func (l *Live) Matches(ctx context.Context, q decide.Request, rule string) (deci
 	return decide.Of(l.op).Matches(ctx, waggle.TeamName(q.Team), r)
 }
 
-// Changed implements Source.
-func (l *Live) Changed(ctx context.Context, q decide.Request, input string) (decide.Request, error) {
+// Changed implements tui.Source.
+func (l *Source) Changed(ctx context.Context, q decide.Request, input string) (decide.Request, error) {
 	var other *decide.Request
 	var err error
 	if q.Team == decide.SessionTeam {
@@ -522,8 +524,8 @@ func (l *Live) Changed(ctx context.Context, q decide.Request, input string) (dec
 	return *other, nil
 }
 
-// Earlier implements Source.
-func (l *Live) Earlier(ctx context.Context, q decide.Request) (string, error) {
+// Earlier implements tui.Source.
+func (l *Source) Earlier(ctx context.Context, q decide.Request) (string, error) {
 	switch {
 	case q.EditedPath() != "":
 		return inFile(q), nil
@@ -546,8 +548,8 @@ func (l *Live) Earlier(ctx context.Context, q decide.Request) (string, error) {
 	return decide.DiffPlans(before, &q), nil
 }
 
-// Fate implements Source.
-func (l *Live) Fate(ctx context.Context, q decide.Request) (decide.Fate, error) {
+// Fate implements tui.Source.
+func (l *Source) Fate(ctx context.Context, q decide.Request) (decide.Fate, error) {
 	return decide.Of(l.op).Fate(ctx, q)
 }
 
@@ -570,16 +572,16 @@ func inFile(q decide.Request) string {
 	return q.InFile(string(text))
 }
 
-// Do implements Source. Acts are carried out one after the other.
-func (l *Live) Do(ctx context.Context, a Act) ([]string, error) {
-	if a.Verb == Merge {
+// Do implements tui.Source. Acts are carried out one after the other.
+func (l *Source) Do(ctx context.Context, a tui.Act) ([]string, error) {
+	if a.Verb == tui.Merge {
 		l.merge.Lock()
 		defer l.merge.Unlock()
 		return l.merged(ctx, a)
 	}
 	l.do.Lock()
 	defer l.do.Unlock()
-	if a.Verb == NewMember || a.starts() {
+	if a.Verb == tui.NewMember || a.Starts() {
 		if l.Start == nil {
 			return nil, errors.New("no member can be started here")
 		}
@@ -588,11 +590,11 @@ func (l *Live) Do(ctx context.Context, a Act) ([]string, error) {
 	var text string
 	var err error
 	switch a.Verb {
-	case Message:
+	case tui.Message:
 		text, err = l.send(ctx, a)
-	case NewTask:
+	case tui.NewTask:
 		text, err = l.assign(ctx, a)
-	case Review:
+	case tui.Review:
 		text, err = l.review(ctx, a)
 	default:
 		text, err = l.answer(ctx, a)
@@ -600,7 +602,7 @@ func (l *Live) Do(ctx context.Context, a Act) ([]string, error) {
 	return []string{text}, err
 }
 
-func (l *Live) assign(ctx context.Context, a Act) (string, error) {
+func (l *Source) assign(ctx context.Context, a tui.Act) (string, error) {
 	res, err := board.Of(l.op).AddTask(ctx, waggle.TeamName(a.Team), board.NewTask{Subject: firstLine(a.Text), Description: a.Text, Owner: waggle.MemberName(a.Member), Typed: true})
 	if err != nil {
 		return "", err
@@ -609,7 +611,7 @@ func (l *Live) assign(ctx context.Context, a Act) (string, error) {
 }
 
 // review sends what was written on the lines of a diff as one message.
-func (l *Live) review(ctx context.Context, a Act) (string, error) {
+func (l *Source) review(ctx context.Context, a tui.Act) (string, error) {
 	if _, err := results.Of(l.op).Reviewed(ctx, a.Team, a.Member); err != nil {
 		return "", err
 	}
@@ -625,7 +627,7 @@ func (l *Live) review(ctx context.Context, a Act) (string, error) {
 const mergeGrace = 10 * time.Second
 
 // merged merges a member's work into the branch that its worktree was made from.
-func (l *Live) merged(ctx context.Context, a Act) ([]string, error) {
+func (l *Source) merged(ctx context.Context, a tui.Act) ([]string, error) {
 	m, err := results.Of(l.op).Merge(ctx, a.Team, a.Member, results.MergeOptions{Message: a.Text, Grace: mergeGrace, Confine: l.Confine})
 	if m == nil {
 		return nil, err
@@ -652,7 +654,7 @@ func firstLine(text string) string {
 	return first
 }
 
-func (l *Live) send(ctx context.Context, a Act) (string, error) {
+func (l *Source) send(ctx context.Context, a tui.Act) (string, error) {
 	to, err := waggle.ParseAddress(a.Member)
 	if err != nil {
 		return "", err
@@ -668,7 +670,7 @@ func (l *Live) send(ctx context.Context, a Act) (string, error) {
 const via = "top"
 
 // answer decides requests, each exactly as it was shown, team by team.
-func (l *Live) answer(ctx context.Context, a Act) (string, error) {
+func (l *Source) answer(ctx context.Context, a tui.Act) (string, error) {
 	of := map[string][]decide.Request{}
 	var teams []string
 	for _, q := range a.Requests {
@@ -688,11 +690,11 @@ func (l *Live) answer(ctx context.Context, a Act) (string, error) {
 	return strings.Join(texts, "; "), errors.Join(errs...)
 }
 
-func (l *Live) answerTeam(ctx context.Context, team string, a Act) (string, error) {
+func (l *Source) answerTeam(ctx context.Context, team string, a tui.Act) (string, error) {
 	answers := make([]decide.Answer, len(a.Requests))
 	for i, q := range a.Requests {
 		// The handle, because the asker chooses the id and could choose another's handle.
-		answers[i] = decide.Answer{ID: q.Handle, Digest: q.Digest, Allow: a.Verb != Deny, Reason: a.Reason, Words: a.Words, UpdatedInput: a.Input, Via: via}
+		answers[i] = decide.Answer{ID: q.Handle, Digest: q.Digest, Allow: a.Verb != tui.Deny, Reason: a.Reason, Words: a.Words, UpdatedInput: a.Input, Via: via}
 	}
 	if team == decide.SessionTeam {
 		return l.answerSessions(ctx, a, answers)
@@ -720,7 +722,7 @@ func (l *Live) answerTeam(ctx context.Context, team string, a Act) (string, erro
 	return text + ", and from now on by " + a.Rule, nil
 }
 
-func (l *Live) answerSessions(ctx context.Context, a Act, answers []decide.Answer) (string, error) {
+func (l *Source) answerSessions(ctx context.Context, a tui.Act, answers []decide.Answer) (string, error) {
 	var results []decide.Decided
 	for _, one := range answers {
 		d, err := decide.Of(l.op).DecideSession(ctx, one, one.Words)
@@ -769,7 +771,7 @@ const beginEvery = 500 * time.Millisecond
 // Watch returns two channels. The first gets a value soon after a journal, a task or a process has changed, or a team has
 // come or gone; the second after a member has written output, too. Values that were not received are merged into one. Both are
 // closed after ctx has ended.
-func (l *Live) Watch(ctx context.Context) (changes, output <-chan struct{}) {
+func (l *Source) Watch(ctx context.Context) (changes, output <-chan struct{}) {
 	c, o := make(chan struct{}, 1), make(chan struct{}, 1)
 	go func() { // it ends with ctx; its readers wait for the channels to be closed
 		defer close(c)
@@ -791,7 +793,7 @@ func tell(to chan<- struct{}) {
 }
 
 // watch reports changes until the directories to watch are others.
-func (l *Live) watch(ctx context.Context, changes, output chan<- struct{}) {
+func (l *Source) watch(ctx context.Context, changes, output chan<- struct{}) {
 	dirs := l.dirs()
 	ctx, stop := context.WithCancel(ctx)
 	every, late := watchEvery, l.unsettled()
@@ -846,6 +848,9 @@ func (l *Live) watch(ctx context.Context, changes, output chan<- struct{}) {
 	}
 }
 
+// restful is how many times as long as a look the pause behind it is.
+const restful = 10
+
 // mostRest is the longest pause from one look at the files to the next one.
 const mostRest = 100 * time.Millisecond
 
@@ -860,7 +865,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // unsettled reports whether Crew has to look again although nothing changed since.
-func (l *Live) unsettled() bool {
+func (l *Source) unsettled() bool {
 	l.seen.Lock()
 	defer l.seen.Unlock()
 	return l.late
@@ -882,7 +887,7 @@ func ended(id spawn.Identity) bool {
 
 // living are the processes that Crew saw last, with those that have ended since. Their end changes no
 // file when nobody leads. known are those that were looked at before.
-func (l *Live) living(known map[int]spawn.Identity) string {
+func (l *Source) living(known map[int]spawn.Identity) string {
 	l.seen.Lock()
 	defer l.seen.Unlock()
 	maps.DeleteFunc(known, func(pid int, _ spawn.Identity) bool { return !slices.Contains(l.pids, pid) })
@@ -903,7 +908,7 @@ func (l *Live) living(known map[int]spawn.Identity) string {
 
 // dirs are the directories of the journals of every team and session, and those that have them. Of one that is not there
 // yet it is the one in which it is made.
-func (l *Live) dirs() []string {
+func (l *Source) dirs() []string {
 	dirs := l.wanted()
 	for i, d := range dirs {
 		for _, above := range []string{l.op.Root.Path, l.op.Home.Path} {
@@ -916,7 +921,7 @@ func (l *Live) dirs() []string {
 	return slices.Compact(dirs)
 }
 
-func (l *Live) wanted() []string {
+func (l *Source) wanted() []string {
 	dirs := []string{filepath.Join(l.op.Root.Path, "teams"), filepath.Join(l.op.Home.Path, "sessions"), decide.Of(l.op).Proposals().Dir}
 	names, err := l.names()
 	if err != nil {
@@ -987,4 +992,4 @@ func stamp(dirs []string) (files, output string) {
 	return string(b), string(out)
 }
 
-var _ Source = (*Live)(nil)
+var _ tui.Source = (*Source)(nil)

@@ -1,6 +1,6 @@
 //go:build linux
 
-package tui_test
+package live_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"waggle/internal/operatortest"
 	"waggle/internal/testenv"
 	"waggle/internal/tui"
+	"waggle/internal/tui/live"
 	"waggle/operator/decide"
 	"waggle/operator/teams"
 	"waggle/record"
@@ -56,9 +57,9 @@ func TestOutputOfAPane(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	live := tui.NewLive(op, "api")
+	src := live.Of(op, "api")
 	ctx, stop := context.WithCancel(t.Context())
-	changes, output := live.Watch(ctx)
+	changes, output := src.Watch(ctx)
 	defer func() {
 		stop()
 		for range changes { // until Watch has ended
@@ -68,7 +69,7 @@ func TestOutputOfAPane(t *testing.T) {
 	shows := func(text string) {
 		t.Helper()
 		for {
-			paper, err := live.Page(ctx, page)
+			paper, err := src.Page(ctx, page)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,20 +94,20 @@ func TestOutputOfAPane(t *testing.T) {
 	tmux("detach-client", "-s", "mine") // somebody ends it: it is begun again
 	tmux("send-keys", "-t", "mine", "-l", " more")
 	for {
-		if _, err := live.Page(ctx, page); err == nil {
+		if _, err := src.Page(ctx, page); err == nil {
 			break
 		}
 	}
 	shows("said more")
 	clients(1)
 	page.Tab = tui.TabLog
-	if _, err := live.Page(ctx, page); err != nil {
+	if _, err := src.Page(ctx, page); err != nil {
 		t.Fatal(err)
 	}
 	clients(0)
 	page.Tab = tui.TabOutput
 	shows("said more")
-	live.Leave()
+	src.Leave()
 	clients(0)
 	shows("said more")
 	clients(1)
