@@ -25,7 +25,7 @@ func TestScreenAlone(t *testing.T) {
 	for key, args := range map[string][]string{"q": nil, "\x03": {"top"}} {
 		x := page(t.TempDir(), nil, args...)
 		x.wait("waggle doctor: what works on this")
-		for _, text := range []string{"Nothing waits for you", "n starts a member", "no coding agent: is installed", "waggle hooks install: "} {
+		for _, text := range []string{"Nothing waits for you", "n starts a member", "no coding agent: none of claude, ", "waggle new exec CMD: a shell command", "waggle hooks install: "} {
 			if !strings.Contains(x.text(), text) {
 				t.Errorf("the screen does not say %q: %q", text, x.text())
 			}

@@ -284,12 +284,24 @@ func (m *model) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// turnTab shows the next tab, or the one before. A row without a request has no tab Ask.
+// turnTab shows the next tab that says something, or the one before.
 func (m *model) turnTab(by Tab) {
-	m.mode, m.tab = browsing, (m.tab+by+tabs)%tabs
-	if r := m.selected(); m.tab == TabAsk && (r == nil || r.ask == nil) {
-		m.tab = (m.tab + by + tabs) % tabs
+	m.mode = browsing
+	for m.tab = (m.tab + by + tabs) % tabs; !m.has(m.tab); m.tab = (m.tab + by + tabs) % tabs {
 	}
+}
+
+// has reports whether a tab says something: a row without a request has no tab Ask. Where nothing is selected, TabAsk
+// stands for what the right side says then, and is not marked.
+func (m *model) has(t Tab) bool {
+	r := m.selected()
+	switch {
+	case r == nil:
+		return t == TabAsk || t >= TabTasks
+	case t == TabAsk:
+		return r.ask != nil
+	}
+	return true
 }
 
 // view shows the whole: of a request on the whole screen, of a member what it has changed; and goes back.
@@ -308,7 +320,14 @@ func (m *model) view() {
 	}
 }
 
-func (m *model) showTab(t Tab) { m.mode, m.tab = browsing, t }
+// showTab shows a tab of the selected row.
+func (m *model) showTab(t Tab) {
+	if !m.has(t) {
+		m.flash = "nothing is selected"
+		return
+	}
+	m.mode, m.tab = browsing, t
+}
 
 // back undoes the innermost thing that is open.
 func (m *model) back() {

@@ -186,3 +186,30 @@ func TestTakesASession(t *testing.T) {
 		}
 	})
 }
+
+// Where nothing is selected no tab is marked, but those that need no row: the keys of the others say so.
+func TestTabsWithoutRows(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
+		p.Ask()
+		p.Man(tui.Crew{})
+		p.Wait(second)
+		for key, want := range map[string]string{"w": "nothing is selected", "v": "nothing is selected"} {
+			if p.Keys(key); !strings.Contains(p.Text(), want) {
+				t.Errorf("%s: %s", key, p.Text())
+			}
+			p.Wait(second)
+		}
+		for _, want := range []string{"", "[Tasks]", "[Today]", "", "[Tasks]"} {
+			if s := p.Text(); want == "" && (strings.Contains(s, "[") || !strings.Contains(s, "Nothing waits for you")) || !strings.Contains(s, want) {
+				t.Errorf("want %q:\n%s", want, s)
+			}
+			p.Keys("right")
+			p.Wait(second)
+		}
+		p.Keys("left", "left")
+		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateWorking, "")}})
+		if p.Wait(second); !strings.Contains(p.Text(), "[Output]") {
+			t.Error(p.Text())
+		}
+	})
+}

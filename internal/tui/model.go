@@ -537,9 +537,9 @@ func (m *model) move(to int) {
 func (m *model) tabFor(now Tab) Tab {
 	r := m.selected()
 	switch {
-	case r == nil:
+	case r == nil && now >= TabTasks:
 		return now
-	case r.ask != nil:
+	case r == nil || r.ask != nil:
 		return TabAsk
 	case now == TabAsk:
 		return TabOutput

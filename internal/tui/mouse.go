@@ -25,7 +25,7 @@ func (m *model) click(e tea.Mouse) {
 	x := e.X - (m.w - m.paneWidth())
 	for t := m.firstTab(m.paneWidth()); t < tabs; t++ {
 		n := t.width()
-		if r := m.selected(); x >= 0 && x < n && (t != TabAsk || r != nil && r.ask != nil) {
+		if x >= 0 && x < n && m.has(t) {
 			m.tab = t
 			return
 		}

@@ -113,10 +113,11 @@ type First struct{ What, Does string }
 // and the first commands.
 func FirstOf(a *app.App) (all []First) {
 	for _, name := range draft.Installed(a.Environ) {
-		all = append(all, First{name, "is installed"})
+		all = append(all, First{name, "installed"})
 	}
 	if len(all) == 0 {
-		all = append(all, First{"no coding agent", "is installed (" + strings.Join(draft.KnownAgents, ", ") + ")"})
+		all = append(all, First{"no coding agent", "none of " + strings.Join(draft.KnownAgents, ", ") + " is installed"},
+			First{"waggle new exec CMD", "a shell command in an agent's place"})
 	}
 	all = append(all, First{"waggle demo", "a scripted team shows every flow, in under a minute"})
 	hooked := decidecmd.Hooked(a)
