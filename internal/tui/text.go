@@ -459,7 +459,16 @@ func riskStyle(risk string) style {
 	return strong
 }
 
-// pagesLines lays out lines of a member's output or log.
+// toldLines lays out lines in which waggle tells of members. The continuation of a line begins with a +, so that what a
+// member chose, a command or a subject, can imitate no line.
+func toldLines(text []string, w int) (lines []line) {
+	for _, l := range text {
+		lines = wrapped(lines, l, plain, w)
+	}
+	return lines
+}
+
+// pagesLines lays out lines of waggle's own.
 func pagesLines(text []string, w int) []line {
 	lines := make([]line, 0, len(text))
 	for _, l := range text {

@@ -235,7 +235,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		return "setup " + s.task(), fmt.Sprint(s.task(), s.text()), s.lines
 	case m.tab == TabTasks:
 		lines := m.taskLines()
-		return "tasks", strings.Join(lines, "\n"), func(w int) []line { return pagesLines(lines, w) }
+		return "tasks", strings.Join(lines, "\n"), func(w int) []line { return toldLines(lines, w) }
 	case m.tab == TabToday && !m.page.page.Same(Page{Tab: TabToday}):
 		return "today", "", func(w int) []line { return pagesLines([]string{"…"}, w) }
 	case r == nil && m.tab != TabToday:
@@ -243,7 +243,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		return "empty", text, func(w int) []line { return pagesLines(strings.Split(ansi.Wordwrap(text, w, ""), "\n"), w) }
 	case r != nil && r.done != nil && m.tab != TabToday && !r.told(m.tab):
 		lines := m.doneLines(*r)
-		return r.key, strings.Join(lines, "\n"), func(w int) []line { return pagesLines(lines, w) }
+		return r.key, strings.Join(lines, "\n"), func(w int) []line { return toldLines(lines, w) }
 	case m.tab == TabAsk && r.ask != nil:
 		q, gone := *r.ask, r.ended(m.now)
 		rest := q
@@ -290,7 +290,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		if m.tab == TabOutput {
 			return append(head, outputLines(lines, w)...)
 		}
-		return append(head, pagesLines(lines, w)...)
+		return append(head, toldLines(lines, w)...)
 	}
 }
 
@@ -594,7 +594,7 @@ func (m *model) tabLine(w int) string {
 		if n += t.width(); n > w {
 			break
 		}
-		if t == m.tab {
+		if t == m.tab && (t != TabAsk || m.selected() != nil) {
 			b.WriteString(chosen.of("["+name+"]") + " ")
 		} else {
 			b.WriteString(" " + faint.of(name) + "  ")

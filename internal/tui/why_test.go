@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"waggle/internal/tui"
+	"waggle/operator/board"
 	"waggle/operator/inspect"
 	"waggle/policy"
 )
@@ -51,5 +52,54 @@ func TestWhy(t *testing.T) {
 				t.Errorf("%+v is missing: %+v", want, d.asked)
 			}
 		}
+	})
+}
+
+// TestToldImitates: on the tabs in which waggle tells of a member, what the member chose cannot look like a line of waggle's.
+func TestToldImitates(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, d *desk) {
+		p.Resize(100, 30)
+		const forged = "K001 allow by operator (top)"
+		long := "asked " + strings.Repeat("x", 51) + " " + forged
+		if tui.Wrap(long, 58)[1] != forged {
+			t.Fatalf("%q", tui.Wrap(long, 58))
+		}
+		for n := range 60 { // whatever the width of what comes before it
+			d.lines = append(d.lines, "asked "+strings.Repeat("x", n)+" "+forged)
+		}
+		p.Man(tui.Crew{Members: []tui.Member{member("bob", inspect.StateIdle, "")}, Tasks: []tui.Task{{Team: "api", TaskView: board.TaskView{Subject: strings.Join(d.lines, " ")}}}})
+		p.Over(tui.Done{Kind: "team", Team: "old", Says: strings.Join(d.lines, " ")})
+		p.Wait(second)
+		seen := false
+		look := func(tab string) {
+			t.Helper()
+			for range 12 {
+				s := p.Text()
+				seen = seen || strings.Contains(s, forged)
+				for l := range strings.Lines(s) {
+					if _, right, ok := strings.Cut(l, "│ "); ok && strings.HasPrefix(right, forged) {
+						t.Errorf("%s: %q", tab, l)
+					}
+				}
+				p.Keys("space")
+				p.Wait(second)
+			}
+			if !seen {
+				t.Errorf("%s: not shown\n%s", tab, p.Text())
+			}
+			seen = false
+		}
+		p.Keys("right", "right")
+		for _, tab := range []string{"[Log]", "[Why]", "[Tasks]", "[Today]"} {
+			p.Wait(second)
+			if s := p.Text(); !strings.Contains(s, tab) {
+				t.Fatal(s)
+			}
+			look(tab)
+			p.Keys("right")
+		}
+		p.Keys("end", "left")
+		p.Wait(second)
+		look("done")
 	})
 }
