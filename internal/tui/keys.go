@@ -715,12 +715,13 @@ func (m *model) startBatch() {
 
 // ruleChoice are the rules that would allow a request, and what the chosen one would have matched.
 type ruleChoice struct {
-	list []string
-	at   int
-	wide bool
-	end  int // into ruleEnds
-	of   map[string]decide.Suggestion
-	err  error
+	asked decide.Request // what they would allow
+	list  []string
+	at    int
+	wide  bool
+	end   int // into ruleEnds
+	of    map[string]decide.Suggestion
+	err   error
 }
 
 // ruleEnd says how long a rule holds.
@@ -760,6 +761,23 @@ func (c *ruleChoice) take(msg matchesMsg) {
 // ruled reports whether a rule can be made that allows a request.
 func ruled(q decide.Request) bool { return len(q.Suggest) > 0 && q.Team != decide.SessionTeam }
 
+// endChoice ends the choice of a rule and the change of an input when the selected request is not what they are about: it
+// was answered or has changed, or the filter hides it.
+func (m *model) endChoice() {
+	q := m.open()
+	of := map[mode]decide.Request{ruling: m.rules.asked, changing: m.change.of}
+	about, ok := of[m.shownMode()]
+	if !ok || q != nil && askKey(q) == askKey(&about) && q.Digest == about.Digest {
+		return
+	}
+	m.stale, m.pend = true, nil
+	if m.flash = cmp.Or(m.flash, "nothing was decided: what is shown has changed, read it again"); m.mode == typing {
+		m.was = browsing
+		return
+	}
+	m.mode = browsing
+}
+
 // startRules shows the rules that would allow the selected request.
 func (m *model) startRules() tea.Cmd {
 	q := m.open()
@@ -774,7 +792,7 @@ func (m *model) startRules() tea.Cmd {
 		m.flash = "no rule should allow this one"
 		return nil
 	}
-	m.mode, m.rules = ruling, ruleChoice{list: q.Suggest, of: map[string]decide.Suggestion{}}
+	m.mode, m.rules = ruling, ruleChoice{asked: *q, list: q.Suggest, of: map[string]decide.Suggestion{}}
 	ctx, src, asked := m.ctx, m.src, *q
 	var cmds []tea.Cmd
 	for _, r := range q.Suggest {

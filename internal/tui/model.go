@@ -251,6 +251,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.wheel(tea.Mouse(msg))
 	}
 	cmds = append(cmds, m.due(now))
+	m.endChoice()
 	m.offerSetup()
 	m.draw()
 	return m, tea.Batch(append(cmds, m.nextBeat())...)

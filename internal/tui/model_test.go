@@ -925,3 +925,46 @@ func TestWindowTitle(t *testing.T) {
 		is("waggle")
 	})
 }
+
+// A rule is offered for the request that it was chosen for, and for no other: one that has changed, or that the filter puts
+// under the cursor, and a change of the input is of the request that it was made of.
+func TestRuleOfAnother(t *testing.T) {
+	q, other, new := request(1, "alice", "ls -l", policy.RiskLow), request(2, "bob", "make all", policy.RiskLow), request(1, "alice", "rm x", policy.RiskLow)
+	new.Digest = "another"
+	for name, does := range map[string]func(p *tui.Player){
+		"filter": func(p *tui.Player) {
+			p.Keys("/")
+			p.Type("make")
+			p.Keys("enter")
+		},
+		"changed":  func(p *tui.Player) { p.Ask(new, other) },
+		"answered": func(p *tui.Player) { p.Ask(other) },
+	} {
+		for _, key := range []string{"r", "e"} {
+			t.Run(name+" "+key, func(t *testing.T) {
+				play(t, func(t *testing.T, p *tui.Player, d *desk) {
+					p.Write = func(string) string { return "ls -la\n" }
+					p.Ask(q, other)
+					p.Wait(second)
+					p.Keys(key)
+					p.Wait(second)
+					if s := p.Text(); !strings.Contains(s, map[string]string{"r": "Rule: ", "e": "Changed: "}[key]) {
+						t.Fatal(s)
+					}
+					does(p)
+					p.Wait(second)
+					if s := p.Text(); strings.Contains(s, "Rule: ") || strings.Contains(s, "Changed: ") || strings.Contains(s, "> Bash(ls -l)") || !strings.Contains(s, "[Ask]") {
+						t.Error(s)
+					}
+					p.Keys("down")
+					p.Wait(second)
+					p.Keys("a")
+					p.Wait(second)
+					if len(d.acts) != 1 || d.acts[0].Rule != "" || d.acts[0].Input != "" || d.acts[0].Requests[0].Handle != "K002" {
+						t.Errorf("%+v\n%s", d.acts, p.Text())
+					}
+				})
+			})
+		}
+	}
+}
