@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -81,17 +82,40 @@ func KeyMap(settings map[string][]string) (map[string]command, error) {
 				return nil, fmt.Errorf("keys: %s is the key of %s and of %s", k, other, c)
 			case k == "" || len(k) == 1 && k >= "0" && k <= "9":
 				return nil, fmt.Errorf("keys: %s: %q cannot be chosen, digits jump to rows", name, k)
+			case !keyName.MatchString(k):
+				return nil, fmt.Errorf("keys: %s: there is no key %q: it is a character, or a name as enter, pgdown, f2, ctrl+n", name, k)
 			}
 			own[k] = c
 		}
 	}
 	maps.Copy(keys, own)
+	if err := shifted(keys); err != nil {
+		return nil, err
+	}
 	for _, c := range []command{cmdQuit, cmdBack} {
 		if !slices.Contains(slices.Collect(maps.Values(keys)), c) {
 			return nil, fmt.Errorf("keys: no key is left for %s", c)
 		}
 	}
 	return keys, nil
+}
+
+// keyName matches the names of keys. A letter with Shift is the other letter.
+var keyName = regexp.MustCompile(`^(ctrl\+)?(alt\+)?([^\s\pC]|(shift\+)?(up|down|left|right|home|end|pgup|pgdown|enter|tab|space|esc|backspace|delete|insert|f[1-9][0-9]?))$`)
+
+// decisions are the commands of a decision: no key differs from one of theirs by Shift only.
+var decisions = []command{cmdAllow, cmdDeny, cmdRule, cmdBatch, cmdEdit, cmdView}
+
+// shifted refuses keys of which one is another one's with Shift, where either decides.
+func shifted(keys map[string]command) error {
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		for _, other := range slices.Sorted(maps.Keys(keys)) {
+			if keys[k] != keys[other] && strings.EqualFold(k, other) && slices.Contains(decisions, keys[k]) {
+				return fmt.Errorf("keys: %s of %s and %s of %s differ by Shift only", k, keys[k], other, keys[other])
+			}
+		}
+	}
+	return nil
 }
 
 func joined(cs []command) string {

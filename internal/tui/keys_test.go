@@ -41,15 +41,24 @@ func TestOwnKeys(t *testing.T) {
 
 func TestKeyMapRefuses(t *testing.T) {
 	for want, bad := range map[string]map[string][]string{
-		"there is no command alow":          {"alow": {"o"}},
-		"o is the key of allow and of deny": {"allow": {"o"}, "deny": {"o"}},
-		"digits jump":                       {"allow": {"1"}},
-		"no key is left for quit":           {"quit": {}},
-		"no key is left for back":           {"allow": {"esc"}},
+		"there is no command alow":           {"alow": {"o"}},
+		"o is the key of allow and of deny":  {"allow": {"o"}, "deny": {"o"}},
+		"digits jump":                        {"allow": {"1"}},
+		"no key is left for quit":            {"quit": {}},
+		"no key is left for back":            {"allow": {"esc"}},
+		"there is no key \"Enter\"":          {"allow": {"Enter"}},
+		"there is no key \"ctl+n\"":          {"new": {"ctl+n"}},
+		"there is no key \"shift+a\"":        {"new": {"shift+a"}},
+		"there is no key \" \"":              {"new": {" "}},
+		"a of allow and A of message differ": {"message": {"A"}},
+		"D of deny and d of view differ":     {"deny": {"D"}, "view": {"d"}},
 	} {
 		if _, err := tui.KeyMap(bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", bad, err)
 		}
+	}
+	if _, err := tui.KeyMap(map[string][]string{"allow": {"a", "A", "ö", "f12", "ctrl+alt+y", "shift+tab", "alt+enter"}, "send": {"M"}, "new": nil}); err != nil {
+		t.Error(err)
 	}
 }
 
