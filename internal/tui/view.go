@@ -243,6 +243,9 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		return "empty", text, func(w int) []line { return pagesLines(strings.Split(ansi.Wordwrap(text, w, ""), "\n"), w) }
 	case r != nil && r.done != nil && m.tab != TabToday && !r.told(m.tab):
 		lines := m.doneLines(*r)
+		if m.tab == TabWhy {
+			lines = append(slices.Clone(m.problems()), lines...)
+		}
 		return r.key, strings.Join(lines, "\n"), func(w int) []line { return toldLines(lines, w) }
 	case m.tab == TabAsk && r.ask != nil:
 		q, gone := *r.ask, r.ended(m.now)
@@ -279,7 +282,11 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	}
 	id = fmt.Sprint(page.page)
 	var about []string
-	if m.tab != TabToday && m.tab != TabWhy {
+	switch m.tab {
+	case TabToday:
+	case TabWhy:
+		about = m.problems()
+	default:
 		about = m.memberHead(*r)
 	}
 	return id, strings.Join(slices.Concat([]string{id}, about, lines), "\n"), func(w int) []line {
@@ -401,6 +408,14 @@ func (m *model) taskLines() (lines []string) {
 	return lines
 }
 
+// problems are what is wrong as a whole. The title has the first one, as far as there is room, and the tab Why all of them.
+func (m *model) problems() []string {
+	if m.trouble != "" {
+		return append([]string{m.trouble}, m.crew.Problems...)
+	}
+	return m.crew.Problems
+}
+
 // whole is the whole screen.
 func (m *model) whole() string {
 	if m.small() {
@@ -464,10 +479,12 @@ func (m *model) titleLine() string {
 	if m.filter != "" {
 		text += "   rows with: " + visible(m.filter, m.w)
 	}
-	if p := append([]string{m.trouble}, m.crew.Problems...); m.trouble != "" {
-		text += "   " + visible(p[0], m.w)
-	} else if len(p) > 1 {
-		text += "   " + visible(p[1], m.w)
+	if p := m.problems(); len(p) > 0 {
+		key := ""
+		if m.selected() != nil {
+			key = "(" + m.keyOf(cmdWhy) + ") "
+		}
+		text += "   " + key + visible(p[0], m.w)
 	}
 	return chosen.of(fit(text, m.w))
 }

@@ -2,6 +2,7 @@ package tui_test
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -102,4 +103,51 @@ func TestToldImitates(t *testing.T) {
 		p.Wait(second)
 		look("done")
 	})
+}
+
+// TestProblems: what is wrong as a whole is in the title as far as it has room, and on the tab Why whole.
+func TestProblems(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
+		p.Resize(100, 24)
+		p.Man(tui.Crew{Members: []tui.Member{member("bob", inspect.StateIdle, "")},
+			Problems: []string{"team api: its directory is missing", "team web: config.json was changed by somebody else: " + strings.Repeat("it is said why; ", 8) + "its end"}})
+		p.Over(tui.Done{Kind: "worktree", Team: "old", Says: "kept"})
+		p.Wait(second)
+		if s := p.Text(); !strings.Contains(s, "(w) team api: its directory is missing") || strings.Contains(s, "team web") {
+			t.Error(s)
+		}
+		for _, key := range []string{"w", "end"} {
+			p.Keys(key)
+			p.Wait(second)
+			if s := p.Text(); !strings.Contains(s, "team web: config.json was changed") || !strings.Contains(s, "its end") {
+				t.Errorf("%s: %s", key, s)
+			}
+		}
+	})
+	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
+		p.Resize(100, 24)
+		p.Ask()
+		p.Man(tui.Crew{Problems: []string{"team api: its directory is missing"}})
+		p.Wait(second)
+		if s := p.Text(); strings.Contains(s, "(w)") || strings.Count(s, "team api: its directory") != 2 {
+			t.Error(s)
+		}
+	})
+}
+
+// TestLiveDamage: the screen has what waggle status says is wrong with the files of a team.
+func TestLiveDamage(t *testing.T) {
+	op := operatortest.New(t)
+	operatortest.Team(t, op, "api", record.PolicySet{})
+	if err := os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st, err := inspect.Of(op).Status(t.Context(), "api")
+	if err != nil || len(st.Damage) == 0 {
+		t.Fatalf("%+v: %v", st, err)
+	}
+	c, err := tui.NewLive(op, "").Crew(t.Context())
+	if err != nil || !slices.Contains(c.Problems, "team api: "+st.Damage[0]) {
+		t.Errorf("%q: %v", c.Problems, err)
+	}
 }

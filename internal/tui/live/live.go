@@ -204,6 +204,9 @@ func problems(st *inspect.Status) (lines []string) {
 	case !st.Leader.Led && !st.Leader.Foreign && slices.ContainsFunc(st.Members, func(m inspect.MemberStatus) bool { return m.PID != 0 }):
 		say("nobody leads it: your answers are sent, nothing else goes on")
 	}
+	for _, what := range st.Damage {
+		say(what)
+	}
 	return lines
 }
 
