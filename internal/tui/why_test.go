@@ -2,7 +2,6 @@ package tui_test
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -133,21 +132,4 @@ func TestProblems(t *testing.T) {
 			t.Error(s)
 		}
 	})
-}
-
-// TestLiveDamage: the screen has what waggle status says is wrong with the files of a team.
-func TestLiveDamage(t *testing.T) {
-	op := operatortest.New(t)
-	operatortest.Team(t, op, "api", record.PolicySet{})
-	if err := os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	st, err := inspect.Of(op).Status(t.Context(), "api")
-	if err != nil || len(st.Damage) == 0 {
-		t.Fatalf("%+v: %v", st, err)
-	}
-	c, err := tui.NewLive(op, "").Crew(t.Context())
-	if err != nil || !slices.Contains(c.Problems, "team api: "+st.Damage[0]) {
-		t.Errorf("%q: %v", c.Problems, err)
-	}
 }

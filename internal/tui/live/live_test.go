@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,5 +115,22 @@ func TestSessionAtADialog(t *testing.T) {
 	known, err := src.Page(t.Context(), tui.Page{Tab: tui.TabOutput, Team: crew.Members[0].Team, Member: "mine", Lines: 100})
 	if text := strings.Join(known.Lines, "\n"); err != nil || !strings.Contains(text, "mine is session s-1") || !strings.Contains(text, "its questions are not seen") {
 		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestDamage: the screen has what waggle status says is wrong with the files of a team.
+func TestDamage(t *testing.T) {
+	op := operatortest.New(t)
+	operatortest.Team(t, op, "api", record.PolicySet{})
+	if err := os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st, err := inspect.Of(op).Status(t.Context(), "api")
+	if err != nil || len(st.Damage) == 0 {
+		t.Fatalf("%+v: %v", st, err)
+	}
+	c, err := live.Of(op, "").Crew(t.Context())
+	if err != nil || !slices.Contains(c.Problems, "team api: "+st.Damage[0]) {
+		t.Errorf("%q: %v", c.Problems, err)
 	}
 }
