@@ -100,8 +100,11 @@ func inputOf(q decide.Request, text string) (string, error) {
 
 // edited takes what the editor gave back, and asks what the request would be with it.
 func (m *model) edited(msg editedMsg) tea.Cmd {
-	input, err := "", msg.err
-	if err == nil {
+	var input string
+	err := msg.err
+	if err != nil {
+		err = fmt.Errorf("the editor: %w", err)
+	} else {
 		input, err = inputOf(msg.of, msg.text)
 	}
 	switch {

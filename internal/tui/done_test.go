@@ -64,3 +64,31 @@ func TestDone(t *testing.T) {
 		}
 	})
 }
+
+// The cursor leaves what is done for what runs, while the person has not put it there, and for a member that the person
+// has started.
+func TestDoneIsNotChosen(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
+		bob, old := member("bob", inspect.StateIdle, ""), []tui.Done{{Kind: "team", Team: "old", ID: "1"}, {Kind: "team", Team: "older", ID: "2"}}
+		p.Over(old...)
+		p.Wait(second)
+		p.Man(tui.Crew{Members: []tui.Member{bob}})
+		if p.Wait(second); p.On() != "bob" {
+			t.Errorf("on %s", p.On())
+		}
+		p.Keys("end")
+		p.Wait(second)
+		p.Man(tui.Crew{Members: []tui.Member{bob, member("eve", inspect.StateIdle, "")}})
+		if p.Wait(second); p.On() != "older" {
+			t.Errorf("on %s, which the person has chosen", p.On())
+		}
+		p.Keys("n")
+		p.Type("fix it")
+		p.Keys("enter")
+		p.Wait(second)
+		p.Man(tui.Crew{Members: []tui.Member{bob, member("fix-it", inspect.StateIdle, "")}})
+		if p.Wait(second); p.On() != "bob" {
+			t.Errorf("on %s", p.On())
+		}
+	})
+}

@@ -310,7 +310,7 @@ func (m *model) quit() tea.Cmd {
 
 // turnTab shows the next tab that says something, or the one before.
 func (m *model) turnTab(by Tab) {
-	m.mode = browsing
+	m.mode, m.chosen = browsing, true
 	for m.tab = (m.tab + by + tabs) % tabs; !m.has(m.tab); m.tab = (m.tab + by + tabs) % tabs {
 	}
 }
@@ -350,7 +350,7 @@ func (m *model) showTab(t Tab) {
 		m.flash = "nothing is selected"
 		return
 	}
-	m.mode, m.tab = browsing, t
+	m.mode, m.tab, m.chosen = browsing, t, true
 }
 
 // back undoes the innermost thing that is open.
@@ -644,8 +644,8 @@ func (m *model) newTask() {
 	m.begin(input{purpose: forTask, label: "new task, of a new member: ", act: Act{Verb: NewMember}})
 }
 
-// addressee is the selected member of a team; where there is none ok is false, and the person is told.
-func (m *model) addressee() (a Act, ok bool) {
+// addressee is the selected member of a team for a command; where there is none ok is false, and the person is told.
+func (m *model) addressee(c command) (a Act, ok bool) {
 	r := m.selected()
 	switch {
 	case r != nil && r.done != nil:
@@ -654,13 +654,16 @@ func (m *model) addressee() (a Act, ok bool) {
 	case r == nil || r.team() == decide.SessionTeam:
 		m.flash = "choose a member of a team first"
 		return a, false
+	case c == cmdMerge && r.member != nil && r.member.Worktree == nil:
+		m.flash = r.name() + " works in no worktree of its own: there is nothing to merge"
+		return a, false
 	}
 	return Act{Team: r.team(), Member: r.name()}, true
 }
 
 // address begins a message for the member under the cursor, or a merge of its work.
 func (m *model) address(c command) {
-	a, ok := m.addressee()
+	a, ok := m.addressee(c)
 	if !ok {
 		return
 	}
@@ -685,7 +688,7 @@ func (m *model) otherwise() {
 
 // takeOver gives the terminal to the client of the selected member's session, until that ends.
 func (m *model) takeOver() tea.Cmd {
-	a, ok := m.addressee()
+	a, ok := m.addressee(cmdTake)
 	switch {
 	case !ok:
 		return nil

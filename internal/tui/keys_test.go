@@ -222,3 +222,44 @@ func TestTabsWithoutRows(t *testing.T) {
 		}
 	})
 }
+
+// What just happened is told in two lines where one has no room for it, and the line that is typed stays.
+func TestFlashInTwoLines(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, d *desk) {
+		d.err = errors.New("no coding agent is installed (" + strings.Repeat("long ", 14) + "waggle new exec CMD starts a command)")
+		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateIdle, "")}})
+		p.Keys("n")
+		p.Type("fix it")
+		p.Keys("enter")
+		p.Wait(second)
+		lines := strings.Split(p.Text(), "\n")
+		last := lines[len(lines)-2:]
+		if !strings.HasPrefix(last[0], "no coding agent") || !strings.Contains(last[1], "starts a command)") || len(lines) != 24 {
+			t.Errorf("%q", last)
+		}
+		p.Keys("m")
+		p.Wait(second)
+		if s := p.Text(); !strings.Contains(s, "> message to erin: _") || !strings.Contains(s, "Enter sends it") {
+			t.Error(s)
+		}
+	})
+}
+
+// While a request is not what the right side shows, the bar names the key that goes back to it.
+func TestHintGoesBack(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, d *desk) {
+		p.Man(tui.Crew{Members: []tui.Member{member("alice", inspect.StateHuman, "")}})
+		p.Ask(request(1, "alice", "ls", policy.RiskLow))
+		p.Wait(second)
+		p.Keys("w")
+		p.Wait(second)
+		if s := p.Text(); !strings.Contains(s, "esc the request") {
+			t.Error(s)
+		}
+		p.Keys("esc")
+		p.Wait(second)
+		if s := p.Text(); !strings.Contains(s, "[Ask]") || strings.Contains(s, "esc the request") {
+			t.Error(s)
+		}
+	})
+}

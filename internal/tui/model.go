@@ -113,8 +113,9 @@ type model struct {
 	trouble string // why they were not
 
 	rows   []row
-	cursor int // into rows
-	top    int // the first line of the list that is shown
+	cursor int  // into rows
+	chosen bool // the person has put it there
+	top    int  // the first line of the list that is shown
 	filter string
 	listed string            // the filter of rows
 	given  map[string]string // what was answered here and is still listed, by key
@@ -406,7 +407,7 @@ func (m *model) list() {
 		keep = was.key // only the person's own filter takes a row from under the cursor
 	}
 	m.rows, m.listed = rowsOf(m.asks, m.crew, m.done, m.diffed, m.filter, keep), m.filter
-	if was == nil {
+	if was == nil || was.done != nil && !m.chosen && !m.zoom {
 		m.cursor = 0
 		m.tab = m.tabFor(m.tab)
 		return
@@ -530,7 +531,7 @@ func (m *model) move(to int) {
 	if to != m.cursor {
 		m.zoom = false
 	}
-	m.cursor, m.pend = to, nil
+	m.cursor, m.pend, m.chosen = to, nil, true
 	m.tab = m.tabFor(m.tab)
 }
 
@@ -630,6 +631,9 @@ func (m *model) did(msg didMsg) tea.Cmd {
 		text = msg.lines[0]
 	}
 	m.settle(msg)
+	if msg.act.Verb == NewMember && msg.err == nil {
+		m.chosen = false // a member is of more use to the person than what has ended
+	}
 	if m.flash = text; msg.err != nil {
 		m.flash = m.explain(msg.err)
 		for _, k := range msg.keys {

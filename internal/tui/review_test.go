@@ -7,6 +7,7 @@ import (
 
 	"waggle/internal/tui"
 	"waggle/operator/inspect"
+	"waggle/operator/process"
 	"waggle/operator/results"
 	"waggle/policy"
 )
@@ -65,11 +66,30 @@ func TestReview(t *testing.T) {
 	})
 }
 
+// inWorktree is a member without work that has a worktree.
+func inWorktree(name string) tui.Member {
+	m := member(name, inspect.StateIdle, "")
+	m.Worktree = &process.WorktreeView{}
+	return m
+}
+
+// Of a member without a worktree nothing is merged: the key says so before a message is typed.
+func TestMergeNothing(t *testing.T) {
+	play(t, func(t *testing.T, p *tui.Player, d *desk) {
+		p.Man(tui.Crew{Members: []tui.Member{member("bob", inspect.StateIdle, "")}})
+		p.Wait(second)
+		p.Keys("g")
+		if s := p.Text(); !strings.Contains(s, "bob works in no worktree of its own: there is nothing to merge") {
+			t.Error(s)
+		}
+	})
+}
+
 // A merge begins with Enter on a line of its own, and the tab Diff shows its output.
 func TestMerge(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		d.diff = madeBy("bob")
-		p.Man(tui.Crew{Members: []tui.Member{member("bob", inspect.StateIdle, "")}})
+		p.Man(tui.Crew{Members: []tui.Member{inWorktree("bob")}})
 		p.Keys("g", "esc")
 		p.Wait(second)
 		p.Keys("g", "enter") // together: no person
@@ -162,7 +182,7 @@ func TestEditRefused(t *testing.T) {
 // The error of an act does not hide the line that is typed, however long the error is.
 func TestTypedBesideNews(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
-		p.Man(tui.Crew{Members: []tui.Member{member("alice", inspect.StateIdle, "")}})
+		p.Man(tui.Crew{Members: []tui.Member{inWorktree("alice")}})
 		d.err, d.until = errors.New("the check failed: "+strings.Repeat("long ", 40)), make(chan struct{})
 		p.Keys("g")
 		p.Wait(second)

@@ -645,20 +645,33 @@ func (m *model) firstTab(w int) Tab {
 
 // inputLine is the line in which a person types. It starts a task while nothing else is typed.
 func (m *model) inputLine() string {
+	if lines := m.flashed(); m.mode != typing && len(lines) > 1 {
+		return strong.of(fit(lines[0], m.w))
+	}
 	if m.mode != typing {
 		return faint.of(fit(fmt.Sprintf("> %s: a task for a new member", m.keyOf(cmdNew)), m.w))
 	}
-	label, text := m.line.label, string(m.line.text)
+	label, text := visible(m.line.label, 2*m.w), string(m.line.text)
 	if over := ansi.StringWidth(label+text) - m.w + 4; over > 0 {
 		text = "…" + ansi.TruncateLeft(text, over+1, "")
 	}
 	return fit("> "+label+text+"_", m.w)
 }
 
+// flashed is what just happened, in two lines where it has no room in one and nothing is typed.
+func (m *model) flashed() []string {
+	text := visible(m.flash, 2*m.w)
+	if ansi.StringWidth(text) <= m.w || m.mode == typing {
+		return []string{text}
+	}
+	first := wrap(text, m.w)[0]
+	return []string{first, strings.TrimPrefix(text, first)}
+}
+
 // bar is what just happened, or the keys that do something now.
 func (m *model) bar() string {
-	if m.flash != "" {
-		return strong.of(fit(visible(m.flash, m.w), m.w))
+	if lines := m.flashed(); m.flash != "" {
+		return strong.of(fit(strings.Join(lines[len(lines)-1:], ""), m.w))
 	}
 	return faint.of(fit(m.hint(), m.w))
 }
@@ -673,9 +686,10 @@ func (m *model) typedHint() string {
 	case NewTask:
 		return "Enter gives it  Tab sends it as a message  Esc leaves it"
 	case NewMember:
-		return "Enter starts it  \"codex: …\" names the agent  Esc leaves it"
+		return "Enter starts it  \"codex: …\" or \"exec: COMMAND\" names the agent  Esc leaves it"
 	}
-	return "Enter  Esc leaves it"
+	does := map[purpose]string{forReason: "denies it", forHandle: "allows it", forWords: "answers", forFilter: "keeps these rows", forComment: "keeps the comment", forMerge: "merges it"}
+	return fmt.Sprintf("Enter %s  Esc leaves it", does[m.line.purpose])
 }
 
 func (m *model) hint() string {
@@ -694,7 +708,7 @@ func (m *model) hint() string {
 	case m.mode == accepting && m.pend == nil:
 		return m.setupHint()
 	case len(m.rows) == 0 && m.filter == "":
-		return fmt.Sprintf("%s start a member with a task", k(cmdNew)) + rest
+		return fmt.Sprintf("%s start a member with a task  ←→ tabs  %s %s", k(cmdNew), k(cmdHelp), k(cmdQuit))
 	case m.pend != nil:
 		return "…"
 	case why != "" && m.selected() != nil && m.selected().done != nil:
@@ -724,6 +738,9 @@ func (m *model) memberHint() string {
 		return fmt.Sprintf("%s new  %s look into", k(cmdNew), k(cmdLook))
 	}
 	hint := fmt.Sprintf("%s message  %s new", k(cmdMessage), k(cmdNew))
+	if m.open() != nil {
+		hint = k(cmdBack) + " the request  " + hint
+	}
 	if r.member.Worktree != nil {
 		hint += fmt.Sprintf("  %s diff  %s merge", k(cmdView), k(cmdMerge))
 	}
