@@ -66,7 +66,7 @@ type Paper struct {
 type Crew struct {
 	Members []Member
 	Tasks   []Task
-	// Problems are teams that could not be read, one line each.
+	// Problems are what is wrong with teams as a whole, and what the person has to look at beside the rows, one line each.
 	Problems []string
 	// First is what a person without a member can do, one line each; nil where there is one.
 	First []string

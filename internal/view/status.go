@@ -340,6 +340,14 @@ func addUnheard(p *page.Page, st *inspect.Status, of string) {
 // mail counts the messages for the operator.
 func addMail(p *page.Page, st *inspect.Status, several bool) { addCounts(p, st, several, 0) }
 
+// DuePage is what of a team the person has to look at and no row of a list of requests, members and tasks shows.
+func DuePage(st *inspect.Status) (p page.Page) {
+	one := *st
+	one.Failed, one.Blocked = 0, 0
+	addCounts(&p, &one, true, 0)
+	return p
+}
+
 // counts has a line for each thing of a team that the operator has to look at, with its number.
 func addCounts(p *page.Page, st *inspect.Status, several bool, pending int) {
 	of := ""

@@ -141,6 +141,9 @@ func (l *Source) Crew(ctx context.Context) (c tui.Crew, err error) {
 			continue
 		}
 		c.Problems = append(c.Problems, problems(st)...)
+		for _, due := range l.text(view.DuePage(st)) {
+			c.Problems = append(c.Problems, "team "+due)
+		}
 		pids = append(pids, st.Leader.PID)
 		// The threads of a killed leader end after it counts as dead, and hold its lease until then.
 		late = late || st.Leader.Led && st.Leader.PID > 0 && dead(st.Leader.PID)

@@ -13,6 +13,7 @@ import (
 	"waggle/internal/tui"
 	"waggle/internal/tui/live"
 	"waggle/journal"
+	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/record"
@@ -45,6 +46,19 @@ func TestWhy(t *testing.T) {
 	}
 	if _, err := src.Page(t.Context(), tui.Page{Tab: tui.TabWhy, Team: "api", Member: "nobody"}); err == nil {
 		t.Error("of nobody")
+	}
+}
+
+// TestDue: what the person has to look at, and no row shows, is said with the command that shows it.
+func TestDue(t *testing.T) {
+	op := operatortest.New(t)
+	r := operatortest.Team(t, op, "api", record.PolicySet{})
+	r.Write(journal.Draft{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: "1", Box: "team-lead", From: "eve", Why: "no record"}})
+	src := live.Of(op, "")
+	src.Step = func(n operator.Next) string { return string(n.Step) + " of " + string(n.Team) }
+	c, err := src.Crew(t.Context())
+	if want := "team api: 1 message claimed an authority that it does not have  " + string(operator.NextLogClaims) + " of api"; err != nil || !slices.Contains(c.Problems, want) {
+		t.Errorf("%q: %v", c.Problems, err)
 	}
 }
 
