@@ -3,10 +3,14 @@
 package cli_test
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
 	"waggle/internal/ask"
@@ -111,6 +115,57 @@ func TestTopEndedBySignal(t *testing.T) {
 			s.next("[status ")
 			if got := s.modes(); got != before || s.offs() != 1 {
 				t.Errorf("told %d times; modes %+v, want %+v", s.offs(), got, before)
+			}
+		})
+	}
+}
+
+// TestTopEndedUnread: a signal ends the full screen, and its modes, on a terminal that takes no output, too.
+func TestTopEndedUnread(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), binary(t))
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "TERM=xterm-256color", "HOME="+dir, "WAGGLE_ROOT="+filepath.Join(dir, "root"), "WAGGLE_STATE="+filepath.Join(dir, "state"))
+			far, near, err := pty.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer far.Close()
+			defer near.Close()
+			if err := pty.Setsize(near, &pty.Winsize{Rows: 200, Cols: 500}); err != nil { // a frame is more than the terminal keeps
+				t.Fatal(err)
+			}
+			before, err := unix.IoctlGetTermios(int(near.Fd()), unix.TCGETS)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = near, near, near
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			last, same := 0, 0
+			testenv.Eventually(t, "the terminal is full", func() bool {
+				n, err := unix.IoctlGetInt(int(far.Fd()), unix.TIOCINQ)
+				if err != nil || n != last || n < 1000 {
+					last, same = n, 0
+				}
+				same++
+				return same > 20
+			})
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			testenv.Eventually(t, "the screen ends", func() bool { return len(ended) == 1 })
+			if after, err := unix.IoctlGetTermios(int(near.Fd()), unix.TCGETS); err != nil || *after != *before {
+				t.Errorf("modes %+v, want %+v: %v", after, before, err)
 			}
 		})
 	}

@@ -60,11 +60,18 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := out.enter(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.leave()) }()
 	var wg sync.WaitGroup
-	defer wg.Wait()
 	ctx, stop := lifetime(ctx, &wg, out.lent.Load)
-	defer stop()
+	defer func() {
+		by := ctx.Err() // a signal
+		stop()
+		left := make(chan error, 1)
+		go func() {
+			wg.Wait()
+			left <- out.leave()
+		}()
+		err = errors.Join(err, out.left(left, by != nil))
+	}()
 	if o.Edit == nil && o.Editor != nil {
 		o.Edit = func(text, name string, then func(string, error) tea.Msg) tea.Cmd {
 			return out.edit(ctx, o.Editor, text, name, then)

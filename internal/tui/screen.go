@@ -89,6 +89,25 @@ func (s *screen) leave() error {
 	return err
 }
 
+// leaveTime is how long a screen that a signal has ended waits for a terminal that takes no output.
+const leaveTime = 2 * time.Second
+
+// left waits until leave has returned. After a signal it gives up a terminal that takes no output, which would keep the
+// process for ever, and sets its modes alone.
+func (s *screen) left(leave <-chan error, signalled bool) error {
+	for {
+		select {
+		case err := <-leave:
+			return err
+		case <-time.After(leaveTime):
+			if signalled && !s.lent.Load() {
+				_ = term.Restore(int(s.in.Fd()), s.modes) // nothing can be told there
+				return nil
+			}
+		}
+	}
+}
+
 // guarded is f, with the terminal as it was before when f panics.
 func (s *screen) guarded(f func()) func() {
 	return func() {
