@@ -24,6 +24,7 @@ type tookMsg struct {
 // lending is a run of another program on the terminal of the screen. It implements tea.ExecCommand: meanwhile
 // the program reads no keys.
 type lending struct {
+	ctx context.Context
 	out *screen
 	cmd *exec.Cmd
 	// told says that a failure has been told on the terminal, where the person reads it first.
@@ -46,7 +47,7 @@ func (s *screen) edit(ctx context.Context, editor func(context.Context, string) 
 		err = errors.Join(err, os.RemoveAll(dir))
 		return func() tea.Msg { return then("", err) }
 	}
-	return tea.Exec(&lending{out: s, cmd: cmd}, func(err error) tea.Msg {
+	return tea.Exec(&lending{ctx: ctx, out: s, cmd: cmd}, func(err error) tea.Msg {
 		var edited []byte
 		if err == nil {
 			edited, err = os.ReadFile(path)
@@ -56,12 +57,12 @@ func (s *screen) edit(ctx context.Context, editor func(context.Context, string) 
 }
 
 // take runs the command that takes a session.
-func (s *screen) take(command func() (*exec.Cmd, error), then func(error) tea.Msg) tea.Cmd {
+func (s *screen) take(ctx context.Context, command func() (*exec.Cmd, error), then func(error) tea.Msg) tea.Cmd {
 	cmd, err := command()
 	if err != nil {
 		return func() tea.Msg { return then(err) }
 	}
-	return tea.Exec(&lending{out: s, cmd: cmd, told: true}, then)
+	return tea.Exec(&lending{ctx: ctx, out: s, cmd: cmd, told: true}, then)
 }
 
 // Run implements tea.ExecCommand.
@@ -71,8 +72,9 @@ func (l *lending) Run() error {
 	err := l.out.leave()
 	if err == nil {
 		err = l.cmd.Run()
+		l.out.lent.Store(false)
 		if err != nil && l.told {
-			l.out.untilEnter()
+			l.out.untilEnter(l.ctx)
 		}
 	}
 	l.out.lent.Store(false)
@@ -80,13 +82,21 @@ func (l *lending) Run() error {
 	return errors.Join(err, l.out.enter())
 }
 
-// untilEnter waits until the person has read what a program has written.
-func (s *screen) untilEnter() {
+// untilEnter waits until the person has read what a program has written, or ctx ends, and with it this process.
+func (s *screen) untilEnter(ctx context.Context) {
 	fmt.Fprint(s.out, "\nEnter goes back to the screen ")
-	for b := make([]byte, 1); b[0] != '\n'; {
-		if n, err := s.in.Read(b); n == 0 || err != nil {
-			return // the terminal is gone
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for b := make([]byte, 1); b[0] != '\n'; {
+			if n, err := s.in.Read(b); n == 0 || err != nil {
+				return // the terminal is gone
+			}
 		}
+	}()
+	select {
+	case <-ctx.Done():
+	case <-read:
 	}
 }
 

@@ -2,8 +2,10 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -317,4 +319,12 @@ func Shown(out *os.File, frames ...[2]string) {
 		s.Paint(f[0], f[1], 10, 2)
 		s.show(&last)
 	}
+}
+
+// Lend has a program that fails on a terminal, as the client of a session, until the person has read what it has written.
+func Lend(ctx context.Context, tty *os.File, cmd *exec.Cmd) error {
+	s := newScreen(tty, tty, colorprofile.TrueColor)
+	l := &lending{ctx: ctx, out: s, cmd: cmd, told: true}
+	l.SetStdout(nil)
+	return errors.Join(s.enter(), l.Run(), s.leave())
 }

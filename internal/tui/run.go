@@ -79,7 +79,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	if o.Take == nil && o.Client != nil {
 		o.Take = func(team, member string, then func(error) tea.Msg) tea.Cmd {
-			return out.take(func() (*exec.Cmd, error) { return o.Client(ctx, team, member) }, then)
+			return out.take(ctx, func() (*exec.Cmd, error) { return o.Client(ctx, team, member) }, then)
 		}
 	}
 	m := newModel(ctx, o)
