@@ -245,7 +245,9 @@ func TestGuideNew(t *testing.T) {
 	t.Cleanup(func() { w.run("down", "--force") })
 	done := func(name string) {
 		t.Helper()
-		w.until(name+" has made something", func() bool { return strings.Contains(w.run("diff", name).out, "+new") })
+		w.until(name+" has made something", func() bool {
+			return strings.Contains(w.run("diff", name).out, "+new") && strings.HasPrefix(w.run("why", name).out, name+"  ready ")
+		})
 	}
 	plain := func(line string, shows ...string) { t.Helper(); r.types(line, 0, line, shows...) }
 

@@ -577,6 +577,7 @@ func (h *hundred) next() {
 			h.keys++
 			h.inTmux.answers("b", "Batch of")
 			h.inTmux.presses("b")
+			h.shows("below high risk: ")
 			h.pages()
 			h.falls("a")
 			return

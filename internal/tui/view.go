@@ -468,8 +468,9 @@ func (m *model) windowTitle() string {
 func (m *model) titleLine() string {
 	n := m.counts()
 	text := fmt.Sprintf(" waggle   %d need you", n[inspect.GroupNeedsYou])
+	wrong := m.problems()
 	for g := inspect.GroupNeedsYou + 1; g < inspect.Groups; g++ {
-		if n[g] > 0 || g == inspect.GroupWorking || g == inspect.GroupReady {
+		if n[g] > 0 || len(wrong) == 0 && (g == inspect.GroupWorking || g == inspect.GroupReady) {
 			text += fmt.Sprintf("   %d %s", n[g], strings.ToLower(g.String()))
 		}
 	}
@@ -479,12 +480,12 @@ func (m *model) titleLine() string {
 	if m.filter != "" {
 		text += "   rows with: " + visible(m.filter, m.w)
 	}
-	if p := m.problems(); len(p) > 0 {
+	if len(wrong) > 0 {
 		key := ""
 		if m.selected() != nil {
 			key = "(" + m.keyOf(cmdWhy) + ") "
 		}
-		text += "   " + key + visible(p[0], m.w)
+		text += "   " + key + visible(wrong[0], m.w)
 	}
 	return chosen.of(fit(text, m.w))
 }
@@ -643,9 +644,9 @@ func (m *model) firstTab(w int) Tab {
 	return TabAsk
 }
 
-// inputLine is the line in which a person types. It starts a task while nothing else is typed.
+// inputLine is the line in which a person types. While nothing is typed it says what just happened, or that it starts a task.
 func (m *model) inputLine() string {
-	if lines := m.flashed(); m.mode != typing && len(lines) > 1 {
+	if lines := m.flashed(); m.mode != typing && m.flash != "" {
 		return strong.of(fit(lines[0], m.w))
 	}
 	if m.mode != typing {
@@ -668,10 +669,10 @@ func (m *model) flashed() []string {
 	return []string{first, strings.TrimPrefix(text, first)}
 }
 
-// bar is what just happened, or the keys that do something now.
+// bar is the keys that do something now. What just happened is there where the line above it has no room for it.
 func (m *model) bar() string {
-	if lines := m.flashed(); m.flash != "" {
-		return strong.of(fit(strings.Join(lines[len(lines)-1:], ""), m.w))
+	if lines := m.flashed(); m.flash != "" && (m.mode == typing || len(lines) > 1) {
+		return strong.of(fit(lines[len(lines)-1], m.w))
 	}
 	return faint.of(fit(m.hint(), m.w))
 }
