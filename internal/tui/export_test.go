@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -83,6 +84,7 @@ func (p *Player) run(c tea.Cmd) {
 		case <-p.done:
 		}
 	})
+	synctest.Wait() // what it reads of a test's desk is read before the test changes that
 }
 
 func (p *Player) send(msg tea.Msg) {
