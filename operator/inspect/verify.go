@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,8 +74,9 @@ func (p BadRecord) String() string {
 
 // Verify reads every line of every journal of a present, past or deleted team. It checks sums,
 // chain and bodies, whether the records can follow each other, and whether the journals agree,
-// which finds a removed end. It names the first bad record of each journal.
-func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
+// which finds a removed end. It names the first bad record of each journal. Journals that seem to
+// disagree are read again: while a team works, one grows before the next is read.
+func (o Operator) Verify(ctx context.Context, of string) (v *Verified, err error) {
 	r, err := o.OpenAny(ctx, of)
 	if err != nil {
 		return nil, err
@@ -83,29 +85,51 @@ func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Verified{Team: string(r.Team), ID: r.Known.ID(), Journals: []JournalVerified{}, Problems: []BadRecord{}, Acknowledged: []AcknowledgedBreak{}}
+	for range maxVerified {
+		agreed := false
+		if v, agreed, err = verify(ctx, r, names); agreed || err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+// maxVerified is how often journals are read that seem to disagree.
+const maxVerified = 5
+
+// verify reads all journals once. agreed is false where whole ones do not agree.
+func verify(ctx context.Context, r *operator.Record, names []journal.Name) (v *Verified, agreed bool, err error) {
+	v = &Verified{Team: string(r.Team), ID: r.Known.ID(), Journals: []JournalVerified{}, Problems: []BadRecord{}, Acknowledged: []AcknowledgedBreak{}}
 	c := checked{r: r, last: map[journal.Name]journal.Seq{}, workers: map[record.Instance]*control.Worker{}, past: map[record.Instance]bool{}}
-	for _, n := range names {
+	// The leader's first: what it has seen of a member is in the member's journal by then.
+	order := slices.DeleteFunc(slices.Clone(names), func(n journal.Name) bool { return n == r.JournalName })
+	if len(order) < len(names) {
+		order = slices.Insert(order, 0, r.JournalName)
+	}
+	for _, n := range order {
 		j, p := c.journal(n)
 		v.Journals = append(v.Journals, j)
 		if p != nil {
 			v.Problems = append(v.Problems, *p)
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
+	slices.SortFunc(v.Journals, func(a, b JournalVerified) int { return cmp.Compare(a.Name, b.Name) })
 	v.Acknowledged = append(v.Acknowledged, c.looked...)
 	v.Problems = slices.DeleteFunc(v.Problems, c.acknowledged)
+	agreed = true
 	if len(v.Problems) == 0 { // a broken journal disagrees with everything
 		v.Problems = append(v.Problems, c.agree()...)
+		agreed = len(v.Problems) == 0
 		v.Problems = append(v.Problems, c.recompute(v)...)
 	}
 	for _, n := range names {
 		v.Problems = append(v.Problems, c.beside(n, v)...)
 	}
 	v.OK = len(v.Problems) == 0
-	return v, nil
+	return v, agreed, nil
 }
 
 // checked is what Verify has read so far.
