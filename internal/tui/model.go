@@ -366,7 +366,7 @@ func (m *model) loadNews(gone []decide.Request) tea.Cmd {
 	}
 }
 
-// takeNews says what became of a request that was answered elsewhere, where the bar says nothing else.
+// takeNews says what became of a request that was answered elsewhere, where nothing else is said.
 func (m *model) takeNews(msg newsMsg) {
 	if m.flash != "" || msg.err != nil || msg.fate.How == "" {
 		return

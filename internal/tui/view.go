@@ -10,16 +10,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"waggle"
 	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/internal/view/sentence"
 	"waggle/operator"
 	"waggle/operator/board"
-	"waggle/operator/decide"
 	"waggle/operator/inspect"
-	"waggle/policy"
-	"waggle/record"
 )
 
 // The smallest screen on which something is shown.
@@ -56,65 +52,6 @@ func (m *model) paneWidth() int {
 func (m *model) bodyHeight() int { return m.h - 3 }
 
 func (m *model) paneHeight() int { return m.bodyHeight() - 1 }
-
-// lineOf is the line of a row in the list: each section has a title and, but for the first, an
-// empty line above it.
-func (m *model) lineOf(i int) int {
-	line, last := 0, inspect.Group(-1)
-	if i < len(m.rows) && i >= 0 {
-		// Sections before the row's own, each with rows.
-		for j, r := range m.rows[:i+1] {
-			if r.group != last {
-				if last >= 0 {
-					line++
-				}
-				line++
-				last = r.group
-			}
-			if j < i {
-				line++
-			}
-		}
-	}
-	return line
-}
-
-// listLine is one line of the list: a title, nothing, or a row.
-type listLine struct {
-	title inspect.Group
-	row   int // -1: none
-	blank bool
-}
-
-func (m *model) listLines() []listLine {
-	lines := make([]listLine, 0, len(m.rows)+int(2*inspect.Groups))
-	last := inspect.Group(-1)
-	for i, r := range m.rows {
-		if r.group != last {
-			if last >= 0 {
-				lines = append(lines, listLine{row: -1, blank: true})
-			}
-			lines = append(lines, listLine{title: r.group, row: -1})
-			last = r.group
-		}
-		lines = append(lines, listLine{row: i})
-	}
-	return lines
-}
-
-// numbered are the rows that have a number on the screen, from 1.
-func (m *model) numbered() (rows []int) {
-	if m.small() {
-		return nil
-	}
-	lines := m.listLines()
-	for _, l := range lines[min(m.top, len(lines)):min(m.top+m.bodyHeight(), len(lines))] {
-		if l.row >= 0 && len(rows) < 9 {
-			rows = append(rows, l.row)
-		}
-	}
-	return rows
-}
 
 // lay lays out the right side, scrolls the list to the cursor, and says what stands on the screen.
 func (m *model) lay() {
@@ -163,20 +100,6 @@ func (m *model) readOn() {
 		return
 	}
 	m.pane.scroll += max(1, m.paneHeight()-1)
-}
-
-func (m *model) scrollList() {
-	lines, h, at := len(m.listLines()), m.bodyHeight(), m.lineOf(m.cursor)
-	if at < m.top {
-		m.top = at
-		if at <= 1 {
-			m.top = 0 // with the title
-		}
-	}
-	if at >= m.top+h {
-		m.top = at - h + 1
-	}
-	m.top = max(0, min(m.top, lines-h))
 }
 
 // layPane lays out the right side when it shows something else than before.
@@ -490,77 +413,6 @@ func (m *model) titleLine() string {
 	return chosen.of(fit(text, m.w))
 }
 
-func (m *model) several() bool {
-	team := ""
-	for _, r := range m.rows {
-		if r.done != nil {
-			continue // it names its team
-		}
-		if t := r.team(); team != "" && t != team {
-			return true
-		} else {
-			team = t
-		}
-	}
-	return false
-}
-
-func (m *model) paintList() []string {
-	w, h := m.listWidth(), m.bodyHeight()
-	if w == 0 {
-		return nil
-	}
-	out := make([]string, 0, h)
-	lines, several, number := m.listLines(), m.several(), 0
-	count, to := m.counts(), columnsOf(m.rows, w-5, several)
-	for i := m.top; len(out) < h; i++ {
-		switch {
-		case i >= len(lines) || lines[i].blank:
-			out = append(out, strings.Repeat(" ", w))
-		case lines[i].row < 0:
-			out = append(out, strong.of(fit(fmt.Sprintf("%s (%d)", lines[i].title, count[lines[i].title]), w)))
-		default:
-			number++
-			out = append(out, m.paintRow(lines[i].row, number, w, several, to))
-		}
-	}
-	return out
-}
-
-// marks are the risks as characters: they are told without colours.
-var marks = map[policy.Risk]string{policy.RiskHigh: "!!", policy.RiskMedium: "! ", policy.RiskLow: ". "}
-
-func (m *model) paintRow(i, number, w int, several bool, to columns) string {
-	r := m.rows[i]
-	digit := " "
-	if number <= 9 {
-		digit = fmt.Sprint(number)
-	}
-	cursor := " "
-	if i == m.cursor {
-		cursor = ">"
-	}
-	mark, s := "  ", plain
-	switch {
-	case !m.waits(r) && r.ask == nil:
-		s = faint
-	case !m.waits(r):
-		mark, s = "ok", faint
-	case r.ask != nil:
-		mark, s = marks[policy.Risk(r.ask.Risk)], riskStyle(r.ask.Risk)
-	case r.group == inspect.GroupNeedsYou || r.group == inspect.GroupFailed || r.group == inspect.GroupUnknown:
-		mark, s = "? ", warn
-	}
-	text := r.cells(m.now, several).paint(to, w-5, i == m.cursor)
-	if end := ageEnds(r.since(), m.now); m.aged.IsZero() || !end.IsZero() && end.Before(m.aged) {
-		m.aged = end
-	}
-	if i == m.cursor {
-		return chosen.of(fit(digit+cursor+mark+" "+text, w))
-	}
-	return faint.of(digit) + cursor + s.of(mark) + " " + text
-}
-
 func (m *model) paintPane() []string {
 	w, h := m.paneWidth(), m.paneHeight()
 	out := make([]string, 0, h+1)
@@ -642,191 +494,4 @@ func (m *model) firstTab(w int) Tab {
 		}
 	}
 	return TabAsk
-}
-
-// inputLine is the line in which a person types. While nothing is typed it says what just happened, or that it starts a task.
-func (m *model) inputLine() string {
-	if lines := m.flashed(); m.mode != typing && m.flash != "" {
-		return strong.of(fit(lines[0], m.w))
-	}
-	if m.mode != typing {
-		return faint.of(fit(fmt.Sprintf("> %s: a task for a new member", m.keyOf(cmdNew)), m.w))
-	}
-	label, text := visible(m.line.label, 2*m.w), string(m.line.text)
-	if over := ansi.StringWidth(label+text) - m.w + 4; over > 0 {
-		text = "…" + ansi.TruncateLeft(text, over+1, "")
-	}
-	return fit("> "+label+text+"_", m.w)
-}
-
-// flashed is what just happened, in two lines where it has no room in one and nothing is typed.
-func (m *model) flashed() []string {
-	text := visible(m.flash, 2*m.w)
-	if ansi.StringWidth(text) <= m.w || m.mode == typing {
-		return []string{text}
-	}
-	first := wrap(text, m.w)[0]
-	return []string{first, strings.TrimPrefix(text, first)}
-}
-
-// bar is the keys that do something now. What just happened is there where the line above it has no room for it.
-func (m *model) bar() string {
-	if lines := m.flashed(); m.flash != "" && (m.mode == typing || len(lines) > 1) {
-		return strong.of(fit(lines[len(lines)-1], m.w))
-	}
-	return faint.of(fit(m.hint(), m.w))
-}
-
-// typedHint is what the keys do while something is typed.
-func (m *model) typedHint() string {
-	switch m.line.act.Verb {
-	case Message:
-		if m.line.purpose == forMessage {
-			return "Enter sends it  Tab gives it as a task  Esc leaves it"
-		}
-	case NewTask:
-		return "Enter gives it  Tab sends it as a message  Esc leaves it"
-	case NewMember:
-		return "Enter starts it  \"codex: …\" or \"exec: COMMAND\" names the agent  Esc leaves it"
-	}
-	does := map[purpose]string{forReason: "denies it", forHandle: "allows it", forWords: "answers", forFilter: "keeps these rows", forComment: "keeps the comment", forMerge: "merges it"}
-	return fmt.Sprintf("Enter %s  Esc leaves it", does[m.line.purpose])
-}
-
-func (m *model) hint() string {
-	k := m.keyOf
-	rest := fmt.Sprintf("  %s next  ←→ tabs  %s %s %s", k(cmdNext), k(cmdFilter), k(cmdHelp), k(cmdQuit))
-	qs, _, why := m.subject()
-	switch {
-	case m.mode == typing:
-		return m.typedHint()
-	case m.mode == helping && len(m.pane.lines) > m.paneHeight():
-		return "↑↓ scroll  any other key goes back"
-	case m.mode == helping:
-		return "any key goes back"
-	case m.mode == accepting && m.pend == nil && m.unread() > 0:
-		return m.unreadHint()
-	case m.mode == accepting && m.pend == nil:
-		return m.setupHint()
-	case len(m.rows) == 0 && m.filter == "":
-		return fmt.Sprintf("%s start a member with a task  ←→ tabs  %s %s", k(cmdNew), k(cmdHelp), k(cmdQuit))
-	case m.pend != nil:
-		return "…"
-	case why != "" && m.selected() != nil && m.selected().done != nil:
-		return fmt.Sprintf("%s new", k(cmdNew)) + rest
-	case m.inDiff() && m.changes():
-		return fmt.Sprintf("↑↓ choose a line  %s comment  %s send %s  %s merge  %s back", k(cmdComment), k(cmdSend), page.Count(len(m.reviewed().comments), "comment"), k(cmdMerge), k(cmdBack))
-	case why != "" && m.tab == TabDiff && m.changes():
-		return fmt.Sprintf("%s comment on a line  %s send the comments  %s merge  %s message", k(cmdComment), k(cmdSend), k(cmdMerge), k(cmdMessage)) + rest
-	case why != "":
-		return m.memberHint() + rest
-	case m.unread() > 0:
-		return m.unreadHint() + rest
-	case m.mode == batching && !m.batch.wide:
-		return fmt.Sprintf("%s allow all  %s deny all  %s all calls below high risk  %s back", k(cmdAllow), k(cmdDeny), k(cmdBatch), k(cmdBack))
-	case m.mode == batching:
-		return fmt.Sprintf("%s allow all  %s deny all  %s back", k(cmdAllow), k(cmdDeny), k(cmdBack))
-	case words(qs[0]):
-		return fmt.Sprintf("%s answer in words  %s give none", k(cmdAllow), k(cmdDeny)) + rest
-	}
-	return m.answerHint(qs[0], rest)
-}
-
-// memberHint is what the keys do about the selected member, or where nothing is selected.
-func (m *model) memberHint() string {
-	k, r := m.keyOf, m.selected()
-	if r == nil || r.member == nil || r.team() == decide.SessionTeam || r.gone != "" {
-		return fmt.Sprintf("%s new  %s look into", k(cmdNew), k(cmdLook))
-	}
-	hint := fmt.Sprintf("%s message  %s new", k(cmdMessage), k(cmdNew))
-	if m.open() != nil {
-		hint = k(cmdBack) + " the request  " + hint
-	}
-	if r.member.Worktree != nil {
-		hint += fmt.Sprintf("  %s diff  %s merge", k(cmdView), k(cmdMerge))
-	}
-	if r.member.Conversation != nil {
-		hint += fmt.Sprintf("  %s take", k(cmdTake))
-	}
-	return hint + fmt.Sprintf("  %s look into", k(cmdLook))
-}
-
-// answerHint is what the keys do about one request: those that have an effect on it.
-func (m *model) answerHint(q decide.Request, rest string) string {
-	k, allow := m.keyOf, "allow once"
-	switch {
-	case q.Kind == decide.KindProposal:
-		allow = "start it"
-	case high(q):
-		allow = "allow (type " + q.Handle + ")"
-	case m.mode == ruling:
-		allow = "allow and add the rule"
-	case q.Plan != "":
-		allow = fmt.Sprintf("allow revision %d", q.Revision)
-	}
-	hint := k(cmdAllow) + " " + allow
-	switch m.mode {
-	case changing:
-		return fmt.Sprintf("%s  %s back", hint, k(cmdBack))
-	case ruling:
-		return fmt.Sprintf("%s  %s deny  %s back", hint, k(cmdDeny), k(cmdBack))
-	}
-	hint += fmt.Sprintf("  %s deny", k(cmdDeny))
-	if ruled(q) {
-		hint += fmt.Sprintf("  %s rule", k(cmdRule))
-	}
-	if q.Batched() {
-		hint += fmt.Sprintf("  %s batch", k(cmdBatch))
-	}
-	if editable(q) && m.edit != nil {
-		hint += fmt.Sprintf("  %s edit", k(cmdEdit))
-	}
-	return hint + fmt.Sprintf("  %s whole", k(cmdView)) + rest
-}
-
-func (m *model) unreadHint() string {
-	return fmt.Sprintf("%s: %d more lines to read before you can answer", m.keyOf(cmdPage), m.unread())
-}
-
-// ruleText is the rules that would allow a request, as they are shown.
-type ruleText []line
-
-func (c *ruleChoice) text(q decide.Request) (t ruleText) {
-	for i, r := range c.list {
-		cursor, s := "  ", plain
-		if i == c.at {
-			cursor, s = "> ", strong
-		}
-		t = append(t, line{style: s, text: cursor + r})
-	}
-	if len(c.list) == 0 {
-		return t
-	}
-	scope := "for " + q.Member
-	if c.wide {
-		scope = "for every member of " + q.Team
-	}
-	t = append(t, line{style: plain, text: scope + ", " + ruleEnds[c.end].says(c.wide)})
-	sg, ok := c.of[c.list[c.at]]
-	switch {
-	case c.err != nil:
-		t = append(t, line{style: bad, text: c.err.Error()})
-	case !ok:
-		t = append(t, line{style: faint, text: "…"})
-	default:
-		t = append(t, line{style: plain, text: fmt.Sprintf("it matches %d of the last %d calls", sg.Total, sg.Looked)})
-		for _, one := range sg.Matched[:min(5, len(sg.Matched))] {
-			asked := record.Ask{Tool: one.Tool, Input: string(one.Input)}
-			t = append(t, line{style: faint, text: fmt.Sprintf("  %s: %s (%s)", one.Member, decide.Question(waggle.KindPermissionRequest, asked), cmp.Or(one.Decision, decide.StatusOpen))})
-		}
-	}
-	return append(t, line{})
-}
-
-// lay wraps the rules to a width.
-func (t ruleText) lay(w int) (lines []line) {
-	for _, l := range t {
-		lines = wrapped(lines, l.text, l.style, w)
-	}
-	return lines
 }
