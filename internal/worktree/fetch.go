@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,9 +167,6 @@ func (g Git) index(ctx context.Context, t Tree, k taken) error {
 	if k.head == "" {
 		_, err := g.run(ctx, t.Path, "read-tree", "--empty")
 		return err
-	}
-	if err := os.Remove(filepath.Join(t.Mirror, "index.lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("worktree: %w", err)
 	}
 	_, err := g.run(ctx, t.Path, "read-tree", "--reset", k.head)
 	return err

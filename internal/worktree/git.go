@@ -22,9 +22,12 @@ type Git struct {
 	// Limit is how long one call may take; 0 means 30 s. Making a worktree, which writes all of its
 	// files and runs a hook, may take 20 times that.
 	Limit time.Duration
+	// LeftAfter is how long a lock that only waggle takes stands before it counts as left by a killed git; 0 means 5 s.
+	LeftAfter time.Duration
 
 	gitDir   string   // named to git; "": git finds it from the directory it runs in
 	workTree string   // likewise the top level of its files
+	mirror   bool     // gitDir is a mirror, which only waggle writes
 	options  []string // of every call, besides always
 	extra    []string // of the environment, behind Environ
 	input    string   // what git reads
@@ -35,7 +38,7 @@ type Git struct {
 // of is g for calls about the repository and no checkout: it names its git directory, because git
 // may be configured to use none that it finds by itself (safe.bareRepository).
 func (g Git) of(common string) Git {
-	g.gitDir = common
+	g.gitDir, g.mirror = common, false
 	return g
 }
 
@@ -155,8 +158,19 @@ func (g Git) bounded(ctx context.Context, dir string, times, limit int, args ...
 	return string(stdout.b), false, nil
 }
 
-// command runs git in dir, at most times as long as Limit.
+// command runs git in dir, at most times as long as Limit, and once more when a lock was in its way that a killed git
+// has left.
 func (g Git) command(ctx context.Context, dir string, times int, stdout *capped, args ...string) error {
+	fresh := *stdout
+	err := g.once(ctx, dir, times, stdout, args...)
+	if lock := g.lockOf(err); lock != "" && g.removeLeft(ctx, lock) {
+		*stdout = fresh
+		err = g.once(ctx, dir, times, stdout, args...)
+	}
+	return err
+}
+
+func (g Git) once(ctx context.Context, dir string, times int, stdout *capped, args ...string) error {
 	if g.Program == "" {
 		return ErrNoGit
 	}

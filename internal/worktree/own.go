@@ -35,7 +35,7 @@ var alone = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
 
 // private is g for the mirror of a tree, with the files of its checkout.
 func (g Git) private(t Tree) Git {
-	g.gitDir, g.workTree, g.options = t.Mirror, t.Path, hardened
+	g.gitDir, g.mirror, g.workTree, g.options = t.Mirror, true, t.Path, hardened
 	g.extra = append(slices.Clone(alone), "GIT_INDEX_FILE="+filepath.Join(t.Mirror, "index"))
 	return g
 }
