@@ -138,7 +138,7 @@ type Connection struct {
 	By      string `json:"by"`    // connect, http or socks
 	Event   string `json:"event"` // refused, failed, closed or cut
 	Grant   string `json:"grant,omitempty"`
-	Address string `json:"address,omitempty"` // that was dialled last
+	Address string `json:"address,omitempty"` // that was dialled last: the host's, or that of the proxy that the machine reaches it by
 	Count   int    `json:"count"`
 	Sent    int64  `json:"sent_bytes"`
 	// Received is what came from the host.

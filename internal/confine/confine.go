@@ -233,6 +233,7 @@ func (m *Member) hold() {
 		m.held.Why, m.held.Fix = "", ""
 		o := m.proxy
 		o.Decider, o.Recorder, o.Now, o.Log, o.Listed = m, m, m.c.Now, m.log, true
+		o.Upstream = proxy.EnvironUpstream(m.c.Environ)
 		m.way = proxy.New(o)
 		m.way.Grant(m.presets())
 		m.box.Network = m.way.Serve

@@ -220,6 +220,24 @@ func TestHeldUntilAllowed(t *testing.T) {
 	}
 }
 
+// TestMachineProxy: what the operator's environment names as the way to the network is that of a granted connection.
+func TestMachineProxy(t *testing.T) {
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	r.Op.Environ = append(r.Op.Environ, "HTTP_PROXY=http://ann:geheim@10.1.1.1:3128")
+	m := r.member("ann", required)
+	done := m.start(`curl -sS http://api.example.com/; env`)
+	s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
+	r.net(decide.NetAnswer{ID: string(s.Lead.Pending()[0].ID), Allow: true})
+	if got := m.wait(done); !strings.HasPrefix(got.out, "served\n") || strings.Contains(got.out, "geheim") {
+		t.Errorf("%s", got.out)
+	}
+	r.Until("it is on record", func(*control.Leader) bool { return total(m.connections()) == 1 })
+	if c := m.connections()[0]; c.Host != "api.example.com" || c.Address != "10.1.1.1:3128" {
+		t.Errorf("on record %+v", c)
+	}
+}
+
 func total(cs []record.Connection) (n int) {
 	for _, c := range cs {
 		n += c.Count

@@ -133,8 +133,11 @@ func ownAddresses() []netip.Addr {
 }
 
 // connect resolves the host of a permit, checks each address and dials the first that
-// answers.
+// answers, or asks the machine's own proxy where the host is reached by it.
 func (p *Proxy) connect(ctx context.Context, pm permit) (net.Conn, netip.AddrPort, error) {
+	if up := p.upstream(pm.req); up != nil {
+		return p.through(ctx, up, pm)
+	}
 	port, err := strconv.ParseUint(pm.req.Port, 10, 16)
 	if err != nil {
 		return nil, netip.AddrPort{}, err

@@ -84,9 +84,7 @@ func (c *conn) connection(e Event, why string) Connection {
 // cut ends the connection at once.
 func (c *conn) cut(why string) {
 	c.why.CompareAndSwap(nil, &why)
-	if t, ok := c.Conn.(*net.TCPConn); ok {
-		_ = t.SetLinger(0) // discard bytes that were not sent yet
-	}
+	discard(c.Conn)
 	c.Conn.Close()
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"strings"
 	"time"
 )
 
@@ -57,7 +58,7 @@ func statusOf(err error) int {
 }
 
 func (c *client) tunnel(w http.ResponseWriter, r *http.Request) {
-	req, err := c.request(r.Host, "", "connect")
+	req, err := c.request(r.Host, "", byConnect)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -85,7 +86,7 @@ func (c *client) tunnel(w http.ResponseWriter, r *http.Request) {
 // forward sends one request. Each request is decided and makes a new connection, so that no
 // connection outlives its decision.
 func (c *client) forward(w http.ResponseWriter, r *http.Request) {
-	req, err := c.request(r.URL.Host, "80", "http")
+	req, err := c.request(r.URL.Host, "80", byHTTP)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -104,6 +105,9 @@ func (c *client) forward(w http.ResponseWriter, r *http.Request) {
 		used = true
 		return host, nil
 	}}
+	if up := c.p.upstream(req); up != nil && strings.HasPrefix(up.Scheme, "http") {
+		tr.Proxy = http.ProxyURL(up) // host is a connection to it
+	}
 	defer tr.CloseIdleConnections()
 	forwarder := httputil.ReverseProxy{
 		Rewrite:       func(pr *httputil.ProxyRequest) { pr.Out.Host = pr.Out.URL.Host },

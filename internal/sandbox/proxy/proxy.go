@@ -13,8 +13,10 @@
 // question. Grant replaces all grants at once: a waiting connection continues or is refused, and an
 // open one that no grant covers any more is cut. The proxy resolves names and dials the very
 // address that it checked: it refuses loopback, private, link-local, metadata and the machine's own
-// addresses unless a grant names the address itself. It does not inspect the data of an open
-// connection: it cannot stop a granted host from passing data on.
+// addresses unless a grant names the address itself. Where the machine reaches a host by a proxy of
+// its own (Upstream), that proxy looks the name up: the addresses that the name has here, if any, are
+// checked before. It does not inspect the data of an open connection: it cannot stop a granted host from
+// passing data on.
 package proxy
 
 import (
@@ -36,6 +38,13 @@ type Request struct {
 	Port   string
 	By     string // connect, http or socks
 }
+
+// How a request came.
+const (
+	byConnect = "connect"
+	byHTTP    = "http"
+	bySOCKS   = "socks"
+)
 
 // Answer is the decision about a Request.
 type Answer struct {
@@ -67,7 +76,7 @@ type Connection struct {
 	Request
 	Event    Event
 	Grant    string         // that allowed it
-	Address  netip.AddrPort // that was dialled
+	Address  netip.AddrPort // that was dialled: the host's, or that of this machine's own proxy
 	At       time.Time
 	Sent     int64 // bytes to the host
 	Received int64 // bytes from the host
@@ -90,6 +99,8 @@ type Options struct {
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Dial connects to an address that was checked; nil is a net.Dialer.
 	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
+	// Upstream is the proxy of this machine itself; nil: every host is dialled.
+	Upstream Upstream
 	// Own lists the addresses of this machine; nil asks the system.
 	Own func() []netip.Addr
 	Now func() time.Time
