@@ -16,9 +16,11 @@ type Sandbox struct {
 	UnixSockets string `json:"unix_sockets,omitempty"`
 	// Secrets are paths that cannot be read beside the built-in list, and Readable are paths that
 	// can be although they are on it: absolute, or ~/ below the home directory.
-	Secrets  []string       `json:"secrets,omitempty"`
-	Readable []string       `json:"readable,omitempty"`
-	Limits   *SandboxLimits `json:"limits,omitempty"`
+	Secrets  []string `json:"secrets,omitempty"`
+	Readable []string `json:"readable,omitempty"`
+	// Variables are those of its environment that its commands have although they look like secrets.
+	Variables []string       `json:"variables,omitempty"`
+	Limits    *SandboxLimits `json:"limits,omitempty"`
 }
 
 // Trust is the level of a member that is to be confined so: enforced only where it does not run

@@ -335,7 +335,7 @@ const tmpName = "tmp"
 func (m *Member) profile() (sandbox.Profile, error) {
 	want, home := m.c.Want, variable(m.c.Environ, "HOME")
 	p := sandbox.Profile{Hidden: slices.Clone(m.c.Hidden), ReadOnly: slices.Clone(m.c.Guarded), UnixSockets: want.UnixSockets != "",
-		Tmp: filepath.Join(m.dir, tmpName), Readable: slices.Concat(expand(want.Readable, home), []string{m.c.Own}, m.c.Lent)}
+		Tmp: filepath.Join(m.dir, tmpName), Readable: slices.Concat(expand(want.Readable, home), []string{m.c.Own}, m.c.Lent), KeepEnv: want.Variables}
 	p.Writable = append([]string{m.c.Tree, filepath.Join(m.c.Own, "artifacts")}, m.caches(home)...)
 	m.needs(&p)
 	if home != "" {

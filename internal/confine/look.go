@@ -2,6 +2,7 @@ package confine
 
 import (
 	"context"
+	"strings"
 
 	"waggle/control"
 	"waggle/internal/sandbox"
@@ -22,7 +23,16 @@ func (m *Member) Points() []relay.Point { return m.points }
 // Explain lists what a command could access in the sandbox, and why. asks is true when a host that
 // no grant covers becomes a request.
 func (m *Member) Explain(argv []string, dir string, grants []control.Grant, asks bool) ([]sandbox.Line, error) {
-	return m.box.Explain(argv, dir, append(m.presets(), grantsOf(grants)...), asks)
+	lines, err := m.box.Explain(argv, dir, append(m.presets(), grantsOf(grants)...), asks)
+	if err != nil || m.box.Level == sandbox.Off {
+		return lines, err
+	}
+	for _, name := range m.box.Profile.Kept(m.c.Environ) {
+		if !strings.HasPrefix(name, "WAGGLE_") { // no variables: lets it in
+			lines = append(lines, sandbox.Line{Subject: "$" + name, Verdict: string(sandbox.Absent), Why: "it looks like a secret; variables: [" + name + "] lets it in"})
+		}
+	}
+	return lines, nil
 }
 
 // Prepare makes a sandbox.Ready for a caller that starts the command in a terminal.

@@ -220,6 +220,30 @@ func TestHeldUntilAllowed(t *testing.T) {
 	}
 }
 
+// TestVariables: of what looks like a secret a command has what the team file names, and what it lacks is said.
+func TestVariables(t *testing.T) {
+	r := newRig(t)
+	r.Op.Environ = append(r.Op.Environ, "NPM_TOKEN=npm geheim", "GH_TOKEN=gh geheim")
+	want := required
+	want.Variables = []string{"NPM_TOKEN"}
+	m := r.member("ann", want)
+	if got := m.run(`env`); !strings.Contains(got.out, "NPM_TOKEN=npm geheim\n") || strings.Contains(got.out, "gh geheim") {
+		t.Errorf("%s", got.out)
+	}
+	box, _ := r.boxes.Load(m.name)
+	lines, err := box.(*confine.Member).Explain([]string{"true"}, m.work, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	for _, l := range lines {
+		said[l.Subject] = l.Why
+	}
+	if !strings.Contains(said["$GH_TOKEN"], "variables: [GH_TOKEN]") || said["$NPM_TOKEN"] != "" {
+		t.Errorf("%q", said)
+	}
+}
+
 // TestMachineProxy: what the operator's environment names as the way to the network is that of a granted connection.
 func TestMachineProxy(t *testing.T) {
 	testenv.Require(t, "curl")

@@ -34,7 +34,7 @@ func (m *Member) needs(p *sandbox.Profile) {
 	p.Readable = slices.Concat(p.Readable, n.Readable, []string{filepath.Join(m.dir, sharedName)})
 	p.Writable = slices.Concat(p.Writable, n.Writable, []string{filepath.Join(m.dir, ownName)})
 	p.Hidden = append(p.Hidden, n.Hidden...)
-	p.KeepEnv = n.Variables
+	p.KeepEnv = slices.Concat(p.KeepEnv, n.Variables)
 	for _, h := range n.Hosts {
 		if loopback(h.Name) {
 			p.Loopback = append(p.Loopback, h.Name)

@@ -30,7 +30,7 @@ func environ(base []string, p Profile, relayPath string, port int) []string {
 	var env []string
 	for _, e := range base {
 		name, value, _ := strings.Cut(e, "=")
-		if slices.Contains(p.KeepEnv, name) || !slices.Contains(leads, name) && !spawn.InScope(name, spawn.ScopeTerminal) && !secretVariable.MatchString(name) && !credentialURL.MatchString(value) {
+		if slices.Contains(p.KeepEnv, name) || !slices.Contains(leads, name) && !spawn.InScope(name, spawn.ScopeTerminal) && !looksSecret(name, value) {
 			env = setEnv(env, name, value)
 		}
 	}
@@ -51,6 +51,21 @@ func environ(base []string, p Profile, relayPath string, port int) []string {
 
 // credentialURL matches a URL with a password in it.
 var credentialURL = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@`)
+
+func looksSecret(name, value string) bool {
+	return secretVariable.MatchString(name) || credentialURL.MatchString(value)
+}
+
+// Kept returns the names of the variables of an environment that stay outside because they look like secrets.
+func (p Profile) Kept(base []string) (names []string) {
+	for _, e := range base {
+		if name, value, _ := strings.Cut(e, "="); looksSecret(name, value) && !slices.Contains(p.KeepEnv, name) && !slices.Contains(leads, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
 // presets are the variables by which programs find the proxy: most by the first few,
 // some by one of their own. A program that looks for a newer version of itself would make a

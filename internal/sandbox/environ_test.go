@@ -39,6 +39,15 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
+// TestKept: what looks like a secret is named, unless it comes in.
+func TestKept(t *testing.T) {
+	p := sandbox.Profile{KeepEnv: []string{"NPM_TOKEN"}}
+	got := p.Kept([]string{"PATH=/bin", "NPM_TOKEN=z", "GH_TOKEN=x", "DATABASE_URL=postgres://u:p@h/d", "SSH_AUTH_SOCK=/s", "GH_TOKEN=y"})
+	if want := []string{"DATABASE_URL", "GH_TOKEN"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A loopback address outside is reached by the proxy, the others are the sandbox's own.
 func TestEnvironLoopback(t *testing.T) {
 	env := sandbox.Environ(nil, sandbox.Profile{Loopback: []string{"127.0.0.1", "localhost"}}, "/run/waggle/relay", 3128)

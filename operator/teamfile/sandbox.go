@@ -3,6 +3,7 @@ package teamfile
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ type yamlSandbox struct {
 	UnixSockets *string     `yaml:"unix_sockets"`
 	Secrets     []string    `yaml:"secrets"`
 	Readable    *[]string   `yaml:"readable"`
+	Variables   *[]string   `yaml:"variables"`
 	Limits      *yamlLimits `yaml:"limits"`
 }
 
@@ -93,6 +95,9 @@ func (c *checker) sandbox(f *File, y *yamlSandbox) {
 	s.Secrets = c.paths(f, at+".secrets", y.Secrets)
 	if y.Readable != nil {
 		s.Readable = c.paths(f, at+".readable", *y.Readable)
+	}
+	if y.Variables != nil {
+		s.Variables = c.variables(at, *y.Variables)
 	}
 	s.Limits = c.limits(at, y.Limits, nil)
 	f.Sandbox = s
@@ -167,8 +172,32 @@ func (c *checker) ownSandbox(f *File, at string, y *yamlSandbox) *record.Sandbox
 			}
 		}
 	}
+	if y.Variables != nil {
+		s.Variables = c.variables(at, *y.Variables)
+		for _, name := range s.Variables {
+			if f.Sandbox != nil && !slices.Contains(team.Variables, name) {
+				c.bad(at+".variables", "%s is not one of the team's: a member's block only narrows", name)
+			}
+		}
+	}
 	s.Limits = c.limits(at, y.Limits, team.Limits)
 	return &s
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// variables reads the names of variables that come into the sandbox.
+func (c *checker) variables(at string, names []string) []string {
+	for i, name := range names {
+		where := fmt.Sprintf("%s.variables[%d]", at, i)
+		switch {
+		case !variableName.MatchString(name):
+			c.bad(where, "%q is no name of a variable: its value is that of waggle's own environment", name)
+		case strings.HasPrefix(name, "WAGGLE_"):
+			c.bad(where, "%s is one of waggle's own, and stays outside", name)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 func (c *checker) caches(at string, names []string) []string {
