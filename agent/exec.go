@@ -11,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"waggle"
+	"waggle/internal/cmdline"
 	"waggle/spawn"
 )
 
@@ -115,7 +114,7 @@ func (s ExecSpec) text() (string, error) {
 	if argv := s.Command; len(argv) == 3 && (argv[0] == "sh" || argv[0] == "bash") && argv[1] == "-c" {
 		return argv[2], nil
 	}
-	return quoteArgv(s.Command)
+	return cmdline.Quote(s.Command)
 }
 
 // CommandOf is the shell text as which the command of a member's settings is judged; "" when they have none.
@@ -129,19 +128,6 @@ func CommandOf(agent string, spec json.RawMessage) string {
 		return ""
 	}
 	return text
-}
-
-// quoteArgv quotes argv so that a shell parses the same words.
-func quoteArgv(argv []string) (string, error) {
-	words := make([]string, len(argv))
-	for i, a := range argv {
-		q, err := syntax.Quote(a, syntax.LangPOSIX)
-		if err != nil {
-			return "", fmt.Errorf("command word %d: %w", i+1, err)
-		}
-		words[i] = q
-	}
-	return strings.Join(words, " "), nil
 }
 
 // runShell asks for tool Bash and runs what was allowed.

@@ -7,14 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
-
-	"mvdan.cc/sh/v3/syntax"
 
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/cmdline"
 	"waggle/internal/confine"
 	"waggle/internal/sandbox"
 	"waggle/operator"
@@ -208,15 +206,11 @@ func shellText(argv []string) (string, error) {
 	if len(argv) == 1 {
 		return argv[0], nil
 	}
-	words := make([]string, len(argv))
-	for i, a := range argv {
-		q, err := syntax.Quote(a, syntax.LangPOSIX)
-		if err != nil {
-			return "", &operator.Error{Kind: operator.Usage, Op: "sandbox", Err: err}
-		}
-		words[i] = q
+	text, err := cmdline.Quote(argv)
+	if err != nil {
+		return "", &operator.Error{Kind: operator.Usage, Op: "sandbox", Err: err}
 	}
-	return strings.Join(words, " "), nil
+	return text, nil
 }
 
 // Ready is a command that the caller starts in its own terminal, and closes when the command has
