@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"waggle/internal/logfile"
@@ -59,6 +60,9 @@ type Member struct {
 	log  *slog.Logger
 	// points are the points of the last self-test.
 	points []relay.Point
+
+	mu       sync.Mutex
+	reserved []string // the entries of its tree that reserve made
 }
 
 var _ worker.Confinement = (*Member)(nil)
@@ -262,6 +266,9 @@ func (m *Member) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
 	if c.Terminal != nil { // what waggle says to it goes through a socket, which would be inside
 		return spawn.Exit{Code: -1}, errors.New("a program in a pane is not confined: write backend: process, or sandbox: {mode: off} for the member")
 	}
+	if err := m.reserve(); err != nil {
+		return spawn.Exit{Code: -1}, err
+	}
 	var end *lastBytes
 	if m.way != nil && c.Output != nil {
 		end = &lastBytes{to: c.Output}
@@ -303,6 +310,7 @@ func (m *Member) Close() error {
 	if m.way != nil {
 		errs = append(errs, m.way.Close())
 	}
+	m.release()
 	if err := worker.RemoveBox(m.dir); err != nil {
 		m.log.Warn("runtime files of the sandbox stay", "err", err)
 	}

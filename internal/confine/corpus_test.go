@@ -509,6 +509,8 @@ func repository() []attack {
 		{name: "another git directory", script: `mkdir $W/g; cp -r $W/.git/. $W/g; echo PWNED >> $W/g/config; mv $W/.git $W/old; mv $W/g $W/.git`, got: left(inTree(".git/config"))},
 		{name: "git's own command line", script: `printf '#!/bin/sh\necho PWNED > '$H'/pwned\n' > $W/x; chmod +x $W/x; git -C $W -c core.fsmonitor=$W/x status; git -C $W -c core.pager=$W/x -p status`, got: left(inHome("pwned"))},
 		{name: "hooks of an agent", script: `echo '{"hooks":"PWNED"}' > $W/.claude/settings.json`, got: left(inTree(".claude/settings.json"))},
+		{name: "settings of an agent that were not there", script: `mkdir -p $W/.codex; echo PWNED > $W/.codex/config.toml`, got: left(inTree(".codex/config.toml"))},
+		{name: "a link for settings that were not there", script: `mkdir $W/g; echo PWNED > $W/g/settings.json; rmdir $W/.gemini; ln -s g $W/.gemini`, got: left(inTree(".gemini/settings.json"))},
 		{name: "servers of an agent", script: `echo PWNED > $W/.mcp.json`, got: left(inTree(".mcp.json"))},
 		{name: "another directory of an agent", script: `mkdir $W/c; echo PWNED > $W/c/settings.json; $P exchange $W/c $W/.claude || { mv $W/.claude $W/o; mv $W/c $W/.claude; }`, got: left(inTree(".claude/settings.json"))},
 	}

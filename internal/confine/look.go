@@ -36,7 +36,12 @@ func (m *Member) Explain(argv []string, dir string, grants []control.Grant, asks
 }
 
 // Prepare makes a sandbox.Ready for a caller that starts the command in a terminal.
-func (m *Member) Prepare(c spawn.Command) (*sandbox.Ready, error) { return m.box.Prepare(c) }
+func (m *Member) Prepare(c spawn.Command) (*sandbox.Ready, error) {
+	if err := m.reserve(); err != nil {
+		return nil, err
+	}
+	return m.box.Prepare(c)
+}
 
 func grantsOf(grants []control.Grant) []proxy.Grant {
 	list := make([]proxy.Grant, 0, len(grants))

@@ -220,6 +220,29 @@ func TestHeldUntilAllowed(t *testing.T) {
 	}
 }
 
+// TestReserved: entries that decide what other programs run, and were not there, are nobody's while the member is there. Afterwards
+// they are gone, but for what somebody else has put there.
+func TestReserved(t *testing.T) {
+	r := newRig(t)
+	m := r.member("ann", required)
+	got := m.run(`for d in .claude .codex .gemini; do echo x >$d/settings.json; rmdir $d; done; rm -rf .mcp.json; echo x >.mcp.json; git init -q . && git status --short`)
+	if strings.Count(got.out, "Read-only file system") != 3 || !strings.Contains(got.out, "cannot create .mcp.json: Is a directory") || strings.Contains(got.out, "??") {
+		t.Errorf("%s", got.out)
+	}
+	must(t, os.WriteFile(filepath.Join(m.work, ".codex", "own"), nil, 0o600))
+	box, _ := r.boxes.Load(m.name)
+	must(t, box.(*confine.Member).Close())
+	var left []string
+	entries, err := os.ReadDir(m.work)
+	must(t, err)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := []string{".codex", ".git"}; !slices.Equal(left, want) {
+		t.Errorf("left are %q, want %q", left, want)
+	}
+}
+
 // TestVariables: of what looks like a secret a command has what the team file names, and what it lacks is said.
 func TestVariables(t *testing.T) {
 	r := newRig(t)

@@ -149,6 +149,9 @@ func (m *Member) tmp() string {
 
 // prepare prepares a shell command of a program that runs outside.
 func (m *Member) prepare(c spawn.Command, guarded []string) (agent.Prepared, error) {
+	if err := m.reserve(); err != nil {
+		return agent.Prepared{}, err
+	}
 	box := m.box
 	box.Profile.ReadOnly = slices.Concat(box.Profile.ReadOnly, guarded)
 	r, err := box.Prepare(c)
