@@ -161,9 +161,12 @@ func (g Git) ownFiles(ctx context.Context, t Tree) (p Git, from string, err erro
 	return p, from, p.index(ctx, t, k)
 }
 
-// index makes the mirror's index that of the checkout's commit. What the member has staged counts
-// as changed.
+// index makes the mirror's index that of the checkout's commit, and what it ignores that of the
+// repository now. What the member has staged counts as changed.
 func (g Git) index(ctx context.Context, t Tree, k taken) error {
+	if err := g.ignore(ctx, t.Common, t.Mirror); err != nil {
+		return err
+	}
 	if k.head == "" {
 		_, err := g.run(ctx, t.Path, "read-tree", "--empty")
 		return err

@@ -80,10 +80,11 @@ func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
 	if err := s.configure(ctx, g, t); err != nil {
 		return err
 	}
-	for _, dir := range []string{"hooks", "info"} { // a sandbox protects only what is there
-		if err := os.MkdirAll(filepath.Join(t.gitDir(), dir), 0o700); err != nil {
-			return fmt.Errorf("worktree: %w", err)
-		}
+	if err := os.MkdirAll(filepath.Join(t.gitDir(), "hooks"), 0o700); err != nil { // a sandbox protects only what is there
+		return fmt.Errorf("worktree: %w", err)
+	}
+	if err := s.Git.ignore(ctx, t.Common, t.gitDir()); err != nil {
+		return err
 	}
 	for _, args := range [][]string{
 		{"update-ref", refOf(t.Branch), at},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -452,5 +453,46 @@ func TestOwnHostile(t *testing.T) {
 				t.Errorf("the repository has %s", out)
 			}
 		})
+	}
+}
+
+// TestOwnIgnores: what the person or the repository ignores outside of its files is no work of a
+// confined member's: it is not committed there, nor shown, nor merged.
+func TestOwnIgnores(t *testing.T) {
+	w := newWorld(t, "repo")
+	w.write(w.repo, ".git/persons", "*.swp\n*.env\n")
+	w.write(w.repo, ".git/global", "[core]\nexcludesFile = "+filepath.Join(w.repo, ".git", "persons")+"\n")
+	w.store.Git.Environ = append(slices.Clone(w.env), "GIT_CONFIG_GLOBAL="+filepath.Join(w.repo, ".git", "global"))
+	w.write(w.repo, ".git/info/exclude", "secret\n!kept.env") // no newline at its end
+	w.write(w.repo, "secret", "s\n")
+	w.write(w.repo, "a.env", "s\n")
+	bob := w.own("bob")
+	if _, err := w.store.Git.Give(t.Context(), bob, []string{"secret", "a.env"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.write(w.repo, "only.env", "\n")
+	w.write(w.repo, "dirs/x.swp", "\n")
+	w.write(w.repo, ".git/info/exclude", "secret\n!kept.env\ndirs/\n")
+	var not *worktree.IgnoreError
+	if given, err := w.store.Git.Give(t.Context(), bob, nil, []string{"only.env", "dirs"}); !errors.As(err, &not) || fmt.Sprint(given.Linked) != "[only.env dirs]" {
+		t.Errorf("%+v, %v", given, err)
+	}
+	w.write(bob.Path, "x.swp", "\n")
+	w.write(bob.Path, "kept.env", "\n")
+	if got := w.git(bob.Path, "status", "--short"); got != "?? kept.env" {
+		t.Errorf("inside: %q", got)
+	}
+	if s := w.status(bob); fmt.Sprint(s.Untracked) != "[kept.env]" {
+		t.Errorf("outside: %q", s.Untracked)
+	}
+	w.write(w.repo, ".git/info/exclude", "secret\n") // later
+	if s := w.status(bob); fmt.Sprint(s.Untracked) != "[]" {
+		t.Errorf("after a change of what is ignored: %q", s.Untracked)
+	}
+	if tip, err := w.store.Git.Commit(t.Context(), bob, "work"); err != nil || tip.Made {
+		t.Errorf("%+v, %v", tip, err)
+	}
+	if n, err := w.store.Git.EndTurn(t.Context(), bob); err != nil || n != 0 {
+		t.Errorf("turn %d, %v", n, err)
 	}
 }

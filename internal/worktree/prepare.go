@@ -164,10 +164,14 @@ func (g Git) link(ctx context.Context, t Tree, to *os.Root, p string) error {
 	if err := to.Symlink(filepath.Join(t.Repo, filepath.FromSlash(p)), p); err != nil {
 		return fmt.Errorf("worktree: %w", noSpace(err))
 	}
+	in := g
 	if t.own() {
-		return nil // no git of this program reads its own rules there
+		if err := g.ignore(ctx, t.Common, t.Mirror); err != nil {
+			return err
+		}
+		in = g.private(t)
 	}
-	err := g.ignored(ctx, t.Path, p)
+	err := in.ignored(ctx, t.Path, p)
 	var not *IgnoreError
 	if errors.As(err, &not) {
 		not.Why = "its pattern is for directories only, and a link is none: write it without the slash at its end"
