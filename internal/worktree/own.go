@@ -30,8 +30,9 @@ var hardened = []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.attrib
 	"-c", "core.sshCommand=false", "-c", "core.askPass=", "-c", "credential.helper=", "-c", "protocol.allow=never", "-c", "protocol.file.allow=always",
 	"-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "log.showSignature=false"}
 
-// alone is an environment without the user's and the system's configuration.
-var alone = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_PAGER=cat"}
+// alone is an environment without the user's and the system's configuration, in which git keeps references in
+// the files that refs reads.
+var alone = []string{"GIT_DEFAULT_REF_FORMAT=files", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_PAGER=cat"}
 
 // private is g for the mirror of a tree, with the files of its checkout.
 func (g Git) private(t Tree) Git {
@@ -48,9 +49,13 @@ func (g Git) bare(t Tree) Git {
 }
 
 // kept are the settings of the repository that its checkouts need: who commits, how files are
-// written, filters.
+// written, compared and merged, filters.
 var kept = []string{"user.name", "user.email", "core.autocrlf", "core.eol", "core.safecrlf", "core.ignorecase", "core.precomposeunicode",
-	"core.symlinks", "core.filemode", "core.longpaths", "filter.", "lfs."}
+	"core.symlinks", "core.filemode", "core.longpaths", "filter.", "lfs.", "diff.", "merge.", "submodule."}
+
+// confinedSettings are for commands that have neither the person's keys nor a writable configuration: nothing is
+// signed, and a branch that is made of another one is made without a line about that.
+var confinedSettings = [][2]string{{"gc.auto", "0"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}, {"branch.autoSetupMerge", "false"}}
 
 // addOwn makes the mirror, the checkout with its own git directory, and the branch in the
 // repository. Its directory exists and is empty.
@@ -88,7 +93,8 @@ func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
 	}
 	for _, args := range [][]string{
 		{"update-ref", refOf(t.Branch), at},
-		{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", t.Common, "+refs/heads/*:refs/remotes/origin/*"},
+		{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", t.Common, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"},
+		{"pack-refs", "--all"},
 	} {
 		if _, err := g.run(ctx, t.Path, args...); err != nil {
 			return err
@@ -101,7 +107,23 @@ func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
 		return err
 	}
 	s.at("checkout")
-	return nil
+	return s.submodulesOf(ctx, g, t)
+}
+
+// submodulesOf writes where a checkout's submodules come from, as git submodule init does, which cannot write
+// the configuration later: the repository's own settings, else what .gitmodules says beside its remote.
+func (s Store) submodulesOf(ctx context.Context, g Git, t Tree) error {
+	if info, err := os.Lstat(filepath.Join(t.Path, ".gitmodules")); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	if url, err := s.Git.of(t.Common).line(ctx, t.Common, "config", "--local", "--get", "remote.origin.url"); err == nil {
+		g.options = append(slices.Clone(g.options), "-c", "remote.origin.url="+url)
+	}
+	err := g.act(ctx, t.Path, "submodule", "--quiet", "init")
+	if exit(err) > 0 {
+		return nil // git says so again to who updates one
+	}
+	return err
 }
 
 // makeMirror makes the bare repository by which a tree is read, without anything of the member's.
@@ -150,7 +172,7 @@ func (s Store) configure(ctx context.Context, g Git, t Tree) error {
 	if err != nil {
 		return err
 	}
-	sets := [][2]string{{"remote.origin.url", t.Common}, {"remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"}, {"gc.auto", "0"}}
+	sets := append(slices.Clone(confinedSettings), [][2]string{{"remote.origin.url", t.Common}, {"remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"}}...)
 	for _, f := range fields(out) {
 		key, value, has := strings.Cut(f, "\n")
 		if has && slices.ContainsFunc(kept, func(k string) bool { return key == k || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k) }) {

@@ -496,3 +496,70 @@ func TestOwnIgnores(t *testing.T) {
 		t.Errorf("turn %d, %v", n, err)
 	}
 }
+
+// TestOwnSettings: git works in a confined member's checkout although its configuration cannot be written
+// there and no key is at hand: commits, branches, tags, submodules.
+func TestOwnSettings(t *testing.T) {
+	lib, w := newWorld(t, "lib"), newWorld(t, "repo")
+	files := "file://" + filepath.ToSlash(filepath.Dir(lib.repo))
+	w.git(w.repo, "remote", "add", "origin", files+"/origin")
+	allowed := []string{"-c", "protocol.file.allow=always", "submodule", "--quiet"}
+	w.git(w.repo, append(allowed, "add", "../lib", "near")...)
+	w.git(w.repo, append(allowed, "add", lib.repo, "lib")...)
+	w.git(w.repo, "submodule", "--quiet", "deinit", "--all", "--force")
+	w.commit(w.repo, "submodules")
+	w.git(w.repo, "config", "submodule.lib.url", files+"/lib")
+	w.git(w.repo, "config", "merge.ours.driver", "true")
+	w.git(w.repo, "tag", "v1")
+	w.git(w.repo, "branch", "other")
+	bob := w.own("bob")
+	config := filepath.Join(bob.Path, ".git", "config")
+	before, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As in a sandbox: nobody replaces the file, and gpg has no key.
+	w.write(bob.Path, ".git/config.lock", "")
+	persons := filepath.Join(t.TempDir(), "gitconfig")
+	if err := os.WriteFile(persons, []byte("[commit]\ngpgSign = true\n[tag]\ngpgSign = true\n[gpg]\nprogram = /bin/false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(slices.Clone(w.env), "GIT_CONFIG_GLOBAL="+persons)
+	for _, args := range [][]string{
+		{"commit", "--quiet", "--allow-empty", "--message", "work"},
+		{"tag", "--annotate", "--message", "t", "t", "v1"},
+		{"checkout", "--quiet", "-b", "topic", "origin/other"},
+		{"checkout", "--quiet", "-"},
+		append(allowed, "update", "--init", "lib"),
+	} {
+		if out, err := w.try(bob.Path, args...); err != nil {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+	if got := w.git(bob.Path, "describe", "--tags", "--match", "v1"); !strings.HasPrefix(got, "v1-1-") {
+		t.Errorf("described as %s", got)
+	}
+	for key, want := range map[string]string{"submodule.near.url": files + "/lib", "submodule.lib.url": files + "/lib", "merge.ours.driver": "true"} {
+		if got, err := w.try(bob.Path, "config", "--get", key); err != nil || strings.TrimSpace(got) != want {
+			t.Errorf("%s is %s, want %s", key, got, want)
+		}
+	}
+	if after, err := os.ReadFile(config); err != nil || string(after) != string(before) {
+		t.Errorf("the configuration was written: %v", err)
+	}
+}
+
+// TestOwnRefFormat: git's references are files in what waggle reads, whatever the person's default is.
+func TestOwnRefFormat(t *testing.T) {
+	w := newWorld(t, "repo")
+	w.store.Git.Environ = append(slices.Clone(w.env), "GIT_DEFAULT_REF_FORMAT=reftable")
+	bob := w.own("bob")
+	w.write(bob.Path, "new.txt", "x\n")
+	w.commit(bob.Path, "work")
+	if !w.fetch(bob) {
+		t.Error("the commit did not come")
+	}
+	if b, err := os.ReadFile(filepath.Join(bob.Path, ".git", "HEAD")); err != nil || string(b) != "ref: refs/heads/"+bob.Branch+"\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
