@@ -23,3 +23,6 @@ func Holds(held *record.Held, box *agent.Box, shell *agent.Shell, call agent.Cal
 
 // KeepPlan is keepPlan, for tests.
 var KeepPlan = keepPlan
+
+// Follower is follower, for tests.
+var Follower = follower

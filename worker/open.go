@@ -156,7 +156,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	run := commands.New(o.State, o.Instance, o.Log, box.exec)
 	p.Exec = commands.Within(run, m.Joined.Sandbox, o.Root.MemberDir(o.Team, m.Name))
 	p.Place, p.Confined = box.place(run, m.Joined.Sandbox), box.holds
-	p.Bring = bringer(o, m.Worktree)
+	p.Bring, p.Follow = bringer(o, m.Worktree), follower(o, m.Worktree)
 	p.Where = func(context.Context) (Location, error) {
 		cwd, err := resolved(cmp.Or(o.Dir, m.Cwd))
 		return Location{Cwd: cwd, Top: top}, err

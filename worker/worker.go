@@ -97,7 +97,9 @@ type Parts struct {
 	Worktree *record.Worktree
 	// Bring brings the branch of a checkout with its own git directory into the repository, after
 	// each turn; nil: they share one.
-	Bring   func(context.Context) error
+	Bring func(context.Context) error
+	// Follow does so soon after each commit, until its context ends, and tells each error, or nil; nil: as Bring.
+	Follow  func(ctx context.Context, tell func(error)) error
 	Backend string // how this process was started
 	// Where reports where this process runs; nil: in Cwd.
 	Where  func(context.Context) (Location, error)
@@ -252,6 +254,9 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	w.stop = stop
 	nudges, merged := w.merge(turns)
 	defer merged.Wait()
+	if w.p.Follow != nil {
+		merged.Go(func() { w.guard(func() { w.follow(turns) }) })
+	}
 	if w.socket != nil {
 		var serving sync.WaitGroup
 		serving.Go(func() {
