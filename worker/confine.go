@@ -12,6 +12,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/commands"
+	"waggle/policy"
 	"waggle/record"
 	"waggle/task"
 )
@@ -44,12 +45,14 @@ type Confinement interface {
 type Confining struct {
 	Want    record.Sandbox
 	Name    waggle.MemberName
-	Tree    string       // the directory that is the member's own: its worktree, else its working directory
-	Own     string       // its directory in the wire tree, with its log and status
-	Dir     string       // a private directory for runtime files, below RUN
-	Hidden  []string     // waggle's state and sockets, mailboxes, other members' trees
-	Lent    []string     // directories of others that its commands read: the repository of its checkout
-	Guarded []string     // files that rule the team: they stay as they are
+	Tree    string   // the directory that is the member's own: its worktree, else its working directory
+	Own     string   // its directory in the wire tree, with its log and status
+	Dir     string   // a private directory for runtime files, below RUN
+	Hidden  []string // waggle's state and sockets, mailboxes, other members' trees
+	Lent    []string // directories of others that its commands read: the repository of its checkout
+	Guarded []string // files that rule the team: they stay as they are
+	// Denied are the member's deny rules at this moment; nil: it has none.
+	Denied  func() []policy.Rule
 	Needs   *agent.Needs // of a resident agent; nil: commands alone run in it
 	Outside string       // why the program of such an agent runs outside; "": it runs inside if it starts there
 	Environ []string
@@ -97,6 +100,13 @@ func confine(ctx context.Context, o Options, lead *control.Leader, late func() *
 	}
 	box := ConfiningOf(o, lead, m)
 	box.Ask, box.Connected = ask, func(conn record.Connection) { late().connections.Add(conn) }
+	atStart := box.Denied
+	box.Denied = func() []policy.Rule {
+		if w := late(); w != nil {
+			return w.denied()
+		}
+		return atStart()
+	}
 	s, err := o.Confine(ctx, box)
 	if err != nil {
 		return c, unconfined(o, m, own, err)
@@ -118,6 +128,7 @@ func confine(ctx context.Context, o Options, lead *control.Leader, late func() *
 func ConfiningOf(o Options, lead *control.Leader, m *control.Member) Confining {
 	c := Confining{Name: m.Name, Tree: treeOf(m), Own: o.Root.MemberDir(o.Team, m.Name), Dir: boxDir(o), Hidden: hidden(o, lead, m), Lent: lent(m),
 		Guarded: guarded(lead, m), Environ: o.Environ, Now: o.Minter.Now, Log: o.Log}
+	c.Denied = func() []policy.Rule { return lead.Policy.For(m.Instance, o.Minter.Now()).Deny }
 	if m.Joined.Sandbox != nil {
 		c.Want = *m.Joined.Sandbox
 	}
@@ -219,6 +230,13 @@ func guarded(lead *control.Leader, m *control.Member) (paths []string) {
 		paths = append(paths, file)
 	}
 	return paths
+}
+
+// denied are the deny rules that hold for the member now.
+func (w *Worker) denied() []policy.Rule {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.p.Fold.Effective(w.p.Lead, w.p.Minter.Now()).Deny
 }
 
 // errIdle means that a command asks for the network while no turn runs.

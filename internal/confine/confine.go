@@ -62,7 +62,8 @@ type Member struct {
 	points []relay.Point
 
 	mu       sync.Mutex
-	reserved []string // the entries of its tree that reserve made
+	found    map[string][]string // what the wildcards of deny rules name
+	reserved []string            // the entries of its tree that reserve made
 }
 
 var _ worker.Confinement = (*Member)(nil)
@@ -274,13 +275,26 @@ func (m *Member) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
 		end = &lastBytes{to: c.Output}
 		c.Output = end
 	}
-	exit, err := m.box.Run(ctx, c)
+	box, err := m.boxOf(c)
+	if err != nil {
+		return spawn.Exit{Code: -1}, err
+	}
+	exit, err := box.Run(ctx, c)
 	if end != nil && err == nil && (exit.Code != 0 || exit.Signal != "") {
 		if hint := sandbox.Hint(string(end.tail)); hint != "" {
 			_, err = fmt.Fprintf(end.to, "\n[waggle: %s]\n", hint)
 		}
 	}
 	return exit, err
+}
+
+// boxOf is the sandbox of one command: with what the team's rules deny now.
+func (m *Member) boxOf(c spawn.Command) (box sandbox.Sandbox, err error) {
+	box = m.box
+	if box.Level != sandbox.Off {
+		box.Profile, err = m.masked(box.Profile, c.Dir)
+	}
+	return box, err
 }
 
 // Writable implements worker.Confinement.

@@ -23,7 +23,11 @@ func (m *Member) Points() []relay.Point { return m.points }
 // Explain lists what a command could access in the sandbox, and why. asks is true when a host that
 // no grant covers becomes a request.
 func (m *Member) Explain(argv []string, dir string, grants []control.Grant, asks bool) ([]sandbox.Line, error) {
-	lines, err := m.box.Explain(argv, dir, append(m.presets(), grantsOf(grants)...), asks)
+	box, err := m.boxOf(spawn.Command{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	lines, err := box.Explain(argv, dir, append(m.presets(), grantsOf(grants)...), asks)
 	if err != nil || m.box.Level == sandbox.Off {
 		return lines, err
 	}
@@ -40,7 +44,11 @@ func (m *Member) Prepare(c spawn.Command) (*sandbox.Ready, error) {
 	if err := m.reserve(); err != nil {
 		return nil, err
 	}
-	return m.box.Prepare(c)
+	box, err := m.boxOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return box.Prepare(c)
 }
 
 func grantsOf(grants []control.Grant) []proxy.Grant {

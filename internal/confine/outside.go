@@ -152,7 +152,10 @@ func (m *Member) prepare(c spawn.Command, guarded []string) (agent.Prepared, err
 	if err := m.reserve(); err != nil {
 		return agent.Prepared{}, err
 	}
-	box := m.box
+	box, err := m.boxOf(c)
+	if err != nil {
+		return agent.Prepared{}, err
+	}
 	box.Profile.ReadOnly = slices.Concat(box.Profile.ReadOnly, guarded)
 	r, err := box.Prepare(c)
 	if err != nil {
