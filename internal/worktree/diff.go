@@ -212,13 +212,13 @@ var noHooks = []string{"-c", "core.hooksPath=" + os.DevNull}
 // readOwn returns a git with the mirror's index for a checkout with a git directory of its own, and
 // holds the mirror until done.
 func (g Git) readOwn(ctx context.Context, t Tree) (at Git, base, head string, done func() error, err error) {
-	done, err = hold(ctx, t)
+	end, err := hold(ctx, t)
 	if err != nil {
 		return g, "", "", nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, done())
+			err = errors.Join(err, end())
 		}
 	}()
 	k, err := g.collect(ctx, t)
@@ -236,7 +236,7 @@ func (g Git) readOwn(ctx context.Context, t Tree) (at Git, base, head string, do
 		}
 	}
 	at = g.private(t)
-	return at, base, k.head, done, at.index(ctx, t, k)
+	return at, base, k.head, end, at.index(ctx, t, k)
 }
 
 // compare fills in the files and the text of a diff.

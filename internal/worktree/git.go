@@ -186,6 +186,12 @@ func (g Git) once(ctx context.Context, dir string, times int, stdout *capped, ar
 	}
 	tctx, cancel := context.WithTimeoutCause(ctx, each*time.Duration(times), fmt.Errorf("it took longer than %v", each*time.Duration(times)))
 	defer cancel()
+	if g.workTree != "" {
+		var giveUp context.CancelCauseFunc
+		tctx, giveUp = context.WithCancelCause(tctx)
+		defer giveUp(nil)
+		go giveUpBlocked(tctx, giveUp, g.workTree)
+	}
 	argv := slices.Clone(always)
 	if g.gitDir != "" {
 		argv = append(argv, "--git-dir="+g.gitDir)

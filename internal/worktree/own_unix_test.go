@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"waggle/internal/testenv"
 	"waggle/internal/worktree"
@@ -305,8 +306,9 @@ func TestOwnHostile(t *testing.T) {
 		}, false},
 		{"a nested repository", func(t *testing.T, w *world, bob worktree.Tree, script string) {
 			w.git(bob.Path, "init", "--quiet", "nested")
-			w.git(filepath.Join(bob.Path, "nested"), "config", "core.fsmonitor", script)
 			w.write(filepath.Join(bob.Path, "nested"), "file", "x")
+			w.commit(filepath.Join(bob.Path, "nested"), "nested")
+			w.git(filepath.Join(bob.Path, "nested"), "config", "core.fsmonitor", script)
 		}, false},
 		{"a submodule", func(t *testing.T, w *world, bob worktree.Tree, script string) {
 			sub := filepath.Join(bob.Path, "module")
@@ -423,6 +425,7 @@ func TestOwnHostile(t *testing.T) {
 
 			_, serr := w.store.Git.Status(t.Context(), bob)
 			_, _, cerr := w.store.Git.Changed(t.Context(), bob, 10)
+			_, derr := w.store.Git.Diff(t.Context(), bob)
 			_, ferr := w.store.Git.Fetch(t.Context(), bob)
 			_, verr := worktree.Verify(t.Context(), w.env, bob.Path, bob, false)
 			rerr := w.store.Remove(t.Context(), bob)
@@ -434,7 +437,7 @@ func TestOwnHostile(t *testing.T) {
 			if !errors.As(rerr, &kept) {
 				t.Errorf("it was removed with work in it: %v", rerr)
 			}
-			t.Logf("status: %v; changed: %v; fetch: %v; verify: %v", serr, cerr, ferr, verr)
+			t.Logf("status: %v; changed: %v; diff: %v; fetch: %v; verify: %v", serr, cerr, derr, ferr, verr)
 			if a.refused {
 				if ferr == nil {
 					t.Error("it was fetched")
@@ -445,8 +448,13 @@ func TestOwnHostile(t *testing.T) {
 						t.Errorf("%s has changed", path)
 					}
 				}
-			} else if err := errors.Join(serr, cerr, ferr, verr); err != nil || w.git(w.repo, "rev-parse", bob.Branch) != tip {
+			} else if err := errors.Join(serr, cerr, derr, ferr, verr); err != nil || w.git(w.repo, "rev-parse", bob.Branch) != tip {
 				t.Errorf("%v; the branch is at %s", err, w.git(w.repo, "rev-parse", bob.Branch))
+			}
+			_, terr := w.store.Git.EndTurn(t.Context(), bob)
+			t.Logf("turn: %v", terr)
+			if _, err := os.Lstat(ran); err == nil {
+				t.Error("a program of the member's ran at the end of the turn")
 			}
 			w.git(w.repo, "fsck", "--strict")
 			if out := w.git(w.repo, "log", "--all", "--format=%s"); strings.Contains(out, "secret") || strings.Contains(out, "evil") {
@@ -561,5 +569,22 @@ func TestOwnRefFormat(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(bob.Path, ".git", "HEAD")); err != nil || string(b) != "ref: refs/heads/"+bob.Branch+"\n" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestOwnBlocked: a named pipe in the place of a file that git reads does not keep waggle waiting.
+func TestOwnBlocked(t *testing.T) {
+	for _, name := range []string{".gitignore", ".gitattributes"} {
+		w := newWorld(t, "repo")
+		w.store.Git.Limit = time.Hour
+		bob := w.own("bob")
+		w.write(bob.Path, "deep/file", "x\n")
+		path := filepath.Join(bob.Path, "deep", name)
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.store.Git.EndTurn(t.Context(), bob); err == nil || !strings.Contains(err.Error(), path+" is no plain file") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

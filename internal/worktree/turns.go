@@ -140,9 +140,10 @@ func (g Git) snapshot(ctx context.Context, t Tree) (at Git, dir, tree string, do
 	if err != nil || tree != "" {
 		return at, t.Path, tree, done, err
 	}
+	end := done // a return of an error replaces it
 	defer func() {
 		if err != nil || tree == "" {
-			_ = done()
+			_ = end()
 		}
 	}()
 	if err := at.act(ctx, t.Path, "add", "--update", "--", "."); err != nil {
