@@ -26,7 +26,11 @@ func NewKit(dir, program string) (Kit, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Kit{}, fmt.Errorf("sandbox: %w", err)
 	}
-	k := Kit{Dir: dir, Relay: filepath.Join(dir, "relay")}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return Kit{}, fmt.Errorf("sandbox: %w", err)
+	}
+	k := Kit{Dir: dir, Relay: filepath.Join(real, "relay")}
 	if err := checkStatic(program); err != nil {
 		return Kit{}, err
 	}

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+
+	"waggle/internal/sandbox/relay"
 )
 
 // Kind is the type of a file.
@@ -24,9 +27,10 @@ const (
 
 // Machine has the facts about the file system that Plan needs.
 type Machine struct {
-	Kinds map[string]Kind // of the profile's paths, after Look has resolved them
-	Keep  []string        // directories below /run that programs need
-	Open  []string        // FilesOnly: the readable paths, in the form for Landlock
+	Kinds map[string]Kind     // of the profile's paths, after Look has resolved them
+	IDs   map[string]relay.ID // of those that a profile opens, and of its ancestors
+	Keep  []string            // directories below /run that programs need
+	Open  []string            // FilesOnly: the readable paths, in the form for Landlock
 
 	// Sockets are the hidden paths that no profile names: what programs listen on.
 	Sockets []string
@@ -39,31 +43,42 @@ var runNeeds = []string{"/run/current-system", "/run/opengl-driver"}
 // readable and read-only paths that do not exist; a writable directory must exist. It adds to the
 // hidden paths the sockets of programs that a command could reach.
 func Look(p Profile, l Level) (Profile, Machine, error) {
-	m := Machine{Kinds: map[string]Kind{}}
+	m := Machine{Kinds: map[string]Kind{}, IDs: map[string]relay.ID{}}
 	var errs []error
+	var roots []string
+	for _, w := range p.Writable {
+		if real, err := filepath.EvalSymlinks(w); err == nil {
+			roots = append(roots, real)
+		}
+	}
 	// A member may have made a link in a directory that it writes: paths that a profile opens must
 	// not follow it. Paths that a profile closes follow links.
-	for _, path := range slices.Concat(p.Writable, p.Readable, p.ReadOnly, []string{p.Tmp}) {
-		if err := ownLink(path, p.Writable); err != nil {
-			errs = append(errs, err)
-		}
+	own := func(path string) (string, error) { return ownLink(path, roots) }
+	var tmp []string
+	if p.Tmp != "" {
+		tmp = []string{p.Tmp}
 	}
 	for _, list := range []struct {
 		name  string
 		paths *[]string
 		must  bool
-	}{{"writable", &p.Writable, true}, {"secrets", &p.Secrets, false}, {"hidden", &p.Hidden, false}, {"readable", &p.Readable, false}, {"read-only", &p.ReadOnly, false}} {
+		real  func(string) (string, error)
+	}{{"writable", &p.Writable, true, own}, {"secrets", &p.Secrets, false, filepath.EvalSymlinks}, {"hidden", &p.Hidden, false, filepath.EvalSymlinks},
+		{"readable", &p.Readable, false, own}, {"read-only", &p.ReadOnly, false, own}, {"tmp", &tmp, true, own}} {
 		var err error
-		if *list.paths, err = m.resolve(*list.paths, list.must); err != nil {
+		if *list.paths, err = m.resolve(*list.paths, list.must, list.real); err != nil {
 			errs = append(errs, fmt.Errorf("sandbox: %s: %w", list.name, err))
 		}
 	}
-	if p.Tmp != "" {
-		tmp, err := m.resolve([]string{p.Tmp}, true)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("sandbox: tmp: %w", err))
-		} else {
-			p.Tmp = tmp[0]
+	if len(tmp) > 0 {
+		p.Tmp = tmp[0]
+	}
+	if l == Enforced {
+		for _, path := range slices.Concat(p.Writable, p.Readable, p.ReadOnly, p.ancestors()) {
+			var err error
+			if m.IDs[path], err = relay.IDOf(path); err != nil {
+				errs = append(errs, fmt.Errorf("sandbox: %w", err))
+			}
 		}
 	}
 	sockets := reachableSockets(p.UnixSockets)
@@ -101,34 +116,32 @@ func Look(p Profile, l Level) (Profile, Machine, error) {
 // linksMax is the most links that a path may follow, as in Linux.
 const linksMax = 40
 
-// ownLink refuses a path that follows a link in a writable directory.
-func ownLink(path string, writable []string) error {
-	var roots []string
-	for _, w := range writable {
-		if real, err := filepath.EvalSymlinks(w); err == nil {
-			roots = append(roots, real)
-		}
-	}
+// ownLink resolves the links of a path, and refuses one in the directories roots. What it returns has had
+// no link in them, whatever the member puts there meanwhile.
+func ownLink(path string, roots []string) (string, error) {
 	rest, at := strings.TrimPrefix(filepath.Clean(path), "/"), "/"
-	for links := 0; rest != "" && rest != "." && links < linksMax; {
+	for links := 0; rest != "" && rest != "."; {
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
 		next := filepath.Join(at, name)
 		to, err := os.Readlink(next)
 		if err != nil {
-			at = next // no link, or a missing file, which the caller reports
+			at = next // no link, or a missing file
 			continue
 		}
 		if i := slices.IndexFunc(roots, func(r string) bool { return within(at, r) }); i >= 0 {
-			return fmt.Errorf("sandbox: %s is a link in %s, which the member writes: it is not followed; remove it", next, roots[i])
+			return "", fmt.Errorf("%s is a link in %s, which the member writes: it is not followed; remove it", next, roots[i])
 		}
-		links++
+		if links++; links > linksMax {
+			return "", fmt.Errorf("%s: %w", path, syscall.ELOOP)
+		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(at, to)
 		}
 		rest, at = strings.TrimPrefix(filepath.Join(to, rest), "/"), "/"
 	}
-	return nil
+	_, err := os.Lstat(at)
+	return at, err
 }
 
 // below returns the paths inside a directory, without the directory.
@@ -163,13 +176,13 @@ func open(dir string, closed []string) []string {
 }
 
 // resolve returns the targets of the paths, without paths whose target does not exist.
-func (m Machine) resolve(paths []string, must bool) ([]string, error) {
+func (m Machine) resolve(paths []string, must bool, resolve func(string) (string, error)) ([]string, error) {
 	var out []string
 	for _, p := range paths {
 		if !filepath.IsAbs(p) {
 			return nil, fmt.Errorf("%q is not absolute", p)
 		}
-		real, err := filepath.EvalSymlinks(p)
+		real, err := resolve(p)
 		switch {
 		case err != nil && (must || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)):
 			return nil, err

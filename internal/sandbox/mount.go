@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"waggle/internal/sandbox/relay"
 )
 
 // Access is what a command can do with a path.
@@ -106,6 +108,21 @@ func (p Profile) ancestors() []string {
 				}
 			}
 		}
+	}
+	return list
+}
+
+// swappable are the mounts in the member's own directories. Another command of the member may put a
+// link in the place of one after Look, which bubblewrap follows: what it leads to would be opened.
+// The relay checks that each mount is where it was meant to be, and what it was meant to be.
+func swappable(m Machine, mounts []Mount) (list []relay.Mounted) {
+	for i, mt := range mounts {
+		if !slices.ContainsFunc(mounts[:i], func(up Mount) bool { return up.Access == Write && within(mt.Path, up.Path) }) {
+			continue
+		}
+		want := relay.Mounted{Path: mt.Path, ReadOnly: mt.Access == Read, ID: m.IDs[mt.Path]}
+		want.Mask = mt.source != "" || mt.Access != Read && mt.Access != Write
+		list = append(list, want)
 	}
 	return list
 }

@@ -42,14 +42,14 @@ func (p Profile) Plan(k Kit, m Machine, l Level, c Call) (Plan, error) {
 	}
 	switch l {
 	case Enforced:
-		return p.enforced(k, mounts, c)
+		return p.enforced(k, m, mounts, c)
 	case FilesOnly:
 		return p.filesOnly(k, m, c)
 	}
 	return Plan{Argv: c.Argv, Env: c.Environ}, nil
 }
 
-func (p Profile) enforced(k Kit, mounts []Mount, c Call) (Plan, error) {
+func (p Profile) enforced(k Kit, m Machine, mounts []Mount, c Call) (Plan, error) {
 	cfg := relay.Config{UnixSockets: p.UnixSockets, Limits: p.Limits, Argv: c.Argv}
 	argv := append([]string{k.Bwrap}, namespaceFlags()...)
 	if c.Door != "" { // the relay stays, as process 1, which nothing inside can end
@@ -66,6 +66,7 @@ func (p Profile) enforced(k Kit, mounts []Mount, c Call) (Plan, error) {
 			sealed = append(sealed, mt.Path)
 		}
 	}
+	cfg.Mounts = swappable(m, mounts)
 	argv = append(argv, "--ro-bind", k.Relay, insideRelay)
 	if c.Door != "" {
 		argv = append(argv, "--bind", c.Door, insideDoor)

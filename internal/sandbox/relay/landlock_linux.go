@@ -69,6 +69,7 @@ func handled(abi int) uint64 {
 type rule struct {
 	path   string
 	rights uint64
+	plain  bool // a link on the way is not followed: the member may have put it there
 }
 
 // devices are the writable files in /dev.
@@ -82,23 +83,23 @@ func (c Config) rules(all uint64) []rule {
 	write := all &^ (ioctlDev | resolve)
 	var rules []rule
 	for _, path := range devices {
-		rules = append(rules, rule{path, write | ioctlDev})
+		rules = append(rules, rule{path: path, rights: write | ioctlDev})
 	}
 	if c.Readable == nil { // otherwise /dev is the machine's, with the user's terminals
 		for _, path := range terminals {
-			rules = append(rules, rule{path, write | ioctlDev})
+			rules = append(rules, rule{path: path, rights: write | ioctlDev})
 		}
 	}
 	for _, path := range c.Writable {
-		rules = append(rules, rule{path, write})
+		rules = append(rules, rule{path, write, true})
 	}
 	if c.Readable == nil {
-		return append(rules, rule{"/", readFile | readDir})
+		return append(rules, rule{path: "/", rights: readFile | readDir})
 	}
 	// Directories can be listed everywhere, contents read only where the configuration permits it.
-	rules = append(rules, rule{"/", readDir})
+	rules = append(rules, rule{path: "/", rights: readDir})
 	for _, path := range c.Readable {
-		rules = append(rules, rule{path, readFile | readDir})
+		rules = append(rules, rule{path, readFile | readDir, true})
 	}
 	return rules
 }
@@ -138,7 +139,11 @@ func restrict(c Config) error {
 
 // add puts the rule into a set. A path that does not exist needs no rule.
 func (r rule) add(set int, all uint64) error {
-	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	open := func(path string) (int, error) { return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0) }
+	if r.plain {
+		open = openPlain
+	}
+	fd, err := open(r.path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
@@ -150,6 +155,9 @@ func (r rule) add(set int, all uint64) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return unix.ELOOP
 	}
 	rights := r.rights & all
 	if !info.IsDir() {

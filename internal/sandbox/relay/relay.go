@@ -50,6 +50,8 @@ type Config struct {
 	Proxy int `json:"proxy,omitempty"`
 	// Writable are the directories and files that the command may change.
 	Writable []string `json:"writable,omitempty"`
+	// Mounts are those that a command of the member could have led elsewhere.
+	Mounts []Mounted `json:"mounts,omitempty"`
 	// Readable are the directories and files whose contents the command may read;
 	// nil: all that it can see.
 	Readable []string `json:"readable,omitempty"`
@@ -61,6 +63,20 @@ type Config struct {
 	Limits Limits `json:"limits,omitzero"`
 	// Argv is the command.
 	Argv []string `json:"-"`
+}
+
+// ID is which file a path names, as long as the file exists.
+type ID struct {
+	Dev uint64 `json:"dev,omitempty"`
+	Ino uint64 `json:"ino,omitempty"`
+}
+
+// Mounted is a mount that bubblewrap has made in a directory that the member writes.
+type Mounted struct {
+	Path     string `json:"path"`
+	ID       ID     `json:"id,omitzero"` // the file that is mounted there, unless it is a mask
+	Mask     bool   `json:"mask,omitempty"`
+	ReadOnly bool   `json:"read_only,omitempty"`
 }
 
 // Limits are the limits of each process, or of all processes in the sandbox. 0 is no limit. The

@@ -53,6 +53,9 @@ func runApart(c Config, environ []string) (int, error) {
 	if err != nil {
 		return CodeFailed, err
 	}
+	if err := checkMounts(c.Mounts); err != nil {
+		return CodeFailed, d.failed(err)
+	}
 	path, err := spawn.LookPath(c.Argv[0], environ)
 	if err != nil {
 		return CodeNotFound, d.unstarted(CodeNotFound, err)
