@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"waggle/internal/logfile"
@@ -126,7 +127,7 @@ func (m *Member) build(ctx context.Context) error {
 	}
 	support := kit.Detect(ctx)
 	m.box = sandbox.Sandbox{Kit: kit, Level: support.Level, Name: string(m.c.Name)}
-	if err := m.shape(); err != nil {
+	if err := m.shape(); err != nil && m.box.Level != sandbox.Off {
 		return m.none(err)
 	}
 	if m.outside() && m.box.Level != sandbox.Off {
@@ -142,6 +143,9 @@ func (m *Member) build(ctx context.Context) error {
 		}
 		if err == nil {
 			break
+		}
+		if membersDoing(err) {
+			return err
 		}
 		m.log.Warn("the sandbox does not hold", "level", string(m.box.Level), "err", err)
 		m.held.Why = strings.TrimPrefix(m.held.Why+"; "+err.Error(), "; ")
@@ -168,11 +172,20 @@ func (m *Member) shape() error {
 	return nil
 }
 
+// errTree means that the self-test could not write to the member's directory: nothing of the machine's.
+var errTree = errors.New("the member's directory takes no file")
+
+// membersDoing reports a sandbox that failed by what the member's commands may have left: files in its
+// way, a full disk. A lower level then would let them turn their sandbox off.
+func membersDoing(err error) bool {
+	return errors.Is(err, sandbox.ErrTree) || errors.Is(err, errTree) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
 // none sets the level Off because the parts of the sandbox could not be made. A member that
-// requires a sandbox is refused with that error.
+// requires a sandbox is refused with that error, and one whose commands may be the reason.
 func (m *Member) none(err error) error {
 	m.held = record.Held{Level: record.HeldOff, Why: err.Error()}
-	if m.c.Want.Mode == record.SandboxRequired {
+	if m.c.Want.Mode == record.SandboxRequired || membersDoing(err) {
 		return err
 	}
 	m.log.Warn("no sandbox", "err", err)
@@ -223,6 +236,8 @@ func (m *Member) try(ctx context.Context) error {
 		}
 	}
 	switch {
+	case slices.ContainsFunc(points, func(p relay.Point) bool { return !p.OK && p.Name == relay.WritablePoint }):
+		return fmt.Errorf("%w: %s", errTree, strings.Join(failed, "; "))
 	case len(points) == 0:
 		return errors.New("the self-test tried nothing")
 	case len(failed) > 0:

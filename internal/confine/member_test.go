@@ -10,8 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"waggle"
 	"waggle/agent"
@@ -170,6 +173,36 @@ func TestRequired(t *testing.T) {
 	if got := bob.run("echo works"); got.out != "works\n" || got.err != nil {
 		t.Errorf("%+v", got)
 	}
+}
+
+// What a member's commands may have left keeps it from starting, also with auto: a lower level would let
+// them turn their sandbox off.
+func TestOwnDoing(t *testing.T) {
+	r := newRig(t)
+	auto := record.Sandbox{Mode: record.SandboxAuto}
+	refused := func(name waggle.MemberName, words string) {
+		t.Helper()
+		if _, err := r.begin(name, auto); !errors.Is(err, worker.ErrUnconfined) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: it says %v", name, err)
+		}
+	}
+	r.before = func(work string) { must(t, os.Symlink("/", filepath.Join(work, ".codex"))) }
+	refused("ann", ".codex is a link")
+	r.before = nil
+	kit := r.kit
+	r.kit = func(dir string) (sandbox.Kit, error) {
+		return sandbox.Kit{}, &os.PathError{Op: "write", Path: dir, Err: syscall.ENOSPC}
+	}
+	refused("bob", "no space left")
+	r.kit = kit
+	if os.Geteuid() != 0 {
+		return // a full disk needs root
+	}
+	r.before = func(work string) {
+		must(t, unix.Mount("none", work, "tmpfs", 0, "size=4k,nr_inodes=1"))
+		t.Cleanup(func() { must(t, unix.Unmount(work, unix.MNT_DETACH)) })
+	}
+	refused("eve", "takes no file")
 }
 
 // A kit whose self-test fails is not relied upon.

@@ -126,7 +126,7 @@ func guardable(tree, dir string) error {
 		return fmt.Errorf("the directory of an agent's settings: %w", err)
 	}
 	if info, err := root.Lstat(rest); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s is not a directory of its own, and decides what the agent's program runs: remove it", dir)
+		return fmt.Errorf("%w: %s is not a directory of its own, and decides what the agent's program runs: remove it", sandbox.ErrTree, dir)
 	}
 	return nil
 }

@@ -77,6 +77,9 @@ func (d *door) serve() {
 		switch {
 		case err != nil:
 			return
+		case note.Err != "" && note.Code == relay.CodeChanged:
+			d.fail(fmt.Errorf("%w: %w: %s", ErrSetup, ErrTree, note.Err))
+			return
 		case note.Err != "" && note.Code == relay.CodeFailed:
 			d.fail(fmt.Errorf("%w: %s", ErrSetup, note.Err))
 			return

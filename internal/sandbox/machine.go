@@ -130,7 +130,7 @@ func ownLink(path string, roots []string) (string, error) {
 			continue
 		}
 		if i := slices.IndexFunc(roots, func(r string) bool { return within(at, r) }); i >= 0 {
-			return "", fmt.Errorf("%s is a link in %s, which the member writes: it is not followed; remove it", next, roots[i])
+			return "", fmt.Errorf("%w: %s is a link in %s, which the member writes: it is not followed; remove it", ErrTree, next, roots[i])
 		}
 		if links++; links > linksMax {
 			return "", fmt.Errorf("%s: %w", path, syscall.ELOOP)

@@ -37,5 +37,9 @@ const patience = 5 * time.Second
 // refused.
 var ErrProxy = errors.New("the sandbox's proxy failed")
 
+// ErrTree is the part of an ErrSetup that the member's own files cause, and not the machine: who runs
+// its commands without a sandbox then lets them turn it off.
+var ErrTree = errors.New("the member's own files are in the way")
+
 // ErrSetup means that the sandbox could not be built: the command did not run.
 var ErrSetup = errors.New("the sandbox could not be built")

@@ -19,3 +19,6 @@ type ProbeSpec struct {
 	PID      int      `json:"pid,omitempty"`      // a process outside
 	Sockets  bool     `json:"sockets,omitempty"`  // Unix sockets are permitted
 }
+
+// WritablePoint is the name of the point that no promise is behind: a full disk fails it too.
+const WritablePoint = "the member's directory is writable"

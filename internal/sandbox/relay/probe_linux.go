@@ -39,7 +39,7 @@ func (s ProbeSpec) files() []Point {
 	var ps []Point
 	if s.Writable != "" {
 		err := tryWrite(s.Writable)
-		ps = append(ps, Point{"the member's directory is writable", err == nil, detail(err, "a file was written")})
+		ps = append(ps, Point{WritablePoint, err == nil, detail(err, "a file was written")})
 	}
 	if s.Outside != "" {
 		err := tryWrite(s.Outside)

@@ -36,6 +36,7 @@ const Subcommand = "sandbox-relay"
 
 // Exit codes of Main's program when the command did not run.
 const (
+	CodeChanged     = 124 // another command changes what is mounted: the command did not run
 	CodeFailed      = 125 // the sandbox could not be completed: the command did not run
 	CodeUnstartable = 126 // the command could not be started
 	CodeNotFound    = 127 // there is no such command

@@ -54,7 +54,7 @@ func runApart(c Config, environ []string) (int, error) {
 		return CodeFailed, err
 	}
 	if err := checkMounts(c.Mounts); err != nil {
-		return CodeFailed, d.failed(err)
+		return CodeChanged, d.unstarted(CodeChanged, err)
 	}
 	path, err := spawn.LookPath(c.Argv[0], environ)
 	if err != nil {
