@@ -215,8 +215,9 @@ func lent(m *control.Member) []string {
 	return []string{m.Worktree.Common}
 }
 
-// ownGit are the entries of a git directory of the member's own that name programs to run.
-var ownGit = []string{".git/config", ".git/hooks"}
+// ownGit are the entries of a git directory of the member's own that name programs to run, or another
+// directory with such entries.
+var ownGit = []string{".git/config", ".git/hooks", ".git/commondir"}
 
 func guarded(lead *control.Leader, m *control.Member) (paths []string) {
 	names := guardedNames

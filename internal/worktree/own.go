@@ -91,6 +91,10 @@ func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
 	if err := s.Git.ignore(ctx, t.Common, t.gitDir()); err != nil {
 		return err
 	}
+	// Git takes configuration and hooks from the directory that this file names, the same one here.
+	if err := os.WriteFile(filepath.Join(t.gitDir(), "commondir"), []byte(".\n"), 0o600); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
 	for _, args := range [][]string{
 		{"update-ref", refOf(t.Branch), at},
 		{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", t.Common, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"},
