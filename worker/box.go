@@ -11,14 +11,18 @@ import (
 // boxPrefix begins the names of the directories with the runtime files of sandboxes.
 const boxPrefix = "box-"
 
-// boxDir is the directory with the runtime files of a member's sandbox.
-func boxDir(o Options) string {
-	name := fmt.Sprintf(boxPrefix+"%.8s", o.Instance)
+// boxDir is the directory with the runtime files of a member's sandbox. Builds fill it: it is in STATE.
+func boxDir(o Options) string { return filepath.Join(o.State.Path, boxName(o)) }
+
+// doorsDir is the directory with the sockets of a member's commands; "": there is none of its own.
+func doorsDir(o Options) string {
 	if o.Sockets.Dir == "" {
-		return filepath.Join(o.State.Path, name)
+		return ""
 	}
-	return filepath.Join(o.Sockets.Dir, name)
+	return filepath.Join(o.Sockets.Dir, boxName(o))
 }
+
+func boxName(o Options) string { return fmt.Sprintf(boxPrefix+"%.8s", o.Instance) }
 
 // RemoveBoxes removes the runtime files of the sandboxes of killed processes from a team's
 // directory. The team must have ended.

@@ -47,7 +47,8 @@ type Confining struct {
 	Name    waggle.MemberName
 	Tree    string   // the directory that is the member's own: its worktree, else its working directory
 	Own     string   // its directory in the wire tree, with its log and status
-	Dir     string   // a private directory for runtime files, below RUN
+	Dir     string   // a private directory for runtime files: a copy of the program, temporary files
+	Sockets string   // another for the sockets of its commands, below RUN, which may be small and in memory; "": Dir
 	Hidden  []string // waggle's state and sockets, mailboxes, other members' trees
 	Lent    []string // directories of others that its commands read: the repository of its checkout
 	Guarded []string // files that rule the team: they stay as they are
@@ -126,7 +127,7 @@ func confine(ctx context.Context, o Options, lead *control.Leader, late func() *
 // ConfiningOf makes the settings of a member's sandbox from its membership, without Ask and
 // Connected.
 func ConfiningOf(o Options, lead *control.Leader, m *control.Member) Confining {
-	c := Confining{Name: m.Name, Tree: treeOf(m), Own: o.Root.MemberDir(o.Team, m.Name), Dir: boxDir(o), Hidden: hidden(o, lead, m), Lent: lent(m),
+	c := Confining{Name: m.Name, Tree: treeOf(m), Own: o.Root.MemberDir(o.Team, m.Name), Dir: boxDir(o), Sockets: doorsDir(o), Hidden: hidden(o, lead, m), Lent: lent(m),
 		Guarded: guarded(lead, m), Environ: o.Environ, Now: o.Minter.Now, Log: o.Log}
 	c.Denied = func() []policy.Rule { return lead.Policy.For(m.Instance, o.Minter.Now()).Deny }
 	if m.Joined.Sandbox != nil {

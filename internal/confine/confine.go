@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,12 +54,12 @@ func with(s settings) worker.Confine {
 // Member is the sandbox of one member's commands.
 type Member struct {
 	settings
-	c    worker.Confining
-	dir  string // runtime files, removed by Close
-	box  sandbox.Sandbox
-	way  *proxy.Proxy // to the network; nil: the level has no proxy
-	held record.Held
-	log  *slog.Logger
+	c     worker.Confining
+	doors string // sockets of commands, removed by Close
+	box   sandbox.Sandbox
+	way   *proxy.Proxy // to the network; nil: the level has no proxy
+	held  record.Held
+	log   *slog.Logger
 	// points are the points of the last self-test.
 	points []relay.Point
 
@@ -79,7 +80,7 @@ func open(ctx context.Context, s settings, c worker.Confining) (m *Member, err e
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	m = &Member{settings: s, c: c, dir: c.Dir, log: c.Log, box: sandbox.Sandbox{Level: sandbox.Off}}
+	m = &Member{settings: s, c: c, doors: c.Sockets, log: c.Log, box: sandbox.Sandbox{Level: sandbox.Off}}
 	if !switchedOff(c.Environ) {
 		if err := m.build(ctx); err != nil {
 			return nil, errors.Join(err, m.Close())
@@ -194,17 +195,25 @@ func (m *Member) none(err error) error {
 
 // parts makes the kit in a private directory whose sockets have short enough names.
 func (m *Member) parts() (sandbox.Kit, error) {
-	if len(m.dir)+doorRoom > socketPathMax {
+	m.doors = cmp.Or(m.doors, filepath.Join(m.c.Dir, "doors"))
+	for _, left := range []string{m.c.Dir, m.doors} { // by a process that was killed
+		if err := worker.RemoveBox(left); err != nil {
+			return sandbox.Kit{}, err
+		}
+	}
+	if len(m.doors)+doorRoom > socketPathMax {
 		short, err := os.MkdirTemp("/tmp", "waggle-box-")
 		if err != nil {
 			return sandbox.Kit{}, err
 		}
-		m.dir = short
+		m.doors = short
 	}
-	if err := worker.RemoveBox(m.dir); err != nil { // left by a process that was killed
+	if err := os.MkdirAll(m.doors, 0o700); err != nil {
 		return sandbox.Kit{}, err
 	}
-	return m.kit(m.dir)
+	k, err := m.kit(m.c.Dir)
+	k.Doors = m.doors
+	return k, err
 }
 
 // below returns the next lower level.
@@ -340,8 +349,13 @@ func (m *Member) Close() error {
 		errs = append(errs, m.way.Close())
 	}
 	m.release()
-	if err := worker.RemoveBox(m.dir); err != nil {
-		m.log.Warn("runtime files of the sandbox stay", "err", err)
+	for _, dir := range []string{m.doors, m.c.Dir} {
+		if dir == "" {
+			continue
+		}
+		if err := worker.RemoveBox(dir); err != nil {
+			m.log.Warn("runtime files of the sandbox stay", "err", err)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -372,7 +386,7 @@ const tmpName = "tmp"
 func (m *Member) profile() (sandbox.Profile, error) {
 	want, home := m.c.Want, variable(m.c.Environ, "HOME")
 	p := sandbox.Profile{Hidden: slices.Clone(m.c.Hidden), ReadOnly: slices.Clone(m.c.Guarded), UnixSockets: want.UnixSockets != "",
-		Tmp: filepath.Join(m.dir, tmpName), Readable: slices.Concat(expand(want.Readable, home), []string{m.c.Own}, m.c.Lent), KeepEnv: want.Variables}
+		Tmp: filepath.Join(m.c.Dir, tmpName), Readable: slices.Concat(expand(want.Readable, home), []string{m.c.Own}, m.c.Lent), KeepEnv: want.Variables}
 	p.Writable = append([]string{m.c.Tree, filepath.Join(m.c.Own, "artifacts")}, m.caches(home)...)
 	m.needs(&p)
 	if home != "" {

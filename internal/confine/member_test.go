@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,6 +112,25 @@ func TestLinkedArtifacts(t *testing.T) {
 	if _, err := r.begin("ann", required); err == nil || !strings.Contains(err.Error(), "artifacts") {
 		t.Errorf("it says %v", err)
 	}
+}
+
+// What builds fill is on disk, in STATE: RUN may be a small file system in memory, from which nothing is
+// executed, and has the sockets alone.
+func TestTemporaryFilesOnDisk(t *testing.T) {
+	r := newRig(t)
+	r.Op.RunDir = t.TempDir()
+	m := r.member("ann", required)
+	m.run(`echo big >"$TMPDIR/file"`)
+	state, err := filepath.Glob(filepath.Join(r.State().Dir.Path, "box-*", "tmp", "file"))
+	if err != nil || len(state) != 1 {
+		t.Errorf("in STATE %v %v", state, err)
+	}
+	must(t, filepath.WalkDir(r.Op.RunDir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			t.Errorf("in RUN is %s", path)
+		}
+		return err
+	}))
 }
 
 // A write that waggle itself makes for a member is held to the member's sandbox, too.
@@ -519,9 +539,10 @@ func TestWorkerEnds(t *testing.T) {
 	if n := r.hits.count(); n != 1 {
 		t.Errorf("%d connections: nobody had answered for the other host", n)
 	}
-	left, err := filepath.Glob(filepath.Join(r.State().Dir.Sockets(r.Op.RunPath()).Dir, "box-*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("left behind %v %v", left, err)
+	for _, dir := range []string{r.State().Dir.Sockets(r.Op.RunPath()).Dir, r.State().Dir.Path} {
+		if left, err := filepath.Glob(filepath.Join(dir, "box-*")); err != nil || len(left) > 0 {
+			t.Errorf("left behind %v %v", left, err)
+		}
 	}
 }
 

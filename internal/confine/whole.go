@@ -31,8 +31,8 @@ func (m *Member) needs(p *sandbox.Profile) {
 		p.Readable = append(p.Readable, n.Shell...)
 		return
 	}
-	p.Readable = slices.Concat(p.Readable, n.Readable, []string{filepath.Join(m.dir, sharedName)})
-	p.Writable = slices.Concat(p.Writable, n.Writable, []string{filepath.Join(m.dir, ownName)})
+	p.Readable = slices.Concat(p.Readable, n.Readable, []string{filepath.Join(m.c.Dir, sharedName)})
+	p.Writable = slices.Concat(p.Writable, n.Writable, []string{filepath.Join(m.c.Dir, ownName)})
 	p.Hidden = append(p.Hidden, n.Hidden...)
 	p.KeepEnv = slices.Concat(p.KeepEnv, n.Variables)
 	for _, h := range n.Hosts {
@@ -56,7 +56,7 @@ func (m *Member) files(p *sandbox.Profile) error {
 	if m.outside() {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Join(m.dir, sharedName), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(m.c.Dir, sharedName), 0o700); err != nil {
 		return fmt.Errorf("a directory for the agent's program: %w", err)
 	}
 	for _, f := range m.c.Needs.Files {
@@ -97,5 +97,5 @@ func (m *Member) Box() *agent.Box {
 	if m.c.Needs == nil || m.outside() || m.box.Level == sandbox.Off {
 		return nil
 	}
-	return &agent.Box{Shared: filepath.Join(m.dir, sharedName), Own: filepath.Join(m.dir, ownName)}
+	return &agent.Box{Shared: filepath.Join(m.c.Dir, sharedName), Own: filepath.Join(m.c.Dir, ownName)}
 }

@@ -13,7 +13,8 @@ import (
 
 // Kit has the programs and files from which the sandboxes of one member are built.
 type Kit struct {
-	Dir   string // private; it has the sockets (door) of calls
+	Dir   string // private, on disk
+	Doors string // a private directory with a short name for the sockets of calls; "": Dir
 	Bwrap string // "": there is none
 	Relay string // the program that runs inside
 	Blank string // an empty file without permissions, mounted over hidden files

@@ -121,7 +121,7 @@ func (s Sandbox) prepare(profile Profile, machine Machine, c spawn.Command) (*Re
 	if err != nil {
 		return nil, err
 	}
-	d, err := openDoor(s.Kit.Dir, network, own.enter)
+	d, err := openDoor(cmp.Or(s.Kit.Doors, s.Kit.Dir), network, own.enter)
 	if err != nil {
 		return nil, errors.Join(err, own.remove())
 	}

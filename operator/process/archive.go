@@ -113,7 +113,7 @@ func (o Operator) tell(ctx context.Context, s *operator.State) {
 func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (string, error) {
 	dropCgroups(s)
 	sockets := s.Dir.Sockets(o.RunPath())
-	if err := errors.Join(worker.RemoveBoxes(sockets.Dir), sockets.Remove()); err != nil {
+	if err := errors.Join(worker.RemoveBoxes(s.Dir.Path), worker.RemoveBoxes(sockets.Dir), sockets.Remove()); err != nil {
 		return "", err
 	}
 	place, err := o.NewArchiveDir(s.Dir.Archive())

@@ -45,10 +45,10 @@ type Box struct {
 
 // Open makes the sandbox of a member, or of a directory. program is the relay: waggle's own binary.
 func (o Operator) Open(ctx context.Context, program string, w Where) (b *Box, err error) {
-	if err := os.MkdirAll(o.RunPath(), 0o700); err != nil {
+	if err := os.MkdirAll(o.Home.Run(), 0o700); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(o.RunPath(), "box-")
+	dir, err := os.MkdirTemp(o.Home.Run(), "box-")
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (o Operator) Open(ctx context.Context, program string, w Where) (b *Box, er
 	if err != nil {
 		return nil, err
 	}
-	c.Dir = filepath.Join(dir, "kit")
+	c.Dir, c.Sockets = filepath.Join(dir, "kit"), ""
 	if c.Want.Mode == record.SandboxRequired {
 		c.Want.Mode = record.SandboxAuto // an inspection does not fail at a lower level
 	}

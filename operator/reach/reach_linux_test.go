@@ -52,7 +52,7 @@ func open(t *testing.T, op operator.Operator, program string, w reach.Where) *re
 // boxes are the directories of sandboxes that are open.
 func boxes(t *testing.T, op operator.Operator) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(op.RunPath(), "box-*"))
+	found, err := filepath.Glob(filepath.Join(op.Home.Run(), "box-*"))
 	if err != nil {
 		t.Fatal(err)
 	}
