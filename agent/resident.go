@@ -70,6 +70,8 @@ type Prepared struct {
 	Argv, Env []string
 	End       func() error                // asks the command to end
 	Close     func() (*spawn.Exit, error) // returns how the command ended; nil: as the process
+	// Note returns what its user must know about the connections that it did not get; "": nothing.
+	Note func(spawn.Exit) string
 }
 
 // CallLimits bound one tool call. 0 is no limit.

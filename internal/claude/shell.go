@@ -206,6 +206,7 @@ type (
 		Ended  bool     `json:"ended,omitempty"`
 		Code   *int     `json:"code,omitempty"` // absent: that of the process
 		Signal string   `json:"signal,omitempty"`
+		Note   string   `json:"note,omitempty"` // for its stderr
 	}
 )
 
@@ -251,11 +252,15 @@ func (s *Shells) one(ctx context.Context, c net.Conn) {
 	}
 	exit, err := p.Close()
 	said := shellSaid{Ended: true}
+	how := spawn.Exit{}
 	switch {
 	case err != nil:
 		said.Error = err.Error()
 	case exit != nil:
-		said.Code, said.Signal = &exit.Code, exit.Signal
+		said.Code, said.Signal, how = &exit.Code, exit.Signal, *exit
+	}
+	if p.Note != nil {
+		said.Note = p.Note(how)
 	}
 	say(c, said)
 }
@@ -347,6 +352,7 @@ func started(ctx context.Context, c net.Conn, r *bufio.Reader, said shellSaid, d
 	if e.err != nil {
 		return codeShells, fmt.Errorf("the sandbox of this member is gone, and the command was ended: %w", e.err)
 	}
+	_, _ = io.WriteString(os.Stderr, e.said.Note) // its reader may be gone
 	return e.said.status(cmd.ProcessState), nil
 }
 

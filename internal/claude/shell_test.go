@@ -27,6 +27,7 @@ type shellBox struct {
 	ended   chan struct{}
 	fails   error
 	argv    []string // what runs; nil: the command as it is
+	note    string
 }
 
 func (b *shellBox) prepare(c spawn.Command, guarded []string) (agent.Prepared, error) {
@@ -38,7 +39,7 @@ func (b *shellBox) prepare(c spawn.Command, guarded []string) (agent.Prepared, e
 		argv = b.argv
 	}
 	return agent.Prepared{Argv: argv, Env: append(c.Env, "INSIDE=1"), End: func() error { b.ended <- struct{}{}; return nil },
-		Close: func() (*spawn.Exit, error) { return nil, nil }}, b.fails
+		Close: func() (*spawn.Exit, error) { return nil, nil }, Note: func(spawn.Exit) string { return b.note }}, b.fails
 }
 
 // listenShells serves a prefix for a client in work, whose hook program is this.
@@ -76,6 +77,17 @@ func TestShells(t *testing.T) {
 	if c.Dir != work || !slices.Equal(c.Argv[:2], []string{"/bin/sh", "-c"}) || slices.ContainsFunc(c.Env, func(kv string) bool { return strings.HasPrefix(kv, claude.SecondVar) }) ||
 		!slices.Equal(b.guarded[0], []string{filepath.Join(work, ".mcp.json")}) {
 		t.Errorf("asked for %+v, guarded %q", c, b.guarded[0])
+	}
+	stderr, err := os.Create("stderr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal := os.Stderr
+	os.Stderr, b.note = stderr, "\n[waggle: no such host]\n"
+	_, _ = run("echo mine >&2") // of interest is what it says
+	os.Stderr, b.note, b.asked = terminal, "", b.asked[:1]
+	if said, err := os.ReadFile("stderr"); err != nil || string(said) != "mine\n\n[waggle: no such host]\n" {
+		t.Errorf("its stderr has %q, %v", said, err)
 	}
 	hook := denyHook(t, "/no/waggle")
 	if code, err := run(hook); code != 2 || err != nil || len(b.asked) != 1 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -60,6 +61,7 @@ type Member struct {
 	way   *proxy.Proxy // to the network; nil: the level has no proxy
 	held  record.Held
 	log   *slog.Logger
+	lost  missed // by the agent's program, which runs in the sandbox as a whole
 	// points are the points of the last self-test.
 	points []relay.Point
 
@@ -291,23 +293,18 @@ func (m *Member) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
 	if c.Terminal != nil { // what waggle says to it goes through a socket, which would be inside
 		return spawn.Exit{Code: -1}, errors.New("a program in a pane is not confined: write backend: process, or sandbox: {mode: off} for the member")
 	}
-	if err := m.reserve(); err != nil {
-		return spawn.Exit{Code: -1}, err
-	}
 	var end *lastBytes
-	if m.way != nil && c.Output != nil {
+	if m.way != nil && c.Output != nil && m.Box() == nil {
 		end = &lastBytes{to: c.Output}
 		c.Output = end
 	}
-	box, err := m.boxOf(c)
+	box, missed, err := m.noting(c)
 	if err != nil {
 		return spawn.Exit{Code: -1}, err
 	}
 	exit, err := box.Run(ctx, c)
-	if end != nil && err == nil && (exit.Code != 0 || exit.Signal != "") {
-		if hint := sandbox.Hint(string(end.tail)); hint != "" {
-			_, err = fmt.Fprintf(end.to, "\n[waggle: %s]\n", hint)
-		}
+	if end != nil && err == nil {
+		_, err = io.WriteString(end.to, missed.note(exit, string(end.tail)))
 	}
 	return exit, err
 }

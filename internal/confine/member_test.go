@@ -372,6 +372,30 @@ func TestHeldUntilDenied(t *testing.T) {
 	}
 }
 
+// A program that shows the status of a proxy's answer alone, or nothing, does not keep the reason from the
+// agent: the end of the call's output has what that call did not get, once each, also when it did not fail.
+func TestReasonAtTheEnd(t *testing.T) {
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	m := r.member("ann", required)
+	r.net(decide.NetAnswer{Target: decide.NetTarget{Host: "inside.example.com", Port: "443"}, Member: "ann", Allow: true, Session: true})
+	r.net(decide.NetAnswer{Target: decide.NetTarget{Host: "bad.example.com", Port: "443"}, Member: "ann", Session: true})
+	if got := m.run(`curl -s https://bad.example.com/ || curl -s https://bad.example.com/ || curl -s http://bad.example.com:443/x || true`); got.out !=
+		"waggle: the sandbox does not let this through to bad.example.com:443: the host is denied\n" {
+		t.Errorf("shown by the program, it is told %q", got.out)
+	}
+	const told = "\n[waggle: the sandbox does not let this through to bad.example.com:443: the host is denied]\n"
+	if got := m.run(`curl -s https://bad.example.com/; curl -s https://bad.example.com/; true`); got.exit.Code != 0 || got.out != told {
+		t.Errorf("%d: it is told %q", got.exit.Code, got.out)
+	}
+	if got := m.run(`true`); got.out != "" {
+		t.Errorf("the next one is told %q", got.out)
+	}
+	if got := m.run(`for i in 0 1 2 3 4 5 6 7 8 9; do curl -s https://h$i.bad.example.com/; done`); strings.Count(got.out, "[waggle: the sandbox") != 8 || !strings.Contains(got.out, "[waggle: 2 more connections") {
+		t.Errorf("of many it is told %q", got.out)
+	}
+}
+
 // answeredAt is when the worker had the answer to a request.
 func (r *rig) answeredAt(m *member, id waggle.RequestID) (at time.Time) {
 	r.T.Helper()

@@ -149,10 +149,7 @@ func (m *Member) tmp() string {
 
 // prepare prepares a shell command of a program that runs outside.
 func (m *Member) prepare(c spawn.Command, guarded []string) (agent.Prepared, error) {
-	if err := m.reserve(); err != nil {
-		return agent.Prepared{}, err
-	}
-	box, err := m.boxOf(c)
+	box, missed, err := m.noting(c)
 	if err != nil {
 		return agent.Prepared{}, err
 	}
@@ -161,5 +158,6 @@ func (m *Member) prepare(c spawn.Command, guarded []string) (agent.Prepared, err
 	if err != nil {
 		return agent.Prepared{}, err
 	}
-	return agent.Prepared{Argv: r.Argv, Env: r.Env, End: func() error { return r.Signal(syscall.SIGTERM) }, Close: r.Close}, nil
+	return agent.Prepared{Argv: r.Argv, Env: r.Env, End: func() error { return r.Signal(syscall.SIGTERM) }, Close: r.Close,
+		Note: func(exit spawn.Exit) string { return missed.note(exit, "") }}, nil
 }

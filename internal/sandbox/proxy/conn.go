@@ -14,7 +14,7 @@ import (
 // conn is an open connection to a host. It counts bytes, and the proxy can cut it.
 type conn struct {
 	net.Conn
-	p    *Proxy
+	c    *client
 	req  Request
 	addr netip.AddrPort
 
@@ -27,10 +27,11 @@ type conn struct {
 }
 
 // openTo makes the connection of a request: it decides, dials and records.
-func (p *Proxy) openTo(ctx context.Context, r Request) (*conn, error) {
+func (c *client) openTo(ctx context.Context, r Request) (*conn, error) {
+	p := c.p
 	pm, err := p.permit(ctx, r)
 	if err != nil {
-		p.record(Connection{Request: r, Event: Refused, Reason: err.Error()})
+		c.record(Connection{Request: r, Event: Refused, Reason: err.Error()})
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -43,16 +44,16 @@ func (p *Proxy) openTo(ctx context.Context, r Request) (*conn, error) {
 		if errors.As(err, &no) {
 			ev = Refused
 		}
-		p.record(Connection{Request: r, Event: ev, Grant: pm.grant, Reason: err.Error()})
+		c.record(Connection{Request: r, Event: ev, Grant: pm.grant, Reason: err.Error()})
 		return nil, err
 	}
-	c := &conn{Conn: raw, p: p, req: r, addr: addr, grant: pm.grant, listed: pm.listed}
-	if err := p.register(c); err != nil {
+	host := &conn{Conn: raw, c: c, req: r, addr: addr, grant: pm.grant, listed: pm.listed}
+	if err := p.register(host); err != nil {
 		raw.Close()
-		p.record(Connection{Request: r, Event: Refused, Grant: pm.grant, Address: addr, Reason: err.Error()})
+		c.record(Connection{Request: r, Event: Refused, Grant: pm.grant, Address: addr, Reason: err.Error()})
 		return nil, err
 	}
-	return c, nil
+	return host, nil
 }
 
 // register adds the connection to the list, unless its grant has ended meanwhile.
@@ -72,7 +73,7 @@ func (p *Proxy) register(c *conn) error {
 	p.open[c] = true
 	opened := c.connection(Opened, "")
 	p.mu.Unlock()
-	p.record(opened)
+	c.c.record(opened)
 	return nil
 }
 
@@ -92,14 +93,15 @@ func (c *conn) cut(why string) {
 func (c *conn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() {
-		c.p.mu.Lock()
-		delete(c.p.open, c)
+		p := c.c.p
+		p.mu.Lock()
+		delete(p.open, c)
 		ended := c.connection(Closed, "")
 		if why := c.why.Load(); why != nil {
 			ended.Event, ended.Reason = Cut, *why
 		}
-		c.p.mu.Unlock()
-		c.p.record(ended)
+		p.mu.Unlock()
+		c.c.record(ended)
 	})
 	return err
 }
@@ -150,5 +152,10 @@ func Explain(r Request, err error) string {
 	if !errors.As(err, &no) {
 		return fmt.Sprintf("waggle: %s could not be reached: %v", net.JoinHostPort(r.Host, r.Port), err)
 	}
-	return fmt.Sprintf("waggle: the sandbox does not let this through to %s: %s", net.JoinHostPort(r.Host, r.Port), no.reason)
+	return Refusal(r, no.reason)
+}
+
+// Refusal is the message about a connection that was refused.
+func Refusal(r Request, reason string) string {
+	return fmt.Sprintf("waggle: the sandbox does not let this through to %s: %s", net.JoinHostPort(r.Host, r.Port), reason)
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // ServeHTTP implements http.Handler: CONNECT makes a tunnel, http:// is forwarded, and
@@ -27,12 +29,42 @@ func (c *client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// refuse answers a request and ends its connection. The text is the reason phrase too, because many
+// programs show that alone of what a proxy answers.
 func refuse(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Waggle-Sandbox", "refused")
-	w.Header().Set("Connection", "close")
-	w.WriteHeader(code)
-	fmt.Fprintln(w, text)
+	conn, buf, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, text, code) // HTTP/2, which the proxy does not speak
+		return
+	}
+	defer conn.Close()
+	text = strings.ToValidUTF8(text, "")
+	_ = conn.SetDeadline(time.Now().Add(parting))
+	_, err = fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nX-Waggle-Sandbox: refused\r\nConnection: close\r\n\r\n%s\n",
+		code, phrase(text), len(text)+1, text)
+	if err == nil && closeWrite(conn) == nil {
+		_, _ = io.Copy(io.Discard, buf) // closed with data that nobody read, the connection would be reset before the client has the answer
+	}
+}
+
+// parting is how long a refused client may take to read the answer.
+const parting = time.Second
+
+// maxPhrase is the longest reason phrase in bytes.
+const maxPhrase = 300
+
+// phrase returns a text as a reason phrase: one line without control characters.
+func phrase(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if len(text) > maxPhrase {
+		text = strings.ToValidUTF8(text[:maxPhrase], "") + "…"
+	}
+	return text
 }
 
 // request reads the target of an HTTP request.
@@ -64,7 +96,7 @@ func (c *client) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// The request's context ends when the client hangs up: then nobody is asked any more.
-	host, err := c.p.openTo(r.Context(), req)
+	host, err := c.openTo(r.Context(), req)
 	if err != nil {
 		refuse(w, statusOf(err), Explain(req, err))
 		return
@@ -91,7 +123,7 @@ func (c *client) forward(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	host, err := c.p.openTo(r.Context(), req)
+	host, err := c.openTo(r.Context(), req)
 	if err != nil {
 		refuse(w, statusOf(err), Explain(req, err))
 		return

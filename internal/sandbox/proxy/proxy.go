@@ -183,10 +183,12 @@ func (p *Proxy) Open() []Connection {
 	return cs
 }
 
-func (p *Proxy) record(c Connection) {
-	if p.o.Recorder != nil {
-		c.At = p.now()
-		p.o.Recorder.Record(c)
+func (c *client) record(conn Connection) {
+	conn.At = c.p.now()
+	for _, r := range []Recorder{c.p.o.Recorder, c.call} {
+		if r != nil {
+			r.Record(conn)
+		}
 	}
 }
 

@@ -180,7 +180,7 @@ func connectWith(addr, target, early string) (net.Conn, error) {
 	if resp.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(resp.Body)
 		c.Close()
-		return nil, fmt.Errorf("%d: %s", resp.StatusCode, body)
+		return nil, fmt.Errorf("%s: %s", resp.Status, body)
 	}
 	return c, nil
 }
@@ -230,7 +230,7 @@ func forwarded(addr, target string) (net.Conn, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if resp.StatusCode != http.StatusOK || string(body) != "hello" {
-		return nil, fmt.Errorf("%d: %s %w", resp.StatusCode, body, err)
+		return nil, fmt.Errorf("%s: %s %w", resp.Status, body, err)
 	}
 	return nil, nil
 }
@@ -278,7 +278,8 @@ func TestHeld(t *testing.T) {
 				got := <-done
 				took := time.Since(start)
 				if !answer.Allow {
-					if got.err == nil || !strings.Contains(got.err.Error(), "403") || way != "socks" && !strings.Contains(got.err.Error(), "not this one") {
+					const told = "waggle: the sandbox does not let this through to api.example.com:80: not this one" // in the status line and in the body
+					if got.err == nil || !strings.Contains(got.err.Error(), "403") || way != "socks" && strings.Count(got.err.Error(), told) != 2 {
 						t.Errorf("refused with %v", got.err)
 					}
 					testenv.Within(t, "the refusal", took, atOnce)
@@ -434,6 +435,30 @@ func TestHangUp(t *testing.T) {
 		a := <-w.asks
 		c.Close()
 		<-a.ctx.Done()
+		testenv.Eventually(t, "it is on record", func() bool { _, ok := w.record.last(proxy.Refused); return ok })
+		if got, _ := w.record.last(proxy.Refused); got.Reason != "the program gave up before anybody had answered" {
+			t.Errorf("on record: %+v", got)
+		}
+	}
+}
+
+// A reason of many lines, or a long one, is one line of the answer's head, and whole in its body.
+func TestReasonIsOneLine(t *testing.T) {
+	w := newWorld(t)
+	reason := "no\r\nX-Injected: yes\x1b[2J" + strings.Repeat("ö", 400)
+	done := make(chan opened, 1)
+	go func() { c, err := connect(w.addr, "api.example.com:80"); done <- opened{c, err} }()
+	(<-w.asks).answer <- proxy.Answer{Reason: reason}
+	got := <-done
+	if got.err == nil {
+		t.Fatal("it is open")
+	}
+	head, _, _ := strings.Cut(got.err.Error(), "waggle: the sandbox does not let this through to api.example.com:80: no\r\nX-Injected")
+	if !strings.HasPrefix(head, "403 waggle: the sandbox does not let this through to api.example.com:80: no  X-Injected: yes [2Jö") || len(head) > 330 {
+		t.Errorf("the head is %q", head)
+	}
+	if !strings.Contains(got.err.Error(), reason) {
+		t.Errorf("the body is %q", got.err)
 	}
 }
 

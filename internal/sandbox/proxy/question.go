@@ -25,8 +25,7 @@ type question struct {
 	answer  Answer
 }
 
-// permit decides about a request, and waits while the Decider asks. Its error is a *refusal, or
-// ctx's.
+// permit decides about a request, and waits while the Decider asks. Its error is a *refusal.
 func (p *Proxy) permit(ctx context.Context, r Request) (permit, error) {
 	q, changed, got, err := p.ask(r)
 	if q == nil {
@@ -46,7 +45,7 @@ func (p *Proxy) permit(ctx context.Context, r Request) (permit, error) {
 				return got, err
 			}
 		case <-ctx.Done():
-			return permit{}, ctx.Err()
+			return permit{}, &refusal{"the program gave up before anybody had answered"}
 		case <-p.ctx.Done():
 			return permit{}, &refusal{"the proxy ended"}
 		}

@@ -22,13 +22,17 @@ const maxConns = 1024
 type client struct {
 	p    *Proxy
 	name string
+	call Recorder // nil: none
 	http *queue
 	busy sync.WaitGroup // handlers of HTTP requests
 }
 
 // Serve accepts connections until l is closed, and returns when all of them have ended; l is closed
 // then. The proxy's end is ErrClosed. name is the client in records and requests.
-func (p *Proxy) Serve(l net.Listener, name string) error {
+func (p *Proxy) Serve(l net.Listener, name string) error { return p.ServeCall(l, name, nil) }
+
+// ServeCall is Serve with a Recorder of this listener's connections alone, beside that of all; it may be nil.
+func (p *Proxy) ServeCall(l net.Listener, name string, call Recorder) error {
 	defer l.Close()
 	p.mu.Lock()
 	if p.closed {
@@ -44,7 +48,7 @@ func (p *Proxy) Serve(l net.Listener, name string) error {
 		delete(p.listeners, l)
 		p.mu.Unlock()
 	}()
-	c := &client{p: p, name: name, http: &queue{conns: make(chan net.Conn), done: make(chan struct{}), addr: l.Addr()}}
+	c := &client{p: p, name: name, call: call, http: &queue{conns: make(chan net.Conn), done: make(chan struct{}), addr: l.Addr()}}
 	srv := &http.Server{Handler: c, ReadHeaderTimeout: greeting, ErrorLog: slog.NewLogLogger(p.o.Log.Handler(), slog.LevelDebug)}
 	var wg, all sync.WaitGroup
 	wg.Go(func() { _ = srv.Serve(c.http) }) // ends when the queue is closed

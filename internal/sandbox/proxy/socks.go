@@ -50,7 +50,7 @@ func (c *client) socksConnect(conn *clientConn, r *socks5.Request) error {
 		return errors.Join(err, socks5.SendReply(conn, statute.RepServerFailure, nil))
 	}
 	ctx, settled := whileOpen(conn, early)
-	out, err := c.p.openTo(ctx, Request{Client: c.name, Host: host, Port: port, By: bySOCKS})
+	out, err := c.openTo(ctx, Request{Client: c.name, Host: host, Port: port, By: bySOCKS})
 	settled()
 	if err != nil {
 		return errors.Join(err, socks5.SendReply(conn, socksReason(err), nil))

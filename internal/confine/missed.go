@@ -1,0 +1,96 @@
+package confine
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+
+	"waggle/internal/sandbox"
+	"waggle/internal/sandbox/proxy"
+	"waggle/spawn"
+)
+
+// mostMissed is the most hosts that one note names.
+const mostMissed = 8
+
+// missed are the connections that one command did not get, or that were cut. Many programs do not show
+// why: curl and git show the status of a proxy's answer alone. It is safe for concurrent use.
+type missed struct {
+	mu     sync.Mutex
+	denied []string // by the sandbox
+	failed []string // that were allowed
+	more   int
+}
+
+// noting returns the member's sandbox for one command, and what that command will have missed.
+func (m *Member) noting(c spawn.Command) (box sandbox.Sandbox, list *missed, err error) {
+	list = &missed{}
+	if err := m.reserve(); err != nil {
+		return box, list, err
+	}
+	if box, err = m.boxOf(c); err != nil {
+		return box, list, err
+	}
+	if m.Box() != nil {
+		list = &m.lost
+	}
+	if m.way != nil {
+		box.Network = func(l net.Listener, name string) error { return m.way.ServeCall(l, name, list) }
+	}
+	return box, list, nil
+}
+
+// Record implements proxy.Recorder.
+func (m *missed) Record(c proxy.Connection) {
+	to, at := &m.denied, net.JoinHostPort(c.Host, c.Port)
+	line := proxy.Refusal(c.Request, c.Reason)
+	switch c.Event {
+	case proxy.Refused:
+	case proxy.Failed:
+		to, line = &m.failed, "waggle: "+at+" could not be reached: "+c.Reason
+	case proxy.Cut:
+		line = "waggle: the sandbox has cut the connection to " + at + ": " + c.Reason
+	default:
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case slices.Contains(*to, line):
+	case len(m.denied)+len(m.failed) < mostMissed:
+		*to = append(*to, line)
+	default:
+		m.more++
+	}
+}
+
+// take empties the list.
+func (m *missed) take() (denied, failed []string, more int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	denied, failed, more = m.denied, m.failed, m.more
+	m.denied, m.failed, m.more = nil, nil, 0
+	return denied, failed, more
+}
+
+// note is the text for the end of a command's output: what the output does not say already.
+func (m *missed) note(exit spawn.Exit, output string) string {
+	denied, failed, more := m.take()
+	lines := denied
+	if exit.Code != 0 || exit.Signal != "" {
+		lines = append(lines, failed...)
+		if hint := sandbox.Hint(output); hint != "" {
+			lines = append(lines, "waggle: "+hint)
+		}
+	}
+	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(output, l) })
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("waggle: %d more connections were not made", more))
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\n[" + strings.Join(lines, "]\n[") + "]\n"
+}
