@@ -396,6 +396,28 @@ func TestReasonAtTheEnd(t *testing.T) {
 	}
 }
 
+// A program that tries a denied host again, as pip and apt do, asks once.
+func TestDeniedForTheCommand(t *testing.T) {
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	m := r.member("ann", required)
+	done := m.start(`for i in 0 1 2 3; do curl -s https://api.example.com/; done; curl -s http://api.example.com/; echo over`)
+	for _, port := range []string{"443", "80"} {
+		s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
+		if got := s.Lead.Pending()[0]; got.Ask.Port != port {
+			t.Fatalf("asks for %s:%s", got.Ask.Host, got.Ask.Port)
+		} else {
+			r.net(decide.NetAnswer{ID: string(got.ID), Reason: "not today"})
+		}
+	}
+	if got := m.wait(done); !strings.Contains(got.out, "over") {
+		t.Errorf("%+v", got)
+	}
+	if n := len(r.State().Lead.Requests); n != 2 {
+		t.Errorf("%d questions", n)
+	}
+}
+
 // answeredAt is when the worker had the answer to a request.
 func (r *rig) answeredAt(m *member, id waggle.RequestID) (at time.Time) {
 	r.T.Helper()

@@ -29,7 +29,7 @@ type conn struct {
 // openTo makes the connection of a request: it decides, dials and records.
 func (c *client) openTo(ctx context.Context, r Request) (*conn, error) {
 	p := c.p
-	pm, err := p.permit(ctx, r)
+	pm, err := c.permit(ctx, r)
 	if err != nil {
 		c.record(Connection{Request: r, Event: Refused, Reason: err.Error()})
 		return nil, err

@@ -76,6 +76,12 @@ func (p *Proxy) apply() {
 			c.cut("the grant was revoked or has ended")
 		}
 	}
+	for key, q := range p.questions {
+		if _, found := p.lookup(key.Host, key.Port, now); found && q.waiting == 0 {
+			clear(q.calls)
+			p.endIdle(key, q)
+		}
+	}
 	p.wakeAtExpiry(now)
 }
 

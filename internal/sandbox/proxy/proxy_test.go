@@ -442,6 +442,66 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
+// call has the proxy serve one command. end ends it.
+func (w *world) call(name string) (addr string, end func()) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(w.t, err)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = w.proxy.ServeCall(l, name, nil) }()
+	end = func() { l.Close(); <-done }
+	w.t.Cleanup(end)
+	return l.Addr().String(), end
+}
+
+// A command is asked about once: what was denied stays denied while it runs, the question of a program
+// that gave up is that of its next try, and of no command that has ended. Another one of the same
+// member asks anew.
+func TestAskedOnce(t *testing.T) {
+	w := newWorld(t)
+	addr, end := w.call("ada")
+	try := func(addr, target string) <-chan opened {
+		done := make(chan opened, 1)
+		go func() { c, err := connect(addr, target); done <- opened{c, err} }()
+		return done
+	}
+	first := try(addr, "no.example.com:443")
+	(<-w.asks).answer <- proxy.Answer{Reason: "not this one"}
+	for _, got := range []opened{<-first, <-try(addr, "no.example.com:443"), <-try(addr, "no.example.com:443")} {
+		if got.err == nil || !strings.Contains(got.err.Error(), "not this one") {
+			t.Errorf("%v", got.err)
+		}
+	}
+	other, _ := w.call("ada")
+	again := try(other, "no.example.com:443")
+	(<-w.asks).answer <- proxy.Answer{Allow: true}
+	if got := <-again; got.err != nil {
+		t.Errorf("another command: %v", got.err)
+	}
+
+	giveUp := func(target string) ask {
+		c, err := net.Dial("tcp", addr)
+		must(t, err)
+		fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n", target)
+		a := <-w.asks
+		c.Close()
+		testenv.Eventually(t, "it has given up", func() bool { return w.proxy.Waiting() == 0 })
+		return a
+	}
+	late := giveUp("late.example.com:443")
+	second := try(addr, "late.example.com:443")
+	testenv.Eventually(t, "the next try waits", func() bool { return w.proxy.Waiting() == 1 })
+	late.answer <- proxy.Answer{Allow: true}
+	if got := <-second; got.err != nil {
+		t.Errorf("the next try: %v", got.err)
+	}
+	granted := giveUp("granted.example.com:443")
+	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "granted.example.com"}})
+	<-granted.ctx.Done()
+	left := giveUp("left.example.com:443")
+	end()
+	<-left.ctx.Done()
+}
+
 // A reason of many lines, or a long one, is one line of the answer's head, and whole in its body.
 func TestReasonIsOneLine(t *testing.T) {
 	w := newWorld(t)

@@ -20,23 +20,26 @@ func (r *refusal) Error() string { return r.reason }
 // question is one question to the Decider, for all requests that wait for it.
 type question struct {
 	waiting int
+	calls   map[*client]bool // commands that run, and whose connections have given up: they may try again
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when answer is set
 	answer  Answer
 }
 
 // permit decides about a request, and waits while the Decider asks. Its error is a *refusal.
-func (p *Proxy) permit(ctx context.Context, r Request) (permit, error) {
-	q, changed, got, err := p.ask(r)
+func (c *client) permit(ctx context.Context, r Request) (permit, error) {
+	p := c.p
+	q, changed, got, err := c.ask(r)
 	if q == nil {
 		return got, err
 	}
-	defer p.leave(r, q)
+	gaveUp := false
+	defer func() { c.leave(r, q, gaveUp) }()
 	for {
 		select {
 		case <-q.done:
 			if !q.answer.Allow {
-				return permit{}, &refusal{orNone(q.answer.Reason, "it was not allowed")}
+				return permit{}, &refusal{q.answer.Reason}
 			}
 			return p.answered(r, q.answer)
 		case <-changed:
@@ -45,6 +48,7 @@ func (p *Proxy) permit(ctx context.Context, r Request) (permit, error) {
 				return got, err
 			}
 		case <-ctx.Done():
+			gaveUp = true
 			return permit{}, &refusal{"the program gave up before anybody had answered"}
 		case <-p.ctx.Done():
 			return permit{}, &refusal{"the proxy ended"}
@@ -66,13 +70,18 @@ func (p *Proxy) answered(r Request, a Answer) (permit, error) {
 }
 
 // ask returns the decision of the grants, or the question to wait for.
-func (p *Proxy) ask(r Request) (*question, <-chan struct{}, permit, error) {
+func (c *client) ask(r Request) (*question, <-chan struct{}, permit, error) {
+	p := c.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if got, found, err := p.listedLocked(r); found {
+		delete(c.denied, r.key())
 		return nil, nil, got, err
 	}
+	why, denied := c.denied[r.key()]
 	switch {
+	case denied:
+		return nil, nil, permit{}, &refusal{why}
 	case p.closed:
 		return nil, nil, permit{}, &refusal{"the proxy ended"}
 	case p.o.Decider == nil:
@@ -84,11 +93,14 @@ func (p *Proxy) ask(r Request) (*question, <-chan struct{}, permit, error) {
 			return nil, nil, permit{}, &refusal{"too many hosts wait for an answer already"}
 		}
 		ctx, cancel := context.WithCancel(p.ctx)
-		q = &question{cancel: cancel, done: make(chan struct{})}
+		q = &question{calls: map[*client]bool{}, cancel: cancel, done: make(chan struct{})}
 		p.questions[r.key()] = q
 		p.wg.Go(func() { p.decide(ctx, r, q) })
 	}
 	q.waiting++
+	if c.denied != nil {
+		q.calls[c] = true
+	}
 	return q, p.changed, permit{}, nil
 }
 
@@ -117,6 +129,14 @@ func (p *Proxy) decide(ctx context.Context, r Request, q *question) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !a.Allow {
+		a.Reason = orNone(a.Reason, "it was not allowed")
+		for c := range q.calls {
+			if err == nil {
+				c.denied[r.key()] = a.Reason
+			}
+		}
+	}
 	q.answer = a
 	if p.questions[r.key()] == q {
 		delete(p.questions, r.key())
@@ -124,15 +144,36 @@ func (p *Proxy) decide(ctx context.Context, r Request, q *question) {
 	close(q.done)
 }
 
-// leave ends the question when no request waits for it any more.
-func (p *Proxy) leave(r Request, q *question) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if q.waiting--; q.waiting == 0 {
-		q.cancel()
-		if p.questions[r.key()] == q {
-			delete(p.questions, r.key())
-		}
+// leave ends the question when no request waits for it any more. Of a command that runs, a request that
+// was given up is one that may be made again: the question stays.
+func (c *client) leave(r Request, q *question, gaveUp bool) {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	q.waiting--
+	if !gaveUp {
+		delete(q.calls, c)
+	}
+	c.p.endIdle(r.key(), q)
+}
+
+// endIdle ends a question that nobody waits for. The caller holds p.mu.
+func (p *Proxy) endIdle(key Request, q *question) {
+	if q.waiting > 0 || len(q.calls) > 0 {
+		return
+	}
+	q.cancel()
+	if p.questions[key] == q {
+		delete(p.questions, key)
+	}
+}
+
+// forget ends the questions of a client that has ended.
+func (c *client) forget() {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	for key, q := range c.p.questions {
+		delete(q.calls, c)
+		c.p.endIdle(key, q)
 	}
 }
 

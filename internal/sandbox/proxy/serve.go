@@ -23,16 +23,26 @@ type client struct {
 	p    *Proxy
 	name string
 	call Recorder // nil: none
-	http *queue
-	busy sync.WaitGroup // handlers of HTTP requests
+	// denied are the reasons for which hosts were denied to a command, under p.mu; nil: it is none.
+	denied map[Request]string
+	http   *queue
+	busy   sync.WaitGroup // handlers of HTTP requests
 }
 
 // Serve accepts connections until l is closed, and returns when all of them have ended; l is closed
 // then. The proxy's end is ErrClosed. name is the client in records and requests.
-func (p *Proxy) Serve(l net.Listener, name string) error { return p.ServeCall(l, name, nil) }
+func (p *Proxy) Serve(l net.Listener, name string) error {
+	return p.serve(l, &client{p: p, name: name})
+}
 
-// ServeCall is Serve with a Recorder of this listener's connections alone, beside that of all; it may be nil.
+// ServeCall is Serve for one command, with a Recorder of its connections alone beside that of all. A host
+// is asked for once while it runs, however often its programs try: what was denied stays so, and the
+// question of a program that gave up stays open.
 func (p *Proxy) ServeCall(l net.Listener, name string, call Recorder) error {
+	return p.serve(l, &client{p: p, name: name, call: call, denied: map[Request]string{}})
+}
+
+func (p *Proxy) serve(l net.Listener, c *client) error {
 	defer l.Close()
 	p.mu.Lock()
 	if p.closed {
@@ -48,7 +58,7 @@ func (p *Proxy) ServeCall(l net.Listener, name string, call Recorder) error {
 		delete(p.listeners, l)
 		p.mu.Unlock()
 	}()
-	c := &client{p: p, name: name, call: call, http: &queue{conns: make(chan net.Conn), done: make(chan struct{}), addr: l.Addr()}}
+	c.http = &queue{conns: make(chan net.Conn), done: make(chan struct{}), addr: l.Addr()}
 	srv := &http.Server{Handler: c, ReadHeaderTimeout: greeting, ErrorLog: slog.NewLogLogger(p.o.Log.Handler(), slog.LevelDebug)}
 	var wg, all sync.WaitGroup
 	wg.Go(func() { _ = srv.Serve(c.http) }) // ends when the queue is closed
@@ -85,6 +95,7 @@ func (p *Proxy) ServeCall(l net.Listener, name string, call Recorder) error {
 	all.Wait()
 	c.busy.Wait()
 	wg.Wait()
+	c.forget()
 	return err
 }
 
