@@ -53,6 +53,9 @@ type Place struct {
 type Box struct {
 	Shared string // a directory that programs inside can only read
 	Own    string // a directory that they write: nothing in it is to be trusted
+	// Missed returns what the agent must know about the connections that programs inside did not get since
+	// it was called last, for the end of a call, which failed or not, and its output; "": nothing.
+	Missed func(failed bool, output string) string
 }
 
 // Shell is the sandbox of the shell commands of a program that runs outside and starts them itself.

@@ -683,7 +683,11 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 		fmt.Fprintln(h.Output(), line)
 	}
 	o.plans = plansIn(env)
-	o.c, err = Open(ctx, Start{Program: found.Program, Version: found.Version, Dir: dir, Env: env, Settings: file, Mode: a.spec.Mode,
+	var missed func(bool, string) string
+	if place.Box != nil {
+		missed = place.Box.Missed
+	}
+	o.c, err = Open(ctx, Start{Missed: missed, Program: found.Program, Version: found.Version, Dir: dir, Env: env, Settings: file, Mode: a.spec.Mode,
 		Model: a.spec.Model, Prompt: told(a.spec.Prompt, place, o.tools.Name()), Server: o.tools.Name(), Serve: o.tools.Serve, Prefixed: o.shells != nil,
 		Tools: a.spec.offered(), Resume: resume, Args: a.spec.Args, Exec: place.Exec, Errors: o.errs, Wants: a.want, Wait: t.Wait})
 	return o, err

@@ -43,7 +43,10 @@ type Start struct {
 	Serve  func(ctx context.Context, message []byte) (answer []byte, err error)
 	// Prefixed has it start a server by the prefix of its shell commands (Shells).
 	Prefixed bool
-	Exec     agent.Exec
+	// Missed returns what the model must be told at the end of a shell command, which failed or not, and
+	// its output; nil: nothing.
+	Missed func(failed bool, output string) string
+	Exec   agent.Exec
 	// Errors gets what the client writes to stderr; nil: it is dropped.
 	Errors *os.File
 	// Wants is told that the client asks while no turn runs: the next one answers, also one without words.
@@ -173,7 +176,7 @@ func Open(ctx context.Context, s Start) (*Client, error) {
 	}()
 	ready, cancel := context.WithTimeoutCause(ctx, s.Wait.Ready, fmt.Errorf("it did not answer within %s", s.Wait.Ready))
 	defer cancel()
-	body, err := c.request(ready, "initialize", hostHook)
+	body, err := c.request(ready, "initialize", s.hostHooks())
 	if err == nil {
 		err = s.hooked(body)
 	}
@@ -190,8 +193,29 @@ func Open(ctx context.Context, s Start) (*Client, error) {
 // allow rules and permission modes of the user's and a project's settings.
 const (
 	hookID   = "gate"
-	hostHook = `,"hooks":{"PreToolUse":[{"hookCallbackIds":["` + hookID + `"],"timeout":86400,"onFailure":"block"}]}`
+	hostHook = `"PreToolUse":[{"hookCallbackIds":["` + hookID + `"],"timeout":86400,"onFailure":"block"}]`
 )
+
+// hostHooks are the calls of this process that the client is asked for: with Missed also one after every
+// shell command, whose id is its event.
+func (s Start) hostHooks() string {
+	hooks := hostHook
+	for _, event := range []string{postToolUse, postToolUseFailure} {
+		if s.Missed != nil {
+			hooks += `,"` + event + `":[{"matcher":"Bash","hookCallbackIds":["` + event + `"],"timeout":10}]`
+		}
+	}
+	return `,"hooks":{` + hooks + `}`
+}
+
+// afterShell answers the hook after a shell command. input is what the client tells of it.
+func (s Start) afterShell(event, input string) string {
+	words := s.Missed(event == postToolUseFailure, input)
+	if words == "" {
+		return "{}"
+	}
+	return `{"hookSpecificOutput":{"hookEventName":"` + event + `","additionalContext":` + string(jsonobj.AppendString(nil, words)) + `}}`
+}
 
 // hooked checks that the client runs the host's hook.
 func (s Start) hooked(body *jsonobj.Object) error {
@@ -448,6 +472,11 @@ func (c *Client) answer(t *running, a Asked) {
 	}
 	if a.Subtype == "hook_callback" && a.Request.Text("callback_id") == hookID {
 		c.asides.Go(func() { _ = c.write(success(a.ID, mustAsk)) })
+		return
+	}
+	if event := a.Request.Text("callback_id"); a.Subtype == "hook_callback" && c.start.Missed != nil && (event == postToolUse || event == postToolUseFailure) {
+		input, _ := a.Request.Get("input")
+		c.asides.Go(func() { _ = c.write(success(a.ID, c.start.afterShell(event, string(input)))) })
 		return
 	}
 	if a.Subtype != "can_use_tool" && a.Subtype != elicits {

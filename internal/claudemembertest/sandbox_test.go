@@ -70,7 +70,7 @@ func TestInSandbox(t *testing.T) {
 			claudetest.Bash("echo ran >>inside; cat inside; echo home=$HOME config=$CLAUDE_CONFIG_DIR"),
 			claudetest.Bash("echo out >"+outside+"/file"),
 			claudetest.Bash("curl -sS --noproxy '*' http://93.184.215.14/"),
-			claudetest.Bash("curl -sS http://unlisted.example.com/"),
+			claudetest.Bash("curl -sS https://unlisted.example.com/"),
 			claudetest.Bash("echo {} >$HOME/.claude/settings.json || echo {} >.claude/settings.json"),
 			claudetest.Bash("cat $HOME/.claude/history.jsonl $HOME/.claude/teams/crew/config.json $HOME/.local/state/waggle/teams/*/journal/*/*"),
 			mark("denied"),
@@ -103,8 +103,10 @@ func TestInSandbox(t *testing.T) {
 			return strings.Contains(w.ok("net", "pending", "--team", "crew"), "unlisted.example.com")
 		})
 		w.ok("net", "deny", "unlisted.example.com", "--team", "crew", "-m", "no such thing")
-		if r := w.result(turn); !strings.Contains(r.Text, "no such thing") {
-			t.Errorf("an unlisted host: %+v", r)
+		w.result(turn)
+		if r := w.m.Await("the turn after it", func(r claudetest.Request) bool { return r.Turns() == turn+1 && len(r.Results()) >= 1 }); !strings.Contains(string(r.Body),
+			"waggle: the sandbox does not let this through to unlisted.example.com:443: no such thing") { // which curl does not show
+			t.Errorf("of an unlisted host the model is told %s", r.Body)
 		}
 		turn++
 		if r := next("settings.json"); !r.IsError {

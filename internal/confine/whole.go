@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"waggle/agent"
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/proxy"
+	"waggle/spawn"
 )
 
 // Directories below the runtime files of a member whose agent's program runs in the sandbox as a
@@ -97,5 +99,12 @@ func (m *Member) Box() *agent.Box {
 	if m.c.Needs == nil || m.outside() || m.box.Level == sandbox.Off {
 		return nil
 	}
-	return &agent.Box{Shared: filepath.Join(m.c.Dir, sharedName), Own: filepath.Join(m.c.Dir, ownName)}
+	return &agent.Box{Shared: filepath.Join(m.c.Dir, sharedName), Own: filepath.Join(m.c.Dir, ownName),
+		Missed: func(failed bool, output string) string {
+			exit := spawn.Exit{}
+			if failed {
+				exit.Code = 1
+			}
+			return strings.TrimSpace(m.lost.note(exit, output))
+		}}
 }
