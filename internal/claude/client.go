@@ -43,8 +43,8 @@ type Start struct {
 	Serve  func(ctx context.Context, message []byte) (answer []byte, err error)
 	// Prefixed has it start a server by the prefix of its shell commands (Shells).
 	Prefixed bool
-	// Missed returns what the model must be told at the end of a shell command, which failed or not, and
-	// its output; nil: nothing.
+	// Missed returns what the model must be told at the end of a tool call, which failed or not, and its
+	// output; nil: nothing.
 	Missed func(failed bool, output string) string
 	Exec   agent.Exec
 	// Errors gets what the client writes to stderr; nil: it is dropped.
@@ -197,19 +197,19 @@ const (
 )
 
 // hostHooks are the calls of this process that the client is asked for: with Missed also one after every
-// shell command, whose id is its event.
+// tool call, whose id is its event.
 func (s Start) hostHooks() string {
 	hooks := hostHook
 	for _, event := range []string{postToolUse, postToolUseFailure} {
 		if s.Missed != nil {
-			hooks += `,"` + event + `":[{"matcher":"Bash","hookCallbackIds":["` + event + `"],"timeout":10}]`
+			hooks += `,"` + event + `":[{"hookCallbackIds":["` + event + `"],"timeout":10}]`
 		}
 	}
 	return `,"hooks":{` + hooks + `}`
 }
 
-// afterShell answers the hook after a shell command. input is what the client tells of it.
-func (s Start) afterShell(event, input string) string {
+// afterCall answers the hook after a tool call. input is what the client tells of it.
+func (s Start) afterCall(event, input string) string {
 	words := s.Missed(event == postToolUseFailure, input)
 	if words == "" {
 		return "{}"
@@ -476,7 +476,7 @@ func (c *Client) answer(t *running, a Asked) {
 	}
 	if event := a.Request.Text("callback_id"); a.Subtype == "hook_callback" && c.start.Missed != nil && (event == postToolUse || event == postToolUseFailure) {
 		input, _ := a.Request.Get("input")
-		c.asides.Go(func() { _ = c.write(success(a.ID, c.start.afterShell(event, string(input)))) })
+		c.asides.Go(func() { _ = c.write(success(a.ID, c.start.afterCall(event, string(input)))) })
 		return
 	}
 	if a.Subtype != "can_use_tool" && a.Subtype != elicits {

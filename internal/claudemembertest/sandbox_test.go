@@ -70,7 +70,7 @@ func TestInSandbox(t *testing.T) {
 			claudetest.Bash("echo ran >>inside; cat inside; echo home=$HOME config=$CLAUDE_CONFIG_DIR"),
 			claudetest.Bash("echo out >"+outside+"/file"),
 			claudetest.Bash("curl -sS --noproxy '*' http://93.184.215.14/"),
-			claudetest.Bash("curl -sS https://unlisted.example.com/"),
+			claudetest.Bash("curl -sS https://unlisted.example.com/; curl -sS https://unlisted.example.com/; curl -sS https://unlisted.example.com/"),
 			claudetest.Bash("echo {} >$HOME/.claude/settings.json || echo {} >.claude/settings.json"),
 			claudetest.Bash("cat $HOME/.claude/history.jsonl $HOME/.claude/teams/crew/config.json $HOME/.local/state/waggle/teams/*/journal/*/*"),
 			mark("denied"),

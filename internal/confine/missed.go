@@ -33,7 +33,10 @@ func (m *Member) noting(c spawn.Command) (box sandbox.Sandbox, list *missed, err
 	if box, err = m.boxOf(c); err != nil {
 		return box, list, err
 	}
-	if m.way != nil && m.Box() == nil {
+	if m.Box() != nil {
+		list = &m.lost
+	}
+	if m.way != nil {
 		box.Network = func(l net.Listener, name string) error { return m.way.ServeCall(l, name, list) }
 	}
 	return box, list, nil

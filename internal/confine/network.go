@@ -42,9 +42,6 @@ func nameOf(g control.Grant) string {
 // Record implements proxy.Recorder. It does not record the opening of a connection: the record of
 // its end has the bytes of both directions.
 func (m *Member) Record(c proxy.Connection) {
-	if m.Box() != nil {
-		m.lost.Record(c)
-	}
 	if c.Event == proxy.Opened {
 		return
 	}

@@ -101,6 +101,9 @@ func (m *Member) Box() *agent.Box {
 	}
 	return &agent.Box{Shared: filepath.Join(m.c.Dir, sharedName), Own: filepath.Join(m.c.Dir, ownName),
 		Missed: func(failed bool, output string) string {
+			if m.way != nil {
+				m.way.NextCall()
+			}
 			exit := spawn.Exit{}
 			if failed {
 				exit.Code = 1

@@ -120,6 +120,7 @@ type Proxy struct {
 	changed   chan struct{} // closed when grants are replaced
 	expiry    *time.Timer
 	questions map[Request]*question
+	calls     map[*client]bool // that are commands
 	open      map[*conn]bool
 	listeners map[net.Listener]bool
 	clients   map[net.Conn]bool
@@ -139,7 +140,7 @@ func New(o Options) *Proxy {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{o: o, changed: make(chan struct{}), questions: map[Request]*question{}, open: map[*conn]bool{},
+	p := &Proxy{o: o, changed: make(chan struct{}), questions: map[Request]*question{}, calls: map[*client]bool{}, open: map[*conn]bool{},
 		listeners: map[net.Listener]bool{}, clients: map[net.Conn]bool{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p

@@ -497,6 +497,12 @@ func TestAskedOnce(t *testing.T) {
 	granted := giveUp("granted.example.com:443")
 	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "granted.example.com"}})
 	<-granted.ctx.Done()
+	w.proxy.NextCall()
+	next := try(addr, "no.example.com:443")
+	(<-w.asks).answer <- proxy.Answer{Allow: true}
+	if got := <-next; got.err != nil {
+		t.Errorf("the next command: %v", got.err)
+	}
 	left := giveUp("left.example.com:443")
 	end()
 	<-left.ctx.Done()

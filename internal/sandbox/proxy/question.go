@@ -167,13 +167,22 @@ func (p *Proxy) endIdle(key Request, q *question) {
 	}
 }
 
-// forget ends the questions of a client that has ended.
-func (c *client) forget() {
-	c.p.mu.Lock()
-	defer c.p.mu.Unlock()
-	for key, q := range c.p.questions {
+// NextCall says that what ServeCall serves are other commands from now on: a host that was denied may be
+// asked for again.
+func (p *Proxy) NextCall() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.calls {
+		p.forget(c)
+	}
+}
+
+// forget ends what holds for a command that has ended. The caller holds p.mu.
+func (p *Proxy) forget(c *client) {
+	clear(c.denied)
+	for key, q := range p.questions {
 		delete(q.calls, c)
-		c.p.endIdle(key, q)
+		p.endIdle(key, q)
 	}
 }
 

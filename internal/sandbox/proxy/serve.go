@@ -37,7 +37,7 @@ func (p *Proxy) Serve(l net.Listener, name string) error {
 
 // ServeCall is Serve for one command, with a Recorder of its connections alone beside that of all. A host
 // is asked for once while it runs, however often its programs try: what was denied stays so, and the
-// question of a program that gave up stays open.
+// question of a program that gave up stays open. call may be nil.
 func (p *Proxy) ServeCall(l net.Listener, name string, call Recorder) error {
 	return p.serve(l, &client{p: p, name: name, call: call, denied: map[Request]string{}})
 }
@@ -50,12 +50,17 @@ func (p *Proxy) serve(l net.Listener, c *client) error {
 		return ErrClosed
 	}
 	p.listeners[l] = true
+	if c.denied != nil {
+		p.calls[c] = true
+	}
 	p.wg.Add(1)
 	p.mu.Unlock()
 	defer p.wg.Done()
 	defer func() {
 		p.mu.Lock()
 		delete(p.listeners, l)
+		delete(p.calls, c)
+		p.forget(c)
 		p.mu.Unlock()
 	}()
 	c.http = &queue{conns: make(chan net.Conn), done: make(chan struct{}), addr: l.Addr()}
@@ -95,7 +100,6 @@ func (p *Proxy) serve(l net.Listener, c *client) error {
 	all.Wait()
 	c.busy.Wait()
 	wg.Wait()
-	c.forget()
 	return err
 }
 
