@@ -69,15 +69,16 @@ func (p Profile) Kept(base []string) (names []string) {
 
 // presets are the variables by which programs find the proxy: most by the first few,
 // some by one of their own. A program that looks for a newer version of itself would make a
-// request for a host that the command does not need: variables turn that off. outside are loopback
+// request for a host that the command does not need: variables turn that off. No variable names SOCKS:
+// Python's httpx fails with one that it has no module for, also where it needs another. outside are loopback
 // addresses that are not the sandbox's own.
 func presets(relayPath string, port int, outside []string) []string {
 	addr := "127.0.0.1:" + strconv.Itoa(port)
 	own := slices.DeleteFunc([]string{"localhost", "127.0.0.1", "::1"}, func(h string) bool { return slices.Contains(outside, h) })
-	http, socks, local := "http://"+addr, "socks5h://"+addr, strings.Join(own, ",")
+	http, local := "http://"+addr, strings.Join(own, ",")
 	return []string{
-		"HTTP_PROXY=" + http, "HTTPS_PROXY=" + http, "ALL_PROXY=" + socks, "NO_PROXY=" + local,
-		"http_proxy=" + http, "https_proxy=" + http, "all_proxy=" + socks, "no_proxy=" + local,
+		"HTTP_PROXY=" + http, "HTTPS_PROXY=" + http, "ALL_PROXY=" + http, "NO_PROXY=" + local,
+		"http_proxy=" + http, "https_proxy=" + http, "all_proxy=" + http, "no_proxy=" + local,
 		"NODE_USE_ENV_PROXY=1",
 		"npm_config_proxy=" + http, "npm_config_https_proxy=" + http, "npm_config_noproxy=" + local,
 		"npm_config_update_notifier=false", "NO_UPDATE_NOTIFIER=1", "PIP_DISABLE_PIP_VERSION_CHECK=1",
