@@ -106,7 +106,7 @@ func TestUpstreamRefuses(t *testing.T) {
 	far := newWorld(t)
 	far.proxy.Grant([]proxy.Grant{{ID: "no", Host: "*.example.com", Deny: true}})
 	w, _ := behind(t, func(addr string) []string { return []string{"https_proxy=http://" + addr} }, far.addr)
-	if _, err := connect(w.addr, "host.example.com:443"); err == nil || !strings.Contains(err.Error(), "this machine's proxy "+far.addr+": it answered 403 Forbidden") {
+	if _, err := connect(w.addr, "host.example.com:443"); err == nil || !strings.Contains(err.Error(), "this machine's proxy "+far.addr+": it answered 403 waggle: ") {
 		t.Errorf("%v", err)
 	}
 	got, ok := w.record.last(proxy.Failed)
