@@ -45,7 +45,7 @@ func TestHiddenFromMembers(t *testing.T) {
 			t.Errorf("%s is not guarded: %v", want, guarded(lead, m))
 		}
 	}
-	if dir := boxDir(o); filepath.Dir(dir) != "/run/w/api-1" {
-		t.Errorf("its files are in %s", dir)
+	if files, sockets := boxDir(o), doorsDir(o); filepath.Dir(files) != "/state/teams/api-1" || filepath.Dir(sockets) != "/run/w/api-1" {
+		t.Errorf("its files are in %s, its sockets in %s", files, sockets)
 	}
 }
