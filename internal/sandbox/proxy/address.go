@@ -132,25 +132,36 @@ func ownAddresses() []netip.Addr {
 	return own
 }
 
+// lookUp returns the addresses of a host, which may be one itself.
+func (p *Proxy) lookUp(ctx context.Context, host, port string) (list []netip.AddrPort, err error) {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, err
+	}
+	addrs := []netip.Addr{}
+	if literal, err := netip.ParseAddr(host); err == nil {
+		addrs = append(addrs, literal)
+	} else if addrs, err = p.o.Resolve(ctx, host); err != nil {
+		return nil, err
+	}
+	for _, a := range addrs {
+		list = append(list, netip.AddrPortFrom(a.Unmap(), uint16(n)))
+	}
+	return list, nil
+}
+
 // connect resolves the host of a permit, checks each address and dials the first that
 // answers, or asks the machine's own proxy where the host is reached by it.
 func (p *Proxy) connect(ctx context.Context, pm permit) (net.Conn, netip.AddrPort, error) {
 	if up := p.upstream(pm.req); up != nil {
 		return p.through(ctx, up, pm)
 	}
-	port, err := strconv.ParseUint(pm.req.Port, 10, 16)
+	addrs, err := p.lookUp(ctx, pm.req.Host, pm.req.Port)
 	if err != nil {
-		return nil, netip.AddrPort{}, err
-	}
-	addrs := []netip.Addr{}
-	if literal, err := netip.ParseAddr(pm.req.Host); err == nil {
-		addrs = append(addrs, literal)
-	} else if addrs, err = p.o.Resolve(ctx, pm.req.Host); err != nil {
 		return nil, netip.AddrPort{}, fmt.Errorf("look up %s: %w", pm.req.Host, err)
 	}
 	errs := []error{}
-	for _, a := range addrs {
-		addr := netip.AddrPortFrom(a.Unmap(), uint16(port))
+	for _, addr := range addrs {
 		if why := p.refuses(addr, pm); why != "" {
 			errs = append(errs, &refusal{why})
 			continue

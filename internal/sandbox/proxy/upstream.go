@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/http/httpproxy"
@@ -100,18 +99,12 @@ func (p *Proxy) through(ctx context.Context, up *url.URL, pm permit) (net.Conn, 
 
 // checkNamed refuses an address of no public host, and a name that has one here.
 func (p *Proxy) checkNamed(ctx context.Context, pm permit) error {
-	addrs := []netip.Addr{}
-	if literal, err := netip.ParseAddr(pm.req.Host); err == nil {
-		addrs = append(addrs, literal)
-	} else if addrs, err = p.o.Resolve(ctx, pm.req.Host); err != nil {
+	addrs, err := p.lookUp(ctx, pm.req.Host, pm.req.Port)
+	if err != nil {
 		return nil // behind a proxy a machine need not know names
 	}
-	port, err := strconv.ParseUint(pm.req.Port, 10, 16)
-	if err != nil {
-		return err
-	}
-	for _, a := range addrs {
-		if why := p.refuses(netip.AddrPortFrom(a.Unmap(), uint16(port)), pm); why != "" {
+	for _, addr := range addrs {
+		if why := p.refuses(addr, pm); why != "" {
 			return &refusal{why}
 		}
 	}
@@ -121,19 +114,12 @@ func (p *Proxy) checkNamed(ctx context.Context, pm permit) error {
 // reach dials the proxy that a URL names.
 func (p *Proxy) reach(ctx context.Context, up *url.URL) (net.Conn, netip.AddrPort, error) {
 	none := netip.AddrPort{}
-	port, err := strconv.ParseUint(cmp.Or(up.Port(), upstreamPorts[up.Scheme]), 10, 16)
+	addrs, err := p.lookUp(ctx, up.Hostname(), cmp.Or(up.Port(), upstreamPorts[up.Scheme]))
 	if err != nil {
 		return nil, none, err
 	}
-	addrs := []netip.Addr{}
-	if literal, err := netip.ParseAddr(up.Hostname()); err == nil {
-		addrs = append(addrs, literal)
-	} else if addrs, err = p.o.Resolve(ctx, up.Hostname()); err != nil {
-		return nil, none, err
-	}
 	errs := []error{}
-	for _, a := range addrs {
-		addr := netip.AddrPortFrom(a.Unmap(), uint16(port))
+	for _, addr := range addrs {
 		conn, err := p.o.Dial(ctx, addr)
 		if err == nil {
 			return conn, addr, nil
