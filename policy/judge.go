@@ -12,7 +12,7 @@ import (
 // JudgeVersion is the version of Judge's answers: it rises with every change of an answer for the
 // same call and policy. A record of a verdict holds it, so that an audit knows which verdicts it
 // can compute again.
-const JudgeVersion = 7
+const JudgeVersion = 8
 
 // SameJudge reports whether Judge gives the answers of the judge of a version. Version 6 knew no call that
 // is a member's own command (Call.Own).
@@ -190,7 +190,11 @@ func (p Policy) judge(mode ModeInfo, q *question) Verdict {
 	case !gap.none() && cell == Deny:
 		return Verdict{Deny, "mode " + string(mode.Mode), fmt.Sprintf("Mode %s does not allow this (%s): %s.", mode.Mode, q.area, gap.why)}
 	case !gap.none() && cell == Ask:
-		return Verdict{Ask, "no rule", q.whyAsk(mode, gap)}
+		why := q.whyAsk(mode, gap)
+		if found == cmdline.Maybe && p.Sandboxed && q.call.Sandboxed {
+			why += fmt.Sprintf(" The sandbox does not allow it, because deny %s may match: that cannot be known before it runs.", rule)
+		}
+		return Verdict{Ask, "no rule", why}
 	case found == cmdline.Maybe:
 		return Verdict{Ask, "deny " + rule, "A deny rule may match; that cannot be known before it runs."}
 	case q.doubt != "":

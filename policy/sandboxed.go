@@ -42,7 +42,7 @@ func (q *question) reachesOut() (word, why string) {
 		texts = append(texts, q.carriedBy(q.stdin))
 	}
 	for i, c := range texts {
-		head := i == 0 && headIsNoFile(q.text, c)
+		head := i == 0 && q.headIsNoFile(c)
 		if c.Unparsed {
 			return "", "the shell text cannot be parsed"
 		}
@@ -68,49 +68,88 @@ func (q *question) reachesOut() (word, why string) {
 
 // headIsNoFile reports whether the text says HEAD, of which git makes a repository, only as the program head
 // and as a revision in the words of commands of git that take some.
-func headIsNoFile(text string, c *cmdline.Carried) bool {
-	alone, within, seen := 0, 0, map[string]bool{}
-	for _, cmd := range c.Commands {
-		words := make([]string, len(cmd))
-		for i, w := range cmd {
-			words[i] = w.Text
-		}
-		all := strings.Join(words, "\x00")
-		if len(cmd) == 0 || seen[all] {
-			continue
-		}
-		seen[all] = true
-		if words[0] == "head" {
-			alone, within = alone+1, within+1
-		}
-		if words[0] != "git" || !readsGit(words[1:]) {
-			continue
-		}
-		for _, w := range words[2:] {
-			if strings.EqualFold(w, "head") {
-				alone++
+func (q *question) headIsNoFile(c *cmdline.Carried) bool {
+	alone, within := 0, 0
+	type place struct {
+		from, to int
+		words    string
+	}
+	seen := map[place]bool{} // a command that is listed twice says it once
+	var count func(r cmdline.Reading)
+	count = func(r cmdline.Reading) {
+		for _, cmd := range r.Commands {
+			words := make([]string, len(cmd.Words))
+			for i, w := range cmd.Words {
+				words[i] = w.Text
 			}
-			if revision.MatchString(w) {
-				within += strings.Count(strings.ToLower(w), "head")
+			at := place{cmd.From, cmd.To, strings.Join(words, "\x00")}
+			if len(words) > 0 && !seen[at] {
+				seen[at] = true
+				a, w := saysHead(words)
+				alone, within = alone+a, within+w
+			}
+			if cmd.Inner != nil {
+				count(*cmd.Inner)
 			}
 		}
 	}
+	count(q.reading())
 	said := 0
 	for _, w := range c.Words {
 		if strings.EqualFold(w.Text, "head") {
 			said++
 		}
 	}
-	return said <= alone && strings.Count(strings.ToLower(text), "head") <= within
+	return said <= alone && strings.Count(strings.ToLower(q.text), "head") <= within
 }
 
-// revision matches HEAD in the words of git, alone and with what follows it or stands around it.
-var revision = regexp.MustCompile(`^([A-Za-z0-9/._~^@-]*\.\.\.?)?HEAD([~^][0-9~^]*)?(\.\.\.?([A-Za-z0-9/_~^@-][A-Za-z0-9/._~^@-]*)?)?(:[A-Za-z0-9/._-]+)?$`)
+// saysHead counts the words of a command that are HEAD and no file, and how often those with a revision in them hold it.
+func saysHead(words []string) (alone, within int) {
+	if words[0] == "head" {
+		return 1, 1
+	}
+	if words[0] != "git" || !readsGit(words[1:]) {
+		return 0, 0
+	}
+	for _, w := range words[2:] {
+		if strings.EqualFold(w, "head") {
+			alone++
+		}
+		if revision.MatchString(w) {
+			within += strings.Count(strings.ToLower(w), "head")
+		}
+	}
+	return alone, within
+}
+
+// revision matches HEAD in the words of git, alone, with what follows it or stands around it, and in an option.
+var revision = regexp.MustCompile(`^(--source=|--fixup=|--squash=)?([A-Za-z0-9/._~^@{}-]*\.\.\.?)?HEAD([~^][0-9~^]*)?(\.\.\.?([A-Za-z0-9/_~^@-][A-Za-z0-9/._~^@-]*)?)?(:[A-Za-z0-9/._-]+)?$`)
 
 // readsGit reports words of git whose command takes revisions, and makes no file of such a name.
 func readsGit(words []string) bool {
-	return len(words) > 0 && slices.Contains([]string{"diff", "log", "show", "status", "rev-parse", "rev-list", "blame", "describe", "merge-base", "shortlog", "cherry", "range-diff", "ls-tree", "cat-file", "name-rev", "reset", "rebase", "revert", "cherry-pick", "merge", "tag", "branch", "push"}, words[0]) &&
-		!slices.ContainsFunc(words, func(w string) bool { return w == "--" || w == "-o" || strings.HasPrefix(w, "--ou") })
+	if len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return w == "-o" || strings.HasPrefix(w, "--ou") }) {
+		return false
+	}
+	before, files := words, []string(nil)
+	if at := slices.Index(words, "--"); at >= 0 {
+		before, files = words[:at], words[at+1:]
+	}
+	switch words[0] {
+	case "checkout": // a second operand is a file
+		operands := slices.DeleteFunc(slices.Clone(before[1:]), func(w string) bool { return strings.HasPrefix(w, "-") })
+		if len(operands) > 1 && slices.ContainsFunc(operands[1:], revision.MatchString) {
+			return false
+		}
+	case "restore": // its revision is in an option
+		if slices.ContainsFunc(before[1:], func(w string) bool { return revision.MatchString(w) && !strings.HasPrefix(w, "--source=") }) {
+			return false
+		}
+	case "archive", "blame", "branch", "cat-file", "cherry", "cherry-pick", "commit", "describe", "diff", "format-patch", "log", "ls-tree", "merge", "merge-base", "name-rev",
+		"push", "range-diff", "rebase", "reset", "rev-list", "rev-parse", "revert", "shortlog", "show", "status", "switch", "tag":
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(files, func(w string) bool { return len(guardedIn(w)) > 0 })
 }
 
 // mayMatchGuarded reports a wildcard that may match a guarded name by more than a star at its beginning.

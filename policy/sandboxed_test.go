@@ -60,6 +60,17 @@ func TestSandboxedAllow(t *testing.T) {
 
 		{"the program head", flag, inside("make 2>&1 | head -20"), allow, policy.RuleSandboxed},
 		{"a revision", flag, inside("make && git diff HEAD && git log --oneline HEAD~3.. | head -5"), allow, policy.RuleSandboxed},
+		{"the program head twice, alike", flag, inside("make 2>&1 | head -50; npm test 2>&1 | head -50"), allow, policy.RuleSandboxed},
+		{"a command of git twice", flag, inside("git show HEAD; make; git show HEAD"), allow, policy.RuleSandboxed},
+		{"a revision of some files", flag, inside("git diff HEAD~1 -- a.go | tee x.diff; git checkout HEAD -- a.go && make"), allow, policy.RuleSandboxed},
+		{"a revision of files that come back", flag, inside("git restore --source=HEAD~1 a.go; git checkout HEAD~2 && make"), allow, policy.RuleSandboxed},
+		{"a revision that others are made of", flag, inside("git archive HEAD | tar -x -C /tmp/x; git format-patch HEAD~2; git commit --fixup=HEAD; git diff @{u}..HEAD | tee x"), allow, policy.RuleSandboxed},
+		{"a file beside revisions", flag, inside("git checkout main HEAD"), ask, "no rule"},
+		{"a file that comes back", flag, inside("git restore --source=main HEAD"), ask, "no rule"},
+		{"a file behind a revision", flag, inside("git checkout HEAD -- HEAD"), ask, "no rule"},
+		{"a guarded file of a revision", flag, inside("git checkout HEAD~1 -- .github/workflows/ci.yml"), ask, "no rule"},
+		{"the program head twice beside a file", flag, inside("make | head -1; make | head -1; cp x head"), ask, "no rule"},
+		{"the program head in a wrapper beside a file", flag, inside("make | timeout 5 head -1; cp x he''ad"), ask, "no rule"},
 		{"what git takes for a repository", flag, inside("cp x HEAD"), ask, "no rule"},
 		{"beside a revision", flag, inside("git diff HEAD; cp x HEAD"), ask, "no rule"},
 		{"beside the program head", flag, inside("make | head -1; cp x head"), ask, "no rule"},
@@ -104,6 +115,20 @@ func TestSandboxedAllow(t *testing.T) {
 				t.Errorf("%s: %s %q (%s), want %s %q", c.call.Input, v.Decision, v.Rule, v.Why, c.want, c.rule)
 			}
 		})
+	}
+}
+
+// TestSandboxedSaysWhichDeny: a call that the sandbox would allow but for a deny rule that may match names that rule.
+func TestSandboxedSaysWhichDeny(t *testing.T) {
+	t.Parallel()
+	p := policy.Policy{Sandboxed: true, Deny: policy.MustRules("Bash(git push:*)")}
+	for text, want := range map[string]bool{"python3 -c 'print(1)'": true, "cp x .envrc": false} {
+		for _, call := range []policy.Call{inside(text), bash(text)} {
+			v := p.Judge(call)
+			if named := strings.Contains(v.Why, "because deny Bash(git push:*) may match"); v.Decision != ask || named != (want && call.Sandboxed) {
+				t.Errorf("%s, in a sandbox %t: %s %s", text, call.Sandboxed, v.Decision, v.Why)
+			}
+		}
 	}
 }
 

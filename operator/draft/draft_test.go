@@ -139,7 +139,7 @@ func TestTemplateProposes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "say so:\n    # - \"Bash(npm run lint:*)\"\n    # - \"Bash(gh pr view:*)\"\n  deny:"; !strings.Contains(text, want) {
+	if want := "say so:\n    # - \"Bash(npm run lint:*)\"\n    # - \"Bash(gh pr view:*)\"\n  # What nobody"; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 	got, err := teamfile.ParseFile(filepath.Join(f.Dir, "waggle.yaml"), []byte(text))

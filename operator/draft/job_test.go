@@ -107,3 +107,32 @@ func TestJob(t *testing.T) {
 		t.Errorf("%d of %d calls ask", asked, n)
 	}
 }
+
+// TestJobInside: under the file that init writes, what agents type beside the job's calls asks nothing in a verified sandbox.
+func TestJobInside(t *testing.T) {
+	t.Parallel()
+	for project, files := range projects {
+		f := directory(t, files, "claude")
+		text, err := draft.Template(draft.Checks, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := teamfile.ParseFile(filepath.Join(f.Dir, "waggle.yaml"), []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := jobCalls(t, project, f.Dir)
+		for _, text := range []string{"python3 -c 'print(1)'", `node -e "console.log(require('./package.json').version)"`, "python3 - <<'EOF'\nprint(1)\nEOF", "make -j$(nproc)",
+			`go build -ldflags "-X main.v=$(git rev-parse --short HEAD)" ./...`, "PATH=$PWD/bin:$PATH make", "rm -rf build && make", "make 2>&1 | head -50; npm test 2>&1 | head -50",
+			"npm ci && npm run build", "pip install -e . && pytest -q", "go run ./cmd/lisp", "nohup npm start > log 2>&1 &", "perl -pi -e 's/a/b/' x.go", "curl -s http://localhost:3000/ | jq ."} {
+			in, _ := json.Marshal(map[string]string{"command": text})
+			calls = append(calls, policy.Call{Tool: "Bash", Input: in, Cwd: f.Dir, Links: realpath.Disk{}})
+		}
+		for _, c := range calls {
+			c.Sandboxed = true
+			if v := file.Policy.Judge(c); c.Tool == "Bash" && v.Decision != policy.Allow {
+				t.Errorf("%s: %s: %s %s", project, c.Input, v.Decision, v.Why)
+			}
+		}
+	}
+}

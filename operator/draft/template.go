@@ -177,11 +177,13 @@ func (d *drafting) policy() {
 			d.line("    # - %q", r)
 		}
 	}
-	d.line("  deny:")
-	d.line("    - \"Bash(rm -rf:*)\"")
 	if d.name == Review {
+		d.line("  deny:")
 		d.line("    - \"Edit\"")
 		d.line("    - \"Write\"")
+	} else {
+		d.line("  # What nobody may allow. A text of which it cannot be known beforehand asks then: python3 -c, $(...).")
+		d.line("  # deny: [\"Bash(git push:*)\"]")
 	}
 	d.line("  # A shell call that runs wholly inside a sandbox that passed its self-test does not ask.")
 	d.line("  sandboxed: %s", d.f.sandboxed())
