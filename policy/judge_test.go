@@ -138,7 +138,7 @@ func TestFileTools(t *testing.T) {
 		{"denied host, below", "", "WebFetch", "WebFetch(domain:x.org)", "WebFetch", `{"url":"https://A.x.ORG/"}`, deny},
 		{"denied hosts, itself", "", "WebFetch", "WebFetch(domain:*.x.org)", "WebFetch", `{"url":"https://x.org/"}`, deny},
 		{"denied host, unreadable", "", "WebFetch", "WebFetch(domain:x.org)", "WebFetch", `{"url":"https://u:p@x.org/"}`, deny},
-		{"denied host, unreadable other", "", "WebFetch", "WebFetch(domain:x.org)", "WebFetch", `{"url":"https://[::1]/"}`, ask},
+		{"denied host, unreadable other", "", "WebFetch", "WebFetch(domain:x.org)", "WebFetch", `{"url":"https://[::1%25lo]/"}`, ask},
 		{"another host", "", "WebFetch", "WebFetch(domain:x.org)", "WebFetch", `{"url":"https://y.org/"}`, allow},
 	} {
 		p := policy.Policy{Mode: c.mode, Allow: policy.MustRules(strings.Fields(c.allow)...), Deny: policy.MustRules(strings.Fields(c.deny)...)}
@@ -288,17 +288,17 @@ func TestVerdictsName(t *testing.T) {
 }
 
 func TestHosts(t *testing.T) {
-	list := []string{"X.org", "*.example.com", "10.0.0.1", "*", "https://bad.org", ""}
+	list := []string{"X.org", "*.example.com", "10.0.0.1", "2001:DB8:0::1", "*", "https://bad.org", ""}
 	for host, want := range map[string]bool{
 		"x.org": true, "X.ORG": true, "a.x.org": false, "x.org.evil.com": false, "x.org.": false,
 		"a.example.com": true, "a.b.example.com": true, "example.com": false, "aexample.com": false,
-		"10.0.0.1": true, "10.0.0.2": false, "bad.org": false, "": false, "*": false, "*.example.com": false, "a b.example.com": false,
+		"10.0.0.1": true, "10.0.0.2": false, "2001:db8::1": true, "2001:db8::2": false, "2001:db8:0::1": false, "[2001:db8::1]": false, "bad.org": false, "": false, "*": false, "*.example.com": false, "a b.example.com": false,
 	} {
 		if got := policy.HostAllowed(list, host); got != want {
 			t.Errorf("%q: %v", host, got)
 		}
 	}
-	for _, bad := range []string{"", "*", "*.", "*.*.org", "a.*", "http://x.org", "x.org:80", "x.org/", "-x.org", "x..org", "b\u00fccher.de", "a b"} {
+	for _, bad := range []string{"", "*", "*.", "*.*.org", "a.*", "http://x.org", "x.org:80", "x.org/", "-x.org", "x..org", "b\u00fccher.de", "a b", "::1%lo", "[::1]", "*.::1", "x::y"} {
 		if h, err := policy.ParseHost(bad); err == nil {
 			t.Errorf("%q reads as %q", bad, h)
 		}

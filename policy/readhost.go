@@ -81,6 +81,23 @@ func ReadHost(asked string, toASCII func(string) (string, error)) (host, port st
 	return host, port, nil
 }
 
+// CutPort divides HOST:PORT; the host may be a pattern. An IPv6 address before a port is in brackets.
+func CutPort(text string) (host, port string, has bool) {
+	if strings.HasPrefix(text, "[") {
+		if host, port, err := net.SplitHostPort(text); err == nil {
+			return host, port, true
+		}
+		if strings.HasSuffix(text, "]") {
+			text = text[1 : len(text)-1]
+		}
+		return text, "", false
+	}
+	if strings.Count(text, ":") > 1 {
+		return text, "", false
+	}
+	return strings.Cut(text, ":")
+}
+
 // numeric reports a name whose last part is a number, in any base: programs resolve 127.1,
 // 0x7f000001 or 010.0.0.1 to different addresses.
 func numeric(host string) bool {

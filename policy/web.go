@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -23,15 +24,18 @@ func compileHost(p string) (string, error) {
 
 func hostPatternOf(s string) (string, error) {
 	host := strings.ToLower(strings.TrimSpace(s))
-	if !plainHost(strings.TrimPrefix(host, "*.")) {
+	if a, err := netip.ParseAddr(host); err == nil && a.Zone() == "" {
+		return a.Unmap().String(), nil
+	}
+	if strings.Contains(host, ":") || !plainHost(strings.TrimPrefix(host, "*.")) {
 		return "", errors.New("not a host name: letters, digits, hyphens and dots; *. in front for the hosts below it")
 	}
 	return host, nil
 }
 
 // ParseHost reads one entry of a list of hosts, such as the team file's
-// sandbox.network: a host name or IPv4 address, or *.HOST for the hosts below it.
-// It answers in lower case and refuses everything else: a scheme, a port, a path,
+// sandbox.network: a host name or an address, or *.HOST for the hosts below it.
+// It answers in lower case, an address in its one spelling, and refuses everything else: a scheme, a port, a path,
 // a wildcard elsewhere, names that are not ASCII.
 func ParseHost(s string) (string, error) {
 	host, err := hostPatternOf(s)
@@ -55,8 +59,11 @@ func HostAllowed(list []string, host string) bool {
 	return false
 }
 
-// plainHost accepts a host name or an IPv4 address in ASCII.
+// plainHost accepts a host name in ASCII, or an address in its one spelling.
 func plainHost(h string) bool {
+	if a, err := netip.ParseAddr(h); err == nil && a.Is6() {
+		return a.Zone() == "" && a.Unmap().String() == h
+	}
 	if h == "" || len(h) > 253 {
 		return false
 	}

@@ -131,27 +131,24 @@ func otherSpelling(host string) string {
 
 // NetTarget is the host or hosts of an answer about the network.
 type NetTarget struct {
-	Host string // a host name in lower case and ASCII, an IPv4 address, or *.NAME
+	Host string // a host name in lower case and ASCII, an address, or *.NAME
 	Port string // "": the port that is asked for
 	Any  bool   // every port
 }
 
-// ParseNetTarget reads HOST, HOST:PORT or HOST:*; HOST may be *.NAME. An international name is
+// ParseNetTarget reads HOST, HOST:PORT or HOST:*; HOST may be *.NAME, or an IPv6 address in brackets. An international name is
 // converted to ASCII. It refuses a wildcard over a public suffix (*.com, *.co.uk, *.github.io),
 // which covers hosts of unrelated owners.
 func ParseNetTarget(s string) (NetTarget, error) {
 	bad := func(format string, args ...any) error {
-		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: fmt.Sprintf("%q: ", s) + fmt.Sprintf(format, args...), Advice: "write db.internal:5432, example.com:443 or *.example.com:443"}
+		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: fmt.Sprintf("%q: ", s) + fmt.Sprintf(format, args...), Advice: "write db.internal:5432, example.com:443, *.example.com:443 or [2001:db8::1]:443"}
 	}
-	host, port := s, ""
-	if h, p, ok := strings.Cut(s, ":"); ok {
-		host, port = h, p
-	}
+	host, port, _ := policy.CutPort(s)
 	t := NetTarget{Port: port, Any: port == "*"}
 	switch n, err := strconv.Atoi(port); {
 	case t.Any:
 		t.Port = ""
-	case strings.HasSuffix(s, ":"), port != "" && (err != nil || n < 1 || n > 65535 || port != strconv.Itoa(n)):
+	case port == "" && strings.HasSuffix(s, ":"), port != "" && (err != nil || n < 1 || n > 65535 || port != strconv.Itoa(n)):
 		return NetTarget{}, bad("port %q is none", port)
 	}
 	stars := ""

@@ -9,6 +9,7 @@ import (
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/policy"
 	"waggle/record"
 )
 
@@ -38,11 +39,35 @@ func shown(gs []decide.GrantView) string {
 func TestNetTarget(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"Example.com": "example.com", "example.com:443": "example.com:443", "example.com:*": "example.com:*",
-		"*.example.com:443": "*.example.com:443", "bücher.example:1": "xn--bcher-kva.example:1 (bücher.example)"} {
+		"*.example.com:443": "*.example.com:443", "[2001:DB8::0:1]:80": "[2001:db8::1]:80", "[::1]:*": "[::1]:*", "[::1]": "::1", "2001:db8::1": "2001:db8::1", "[::ffff:10.0.0.1]:80": "10.0.0.1:80", "bücher.example:1": "xn--bcher-kva.example:1 (bücher.example)"} {
 		n := target(t, in)
 		if n.String() != want || n.Wild() != strings.HasPrefix(in, "*.") {
 			t.Errorf("%s is %s, wild %v", in, n, n.Wild())
 		}
+	}
+}
+
+// An IPv6 address is answered as every host, also for later requests.
+func TestNetAddress(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"[::1", "::1]", "[::1]:", "[::1]:0", "[::1%eth0]:80", "*.::1", "[example.com", "x::y", ":"} {
+		if n, err := decide.ParseNetTarget(bad); err == nil {
+			t.Errorf("%s is %s", bad, n)
+		}
+	}
+	o, rig := team(t)
+	ann := rig.Asks("ann", operatortest.Ask{Host: "[2001:db8:0::1]:80", Why: "one"})
+	rig.Pending(1)
+	out, err := o.DecideNet(t.Context(), "api", decide.NetAnswer{Target: target(t, "[2001:db8::1]:80"), Allow: true, Session: true})
+	if err != nil || len(out.Results) != 1 || shown(out.Grants) != "allow [2001:db8::1]:80 ann" {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if got := answer(t, ann); !got.Allowed {
+		t.Errorf("%+v", got)
+	}
+	rule, err := o.TestPolicy(t.Context(), "api", "ann", "net [2001:db8::1]:80", "")
+	if err != nil || rule.Decision != policy.Allow.String() {
+		t.Errorf("the next one: %+v, %v", rule, err)
 	}
 }
 

@@ -103,10 +103,7 @@ func Describe(k waggle.Kind, a record.Ask) string {
 	case policy.GatePlan:
 		return "plan"
 	case policy.GateNetwork:
-		if a.Port != "" {
-			return "network to " + a.Host + ":" + a.Port
-		}
-		return "network to " + a.Host
+		return "network to " + a.Hostport()
 	case policy.GateQuestion:
 		return "question: " + firstQuestion(a)
 	}

@@ -296,7 +296,7 @@ func (c *checker) network(f *File, names []string) {
 
 // parseGrant reads HOST, HOST:PORT, *.HOST or *.HOST:PORT.
 func parseGrant(text string) (g record.HostGrant, err error) {
-	name, port, has := strings.Cut(text, ":")
+	name, port, has := policy.CutPort(text)
 	if n, err := strconv.Atoi(port); has && (err != nil || n < 1 || n > 65535 || port != strconv.Itoa(n)) {
 		return g, fmt.Errorf("%q: %q is no port", text, port)
 	}

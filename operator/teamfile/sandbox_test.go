@@ -21,7 +21,7 @@ func TestSandboxBlock(t *testing.T) {
 	f, err := teamfile.ParseFile("/proj/waggle.yaml", []byte(sandboxTeam+`
 sandbox:
   mode: auto
-  network: [example.com, "*.example.org:443", "192.0.2.1:8080"]
+  network: [example.com, "*.example.org:443", "192.0.2.1:8080", "[2001:db8::1]:443"]
   caches: [npm, go, go]
   unix_sockets: own-tree
   secrets: [~/notes, /srv/key]
@@ -44,7 +44,7 @@ sandbox:
 	if diff := cmp.Diff(own, f.Members[1].Sandbox); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]record.HostGrant{{Host: "example.com", By: "team file"}, {Host: "*.example.org", Port: "443", By: "team file"}, {Host: "192.0.2.1", Port: "8080", By: "team file"}}, f.Network); diff != "" {
+	if diff := cmp.Diff([]record.HostGrant{{Host: "example.com", By: "team file"}, {Host: "*.example.org", Port: "443", By: "team file"}, {Host: "192.0.2.1", Port: "8080", By: "team file"}, {Host: "2001:db8::1", Port: "443", By: "team file"}}, f.Network); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -82,6 +82,8 @@ func TestSandboxRefused(t *testing.T) {
 		{"sandbox: {network: [\"https://x.org\"]}", "", "sandbox.network[0]"},
 		{"sandbox: {network: [\"x.org:0\"]}", "", "is no port"},
 		{"sandbox: {network: [\"*.co.uk\"]}", "", "public suffix"},
+		{"sandbox: {network: [\"[::1]:0\"]}", "", "is no port"},
+		{"sandbox: {network: [\"*.::1\"]}", "", "sandbox.network[0]"},
 		{"sandbox: {unix_sockets: all}", "", "not one of own-tree, none"},
 		{"sandbox: {secrets: [\"/x/*\"]}", "", "is no path"},
 		{"sandbox: {limits: {memory: 2 apples}}", "", "is no size"},

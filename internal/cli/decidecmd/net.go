@@ -84,10 +84,10 @@ sandbox an answer binds only tools that ask. --json: {"hosts":[{"host","port","s
 }
 
 const netLong = ` TARGET is the handle or the id of an open request, HOST, HOST:PORT or
-HOST:* for every port; HOST may be *.NAME for the hosts below a name. What has a dot or a
-colon is a host. The command answers every open request for the target, each by its own
-id; one for several hosts is answered as a whole: allowed when the target covers all of
-them, denied when it covers one.
+HOST:* for every port; HOST may be *.NAME for the hosts below a name, and an IPv6 address
+with a port is in brackets. What has a dot or a colon is a host. The command answers every
+open request for the target, each by its own id; one for several hosts is answered as a
+whole: allowed when the target covers all of them, denied when it covers one.
 
 Without a flag the answer covers the open requests only. With --session it applies to the
 member until it leaves, with --until 2h, 18:00 or a date until then: it answers later

@@ -3,6 +3,7 @@ package sentence
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -339,7 +340,7 @@ func (s logSentence) agent() string {
 	case record.KindConnected:
 		var hosts []string
 		for _, c := range body[record.Connected](s.r).Connections {
-			hosts = append(hosts, c.Host+":"+c.Port+" "+c.Event)
+			hosts = append(hosts, net.JoinHostPort(c.Host, c.Port)+" "+c.Event)
 		}
 		return "connections: " + strings.Join(hosts, ", ")
 	}
