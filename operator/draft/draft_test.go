@@ -195,6 +195,45 @@ func TestTemplateNeeds(t *testing.T) {
 	}
 }
 
+// TestRegistries: the file that a person reads opens the hosts of the packages of the languages that are there,
+// as far as the ceiling does; the file of waggle new, which nobody has read, opens none.
+func TestRegistries(t *testing.T) {
+	t.Parallel()
+	f := directory(t, map[string]string{"go.mod": "module x\n", "package.json": `{"scripts":{"test":"true"}}`})
+	hosts := func() (list []string) {
+		t.Helper()
+		text, err := draft.Template(draft.CI, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := teamfile.ParseFile("/p/waggle.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Under(f.Ceiling); err != nil {
+			t.Error(err)
+		}
+		for _, g := range file.Network {
+			list = append(list, g.Host+":"+g.Port)
+		}
+		return list
+	}
+	if got := hosts(); !slices.Equal(got, []string{"proxy.golang.org:443", "sum.golang.org:443", "registry.npmjs.org:443"}) {
+		t.Errorf("%q", got)
+	}
+	if text := draft.Open("api", f); !strings.Contains(text, "caches: [go, npm]") || strings.Contains(text, "golang.org") {
+		t.Error(text)
+	}
+	f.Ceiling = &record.Ceiling{Allow: policy.MustRules("Bash", "WebFetch(domain:*.golang.org)")}
+	if got := hosts(); !slices.Equal(got, []string{"proxy.golang.org:443", "sum.golang.org:443"}) {
+		t.Errorf("below a ceiling: %q", got)
+	}
+	f.Ceiling = &record.Ceiling{Allow: policy.MustRules("Bash")}
+	if got := hosts(); len(got) > 0 {
+		t.Errorf("below a ceiling without hosts: %q", got)
+	}
+}
+
 // TestTeam: the file of a team has the contents of the accepted file, without members that have left,
 // and with those that came later; it is valid, and reads as the same policy.
 func TestTeam(t *testing.T) {

@@ -92,21 +92,46 @@ func (f Facts) has(names ...string) bool {
 // python are the files of a Python project.
 var python = []string{"pyproject.toml", "requirements.txt", "setup.py"}
 
+// languages are the languages whose packages a build fetches: its files, its cache, and the public hosts
+// that its package manager uses without settings of its own.
+var languages = []struct {
+	cache string
+	files []string
+	hosts []string
+}{
+	{"cargo", []string{"Cargo.toml"}, []string{"index.crates.io:443", "static.crates.io:443"}},
+	{"go", []string{"go.mod"}, []string{"proxy.golang.org:443", "sum.golang.org:443"}},
+	{"npm", []string{"package.json"}, []string{"registry.npmjs.org:443"}},
+	{"pip", python, []string{"pypi.org:443", "files.pythonhosted.org:443"}},
+}
+
 // caches are the build caches of the languages that the directory has.
 func (f Facts) caches() string {
 	var names []string
-	for _, c := range []struct {
-		cache string
-		files []string
-	}{{"cargo", []string{"Cargo.toml"}}, {"go", []string{"go.mod"}}, {"npm", []string{"package.json"}}, {"pip", python}} {
-		if f.has(c.files...) {
-			names = append(names, c.cache)
+	for _, l := range languages {
+		if f.has(l.files...) {
+			names = append(names, l.cache)
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
 	return ", caches: [" + strings.Join(names, ", ") + "]"
+}
+
+// registries are the hosts of the packages of the languages that the directory has, without those beyond the
+// ceiling.
+func (f Facts) registries() (hosts []string) {
+	for _, l := range languages {
+		if f.has(l.files...) {
+			hosts = append(hosts, l.hosts...)
+		}
+	}
+	return slices.DeleteFunc(hosts, func(h string) bool {
+		name, _, _ := policy.CutPort(h)
+		rule := policy.Rule{Tool: "WebFetch", Pattern: "domain:" + name}
+		return len(f.Ceiling.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Allow: []policy.Rule{rule}})) > 0
+	})
 }
 
 // sandboxed is what the file says of calls in a verified sandbox.

@@ -110,7 +110,7 @@ func (d *drafting) write() {
 	d.policy()
 	d.line("# As much of a sandbox as this machine has. {mode: required} starts no member without")
 	d.line("# all of it, {mode: off} lets members run as you.")
-	d.line("sandbox: {mode: auto%s}", d.f.caches())
+	d.sandbox()
 	d.line("")
 	if cs := d.f.checks(); (d.merges() || d.hasDev()) && len(cs) > 0 {
 		d.line("# What must succeed in a member's worktree before its task is done, and before its work is merged.")
@@ -245,4 +245,18 @@ func (d *drafting) tasks() {
       go back. After it is approved do one step after the other, each in a commit of its own that
       builds and passes the tests.`)
 	}
+}
+
+// sandbox writes the block. The hosts are in it and not in Open's, because the person reads this file.
+func (d *drafting) sandbox() {
+	hosts := d.f.registries()
+	if len(hosts) == 0 {
+		d.line("sandbox: {mode: auto%s}", d.f.caches())
+		return
+	}
+	d.line("sandbox:")
+	d.line("  mode: auto")
+	d.line("  %s", strings.TrimPrefix(d.f.caches(), ", "))
+	d.line("  # Where packages come from: members reach these hosts without a question, every other one asks.")
+	d.line("  network: [%s]", `"`+strings.Join(hosts, `", "`)+`"`)
 }
