@@ -37,7 +37,9 @@ func TestParseNetTarget(t *testing.T) {
 		{"example.com:080", "", "", false, operator.Usage},
 		{"example.com:65536", "", "", false, operator.Usage},
 		{"https://example.com/", "", "", false, operator.Usage},
-		{"::1", "", "", false, operator.Usage},
+		{"::1", "::1", "", false, 0},
+		{"[::1]:443", "::1", "443", false, 0},
+		{"[::1", "", "", false, operator.Usage},
 		{"", "", "", false, operator.Usage},
 	} {
 		got, err := decide.ParseNetTarget(c.in)
