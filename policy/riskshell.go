@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"waggle/internal/cmdline"
 )
@@ -127,7 +128,9 @@ var installers = map[string][]string{
 }
 
 // packageName matches a package of a registry, with or without a version.
-var packageName = regexp.MustCompile(`^(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9_-]*(\.(js|io))?(@[~^]?[a-z0-9][a-z0-9.-]*)?$`)
+var packageName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9_-]*(\.(js|io))?(@[~^]?[a-z0-9][a-z0-9.-]*)?$`)
+})
 
 // remade reports a command that removes what lies below the directory, or installs packages there, and nothing else: in a
 // tree of the member's own that can be made again.
@@ -135,7 +138,7 @@ func (q *question) remade(c []cmdline.Word, dirs []string) bool {
 	name := c[0].Text
 	if subs, ok := installers[name]; ok {
 		return len(c) > 1 && slices.Contains(subs, c[1].Text) && !slices.ContainsFunc(c[2:], func(w cmdline.Word) bool {
-			return w.Sure != cmdline.Literal || !packageName.MatchString(w.Text) && !cmdline.HasAny([]cmdline.Word{w}, "-D", "--save-dev", "--frozen-lockfile", "--prefer-offline", "--no-audit", "--no-fund", "--silent")
+			return w.Sure != cmdline.Literal || !packageName().MatchString(w.Text) && !cmdline.HasAny([]cmdline.Word{w}, "-D", "--save-dev", "--frozen-lockfile", "--prefer-offline", "--no-audit", "--no-fund", "--silent")
 		})
 	}
 	removed := cmdline.EffectOf(c).Writes

@@ -6,13 +6,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"waggle/internal/sandbox/relay"
 	"waggle/spawn"
 )
 
 // secretVariable matches the names of variables that hold secrets.
-var secretVariable = regexp.MustCompile(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$|cookie)`)
+var secretVariable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$|cookie)`)
+})
 
 // leads are variables that name sockets and displays that the sandbox does not have: agents, buses, daemons.
 // Terminals are spawn.ScopeTerminal.
@@ -50,10 +53,10 @@ func environ(base []string, p Profile, relayPath string, port int) []string {
 }
 
 // credentialURL matches a URL with a password in it.
-var credentialURL = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@`)
+var credentialURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@`) })
 
 func looksSecret(name, value string) bool {
-	return secretVariable.MatchString(name) || credentialURL.MatchString(value)
+	return secretVariable().MatchString(name) || credentialURL().MatchString(value)
 }
 
 // Kept returns the names of the variables of an environment that stay outside because they look like secrets.

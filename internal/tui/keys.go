@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -78,7 +79,7 @@ func KeyMap(settings map[string][]string) (map[string]command, error) {
 				return nil, fmt.Errorf("keys: %s is the key of %s and of %s", k, other, c)
 			case k == "" || len(k) == 1 && k >= "0" && k <= "9":
 				return nil, fmt.Errorf("keys: %s: %q cannot be chosen, digits jump to rows", name, k)
-			case !keyName.MatchString(k):
+			case !keyName().MatchString(k):
 				return nil, fmt.Errorf("keys: %s: there is no key %q: it is a character, or a name as enter, pgdown, f2, ctrl+n", name, k)
 			}
 			own[k] = c
@@ -97,7 +98,9 @@ func KeyMap(settings map[string][]string) (map[string]command, error) {
 }
 
 // keyName matches the names of keys. A letter with Shift is the other letter.
-var keyName = regexp.MustCompile(`^(ctrl\+)?(alt\+)?([^\s\pC]|(shift\+)?(up|down|left|right|home|end|pgup|pgdown|enter|tab|space|esc|backspace|delete|insert|f[1-9][0-9]?))$`)
+var keyName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(ctrl\+)?(alt\+)?([^\s\pC]|(shift\+)?(up|down|left|right|home|end|pgup|pgdown|enter|tab|space|esc|backspace|delete|insert|f[1-9][0-9]?))$`)
+})
 
 // decisions are the commands of a decision: no key differs from one of theirs by Shift only.
 var decisions = []command{cmdAllow, cmdDeny, cmdRule, cmdBatch, cmdEdit, cmdView}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"waggle/internal/realpath"
 )
@@ -59,7 +60,7 @@ func (f Facts) mains() (names []string) {
 		return nil
 	}
 	for _, e := range entries {
-		if plainName(e.Name()) && !reachesOut(e.Name()) && len(f.read("cmd/"+e.Name()+"/main.go")) > 0 && len(names) < mostMains {
+		if plainName().MatchString(e.Name()) && !reachesOut().MatchString(e.Name()) && len(f.read("cmd/"+e.Name()+"/main.go")) > 0 && len(names) < mostMains {
 			names = append(names, e.Name())
 		}
 	}
@@ -83,13 +84,17 @@ func (f Facts) read(name string) []byte {
 }
 
 // reachesOut matches names and texts of what does more than look at the project.
-var reachesOut = regexp.MustCompile(`(?i)(deploy|publish|release|push|upload|curl|wget|ssh|scp|rsync|sudo|docker|kubectl|helm|terraform|pulumi|heroku|vercel|netlify|fly|aws|gcloud|\baz\b|\bgh\b|install)`).MatchString
+var reachesOut = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(deploy|publish|release|push|upload|curl|wget|ssh|scp|rsync|sudo|docker|kubectl|helm|terraform|pulumi|heroku|vercel|netlify|fly|aws|gcloud|\baz\b|\bgh\b|install)`)
+})
 
 // plainName reports a name that is one plain word of a shell.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$`).MatchString
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$`) })
 
 // buildScript matches the names of scripts that build, test or look at the project: build, test:unit, lint.
-var buildScript = regexp.MustCompile(`^(build|test|lint|check|typecheck|type-check|format|fmt|compile)([:_-][A-Za-z0-9:_-]{1,40})?$`).MatchString
+var buildScript = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(build|test|lint|check|typecheck|type-check|format|fmt|compile)([:_-][A-Za-z0-9:_-]{1,40})?$`)
+})
 
 // nodeTools are the programs of packages that build, test or look at a project.
 // Where one is not installed yet, npx fetches the package of this name, so that the program has the name of its package.
@@ -120,7 +125,7 @@ func (f Facts) node() []string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Scripts)) {
-		if buildScript(name) && name != "test" && !reachesOut(name) && !reachesOut(p.Scripts[name]) {
+		if buildScript().MatchString(name) && name != "test" && !reachesOut().MatchString(name) && !reachesOut().MatchString(p.Scripts[name]) {
 			rules = append(rules, manager+" run "+name, manager+" run "+name+" --:*") // options before -- are the manager's
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -138,10 +139,10 @@ func (a Asked) Line() string {
 }
 
 // plain is a word that needs no quotes.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`)
+var plain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`) })
 
 func word(s string) string {
-	if plain.MatchString(s) {
+	if plain().MatchString(s) {
 		return s
 	}
 	return strconv.Quote(s)
@@ -174,10 +175,10 @@ func (e *GoneError) Error() string { return "there is no proposal " + e.ID }
 const suffix = ".json"
 
 // idForm is the form of ids, and so of the names of files.
-var idForm = regexp.MustCompile(`^prop-[0-9a-f]{16}$`)
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^prop-[0-9a-f]{16}$`) })
 
 // IsID reports the form of an id.
-func IsID(s string) bool { return idForm.MatchString(s) }
+func IsID(s string) bool { return idForm().MatchString(s) }
 
 func (s Store) path(id string) string { return filepath.Join(s.Dir, id+suffix) }
 
@@ -281,12 +282,12 @@ func (p *Proposal) check() error {
 }
 
 // bySession is how a session is named in By.
-var bySession = regexp.MustCompile(`^session [A-Za-z0-9][A-Za-z0-9_-]{0,7}$`)
+var bySession = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session [A-Za-z0-9][A-Za-z0-9_-]{0,7}$`) })
 
 // named reports that By is a name and no sentence: the member is told it outside of what is quoted.
 func (p *Proposal) named() bool {
 	_, _, err := waggle.AgentID(p.By).Parse()
-	return p.By == "" || bySession.MatchString(p.By) || err == nil
+	return p.By == "" || bySession().MatchString(p.By) || err == nil
 }
 
 // Put keeps a new proposal: its id comes from random, its time is now. A *LimitError says why it is refused.
