@@ -182,7 +182,7 @@ func (d *drafting) policy() {
 		d.line("    - \"Edit\"")
 		d.line("    - \"Write\"")
 	} else {
-		d.line("  # What nobody may allow. A text of which it cannot be known beforehand asks then: python3 -c, $(...).")
+		d.line("  # What nobody may allow. Under such a rule a command that might do it unseen asks: python3 -c, $(...).")
 		d.line("  # deny: [\"Bash(git push:*)\"]")
 	}
 	d.line("  # A shell call that runs wholly inside a sandbox that passed its self-test does not ask.")
