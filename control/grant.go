@@ -28,13 +28,25 @@ type Grant struct {
 	Scope   Scope
 	Until   *time.Time       // ScopeUntil only
 	Request waggle.RequestID // whose answer it is; "" when it was given without one
+	Rule    string           // the deny rule that it is of (record.HostDenial); "": it is an answer
 }
 
-// Grants are the standing answers that hold for this worker at a time, then what
-// was allowed for the turn that runs, does not stand as well, and is not denied or taken back by now.
+// HostsDenied are the rules, and the mode, that close hosts to this worker whatever grant opens them.
+func (w *Worker) HostsDenied(l *Leader, now time.Time) []record.HostDenial {
+	return w.policy(l).HostsDenied(w.Instance, w.mode(l), now)
+}
+
+// Grants are the standing answers that hold for this worker at a time, without those that a rule or the mode closes as
+// a whole; then a denial for each deny rule about a host; then what was allowed for the turn that runs, and is not
+// denied or taken back by now.
 func (w *Worker) Grants(l *Leader, now time.Time) []Grant {
 	var gs []Grant
+	denied := w.HostsDenied(l, now)
 	for _, h := range l.Policy.HostsFor(w.Instance, now) {
+		closed := func(d record.HostDenial) bool { all, _ := d.Closes(h); return all }
+		if !h.Deny && slices.ContainsFunc(denied, closed) {
+			continue
+		}
 		g := Grant{Host: h.Host, Port: h.Port, Deny: h.Deny, Scope: ScopeSession, Until: h.Until}
 		if h.Until != nil {
 			g.Scope = ScopeUntil
@@ -43,6 +55,11 @@ func (w *Worker) Grants(l *Leader, now time.Time) []Grant {
 			g.Request = h.From.ID
 		}
 		gs = append(gs, g)
+	}
+	for _, d := range denied {
+		if d.Host != "" {
+			gs = append(gs, Grant{Host: d.Host, Deny: true, Scope: ScopeSession, Rule: d.Rule})
+		}
 	}
 	if w.turn == nil || w.gone {
 		return gs

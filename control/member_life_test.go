@@ -245,6 +245,29 @@ func TestGrants(t *testing.T) {
 	if d := cmp.Diff([]control.Grant{standing[0], standing[1], {Host: "once.test", Deny: true, Scope: control.ScopeSession}}, grants(start)); d != "" {
 		t.Errorf("denied since: %s", d)
 	}
+	set.Policy.Version++
+	set.Policy.Deny = policy.MustRules("WebFetch(domain:*.all.test)", "WebFetch(domain:x.soon.test)")
+	w.append(operator, record.KindPolicy, set)
+	w.must(ann.lj.Refresh(t.Context()))
+	ruled := []control.Grant{standing[1], {Host: "once.test", Deny: true, Scope: control.ScopeSession},
+		{Host: "*.all.test", Deny: true, Scope: control.ScopeSession, Rule: "deny WebFetch(domain:*.all.test)"},
+		{Host: "x.soon.test", Deny: true, Scope: control.ScopeSession, Rule: "deny WebFetch(domain:x.soon.test)"}}
+	if d := cmp.Diff(ruled, grants(start)); d != "" {
+		t.Errorf("under a rule: %s", d)
+	}
+	set.Policy.Version++
+	set.Policy.Deny, set.Policy.Mode = nil, policy.ModeLockedDown
+	w.append(operator, record.KindPolicy, set)
+	w.must(ann.lj.Refresh(t.Context()))
+	for _, g := range grants(start) {
+		if !g.Deny {
+			t.Errorf("in mode locked-down: %+v", g)
+		}
+	}
+	set.Policy.Version++
+	set.Policy.Mode = ""
+	w.append(operator, record.KindPolicy, set)
+	w.must(ann.lj.Refresh(t.Context()))
 	ann.idle()
 	if n := len(grants(start)); n != 3 {
 		t.Errorf("after the turn: %+v", grants(start))

@@ -111,6 +111,38 @@ func (p PolicySet) HostsFor(i Instance, now time.Time) []HostGrant {
 	return slices.DeleteFunc(slices.Clone(p.Hosts), func(g HostGrant) bool { return !concerns(g.Instance, i) || Past(g.Until, now) })
 }
 
+// HostDenial is a rule, or the mode, that closes hosts to a member whatever grant opens them.
+type HostDenial struct {
+	Host string // as of a HostGrant, with the hosts below it; "": every host
+	Rule string // as Verdict.Rule: "deny WebFetch(domain:x.org)", "mode locked-down"
+}
+
+// Closes reports whether all that a grant opens is closed, or else a part of it, which is Host.
+func (d HostDenial) Closes(g HostGrant) (all, part bool) {
+	below, wild := strings.CutPrefix(g.Host, "*.")
+	name := strings.TrimPrefix(d.Host, "*.")
+	all = d.Host == "" || below == name || strings.HasSuffix(below, "."+name)
+	return all, !all && wild && strings.HasSuffix(name, "."+below)
+}
+
+// HostsDenied are the deny rules for hosts that hold for one member in a mode, those of the ceiling too, and the mode
+// where it denies every host. A mode that asks closes nothing that stands: it was asked for.
+func (p PolicySet) HostsDenied(i Instance, mode policy.Mode, now time.Time) (list []HostDenial) {
+	own := p.For(i, now)
+	own.Mode = p.Ceiling.Meet(mode)
+	if v := judgeHost(own, []HostGrant{{Host: anyBelow}}, Target{Host: anyBelow}); v.Decision == policy.Deny {
+		list = append(list, HostDenial{Rule: v.Rule})
+	}
+	for _, r := range own.Deny {
+		if name, ok := strings.CutPrefix(r.Pattern, "domain:"); ok && r.Tool == "WebFetch" {
+			if host, err := policy.ParseHost(name); err == nil {
+				list = append(list, HostDenial{Host: host, Rule: "deny " + r.String()})
+			}
+		}
+	}
+	return list
+}
+
 // Stands reports whether answers for this member alone allow each host that a request asks for as long as the member is
 // there.
 func (p PolicySet) Stands(i Instance, a Ask) bool {

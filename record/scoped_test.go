@@ -123,6 +123,56 @@ func TestHostsFor(t *testing.T) {
 	}
 }
 
+// TestHostsDenied: what closes a grant: deny rules for hosts, the ceiling's and a member's own too, and a mode that
+// denies every host; a mode that asks closes none.
+func TestHostsDenied(t *testing.T) {
+	set := record.PolicySet{Policy: policy.Policy{Deny: policy.MustRules("WebFetch(domain:*.X.org)", "Bash(curl:*)", "WebFetch(domain:2001:DB8::1)")},
+		Rules:   []record.Scoped{{Rule: policy.MustRules("WebFetch(domain:a.y.org)")[0], Deny: true, Instance: "ada"}},
+		Ceiling: &record.Ceiling{Deny: policy.MustRules("WebFetch(domain:10.0.0.7)")}}
+	closing := func(who record.Instance, mode policy.Mode, host string) (all, part string) {
+		for _, d := range set.HostsDenied(who, mode, start) {
+			switch a, p := d.Closes(record.HostGrant{Host: host}); {
+			case a && all == "":
+				all = d.Rule
+			case p:
+				part = d.Host
+			}
+		}
+		return all, part
+	}
+	for _, c := range []struct {
+		who       record.Instance
+		mode      policy.Mode
+		host      string
+		all, part string
+	}{
+		{"ada", "", "x.org", "deny WebFetch(domain:*.x.org)", ""},
+		{"ada", "", "a.x.org", "deny WebFetch(domain:*.x.org)", ""},
+		{"ada", "", "*.a.x.org", "deny WebFetch(domain:*.x.org)", ""},
+		{"ada", "", "ax.org", "", ""},
+		{"bob", "", "*.org", "", "*.x.org"},
+		{"ada", "", "*.y.org", "", "a.y.org"},
+		{"ada", "", "a.y.org", "deny WebFetch(domain:a.y.org)", ""},
+		{"ada", "", "b.y.org", "", ""},
+		{"bob", "", "a.y.org", "", ""},
+		{"bob", "", "10.0.0.7", "deny WebFetch(domain:10.0.0.7)", ""},
+		{"bob", "", "2001:db8::1", "deny WebFetch(domain:2001:db8::1)", ""},
+		{"bob", "", "2001:db8::2", "", ""},
+		{"bob", policy.ModePlan, "b.y.org", "", ""},
+		{"bob", policy.ModeSafe, "b.y.org", "", ""},
+		{"bob", policy.ModeDontAsk, "b.y.org", "", ""},
+		{"bob", policy.ModeLockedDown, "b.y.org", "mode locked-down", ""},
+	} {
+		if all, part := closing(c.who, c.mode, c.host); all != c.all || part != c.part {
+			t.Errorf("%s in %q: %s is closed by %q, in part %q", c.who, c.mode, c.host, all, part)
+		}
+	}
+	set.Ceiling.Deny = policy.MustRules("WebFetch")
+	if all, _ := closing("bob", "", "b.y.org"); all != "deny WebFetch" {
+		t.Errorf("a rule for every host: %q", all)
+	}
+}
+
 // TestOwn: Own lists the rules and hosts that are allowed to this member alone, spelled as an
 // answer spells them.
 func TestOwn(t *testing.T) {

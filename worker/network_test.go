@@ -103,7 +103,8 @@ func TestNetworkGrants(t *testing.T) {
 			t.Errorf("%d prompts for one host", n)
 		}
 		c.policy(func(p *record.PolicySet) { p.Policy.Deny = policy.MustRules("WebFetch(domain:x.org)") })
-		c.until("a denial closes", func() bool { return len(net.holds()) == 0 })
+		ruled := []control.Grant{{Host: "x.org", Deny: true, Scope: control.ScopeSession, Rule: "deny WebFetch(domain:x.org)"}}
+		c.until("a denial closes", func() bool { return slices.Equal(net.holds(), ruled) })
 		go1 <- struct{}{}
 		c.until("over", c.finished("ann", "1"))
 
@@ -117,6 +118,16 @@ func TestNetworkGrants(t *testing.T) {
 		if g := net.holds(); g[0].Scope != control.ScopeSession || g[1].Scope != control.ScopeUntil || !g[1].Until.Equal(until) {
 			t.Errorf("%+v", g)
 		}
+		c.policy(func(p *record.PolicySet) { p.Policy.Deny = policy.MustRules("WebFetch(domain:*.internal)") })
+		c.until("a rule closes what stands", func() bool {
+			g := net.holds()
+			return len(g) == 2 && g[0].Host == "*.example.com" && g[1].Deny && g[1].Host == "*.internal"
+		})
+		c.policy(func(p *record.PolicySet) { p.Policy.Deny, p.Policy.Mode = nil, policy.ModeLockedDown })
+		c.until("a mode that denies closes all", func() bool { return len(net.holds()) == 0 })
+		c.policy(func(p *record.PolicySet) { p.Policy.Mode = policy.ModePlan })
+		c.until("without them it stands again, also in a mode that asks", func() bool { return len(net.holds()) == 2 })
+		c.policy(func(p *record.PolicySet) { p.Policy.Mode = "" })
 		net.set(errors.New("no rules left"))
 		var told agent.Answer
 		c.order("ann", "2", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {

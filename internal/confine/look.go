@@ -54,7 +54,7 @@ func (m *Member) Prepare(c spawn.Command) (*sandbox.Ready, error) {
 func grantsOf(grants []control.Grant) []proxy.Grant {
 	list := make([]proxy.Grant, 0, len(grants))
 	for _, g := range grants {
-		p := proxy.Grant{ID: nameOf(g), Host: g.Host, Port: g.Port, Deny: g.Deny}
+		p := proxy.Grant{ID: nameOf(g), Host: g.Host, Port: g.Port, Deny: g.Deny, Rule: g.Rule}
 		if g.Until != nil {
 			p.Until = *g.Until
 		}

@@ -73,13 +73,13 @@ func (s Sandbox) explainNetwork(grants []proxy.Grant, asks bool) []Line {
 	lines := []Line{}
 	for _, g := range grants {
 		verdict, target := "allowed", g.Host
-		if g.Deny {
-			verdict = "denied"
+		if no, found := proxy.Find(grants, strings.TrimPrefix(g.Host, "*."), g.Port); found && no.Deny {
+			verdict, g.ID, g.Rule = "denied", no.ID, no.Rule
 		}
 		if g.Port != "" {
 			target += ":" + g.Port
 		}
-		lines = append(lines, Line{target, verdict, "grant " + g.ID})
+		lines = append(lines, Line{target, verdict, by(g)})
 	}
 	other := Line{"every other host", "refused", "no grant covers it"}
 	switch {
@@ -102,13 +102,21 @@ func (s Sandbox) explainHost(host, port string, grants []proxy.Grant, asks bool)
 	g, found := proxy.Find(grants, host, port)
 	switch {
 	case found && g.Deny:
-		return Line{target, "denied", "grant " + g.ID}
+		return Line{target, "denied", by(g)}
 	case found:
 		return Line{target, "allowed", "grant " + g.ID + "; its address must be public, or granted by address"}
 	case asks:
 		return Line{target, "asked", "no grant covers it: the connection is held until somebody answers"}
 	}
 	return Line{target, "refused", "no grant covers it"}
+}
+
+// by is what decides about a host: an answer, or a deny rule.
+func by(g proxy.Grant) string {
+	if g.Rule != "" {
+		return "rule " + g.Rule + ", whatever is granted"
+	}
+	return "grant " + g.ID
 }
 
 // hostIn reads the host that an argument of a command names: a URL, or git's USER@HOST:PATH.

@@ -313,7 +313,7 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 	}
 	if a.standing() {
 		for _, g := range grants {
-			out.Grants = append(out.Grants, grantView(s, g))
+			out.Grants = append(out.Grants, grantView(s, g, o.Minter.Now()))
 		}
 	}
 	if len(answers) > 0 {
@@ -501,12 +501,17 @@ type GrantView struct {
 	// Sandbox is the level of the least confined member that it is for: below enforced nothing holds
 	// the member's commands to it.
 	Sandbox record.HeldLevel
+	// Closed says what closes an allow, or a part of it: "deny WebFetch(domain:x.org)", "a.x.org: deny …",
+	// "ann: mode locked-down".
+	Closed []string
+	// Shut: all of it is closed to every member that it is for.
+	Shut bool
 }
 
 // Enforced reports whether the machine holds to the answer.
-func (g GrantView) Enforced() bool { return g.Sandbox.Enforces() }
+func (g GrantView) Enforced() bool { return g.Sandbox.Enforces() && !g.Shut }
 
-func grantView(s *operator.State, g record.HostGrant) GrantView {
+func grantView(s *operator.State, g record.HostGrant, now time.Time) GrantView {
 	port := g.Port
 	if port == "" {
 		port = everyone
@@ -519,7 +524,45 @@ func grantView(s *operator.State, g record.HostGrant) GrantView {
 	if g.From != nil {
 		v.From = string(g.From.ID)
 	}
+	if !g.Deny {
+		v.Closed, v.Shut = closedBy(s, g, now)
+	}
 	return v
+}
+
+// closedBy says what closes an allow to the members that it is for.
+func closedBy(s *operator.State, g record.HostGrant, now time.Time) (closed []string, shut bool) {
+	var members []*control.Member
+	for _, m := range s.Lead.Live() {
+		if g.Instance == "" || m.Instance == g.Instance {
+			members = append(members, m)
+		}
+	}
+	shut = len(members) > 0
+	for _, m := range members {
+		w, err := s.Worker(m.Instance)
+		if err != nil {
+			return nil, false // heldFor says that nothing is known
+		}
+		whole := false
+		for _, d := range w.HostsDenied(s.Lead, now) {
+			all, part := d.Closes(g)
+			text := d.Rule
+			switch {
+			case part:
+				text = d.Host + ": " + text
+			case !all || whole:
+				continue
+			}
+			whole = whole || all
+			if g.Instance == "" {
+				text = string(m.Name) + ": " + text
+			}
+			closed = append(closed, text)
+		}
+		shut = shut && whole
+	}
+	return closed, shut
 }
 
 // heldFor is what confines a member, or "" the least confined one of all.

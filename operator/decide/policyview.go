@@ -88,7 +88,7 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 	}
 	for _, g := range set.Hosts {
 		if holds(g.Instance, g.Until) {
-			v.Hosts = append(v.Hosts, grantView(s, g))
+			v.Hosts = append(v.Hosts, grantView(s, g, now))
 		}
 	}
 	v.Ceiling = ViewCeiling(set)

@@ -41,6 +41,7 @@ type Box struct {
 	dir    string // the directory of its own files
 	grants []control.Grant
 	asks   bool
+	closed string // the rule or mode that closes every host that a preset does not open; "": none
 }
 
 // Open makes the sandbox of a member, or of a directory. program is the relay: waggle's own binary.
@@ -119,6 +120,11 @@ func (o Operator) ofMember(ctx context.Context, b *Box, w Where) (worker.Confini
 	}
 	b.Name, b.Dir, b.asks = string(m.Name), cmp.Or(w.Dir, m.Cwd), true
 	b.grants = fold.Grants(s.Lead, o.Minter.Now())
+	for _, d := range fold.HostsDenied(s.Lead, o.Minter.Now()) {
+		if d.Host == "" {
+			b.closed = d.Rule
+		}
+	}
 	c := worker.ConfiningOf(process.Of(o.Operator).Worker(s, m.Instance), s.Lead, m)
 	if c.Needs != nil {
 		c.Needs.Start = nil // the member's process has tried it
@@ -189,6 +195,9 @@ func (o Operator) Explain(ctx context.Context, b *Box, w Where, argv []string) (
 	}
 	e := &Explained{Tested: b.Tested(), Command: argv, Dir: b.Dir}
 	for _, l := range lines {
+		if l.Verdict == "asked" && b.closed != "" {
+			l.Verdict, l.Why = "denied", b.closed+", whatever is granted"
+		}
 		e.Lines = append(e.Lines, Line(l))
 	}
 	if b.Name == "" {

@@ -90,12 +90,15 @@ func notPublic(addr netip.Addr, own []netip.Addr) string {
 // refuses returns why the proxy may not dial an address for a permit; "" if it may.
 func (p *Proxy) refuses(addr netip.AddrPort, pm permit) string {
 	what := notPublic(addr.Addr(), p.o.Own())
-	if what == "" || pm.req.Host == addr.Addr().String() {
-		return "" // the request named this address, so that the grant covers it
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
+	if g, barred := p.bars(addr, now); barred {
+		return fmt.Sprintf("%s is at %s: %s", pm.req.Host, addr.Addr(), g.denial())
+	}
+	if what == "" || pm.req.Host == addr.Addr().String() {
+		return "" // the request named this address, so that the grant covers it
+	}
 	for _, g := range p.grants {
 		if g.holds(now) && g.names(addr) {
 			return ""

@@ -59,11 +59,16 @@ func (c *client) openTo(ctx context.Context, r Request) (*conn, error) {
 // register adds the connection to the list, unless its grant has ended meanwhile.
 func (p *Proxy) register(c *conn) error {
 	p.mu.Lock()
-	g, found := p.lookup(c.req.Host, c.req.Port, p.now())
+	now := p.now()
+	g, found := p.lookup(c.req.Host, c.req.Port, now)
+	_, barred := p.bars(c.addr, now)
 	switch {
 	case p.closed:
 		p.mu.Unlock()
 		return &refusal{"the proxy ended"}
+	case barred && p.upstream(c.req) == nil:
+		p.mu.Unlock()
+		return &refusal{"its address was denied while the connection was made"}
 	case found && g.Deny, !found && c.listed:
 		p.mu.Unlock()
 		return &refusal{"the grant ended while the connection was made"}

@@ -15,6 +15,7 @@ type Grant struct {
 	Host string // a name, an address, or *.NAME for the hosts below it
 	Port string // "": every port
 	Deny bool   // refuses without a request; it wins over grants that allow
+	Rule string // the rule that denies; "": an answer did
 	// Until is when the grant ends; zero: when it is replaced.
 	Until time.Time
 }
@@ -45,6 +46,14 @@ func (g Grant) covers(host, port string) bool {
 	return policy.HostAllowed([]string{pattern}, host)
 }
 
+// denial is why a grant that denies refuses a connection.
+func (g Grant) denial() string {
+	if g.Rule != "" {
+		return "the host is denied by a rule: " + g.Rule
+	}
+	return "the host is denied"
+}
+
 // names reports whether the grant names this very address.
 func (g Grant) names(addr netip.AddrPort) bool {
 	own, err := netip.ParseAddr(strings.ToLower(g.Host))
@@ -67,13 +76,16 @@ func (p *Proxy) apply() {
 	now := p.now()
 	for c := range p.open {
 		g, found := p.lookup(c.req.Host, c.req.Port, now)
+		at, barred := p.bars(c.addr, now)
 		switch {
 		case found && g.Deny:
-			c.cut("the host is denied")
+			c.cut(g.denial())
+		case barred && p.upstream(c.req) == nil: // else it is the address of the machine's proxy
+			c.cut(at.denial())
 		case found:
 			c.listed, c.grant = true, g.ID
 		case c.listed:
-			c.cut("the grant was revoked or has ended")
+			c.cut("the grant was revoked or has ended, or the mode or a rule closes it")
 		}
 	}
 	for key, q := range p.questions {
@@ -113,6 +125,12 @@ func (p *Proxy) wakeAtExpiry(now time.Time) {
 func (p *Proxy) lookup(host, port string, now time.Time) (Grant, bool) {
 	held := slices.DeleteFunc(slices.Clone(p.grants), func(g Grant) bool { return !g.holds(now) })
 	return Find(held, host, port)
+}
+
+// bars returns the denial of an address that a name was resolved to. The caller holds p.mu.
+func (p *Proxy) bars(addr netip.AddrPort, now time.Time) (Grant, bool) {
+	g, found := p.lookup(addr.Addr().Unmap().String(), portOf(addr), now)
+	return g, found && g.Deny
 }
 
 // Find returns the grant that decides about a host and port, a denial before a grant that allows.

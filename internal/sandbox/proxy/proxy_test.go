@@ -326,7 +326,9 @@ func TestGrantReachesWhatWaits(t *testing.T) {
 
 // New grants cut the connections that they no longer cover, at once.
 func TestRevokeCuts(t *testing.T) {
-	for _, next := range [][]proxy.Grant{nil, {{ID: "no", Host: "example.com", Deny: true}}, {{ID: "other", Host: "api.example.com", Port: "22"}}} {
+	for _, next := range [][]proxy.Grant{nil, {{ID: "no", Host: "example.com", Deny: true}}, {{ID: "other", Host: "api.example.com", Port: "22"}},
+		{{ID: "g", Host: "api.example.com"}, {Host: "*.example.com", Deny: true, Rule: "deny WebFetch(domain:*.example.com)"}},
+		{{ID: "g", Host: "api.example.com"}, {ID: "its address", Host: public.String(), Deny: true}}} {
 		w := newWorld(t)
 		w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "api.example.com"}})
 		for _, open := range []func(string, string) (net.Conn, error){connect, socks} {
@@ -579,6 +581,31 @@ func TestResolvedAddress(t *testing.T) {
 	}
 	if _, err := connect(w.addr, "inside.example.com:81"); err == nil {
 		t.Error("another port of the address is open")
+	}
+}
+
+// TestDeniedByRule: a denial outweighs every grant, of the name and of the address that it has, and closes no other
+// host of a grant with a wildcard. The refusal names the rule.
+func TestDeniedByRule(t *testing.T) {
+	w := newWorld(t)
+	rule := proxy.Grant{Host: "a.example.com", Deny: true, Rule: "deny WebFetch(domain:a.example.com)"}
+	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "*.example.com"}, rule})
+	for way, open := range ways {
+		for host, closed := range map[string]bool{"a.example.com:443": true, "x.a.example.com:443": true, "b.example.com:443": false} {
+			if _, err := open(w.addr, host); (err != nil) != closed {
+				t.Errorf("%s to %s: %v", way, host, err)
+			}
+		}
+	}
+	if no, ok := w.record.last(proxy.Refused); !ok || no.Reason != "the host is denied by a rule: "+rule.Rule {
+		t.Errorf("%+v", no)
+	}
+	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "*.example.com"}, {ID: "no", Host: public.String(), Deny: true}})
+	if _, err := connect(w.addr, "b.example.com:443"); err == nil {
+		t.Error("the name led to an address that is denied")
+	}
+	if no, ok := w.record.last(proxy.Refused); !ok || no.Reason != "b.example.com is at "+public.String()+": the host is denied" {
+		t.Errorf("%+v", no)
 	}
 }
 

@@ -201,7 +201,7 @@ func (p *Proxy) listedLocked(r Request) (permit, bool, error) {
 	case !found:
 		return permit{}, false, nil
 	case g.Deny:
-		return permit{}, true, &refusal{"the host is denied"}
+		return permit{}, true, &refusal{g.denial()}
 	}
 	return permit{req: r, grant: g.ID, listed: true}, true, nil
 }

@@ -61,8 +61,11 @@ type GrantDocument struct {
 	ExpiresAt *string `json:"expires_at"`
 	From      string  `json:"from"`     // the request that it answered
 	By        string  `json:"by"`       // who gave it: operator, team file; "" is not known
-	Enforced  bool    `json:"enforced"` // the machine holds the member's commands to it
+	Enforced  bool    `json:"enforced"` // the machine holds the member's commands to it; false too where all of it is closed
 	Sandbox   string  `json:"sandbox"`  // enforced, files only, off, unknown: of the least confined member that it is for
+	// Closed are the rules, and the mode, that close an allow: "deny WebFetch(domain:x.org)", with "a.x.org: " before it of
+	// a part, with "ann: " of one member of the team.
+	Closed []string `json:"closed"`
 }
 
 // GrantList is the document of standing answers.
@@ -76,7 +79,7 @@ func Grants(gs []decide.GrantView) GrantList { return GrantList{grants(gs)} }
 func grants(gs []decide.GrantView) []GrantDocument {
 	out := make([]GrantDocument, 0, len(gs))
 	for _, g := range gs {
-		out = append(out, GrantDocument{g.Host, g.Port, g.Shown, g.Effect, g.Scope, page.Until(g.Expires), g.From, g.By, g.Enforced(), string(g.Sandbox)})
+		out = append(out, GrantDocument{g.Host, g.Port, g.Shown, g.Effect, g.Scope, page.Until(g.Expires), g.From, g.By, g.Enforced(), string(g.Sandbox), append([]string{}, g.Closed...)})
 	}
 	return out
 }
@@ -85,10 +88,21 @@ func grants(gs []decide.GrantView) []GrantDocument {
 func GrantPage(gs []decide.GrantView, now time.Time) (p page.Page) {
 	t := page.Table{Head: []string{"EFFECT", "FOR", "BY", "ENFORCED", "UNTIL", "HOST"}, About: true}
 	for _, g := range gs {
-		t.Rows = append(t.Rows, []string{g.Effect, g.Scope, cmp.Or(g.By, "unknown"), enforcedWord(g.Sandbox), untilOr(g.Expires, now, "as long as the member"), g.Shown})
+		t.Rows = append(t.Rows, []string{g.Effect, g.Scope, cmp.Or(g.By, "unknown"), grantWord(g), untilOr(g.Expires, now, "as long as the member"), g.Shown})
 	}
 	p.Table(t)
 	return p
+}
+
+// grantWord says whether a standing answer holds, and what closes it.
+func grantWord(g decide.GrantView) string {
+	switch {
+	case g.Shut:
+		return "closed by " + strings.Join(g.Closed, "; ")
+	case len(g.Closed) > 0:
+		return enforcedWord(g.Sandbox) + ", but not " + strings.Join(g.Closed, "; ")
+	}
+	return enforcedWord(g.Sandbox)
 }
 
 // enforcedWord says whether a standing answer holds.
@@ -122,7 +136,12 @@ func NetDecided(n *decide.NetDecided) NetDecidedDocument {
 
 // notHeld says that nothing holds commands to a standing answer; "" where something does.
 func notHeld(g decide.GrantView) string {
-	if g.Enforced() {
+	switch {
+	case g.Shut:
+		return "; it opens nothing: closed by " + strings.Join(g.Closed, "; ")
+	case len(g.Closed) > 0:
+		return "; not " + strings.Join(g.Closed, "; ")
+	case g.Enforced():
 		return ""
 	}
 	return "; not enforced for commands: the sandbox is " + string(g.Sandbox)

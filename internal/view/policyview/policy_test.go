@@ -12,7 +12,9 @@ import (
 
 func grants() []decide.GrantView {
 	return []decide.GrantView{{Host: "example.com", Port: "443", Shown: "example.com:443", Effect: "allow", Scope: "ann", Expires: at(0), From: "perm-1", By: "operator", Sandbox: record.HeldEnforced},
-		{Host: "x.org", Shown: "x.org:*", Effect: "deny", Scope: "team", Sandbox: record.HeldFilesOnly}}
+		{Host: "x.org", Shown: "x.org:*", Effect: "deny", Scope: "team", Sandbox: record.HeldFilesOnly},
+		{Host: "y.org", Shown: "y.org:*", Effect: "allow", Scope: "bob", By: "operator", Sandbox: record.HeldEnforced, Closed: []string{"deny WebFetch(domain:y.org)"}, Shut: true},
+		{Host: "*.z.org", Shown: "*.z.org:*", Effect: "allow", Scope: "team", By: "team file", Sandbox: record.HeldEnforced, Closed: []string{"a.z.org: ann: deny WebFetch(domain:a.z.org)"}}}
 }
 
 func policyMembers() []decide.PolicyMember {
