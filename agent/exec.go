@@ -130,6 +130,31 @@ func CommandOf(agent string, spec json.RawMessage) string {
 	return text
 }
 
+// ShellTexts are the shell texts that a member's settings name, where its calls are known before it starts: none of an exec
+// member, whose command is allowed by the team file that has it or whose tasks are its commands; those of a
+// script's steps. known is false for every other agent.
+func ShellTexts(agent string, spec json.RawMessage) (texts []string, known bool) {
+	switch agent {
+	case "exec":
+		return nil, true
+	case "script":
+		var s ScriptSpec
+		if decodeSpec(spec, &s) != nil {
+			return nil, false
+		}
+		for _, step := range append(slices.Clone(s.Steps), s.OnMail...) {
+			var in struct {
+				Command string `json:"command"`
+			}
+			if step.Tool != nil && step.Tool.Name == "Bash" && json.Unmarshal(step.Tool.Input, &in) == nil {
+				texts = append(texts, in.Command)
+			}
+		}
+		return texts, true
+	}
+	return nil, false
+}
+
 // runShell asks for tool Bash and runs what was allowed.
 func runShell(ctx context.Context, h Host, cmd shellCommand, t *Task) (Outcome, error) {
 	input, err := bashInput(cmd.text, cmd.stdin)

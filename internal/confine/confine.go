@@ -88,7 +88,7 @@ func open(ctx context.Context, s settings, c worker.Confining) (m *Member, err e
 			return nil, errors.Join(err, m.Close())
 		}
 	} else {
-		m.held = record.Held{Level: record.HeldOff, Why: Variable + "=off is set"}
+		m.held = record.Held{Level: record.HeldOff, Why: Variable + "=off is set", Fix: "unset " + Variable}
 	}
 	if c.Want.Mode == record.SandboxRequired && m.held.Level != record.HeldEnforced {
 		return nil, errors.Join(m.refusal(), m.Close())

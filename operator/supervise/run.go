@@ -69,6 +69,11 @@ func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Re
 	if err := f.Under(decide.Of(o.Operator).CeilingOf(nil)); err != nil {
 		return nil, err
 	}
+	if ro.Headless && ro.Wait == 0 && f.Policy.Sandboxed {
+		if err := o.checkUnattended(ctx, f); err != nil {
+			return nil, err
+		}
+	}
 	held, err := o.Claim("run", f.Team)
 	if err != nil {
 		return nil, err
