@@ -35,9 +35,9 @@ accepted it is only named, and v shows it.
 
 With --headless nobody is asked: a call that the policy does not allow is denied at once
 and the run ends with 3, unless --wait gives you that long to answer from another place
-(waggle pending, approve, deny). It ends with 2 before anything starts when shell calls are
-allowed by sandboxed: allow alone and the machine has no enforced sandbox for them: the
-error has the missing rules. A budget that is used up ends it with 10. Without
+(waggle pending, approve, deny). It ends with 2 before anything starts when shell calls
+are allowed by sandboxed: allow alone and no enforced sandbox is to be had: the error has
+the missing rules. A budget that is used up ends it with 10. Without
 --headless the run waits, and asks on the terminal when there is one. When that terminal
 closes, the run ends as by Ctrl-C; nohup keeps it.
 
