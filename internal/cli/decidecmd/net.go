@@ -56,8 +56,9 @@ func netListCmd(a *app.App) *cobra.Command {
 		Short:   "List the standing answers",
 		Long: `List the answers that apply to later requests, with NAME those for that member, who gave
 each, and whether a sandbox enforces it for the member's commands. Without an enforced
-sandbox an answer binds only tools that ask. A deny rule for a host, WebFetch(domain:HOST),
-and a mode that denies every host close what an answer allows: the row names them.
+sandbox an answer binds only tools that ask. A deny rule for a host
+(WebFetch(domain:HOST)) and a mode that denies every host close what an answer allows:
+the row names them.
 --json: {"hosts":[{"host","port","shown","effect","scope","expires_at","from","by",
 "enforced","sandbox","closed"}]}.`,
 		Args:              cobra.MaximumNArgs(1),
