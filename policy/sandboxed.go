@@ -108,10 +108,17 @@ func saysHead(words []string) (alone, within int) {
 	if words[0] == "head" {
 		return 1, 1
 	}
-	if words[0] != "git" || !readsGit(words[1:]) {
+	if words[0] != "git" {
 		return 0, 0
 	}
-	for _, w := range words[2:] {
+	words = words[1:]
+	for len(words) > 2 && words[0] == "-C" {
+		words = words[2:]
+	}
+	if !readsGit(words) {
+		return 0, 0
+	}
+	for _, w := range words[1:] {
 		if strings.EqualFold(w, "head") {
 			alone++
 		}
@@ -137,11 +144,20 @@ func readsGit(words []string) bool {
 	switch words[0] {
 	case "checkout": // a second operand is a file
 		operands := slices.DeleteFunc(slices.Clone(before[1:]), func(w string) bool { return strings.HasPrefix(w, "-") })
+		if len(operands) == 2 && makesBranch(before, operands[0]) {
+			break
+		}
 		if len(operands) > 1 && slices.ContainsFunc(operands[1:], revision.MatchString) {
 			return false
 		}
 	case "restore": // its revision is in an option
 		if slices.ContainsFunc(before[1:], func(w string) bool { return revision.MatchString(w) && !strings.HasPrefix(w, "--source=") }) {
+			return false
+		}
+	case "grep": // -O runs a program with names of files
+		if slices.ContainsFunc(before[1:], func(w string) bool {
+			return strings.HasPrefix(w, "--op") || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "O")
+		}) {
 			return false
 		}
 	case "archive", "blame", "branch", "cat-file", "cherry", "cherry-pick", "commit", "describe", "diff", "format-patch", "log", "ls-tree", "merge", "merge-base", "name-rev",
@@ -150,6 +166,12 @@ func readsGit(words []string) bool {
 		return false
 	}
 	return !slices.ContainsFunc(files, func(w string) bool { return len(guardedIn(w)) > 0 })
+}
+
+// makesBranch reports words of git checkout that make a branch: what follows it is where it begins, and no file.
+func makesBranch(words []string, branch string) bool {
+	at := slices.IndexFunc(words, func(w string) bool { return w == "-b" || w == "-B" })
+	return at >= 0 && at+1 < len(words) && words[at+1] == branch
 }
 
 // mayMatchGuarded reports a wildcard that may match a guarded name by more than a star at its beginning.
