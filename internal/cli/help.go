@@ -201,6 +201,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 // flagError adds near names to the error of an unknown flag.
 func flagError(cmd *cobra.Command, err error) error {
 	e := &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Err: err, Advice: cmd.CommandPath() + " --help"}
+	if strings.Contains(cmd.Use, " -- COMMAND") {
+		e.Advice = "usage: " + cmd.UseLine()
+	}
 	word, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
 		return e

@@ -47,9 +47,7 @@ request; with --news also "news"; with --follow one entry a line, of several tea
 				case to.Scheme != waggle.SchemeMember:
 					return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: args[0] + " is not a member's name"}
 				}
-				if member = to.Member; to.Team != "" && a.Flags.Team == a.Env("WAGGLE_TEAM") {
-					a.Flags.Team = string(to.Team)
-				}
+				member = to.Member
 			}
 			if archive && (follow || mark) {
 				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--archive shows what is over: nothing arrives there, and nothing is unread"}

@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,9 +84,15 @@ var lists = map[string]string{
 // takesMember finds a member's name among the arguments of a usage.
 var takesMember = regexp.MustCompile(`\b(NAME|MEMBER)\b`)
 
+// memberInLine finds the members of a command line of the table.
+var memberInLine = regexp.MustCompile(`( )(cid|new)\b`)
+
+// endings are the commands after which there is no such member.
+var endings = map[string]int{"stop": 1, "team remove": 2}
+
 // TestNamedMember: a command that reads finds a member's name in all teams. So do merge, review and
 // pr. A command that acts needs the team when there are several: without it the command lists them and ends with exit code 2. A command that
-// lists shows each team, and the others when one has a broken journal.
+// lists shows each team, NAME@TEAM names both everywhere, and the others when one has a broken journal.
 func TestNamedMember(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
@@ -119,6 +127,31 @@ func TestNamedMember(t *testing.T) {
 			t.Errorf("%s: %s reads and does not find the member: %d\n%s", path, c.line, code, text)
 		case c.how == "acts" && !lists:
 			t.Errorf("%s: %s acts and does not ask for the team: %d\n%s", path, c.line, code, text)
+		}
+	}
+	for _, path := range slices.SortedFunc(maps.Keys(named), func(a, b string) int { return cmp.Or(endings[a]-endings[b], strings.Compare(a, b)) }) {
+		c := named[path]
+		line := memberInLine.ReplaceAllString(c.line, "$1$2@beta")
+		if line == c.line {
+			continue
+		}
+		for _, flag := range []string{"", " --team beta"} { // before "--", behind the name
+			before, command, dash := strings.Cut(line, " -- ")
+			words := strings.Fields(before + flag)
+			if dash {
+				words = append(append(words, "--"), strings.Fields(command)...)
+			}
+			cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path}, words...)...)
+			cmd.Dir, cmd.Env = t.TempDir(), append(slices.Clone(op.Environ), "EDITOR=true")
+			b, _ := cmd.CombinedOutput()
+			if text := string(b); endings[path] == 0 && strings.Contains(text, "error: no member") || strings.Contains(text, "@beta") || strings.Contains(text, "alpha") || strings.Contains(text, "unknown flag") {
+				t.Errorf("%s: %q does not take a member with its team:\n%s", path, words, text)
+			}
+		}
+		cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path, "--team", "alpha"}, strings.Fields(line)...)...)
+		cmd.Dir, cmd.Env = t.TempDir(), op.Environ
+		if b, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(b), "one team") {
+			t.Errorf("%s: %s is not refused for team alpha: %s", path, line, b)
 		}
 	}
 	spoil(t, filepath.Join(beta.State().Dir.LeaderJournal(), "00000001.jsonl"))

@@ -226,6 +226,7 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 	}
 	code := 0
 	guardBelow(a, root)
+	app.MemberAt(a, root)
 	keepErrors(root, func(err error) { code = a.Fail(ctx, err) })
 	err := fang.Execute(ctx, root, fang.WithVersion(a.Version), fang.WithoutVersion(),
 		fang.WithErrorHandler(func(_ io.Writer, _ fang.Styles, err error) { code = a.Fail(ctx, err) }))

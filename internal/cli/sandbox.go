@@ -62,13 +62,16 @@ func sandboxTest(ctx context.Context, a *app.App) error {
 	return nil
 }
 
-// boxOf takes the member off a command line NAME -- COMMAND, and returns the command.
-func boxOf(a *app.App, args []string) []string {
-	if len(args) > 2 && args[1] == "--" {
-		a.Flags.As = args[0]
-		return args[2:]
+// boxOf takes the member off the arguments of a command [NAME] -- COMMAND, and returns COMMAND.
+func boxOf(a *app.App, cmd *cobra.Command, args []string) ([]string, error) {
+	at := cmd.ArgsLenAtDash()
+	if at < 0 || at > 1 || at == len(args) {
+		return nil, &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Msg: `the command stands behind "--", and one member at most before it`, Advice: "usage: " + cmd.UseLine()}
 	}
-	return args
+	if at == 1 {
+		a.Flags.As = args[0]
+	}
+	return args[at:], nil
 }
 
 // openBox makes the sandbox of the member that the command line names, or of this directory.
@@ -90,16 +93,21 @@ func openBox(ctx context.Context, a *app.App) (op operator.Operator, b *reach.Bo
 }
 
 func sandboxExplainCmd(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "explain [NAME --] COMMAND [ARG]...",
+	return &cobra.Command{
+		Use:   "explain [NAME] -- COMMAND [ARG]... | 'COMMAND'",
 		Short: "Show what a command could do, and why: rules, files, hosts",
 		Long: `Show what a command could do in this directory, or as a command of member NAME: which rule
 decides it, which files it could read and change, which hosts it could reach, and why. A
-single word is a shell text. Nothing runs. --json: the document of
+single word is a shell text, and needs no "--". Nothing runs. --json: the document of
 sandbox test with {"command","dir","lines":[{"subject","verdict","why"}],"judged"}.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = boxOf(a, args)
+			if len(args) > 1 || cmd.ArgsLenAtDash() >= 0 {
+				var err error
+				if args, err = boxOf(a, cmd, args); err != nil {
+					return err
+				}
+			}
 			op, b, w, err := openBox(cmd.Context(), a)
 			if err != nil {
 				return err
@@ -111,8 +119,6 @@ sandbox test with {"command","dir","lines":[{"subject","verdict","why"}],"judged
 			return a.Give(policyview.Reach(e), policyview.ReachPage(e))
 		},
 	}
-	cmd.Flags().SetInterspersed(false)
-	return cmd
 }
 
 func sandboxRunCmd(a *app.App) *cobra.Command {
@@ -126,10 +132,13 @@ Exit 6 when the level of the sandbox is not enforced, unless --files-only accept
 sandbox that protects only files. Otherwise the exit code is that of the command.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return sandboxRun(cmd.Context(), a, boxOf(a, args), any)
+			argv, err := boxOf(a, cmd, args)
+			if err != nil {
+				return err
+			}
+			return sandboxRun(cmd.Context(), a, argv, any)
 		},
 	}
-	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().BoolVar(&any, "files-only", false, "run also when the sandbox protects only files")
 	return cmd
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,16 +97,13 @@ type logs struct {
 }
 
 // subject reads an argument NAME | TEAM of a command that reads: the teams that it is about and, when
-// it names none, the member. The words of --team and of NAME@TEAM are teams.
+// it names none, the member. The word of --team is a team.
 func subject(ctx context.Context, a *app.App, args []string) (op operator.Operator, teams []string, member string, err error) {
 	op, err = a.Op()
 	if err != nil || len(args) == 0 {
 		return op, nil, "", err
 	}
-	name, of, at := strings.Cut(args[0], "@")
-	if at && of != "" {
-		return op, []string{of}, name, nil
-	}
+	name := args[0]
 	_, noTeam := op.OpenLog(ctx, name)
 	if a.Flags.Team == "" && noTeam == nil {
 		return op, args, "", nil
