@@ -389,6 +389,10 @@ func (m *Member) profile() (sandbox.Profile, error) {
 	if home != "" {
 		p.Secrets = sandbox.Secrets(home)
 	}
+	// Servers of the user begin to listen there also while a command runs.
+	if dir := filepath.Clean(variable(m.c.Environ, "XDG_RUNTIME_DIR")); filepath.IsAbs(dir) && !slices.Contains(systemRoots, dir) && !strings.HasPrefix(home+"/", dir+"/") {
+		p.Hidden = append(p.Hidden, dir)
+	}
 	if config := variable(m.c.Environ, "CLAUDE_CONFIG_DIR"); filepath.IsAbs(config) {
 		p.Secrets = append(p.Secrets, sandbox.ConfigSecrets(filepath.Clean(config))...)
 	}

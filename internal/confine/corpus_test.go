@@ -21,7 +21,10 @@ import (
 
 	"waggle"
 	"waggle/internal/testenv"
+	"waggle/operator/decide"
+	"waggle/policy"
 	"waggle/record"
+	"waggle/worker"
 )
 
 // attack is one case of an attack by a member's command. It counts if it succeeds for a member without
@@ -34,10 +37,14 @@ type attack struct {
 	script  string
 	arrange func(*scene) []string
 	// got says whether it succeeded, besides printing pwned. nil: printing is enough.
-	got    func(*scene, place) bool
-	want   *record.SandboxLimits // of the confined member, one of its own
-	root   bool                  // only root can arrange it
-	silent bool                  // it succeeds in a place of its own: nothing is refused
+	got  func(*scene, place) bool
+	want *record.SandboxLimits // of the confined member, one of its own
+	// left puts into the tree what a command left there before the confined member started, one of its own
+	// with mode auto. It does not start then, or the script is refused.
+	left   func(s *scene, work string)
+	tree   bool // the confined member may use Unix sockets in its tree
+	root   bool // only root can arrange it
+	silent bool // it succeeds in a place of its own: nothing is refused
 }
 
 // place is where one of the two members is.
@@ -52,8 +59,9 @@ type scene struct {
 	*rig
 	t         *testing.T
 	bare, ann *member
-	victim    int // a process of the user's
-	n         int // sockets so far
+	tree      *member // as ann, with Unix sockets in its tree
+	victim    int     // a process of the user's
+	n         int     // sockets so far
 }
 
 // sockets returns a number that no socket has yet.
@@ -73,7 +81,7 @@ func newScene(t *testing.T) *scene {
 	t.Setenv("TMPDIR", base)
 	r := newRig(t)
 	r.Op.Environ = append(r.Op.Environ, "AWS_SECRET_ACCESS_KEY="+pwned, "GITHUB_TOKEN="+pwned, "SSH_AUTH_SOCK="+r.dir+"/agent.sock",
-		"TMUX=/tmp/tmux/default,1,0", "DOCKER_HOST=unix://"+r.dir+"/docker.sock", "DBUS_SESSION_BUS_ADDRESS=unix:path="+r.dir+"/bus")
+		"TMUX=/tmp/tmux/default,1,0", "DOCKER_HOST=unix://"+r.dir+"/docker.sock", "DBUS_SESSION_BUS_ADDRESS=unix:path="+r.dir+"/bus", "XDG_RUNTIME_DIR="+r.dir+"/xdg")
 	s := &scene{rig: r, t: t}
 	for path, text := range map[string]string{".ssh/id_ed25519": "PRIVATE " + pwned, ".aws/credentials": pwned, ".claude/settings.json": `{"hooks":"` + pwned + `"}`, "notes.txt": "notes"} {
 		must(t, os.MkdirAll(filepath.Join(r.dir, filepath.Dir(path)), 0o700))
@@ -88,7 +96,14 @@ func newScene(t *testing.T) *scene {
 	must(t, sleep.Start())
 	t.Cleanup(func() { _ = sleep.Process.Kill(); _ = sleep.Wait() })
 	s.victim = sleep.Process.Pid
+	for _, text := range []string{"Read(infra/keys/**)", "Edit(infra/**)"} {
+		rule, err := policy.ParseRule(text)
+		must(t, err)
+		_, err = decide.Of(r.Op).AddRule(t.Context(), r.Name, rule, true, decide.RuleScope{})
+		must(t, err)
+	}
 	s.bare, s.ann = s.member("bare", record.Sandbox{Mode: record.SandboxOff}), s.repository("ann", required)
+	s.tree = s.repository("tree", record.Sandbox{Mode: record.SandboxRequired, UnixSockets: record.SocketsOwnTree})
 	s.prepare(s.bare)
 	return s
 }
@@ -102,11 +117,25 @@ func (s *scene) repository(name waggle.MemberName, want record.Sandbox) *member 
 	return s.member(name, want)
 }
 
+// later is a member with mode auto, in whose tree a command before its start has left something.
+func (s *scene) later(name waggle.MemberName, a attack) (*member, error) {
+	s.t.Helper()
+	s.before = func(work string) {
+		s.prepareTree(work)
+		a.left(s, work)
+	}
+	defer func() { s.before = nil }()
+	return s.begin(name, record.Sandbox{Mode: record.SandboxAuto})
+}
+
 func (s *scene) prepareTree(work string) {
 	s.t.Helper()
 	must(s.t, os.MkdirAll(filepath.Join(work, ".claude"), 0o700))
 	must(s.t, os.WriteFile(filepath.Join(work, ".claude", "settings.json"), []byte("{}"), 0o600))
 	must(s.t, os.WriteFile(filepath.Join(work, ".mcp.json"), []byte("{}"), 0o600))
+	must(s.t, os.MkdirAll(filepath.Join(work, "infra", "keys"), 0o700))
+	must(s.t, os.WriteFile(filepath.Join(work, "infra", "keys", "k"), []byte(pwned), 0o600))
+	must(s.t, os.WriteFile(filepath.Join(work, "infra", "main.tf"), []byte("as it was"), 0o600))
 	if out, err := exec.Command("git", "-C", work, "init", "-q").CombinedOutput(); err != nil {
 		s.t.Fatal(err, string(out))
 	}
@@ -205,14 +234,28 @@ func TestMemberCorpus(t *testing.T) {
 		}
 		t.Run(a.name, func(t *testing.T) {
 			s.prepare(s.bare)
+			if a.left != nil {
+				a.left(s, s.bare.work)
+			}
 			if out, success := s.run(a, s.bare); !success {
 				void++
 				t.Skipf("does not count: it fails without a sandbox too: %+v", out)
 			}
 			counted++
 			m := s.ann
-			if a.want != nil {
+			switch {
+			case a.tree:
+				m = s.tree
+			case a.want != nil:
 				m = s.repository(waggle.MemberName("lim"+strconv.Itoa(i)), record.Sandbox{Mode: record.SandboxRequired, Limits: a.want})
+			case a.left != nil:
+				var err error
+				if m, err = s.later(waggle.MemberName("auto"+strconv.Itoa(i)), a); err != nil {
+					if !errors.Is(err, worker.ErrUnconfined) || !refusal.MatchString(err.Error()) {
+						t.Errorf("no clear message: %v", err)
+					}
+					return
+				}
 			}
 			before := stat(t, filepath.Join(s.Op.Root.MemberDir(s.Name, m.name), "output.log"))
 			in, success := s.run(a, m)
@@ -319,7 +362,7 @@ const say = " && echo " + pwned
 
 // memberAttacks are the attacks of a member's command.
 func memberAttacks() (all []attack) {
-	for _, list := range [][]attack{ownFiles(), teamFiles(), houseKeys(), servers(), others(), repository(), environment(), network(), limits()} {
+	for _, list := range [][]attack{ownFiles(), teamFiles(), houseKeys(), servers(), userServers(), others(), repaired(), repository(), environment(), network(), limits()} {
 		all = append(all, list...)
 	}
 	return all
@@ -399,28 +442,41 @@ func serve(path func(*scene) string) func(*scene) []string {
 		p := path(s)
 		if !strings.HasPrefix(p, "@") {
 			_ = os.Remove(p)
+			if filepath.Dir(p) == "/tmp/.X11-unix" { // every user's, as X11 makes it; it stays
+				if err := os.Mkdir(filepath.Dir(p), 0o700); err == nil {
+					must(s.t, os.Chmod(filepath.Dir(p), fs.ModeSticky|0o777))
+				}
+			}
 			must(s.t, os.MkdirAll(filepath.Dir(p), 0o700))
 			if dir := filepath.Dir(p); strings.HasSuffix(dir, "-"+strconv.Itoa(os.Getpid())) {
 				s.t.Cleanup(func() { os.RemoveAll(dir) })
 			}
 		}
-		l, err := net.Listen("unix", p)
-		must(s.t, err)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				_, _ = c.Write([]byte(pwned + "\n"))
-				c.Close()
-			}
-		}()
-		s.t.Cleanup(func() { l.Close(); <-done })
+		listen(s, p)
 		return []string{"SOCK=" + p}
 	}
+}
+
+// listen greets at a Unix socket until the test ends. Where it cannot, the case does not count.
+func listen(s *scene, path string) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		s.t.Log(err)
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte(pwned + "\n"))
+			c.Close()
+		}
+	}()
+	s.t.Cleanup(func() { l.Close(); <-done })
 }
 
 // servers attack programs of the user that answer on Unix sockets.
@@ -456,6 +512,112 @@ func servers() []attack {
 		{name: "docker below /run", script: dial, arrange: serve(runtime("docker.sock")), root: true},
 		{name: "systemd", script: dial, arrange: serve(runtime("private")), root: true},
 		{name: "a server in the tree", script: dial, arrange: serve(func(s *scene) string { return filepath.Join(s.ann.work, "srv"+strconv.Itoa(s.sockets())) })},
+	}
+}
+
+// userServers attack each server of a usual machine where it listens, without Unix sockets and with those of the
+// member's tree. What lies below /run or /tmp is at such a path there, where the test can make it.
+func userServers() (list []attack) {
+	uid := os.Getuid()
+	for _, server := range []struct {
+		name, path string // home: $H; xdg: $H/xdg, which XDG_RUNTIME_DIR is
+		root       bool
+	}{
+		{name: "docker of Docker Desktop", path: "home/.docker/run/docker%d.sock"},
+		{name: "docker of Docker Desktop on Linux", path: "home/.docker/desktop/docker%d.sock"},
+		{name: "rootless docker", path: "xdg/docker%d.sock"},
+		{name: "docker of Colima", path: "home/.colima/default/docker%d.sock"},
+		{name: "rootless podman", path: "xdg/podman/podman%d.sock"},
+		{name: "the gpg agent", path: "home/.gnupg/S.gpg-agent%d"},
+		{name: "the gpg agent for ssh", path: "home/.gnupg/S.gpg-agent.ssh%d"},
+		{name: "the gpg agent in the runtime directory", path: "xdg/gnupg/S.gpg-agent%d"},
+		{name: "an ssh connection that is shared", path: "home/.ssh/control%d"},
+		{name: "a keyring's ssh agent", path: "xdg/keyring/ssh%d"},
+		{name: "1Password's ssh agent", path: "home/.1password/agent%d.sock"},
+		{name: "Wayland", path: "xdg/wayland-%d"},
+		{name: "the session bus in the runtime directory", path: "xdg/bus%d"},
+		{name: "the user's systemd", path: "xdg/systemd/private%d"},
+		{name: "sound", path: "xdg/pipewire-%d"},
+		{name: "X11", path: fmt.Sprintf("/tmp/.X11-unix/X%d%%d", 10000+os.Getpid()%10000)},
+		{name: "X11 by its abstract name", path: fmt.Sprintf("@/tmp/.X11-unix/X%d%%d", 10000+os.Getpid()%10000)},
+		{name: "tmux of this user", path: fmt.Sprintf("/tmp/tmux-%d/waggle-test-%d-%%d", uid, os.Getpid())},
+		{name: "the runtime directory of systemd", path: fmt.Sprintf("/run/user/%d/gnupg/S.gpg-agent%%d-%d", 4000000+os.Getpid(), os.Getpid()), root: true},
+		{name: "the system bus", path: fmt.Sprintf("/run/waggle-test-%d/system_bus_socket%%d", os.Getpid()), root: true},
+		{name: "podman of the machine", path: fmt.Sprintf("/run/waggle-test-%d/podman%%d.sock", os.Getpid()), root: true},
+	} {
+		for _, tree := range []bool{false, true} {
+			name := server.name
+			if tree {
+				name += ", with sockets in its tree"
+			}
+			list = append(list, attack{name: name, script: `$P dial unix $SOCK`, root: server.root, tree: tree, arrange: serve(func(s *scene) string {
+				path := fmt.Sprintf(server.path, s.sockets())
+				for short, dir := range map[string]string{"home/": s.dir, "xdg/": s.dir + "/xdg"} {
+					if rest, ok := strings.CutPrefix(path, short); ok {
+						path = filepath.Join(dir, rest)
+					}
+				}
+				return path
+			})})
+		}
+	}
+	meanwhile := `touch $W/ready; until test -e $W/listens; do sleep 0.05; done; rm $W/ready $W/listens; $P dial unix $SOCK`
+	for _, dir := range []string{".docker/run", ".gnupg", "xdg", "../tmp"} {
+		list = append(list, attack{name: "a server that begins to listen meanwhile in " + filepath.Base(dir), script: meanwhile, tree: true, arrange: meanwhileIn(dir)})
+	}
+	return list
+}
+
+// meanwhileIn listens in a directory of the home directory, or in /tmp, as soon as a command runs.
+func meanwhileIn(dir string) func(*scene) []string {
+	return func(s *scene) []string {
+		path := filepath.Join(s.dir, dir, fmt.Sprintf("late%d", s.sockets()))
+		if dir == "../tmp" {
+			path = fmt.Sprintf("/tmp/wmc-%d/late%d", os.Getpid(), s.sockets())
+		}
+		must(s.t, os.MkdirAll(filepath.Dir(path), 0o700))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			var work string
+			if testenv.WaitFor(10*time.Second, func() bool {
+				for _, m := range []*member{s.bare, s.tree} {
+					if _, err := os.Stat(filepath.Join(m.work, "ready")); err == nil {
+						work = m.work
+					}
+				}
+				return work != ""
+			}) {
+				listen(s, path)
+				_ = os.WriteFile(filepath.Join(work, "listens"), nil, 0o600)
+			}
+		}()
+		s.t.Cleanup(func() { <-done })
+		return []string{"SOCK=" + path}
+	}
+}
+
+// repaired are ways that were open once.
+func repaired() []attack {
+	return []attack{
+		{name: "what a Read rule denies, by another program", script: `cat $W/infra/keys/k; cp -r $W/infra/keys $W/keys; cat $W/keys/k`},
+		{name: "what an Edit rule denies, by another program", script: `echo PWNED > $W/infra/main.tf`, got: left(inTree("infra/main.tf"))},
+		{name: "a directory that an Edit rule names, moved", script: `mv $W/infra $W/other; mkdir $W/infra; echo PWNED > $W/infra/main.tf`, got: left(inTree("infra/main.tf"))},
+		{name: "a link that was left for an agent's settings", script: `echo PWNED > $H/pwned`, got: left(inHome("pwned")), left: func(s *scene, work string) {
+			must(s.t, os.RemoveAll(filepath.Join(work, ".codex")))
+			must(s.t, os.Symlink("/", filepath.Join(work, ".codex")))
+		}},
+		{name: "a link that was left for git's directory", script: `echo PWNED > $H/pwned`, got: left(inHome("pwned")), left: func(s *scene, work string) {
+			must(s.t, os.Rename(filepath.Join(work, ".git"), filepath.Join(work, "g")))
+			must(s.t, os.Symlink("g", filepath.Join(work, ".git")))
+		}},
+		{name: "servers of an agent that were not there", script: `rmdir $W/.mcp.json; echo PWNED > $W/.mcp.json`, got: left(inTree(".mcp.json")), left: func(s *scene, work string) {
+			must(s.t, os.Remove(filepath.Join(work, ".mcp.json")))
+		}},
+		{name: "hooks of an agent that were not there", script: `mkdir $W/.claude; echo PWNED > $W/.claude/settings.json`, got: left(inTree(".claude/settings.json")), left: func(s *scene, work string) {
+			must(s.t, os.RemoveAll(filepath.Join(work, ".claude")))
+		}},
+		{name: "another common directory of git", script: `mkdir $W/evil; cp -r $W/.git/. $W/evil; echo PWNED > $W/.git/commondir`, got: left(inTree(".git/commondir"))},
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 func attacks() []attack {
 	var all []attack
 	for _, list := range [][]attack{networkAttacks(), proxyAttacks(), socketAttacks(), secretAttacks(), writeAttacks(), ownFileAttacks(),
-		processAttacks(), kernelAttacks(), gitAttacks(), environmentAttacks(), limitAttacks()} {
+		processAttacks(), kernelAttacks(), gitAttacks(), swapAttacks(), environmentAttacks(), limitAttacks()} {
 		all = append(all, list...)
 	}
 	return all
@@ -412,6 +412,31 @@ func gitAttacks() []attack {
 		list = append(list, attack{name: "git with " + name, script: run + "( " + script + " ) 2>&1", arrange: gitRepository, got: changed(fresh)})
 	}
 	return list
+}
+
+// swapAttacks put a link below a mount of another command of the member while its sandbox is made.
+func swapAttacks() []attack {
+	swap := func(path, to string) func(*world) {
+		return func(w *world) {
+			must(w.t, os.MkdirAll(filepath.Join(w.Work, path), 0o755))
+			must(w.t, os.Rename(filepath.Join(w.Work, path), filepath.Join(w.Work, "aside")))
+			must(w.t, os.Symlink(to, filepath.Join(w.Work, path)))
+		}
+	}
+	dirs := func(w *world) []string {
+		for _, path := range []string{".codex", "infra/keys", "deep/.ssh/f"} {
+			must(w.t, os.MkdirAll(filepath.Join(w.Work, path), 0o755))
+		}
+		w.sb.Profile.ReadOnly = append(w.sb.Profile.ReadOnly, w.Work+"/.codex", w.Work+"/deep/.ssh/f")
+		w.sb.Profile.Secrets = append(w.sb.Profile.Secrets, w.Work+"/infra/keys")
+		return nil
+	}
+	return []attack{
+		{name: "a link in the place of what is protected", script: `$P cat .codex/id_ed25519 'PRIVATE KEY'`, arrange: dirs, swap: swap(".codex", "../home/.ssh")},
+		{name: "a link in the place of a secret's directory", script: `echo ` + pwned + ` > infra/pwned`, arrange: dirs, swap: swap("infra", "../home"), got: changed(fresh)},
+		{name: "a link in the place of a secret", script: `$P cat infra/keys/.ssh/id_ed25519 'PRIVATE KEY'`, arrange: dirs, swap: swap("infra/keys", "../../home")},
+		{name: "a link in the place of a protected file's directory", script: `$P cat deep/.ssh/id_ed25519 'PRIVATE KEY'; cat deep/.ssh/id_ed25519`, arrange: dirs, swap: swap("deep", "../home")},
+	}
 }
 
 // environmentAttacks use variables and descriptors that were left open.

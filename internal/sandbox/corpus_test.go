@@ -23,6 +23,7 @@ import (
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/proxy"
 	"waggle/internal/testenv"
+	"waggle/spawn"
 )
 
 // attack is one case of the corpus. It counts if it succeeds without a sandbox, and it fails inside
@@ -34,16 +35,18 @@ type attack struct {
 	script  string
 	arrange func(*world) []string // what must be there; variables for the script
 	// got says whether it succeeded, besides printing pwned. nil: printing is enough.
-	got    func(*world) bool
-	root   bool // only root can do it without a sandbox
-	adapt  func(*sandbox.Profile)
+	got   func(*world) bool
+	root  bool // only root can do it without a sandbox
+	adapt func(*sandbox.Profile)
+	// swap is what another command of the member does when the sandbox is looked at and not yet made.
+	swap   func(*world)
 	silent bool // a kill says nothing, and its status is the message
 	never  bool // would bring the machine down: it is not tried without a sandbox, and not counted
 }
 
 // said matches the output of a refusal.
 var said = regexp.MustCompile(`(?i)denied|not permitted|read-only|unreachable|refused|no such|does not let|not implemented|resolve|not allowed|` +
-	`bad file descriptor|unavailable|cannot allocate|cannot|can't|no proxy|not known|403|invalid cross-device|unset|too large|not found|busy|killed|couldn't connect|no permissions|cannot fork`)
+	`bad file descriptor|unavailable|cannot allocate|cannot|can't|no proxy|not known|403|invalid cross-device|unset|too large|not found|busy|killed|couldn't connect|no permissions|cannot fork|in the way`)
 
 // runAttack runs a case in a world of its own.
 func runAttack(t *testing.T, a attack, level sandbox.Level) (ran, bool) {
@@ -69,12 +72,30 @@ func runAttack(t *testing.T, a attack, level sandbox.Level) (ran, bool) {
 	if a.adapt != nil {
 		a.adapt(&sb.Profile)
 	}
-	got := w.run(sb, env, "sh", "-c", a.script)
+	var got ran
+	if a.swap == nil {
+		got = w.run(sb, env, "sh", "-c", a.script)
+	} else {
+		got = w.swapped(sb, env, a)
+	}
 	success := strings.Contains(got.Out, pwned)
 	if a.got != nil {
 		success = a.got(w)
 	}
 	return got, success
+}
+
+// swapped runs a case whose directories are swapped before its sandbox is made.
+func (w *world) swapped(sb sandbox.Sandbox, env []string, a attack) ran {
+	w.t.Helper()
+	r, err := sb.Prepare(spawn.Command{Argv: []string{"sh", "-c", a.script}, Dir: w.Work, Env: append([]string{"PATH=/usr/bin:/bin", "HOME=" + w.Home}, env...)})
+	must(w.t, err)
+	a.swap(w)
+	cmd := exec.CommandContext(w.t.Context(), r.Argv[0], r.Argv[1:]...)
+	cmd.Dir, cmd.Env = w.Work, r.Env
+	out, runErr := cmd.CombinedOutput()
+	_, err = r.Close()
+	return ran{Out: fmt.Sprint(string(out), runErr, " ", err), Err: err}
 }
 
 // TestCorpus runs every case. A case that does nothing without a sandbox is counted

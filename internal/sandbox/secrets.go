@@ -6,7 +6,8 @@ import (
 )
 
 // homeSecrets are files and directories below a home directory that hold credentials,
-// private history, or settings that decide what agents may do.
+// private history, or settings that decide what agents may do. In those of the last line servers listen, also ones that
+// begin while a command runs.
 const homeSecrets = `
 	.ssh .gnupg .aws .azure .oci .kube .password-store .age .fly .heroku
 	.netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .vault-token .s3cfg .boto .dockercfg .terraformrc
@@ -22,7 +23,8 @@ const homeSecrets = `
 	.codex/auth.json .codex/config.toml .gemini/oauth_creds.json .gemini/settings.json
 	Library/Keychains Library/Cookies Library/Safari
 	Library/Application$Support/Google/Chrome Library/Application$Support/Firefox Library/Application$Support/BraveSoftware
-	Library/Application$Support/Microsoft$Edge`
+	Library/Application$Support/Microsoft$Edge
+	.docker/run .docker/desktop .colima .lima .orbstack/run .1password .local/share/containers/podman`
 
 // claudeSecrets are the files and directories of a Claude Code configuration directory that hold
 // logins, settings, and what sessions say, run and changed.
