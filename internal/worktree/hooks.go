@@ -47,6 +47,16 @@ func (g Git) Hooked(ctx context.Context, t Tree) (bool, error) {
 	}), nil
 }
 
+// HooksPath is the directory that git's configuration names for hooks in the checkout with this top (core.hooksPath), ""
+// where it names none.
+func (g Git) HooksPath(ctx context.Context, top string) (string, error) {
+	path, err := g.line(ctx, top, "config", "--type=path", "--default", "", "--get", "core.hooksPath")
+	if err != nil || path == "" || filepath.IsAbs(path) {
+		return path, err
+	}
+	return filepath.Join(top, path), nil
+}
+
 // hooksIn reads the names of hooks from the events of git, each once, in the order of their start.
 func hooksIn(f *os.File) []string {
 	hooks := []string{}

@@ -271,70 +271,9 @@ func TestReach(t *testing.T) {
 	if f := b.has("team api", doctor.Note, "not confined: ann"); strings.Contains(f.Detail, dir) {
 		t.Errorf("%s", f.Detail)
 	}
-	// The finding names both members; the hooks of a worktree's repository are in reach, too.
-	repo := filepath.Join(t.TempDir(), ".git")
-	if err := os.MkdirAll(filepath.Join(repo, "hooks"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	// The finding names both members.
 	r.Join("bob")
 	b.has("team api", doctor.Note, "not confined: ann, bob; in reach of their commands")
-	for _, c := range []struct {
-		mirror string
-		want   bool
-	}{{"", true}, {filepath.Join(repo, "mirror"), false}} {
-		m := &control.Member{Joined: record.Joined{Worktree: &record.Worktree{Common: repo, Mirror: c.mirror}}}
-		if got := doctor.HooksOf(m); (got == filepath.Join(repo, "hooks")) != c.want {
-			t.Errorf("mirror %q: %q", c.mirror, got)
-		}
-	}
-}
-
-// TestReachHooks: the hooks of the repository in which a member works are in reach, also without a
-// worktree, and so are the settings of agents that name programs. Hooks that cannot be written are not
-// listed.
-func TestReachHooks(t *testing.T) {
-	work := t.TempDir()
-	hooks, sub := filepath.Join(work, ".git", "hooks"), filepath.Join(work, "sub")
-	m := &control.Member{Joined: record.Joined{Cwd: sub}}
-	if err := os.Mkdir(sub, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if got := doctor.HooksOf(m); got != "" {
-		t.Errorf("without a repository: %q", got)
-	}
-	if err := os.MkdirAll(hooks, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if m.Cwd = work; doctor.HooksOf(m) != "" {
-		t.Errorf("a .git without a HEAD: %q", doctor.HooksOf(m))
-	}
-	if err := os.WriteFile(filepath.Join(work, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, cwd := range []string{work, sub} {
-		if m.Cwd = cwd; doctor.HooksOf(m) != hooks {
-			t.Errorf("in %s: %q", cwd, doctor.HooksOf(m))
-		}
-	}
-	if err := os.Chmod(hooks, 0o500); err != nil {
-		t.Fatal(err)
-	}
-	if got := doctor.HooksOf(m); got != "" && runtime.GOOS != "windows" {
-		t.Errorf("hooks that cannot be written: %q", got)
-	}
-
-	b := newBench(t)
-	r := operatortest.Team(t, b.op, "api", record.PolicySet{})
-	r.Join("ann")
-	b.env["HOME"] = t.TempDir()
-	settings := filepath.Join(b.o.ClaudeDir, "settings.json")
-	if f := b.has("team api", doctor.Note, "not confined: ann"); strings.Contains(f.Detail, "settings") {
-		t.Errorf("without settings: %s", f.Detail)
-	}
-	b.write(settings, "{}")
-	b.write(filepath.Join(b.env["HOME"], ".codex", "config.toml"), "")
-	b.has("team api", doctor.Note, settings)
-	b.has("team api", doctor.Note, filepath.Join(b.env["HOME"], ".codex", "config.toml"))
 }
 
 // TestReachConfined: a member whose sandbox was found to hold is not on the list; one of which only

@@ -85,6 +85,9 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	default:
 		y.add(fromWorker, time.Time{}, "it has none: waggle does not run it")
 	}
+	if live && m.Left == nil {
+		y.reach(ctx, o, m, w)
+	}
 	if live {
 		y.fromMailbox(ctx, o, m)
 		y.fromOutput(o, m)
@@ -142,6 +145,7 @@ const (
 	fromWorker  = "its journal"
 	fromMerges  = "its worktree"
 	fromProcess = "process"
+	fromMachine = "this machine"
 	fromMailbox = "mailbox"
 )
 

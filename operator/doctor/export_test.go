@@ -1,4 +1,0 @@
-package doctor
-
-// HooksOf is hooksOf, for tests.
-var HooksOf = hooksOf
