@@ -12,6 +12,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/commands"
+	"waggle/internal/gitdir"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/task"
@@ -208,12 +209,12 @@ func hidden(o Options, lead *control.Leader, m *control.Member) []string {
 // the settings and hooks of agents.
 var guardedNames = []string{".git", ".claude", ".codex", ".gemini", ".mcp.json"}
 
-// lent is the git directory whose objects a checkout with its own git directory uses.
+// lent are the git directory whose objects a checkout with its own git directory uses, and those that it has from others.
 func lent(m *control.Member) []string {
 	if m.Worktree == nil || m.Worktree.Mirror == "" {
 		return nil
 	}
-	return []string{m.Worktree.Common}
+	return append([]string{m.Worktree.Common}, gitdir.Alternates(m.Worktree.Common)...)
 }
 
 // ownGit are the entries of a git directory of the member's own that name programs to run, or another

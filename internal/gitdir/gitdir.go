@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +64,32 @@ func HasCommit(git string) bool {
 	}
 	packed, err := os.ReadFile(filepath.Join(common, "packed-refs"))
 	return err == nil && strings.Contains(string(packed)+"\n", " "+ref+"\n")
+}
+
+// alternatesDeep is how far git follows repositories that use the objects of others.
+const alternatesDeep = 5
+
+// Alternates are the directories from which a repository takes objects besides its own, and those from which they do
+// (gitrepository-layout(5), objects/info/alternates). common is its git directory.
+func Alternates(common string) (dirs []string) {
+	at := []string{filepath.Join(common, "objects")}
+	for range alternatesDeep {
+		var next []string
+		for _, objects := range at {
+			for named := range strings.Lines(line(filepath.Join(objects, "info", "alternates"))) {
+				named = strings.TrimRight(named, "\r\n")
+				if named == "" || strings.HasPrefix(named, "#") || strings.HasPrefix(named, `"`) { // a quoted one is for names with line ends
+					continue
+				}
+				dir := beside(objects, named)
+				if info, err := os.Stat(dir); err == nil && info.IsDir() && !slices.Contains(dirs, dir) {
+					dirs, next = append(dirs, dir), append(next, dir)
+				}
+			}
+		}
+		at = next
+	}
+	return dirs
 }
 
 // beside is a path that a file in dir names.

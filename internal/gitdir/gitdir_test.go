@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"waggle/internal/gitdir"
@@ -98,5 +99,26 @@ func TestOfGit(t *testing.T) {
 		if got != tc.git || gitdir.Common(got) != tc.common || gitdir.Top(tc.dir) != tc.dir {
 			t.Errorf("%s: git directory %q, common %q, top %q", tc.dir, got, gitdir.Common(got), gitdir.Top(tc.dir))
 		}
+	}
+}
+
+// Alternates are found over several repositories, relative ones too; a circle and a missing one end the search.
+func TestAlternates(t *testing.T) {
+	base := t.TempDir()
+	for of, text := range map[string]string{"a": "# of b\n../../b/objects\n/nowhere/objects\n", "b": filepath.Join(base, "c", "objects") + "\n", "c": filepath.Join(base, "a", "objects") + "\n"} {
+		info := filepath.Join(base, of, "objects", "info")
+		if err := os.MkdirAll(info, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{filepath.Join(base, "b", "objects"), filepath.Join(base, "c", "objects"), filepath.Join(base, "a", "objects")}
+	if got := gitdir.Alternates(filepath.Join(base, "a")); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := gitdir.Alternates(base); got != nil {
+		t.Errorf("without a repository: %q", got)
 	}
 }

@@ -48,9 +48,13 @@ func (g Git) bare(t Tree) Git {
 	return g
 }
 
-// kept are the settings of the repository that its checkouts need: who commits, how files are
-// written, compared and merged, filters.
-var kept = []string{"user.name", "user.email", "core.autocrlf", "core.eol", "core.safecrlf", "core.ignorecase", "core.precomposeunicode",
+// identity is who commits in the repository, also where the person's own configuration says so: a sandbox may not have
+// that file, and one that it includes for directories (includeIf) is not for the checkout's.
+var identity = []string{"user.name", "user.email"}
+
+// kept are the settings of the repository that its checkouts need: how files are written, compared and merged,
+// filters.
+var kept = []string{"core.autocrlf", "core.eol", "core.safecrlf", "core.ignorecase", "core.precomposeunicode",
 	"core.symlinks", "core.filemode", "core.longpaths", "filter.", "lfs.", "diff.", "merge.", "submodule."}
 
 // confinedSettings are for commands that have neither the person's keys nor a writable configuration: nothing is
@@ -180,6 +184,11 @@ func (s Store) configure(ctx context.Context, g Git, t Tree) error {
 	for _, f := range fields(out) {
 		key, value, has := strings.Cut(f, "\n")
 		if has && slices.ContainsFunc(kept, func(k string) bool { return key == k || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k) }) {
+			sets = append(sets, [2]string{key, value})
+		}
+	}
+	for _, key := range identity {
+		if value, err := s.Git.of(t.Common).line(ctx, t.Common, "config", "--get", key); err == nil && value != "" {
 			sets = append(sets, [2]string{key, value})
 		}
 	}

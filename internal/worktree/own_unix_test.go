@@ -557,6 +557,32 @@ func TestOwnSettings(t *testing.T) {
 	}
 }
 
+// TestOwnIdentity: the one who commits in a confined member's checkout is the one of the repository, also where the person's
+// own configuration says so for directories: a sandbox may not have that file.
+func TestOwnIdentity(t *testing.T) {
+	w := newWorld(t, "repo")
+	dir := t.TempDir()
+	persons, work := filepath.Join(dir, "gitconfig"), filepath.Join(dir, "work")
+	for path, text := range map[string]string{persons: "[user]\nname = Glob\nemail = glob@example.com\n[includeIf \"gitdir:" + filepath.Dir(w.repo) + "/\"]\npath = " + work + "\n", work: "[user]\nname = Worker\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.env = slices.DeleteFunc(slices.Clone(w.env), func(e string) bool {
+		return strings.HasPrefix(e, "GIT_AUTHOR_") || strings.HasPrefix(e, "GIT_COMMITTER_")
+	})
+	w.env = append(slices.Clone(w.env), "GIT_CONFIG_GLOBAL="+persons)
+	w.store.Git.Environ = w.env
+	bob := w.own("bob")
+	w.env = append(slices.Clone(w.env), "GIT_CONFIG_GLOBAL=/dev/null")
+	if out, err := w.try(bob.Path, "commit", "--quiet", "--allow-empty", "--message", "work"); err != nil {
+		t.Fatal(err, out)
+	}
+	if got := strings.TrimSpace(w.git(bob.Path, "log", "-1", "--format=%an %ae")); got != "Worker glob@example.com" {
+		t.Errorf("committed as %s", got)
+	}
+}
+
 // TestOwnRefFormat: git's references are files in what waggle reads, whatever the person's default is.
 func TestOwnRefFormat(t *testing.T) {
 	w := newWorld(t, "repo")
