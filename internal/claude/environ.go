@@ -99,7 +99,7 @@ func limitsOf(l agent.CallLimits, dir string) (env []string, err error) {
 	if l.CPU > 0 {
 		seconds := int64((l.CPU + time.Second - 1) / time.Second)
 		prefix := filepath.Join(dir, "shell")
-		if err := os.WriteFile(prefix, fmt.Appendf(nil, "#!/bin/sh\nulimit -t %d && exec \"${SHELL:-/bin/sh}\" -c \"$1\"\n", seconds), 0o700); err != nil {
+		if err := os.WriteFile(prefix, fmt.Appendf(nil, "#!/bin/sh\nulimit -S -t %d && ulimit -H -t %d && exec \"${SHELL:-/bin/sh}\" -c \"$1\"\n", seconds, seconds+1), 0o700); err != nil {
 			return nil, err
 		}
 		env = append(env, prefixVar+"="+prefix)

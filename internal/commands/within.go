@@ -34,7 +34,7 @@ type limited struct {
 }
 
 func (l *limited) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
-	over := fmt.Errorf("the limit of %s for one command", l.time)
+	over := fmt.Errorf("the limit of %s for one command: `sandbox: {limits: {time: …}}` in the team file changes it", l.time)
 	if l.time > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, l.time, over)
@@ -138,6 +138,6 @@ func (c *cut) finish() error {
 	if c.failed != nil {
 		where += fmt.Sprintf(" (%v)", c.failed)
 	}
-	_, err := fmt.Fprintf(c.to, "\n[waggle: %d bytes more, beyond the limit for output: %s. The end of them:]\n%s", c.rest, where, c.tail)
+	_, err := fmt.Fprintf(c.to, "\n[waggle: %d bytes more, beyond the limit for output (`sandbox: {limits: {output: …}}` in the team file): %s. The end of them:]\n%s", c.rest, where, c.tail)
 	return err
 }

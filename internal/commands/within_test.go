@@ -43,7 +43,7 @@ func TestOutputLimit(t *testing.T) {
 			t.Fatal(exit, err)
 		}
 		text := out.String()
-		if !strings.HasPrefix(text, strings.Repeat(strings.Repeat("x", 99)+"\n", 2)+strings.Repeat("x", 50)+"\n[waggle: 9758 bytes more, beyond the limit for output: 9758 of them are in output-") || !strings.HasSuffix(text, "the end\n") || len(text) > 4<<10 {
+		if !strings.HasPrefix(text, strings.Repeat(strings.Repeat("x", 99)+"\n", 2)+strings.Repeat("x", 50)+"\n[waggle: 9758 bytes more, beyond the limit for output (`sandbox: {limits: {output: …}}` in the team file): 9758 of them are in output-") || !strings.HasSuffix(text, "the end\n") || len(text) > 4<<10 {
 			t.Errorf("%q", text)
 		}
 	}
@@ -67,7 +67,7 @@ func TestOutputLimitWithoutFile(t *testing.T) {
 	if _, err := exec.Run(t.Context(), spawn.Command{Output: &out}); err != nil {
 		t.Fatal(err)
 	}
-	if text := out.String(); !strings.HasPrefix(text, "0123\n[waggle: 6 bytes more, beyond the limit for output: nothing of it is kept (") || !strings.HasSuffix(text, "456789") {
+	if text := out.String(); !strings.HasPrefix(text, "0123\n[waggle: 6 bytes more, beyond the limit for output (`sandbox: {limits: {output: …}}` in the team file): nothing of it is kept (") || !strings.HasSuffix(text, "456789") {
 		t.Errorf("%q", text)
 	}
 }
@@ -81,7 +81,7 @@ func TestTimeLimit(t *testing.T) {
 		}), auto(record.SandboxLimits{Time: 90_000}), t.TempDir())
 		began := time.Now()
 		_, err := exec.Run(t.Context(), spawn.Command{})
-		if err == nil || err.Error() != "ended by the limit of 1m30s for one command" || time.Since(began) != 90*time.Second { // the bubble's clock
+		if err == nil || err.Error() != "ended by the limit of 1m30s for one command: `sandbox: {limits: {time: …}}` in the team file changes it" || time.Since(began) != 90*time.Second { // the bubble's clock
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})

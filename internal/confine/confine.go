@@ -294,7 +294,7 @@ func (m *Member) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
 		return spawn.Exit{Code: -1}, errors.New("a program in a pane is not confined: write backend: process, or sandbox: {mode: off} for the member")
 	}
 	var end *lastBytes
-	if m.way != nil && c.Output != nil && m.Box() == nil {
+	if m.box.Level != sandbox.Off && c.Output != nil && m.Box() == nil {
 		end = &lastBytes{to: c.Output}
 		c.Output = end
 	}

@@ -11,5 +11,8 @@ func WithParts(kit func(dir string) (sandbox.Kit, error), network proxy.Options)
 	return with(settings{kit: kit, proxy: network})
 }
 
+// Met is limitsMet.
+var Met = limitsMet
+
 // EndProxy ends the proxy as its failure does.
 func (m *Member) EndProxy() error { return m.way.Close() }

@@ -68,6 +68,20 @@ func TestMemberLimits(t *testing.T) {
 			t.Errorf("processes: %+v", got)
 		}
 	}
+	for limit, script := range map[string]string{
+		"processor time that it may, 1s: `sandbox: {limits: {cpu: …}}`": longWork,
+		"256MiB": muchMemory + " || exit 1",
+	} {
+		if got := m.run(script); !strings.Contains(got.out, limit) || strings.Count(got.out, "limits: {") != 1 {
+			t.Errorf("the limit %s is not named: %+v", limit, got)
+		}
+	}
+	// What ends by itself has met no limit.
+	for _, script := range []string{`kill -KILL $$`, `kill -SEGV $$`, `kill -XCPU $$`, `sh -c 'kill -KILL $$'; exit 137`, `exit 152`, `exit 1`, `echo "Cannot allocate memory; Cannot fork"`} {
+		if got := m.run(script); strings.Contains(got.out, "limits: {") {
+			t.Errorf("%s met a limit: %+v", script, got)
+		}
+	}
 	free := r.member("eve", required)
 	if got := free.run(muchMemory + " && " + manyProcesses); !strings.Contains(got.out, "all of it") || !strings.Contains(got.out, "all of them") {
 		t.Errorf("without limits: %+v", got)

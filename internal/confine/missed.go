@@ -15,9 +15,11 @@ import (
 // mostMissed is the most hosts that one note names.
 const mostMissed = 8
 
-// missed are the connections that one command did not get, or that were cut. Many programs do not show
+// missed are the connections that one command did not get, or that were cut, and the limits that it met. Many programs do not show
 // why: curl and git show the status of a proxy's answer alone. It is safe for concurrent use.
 type missed struct {
+	bounds bounds
+
 	mu     sync.Mutex
 	denied []string // by the sandbox
 	failed []string // that were allowed
@@ -35,6 +37,12 @@ func (m *Member) noting(c spawn.Command) (box sandbox.Sandbox, list *missed, err
 	}
 	if m.Box() != nil {
 		list = &m.lost
+	}
+	if l := m.c.Want.Limits; l != nil {
+		list.mu.Lock()
+		list.bounds.limits, list.bounds.grouped = *l, m.box.Groups
+		list.mu.Unlock()
+		box.Used = &list.bounds.used
 	}
 	if m.way != nil {
 		box.Network = func(l net.Listener, name string) error { return m.way.ServeCall(l, name, list) }
@@ -75,10 +83,17 @@ func (m *missed) take() (denied, failed []string, more int) {
 	return denied, failed, more
 }
 
+// ended names the limits that the command met since the last note.
+func (m *missed) ended(exit spawn.Exit, output string) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bounds.met(exit, output)
+}
+
 // note is the text for the end of a command's output: what the output does not say already.
 func (m *missed) note(exit spawn.Exit, output string) string {
 	denied, failed, more := m.take()
-	lines := denied
+	lines := slices.Concat(denied, m.ended(exit, output))
 	if exit.Code != 0 || exit.Signal != "" {
 		lines = append(lines, failed...)
 		if hint := sandbox.Hint(output); hint != "" {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"waggle/internal/peer"
 	"waggle/internal/sandbox/relay"
@@ -166,6 +167,16 @@ func (d *door) signal(s syscall.Signal) error {
 		return nil
 	}
 	return relay.WriteNote(d.conn, relay.Note{Signal: int(s)}, nil)
+}
+
+// cpu is the processor time of a command that has ended; 0: unknown.
+func (d *door) cpu() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended == nil {
+		return 0
+	}
+	return d.ended.CPU
 }
 
 // close closes the socket and the connections of the call and returns how the command ended; nil:

@@ -26,5 +26,12 @@ func (k Kit) DetectWith(ctx context.Context, setting func(name string) string, u
 	return k.detect(ctx, setting, uid)
 }
 
+// UsedOf is the usage of a call with one group.
+func UsedOf(dir string) Usage {
+	var u Used
+	u.begin(group{dir})
+	return u.Look()
+}
+
 // MakeGroup makes a group and returns its directories.
 func (g Groups) MakeGroup(l relay.Limits) ([]string, error) { return g.make(l) }

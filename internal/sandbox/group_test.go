@@ -112,3 +112,27 @@ func TestGroupSweep(t *testing.T) {
 		t.Errorf("an old group stays: %v", err)
 	}
 }
+
+// The counts of a group are read in both versions of control groups.
+func TestUsedCounts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  sandbox.Usage
+	}{
+		"version 2":                 {map[string]string{"memory.events": "low 0\nmax 9\noom 1\noom_kill 2\n", "pids.events": "max 3\n"}, sandbox.Usage{Killed: 2, Refused: 3}},
+		"version 1":                 {map[string]string{"memory.failcnt": "7\n", "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"}, sandbox.Usage{Killed: 1}},
+		"the machine had no memory": {map[string]string{"memory.events": "max 0\noom 0\noom_kill 1\n"}, sandbox.Usage{}},
+		"none":                      {nil, sandbox.Usage{}},
+		"garbage":                   {map[string]string{"memory.events": "oom x\noom_kill\n", "pids.events": "max -1\n"}, sandbox.Usage{}},
+	} {
+		dir := t.TempDir()
+		for file, text := range tc.files {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := sandbox.UsedOf(dir); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+}

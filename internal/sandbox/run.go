@@ -85,6 +85,7 @@ type Ready struct {
 
 	door  *door // nil: macOS, or no sandbox
 	group group
+	used  *Used
 	mac   *macProxy
 }
 
@@ -125,7 +126,8 @@ func (s Sandbox) prepare(profile Profile, machine Machine, c spawn.Command) (*Re
 	if err != nil {
 		return nil, errors.Join(err, own.remove())
 	}
-	r := &Ready{door: d, group: own}
+	s.Used.begin(own)
+	r := &Ready{door: d, group: own, used: s.Used}
 	plan, err := profile.Plan(s.Kit, machine, s.Level, Call{Argv: c.Argv, Dir: c.Dir, Environ: c.Env, Door: d.Path, Network: network != nil})
 	if err != nil {
 		_, _ = r.Close() // the relay has not connected
@@ -155,6 +157,7 @@ func (r *Ready) Close() (*spawn.Exit, error) {
 		return nil, nil
 	}
 	told, came, err := r.door.close()
+	r.used.end(r.door.cpu())
 	_ = r.group.remove() // an empty group that remains is harmless; FindGroups removes it
 	switch {
 	case err != nil:

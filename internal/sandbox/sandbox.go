@@ -20,6 +20,8 @@ type Sandbox struct {
 	// Groups are the parents of the control groups of calls, for limits that rlimits cannot
 	// enforce.
 	Groups Groups
+	// Used is told what the kernel counts of the limits of a call. nil: nobody asks.
+	Used *Used
 }
 
 // Program is where commands in this sandbox find the relay.

@@ -130,12 +130,13 @@ func readConfig(args []string) (Config, error) {
 
 // Note is one line of the protocol on the door, in either direction.
 type Note struct {
-	Listening bool   `json:"listening,omitempty"` // to outside: the proxy's socket comes with it
-	Go        bool   `json:"go,omitempty"`        // to inside: start the command
-	Signal    int    `json:"signal,omitempty"`    // to inside: send it to the command; to outside: it ended the command
-	Ended     bool   `json:"ended,omitempty"`     // to outside: the command has ended
-	Code      int    `json:"code,omitempty"`      // to outside: its exit status with Ended, the relay's with Err
-	Err       string `json:"err,omitempty"`       // to outside: why the command was not started
+	Listening bool          `json:"listening,omitempty"` // to outside: the proxy's socket comes with it
+	Go        bool          `json:"go,omitempty"`        // to inside: start the command
+	Signal    int           `json:"signal,omitempty"`    // to inside: send it to the command; to outside: it ended the command
+	Ended     bool          `json:"ended,omitempty"`     // to outside: the command has ended
+	Code      int           `json:"code,omitempty"`      // to outside: its exit status with Ended, the relay's with Err
+	CPU       time.Duration `json:"cpu,omitempty"`       // to outside: with Ended, processor time of its processes that have ended
+	Err       string        `json:"err,omitempty"`       // to outside: why the command was not started
 }
 
 // Main runs one of the relay's modes and returns the exit status of the program: "run CONFIG --

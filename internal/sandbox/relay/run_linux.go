@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -233,6 +234,10 @@ func (d *door) report(status unix.WaitStatus) int {
 	note, code := Note{Ended: true, Code: status.ExitStatus()}, status.ExitStatus()
 	if status.Signaled() {
 		note.Code, note.Signal, code = -1, int(status.Signal()), 128+int(status.Signal())
+	}
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &used); err == nil {
+		note.CPU = time.Duration(used.Utime.Nano() + used.Stime.Nano())
 	}
 	_ = WriteNote(d.conn, note, nil) // the exit status carries nearly the same information
 	return code
