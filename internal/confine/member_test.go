@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -722,5 +723,31 @@ func TestHint(t *testing.T) {
 	got := m.run(`bash -c 'exec 3<>/dev/tcp/93.184.215.14/80'`)
 	if got.exit.Code == 0 || !strings.Contains(got.out, "[waggle: ") || !strings.Contains(got.out, "HTTPS_PROXY") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What the sandbox has refused of files and sockets says the way once, and only when the command failed.
+func TestHintsOfFiles(t *testing.T) {
+	testenv.Require(t, "git")
+	testenv.Require(t, "python3")
+	r := newRig(t)
+	r.before = func(work string) {
+		if out, err := exec.Command("git", "init", "-q", work).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	m := r.member("ann", required)
+	for script, want := range map[string]string{
+		`touch /usr/x /usr/y`:                                       "$TMPDIR",
+		`git commit --allow-empty -m x`:                             "worktree: true",
+		`git config user.name x`:                                    "git -c NAME=VALUE",
+		`python3 -c 'import socket; socket.socket(socket.AF_UNIX)'`: "unix_sockets: own-tree",
+	} {
+		if got := m.run(script); got.exit.Code == 0 || !strings.Contains(got.out, want) || strings.Count(got.out, "[waggle: ") != 1 {
+			t.Errorf("%s: want one hint with %q: %+v", script, want, got)
+		}
+	}
+	if got := m.run(`touch /usr/x; true`); strings.Contains(got.out, "[waggle: ") {
+		t.Errorf("it succeeded: %+v", got)
 	}
 }

@@ -18,7 +18,8 @@ const mostMissed = 8
 // missed are the connections that one command did not get, or that were cut, and the limits that it met. Many programs do not show
 // why: curl and git show the status of a proxy's answer alone. It is safe for concurrent use.
 type missed struct {
-	bounds bounds
+	bounds      bounds
+	unixSockets bool // it may use them
 
 	mu     sync.Mutex
 	denied []string // by the sandbox
@@ -38,10 +39,11 @@ func (m *Member) noting(c spawn.Command) (box sandbox.Sandbox, list *missed, err
 	if m.Box() != nil {
 		list = &m.lost
 	}
+	list.mu.Lock()
+	defer list.mu.Unlock()
+	list.unixSockets = box.Profile.UnixSockets
 	if l := m.c.Want.Limits; l != nil {
-		list.mu.Lock()
 		list.bounds.limits, list.bounds.grouped = *l, m.box.Groups
-		list.mu.Unlock()
 		box.Used = &list.bounds.used
 	}
 	if m.way != nil {
@@ -96,7 +98,7 @@ func (m *missed) note(exit spawn.Exit, output string) string {
 	lines := slices.Concat(denied, m.ended(exit, output))
 	if exit.Code != 0 || exit.Signal != "" {
 		lines = append(lines, failed...)
-		if hint := sandbox.Hint(output); hint != "" {
+		for _, hint := range sandbox.Hints(output, m.unixSockets) {
 			lines = append(lines, "waggle: "+hint)
 		}
 	}

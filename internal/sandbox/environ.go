@@ -105,20 +105,3 @@ func getEnv(env []string, name string) string {
 	}
 	return ""
 }
-
-// hints are the messages of programs that tried to connect without the proxy and failed.
-var hints = []string{"Network is unreachable", "network is unreachable", "Could not resolve host", "Temporary failure in name resolution",
-	"ENETUNREACH", "EAI_AGAIN", "ENOTFOUND", "Name or service not known", "getaddrinfo", "No route to host", "no such host", "NXDOMAIN",
-	"UnknownHostException", "dial udp", "lookup ", "Couldn't connect to server", "Connection refused", "connection refused", "ECONNREFUSED"}
-
-// Hint returns advice for a command whose output shows that it found no network; "" for other
-// output.
-func Hint(output string) string {
-	for _, h := range hints {
-		if strings.Contains(output, h) {
-			return "The sandbox has no network but its proxy, and 127.0.0.1 in it is the sandbox's own: use a program that reads HTTPS_PROXY or ALL_PROXY (http://127.0.0.1:" +
-				strconv.Itoa(ProxyPort) + "), which asks for hosts that are not granted yet."
-		}
-	}
-	return ""
-}

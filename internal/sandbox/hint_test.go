@@ -1,0 +1,37 @@
+package sandbox_test
+
+import (
+	"strings"
+	"testing"
+
+	"waggle/internal/sandbox"
+)
+
+// What a sandbox has refused has a hint with the way, one for each thing; other failures have none.
+func TestHints(t *testing.T) {
+	for output, want := range map[string]string{
+		"touch: cannot touch '/usr/x': Read-only file system":                                           "$TMPDIR",
+		"npm error EROFS: read-only file system, symlink '../x' -> '/usr/lib/node_modules/x'":           "npm_config_prefix",
+		"mkdir: cannot create directory '/home/u/.cache/x': Read-only file system":                      "XDG_CACHE_HOME",
+		"fatal: Unable to create '/home/u/p/.git/index.lock': Read-only file system":                    "worktree: true",
+		"error: could not lock config file .git/config: Read-only file system":                          ".git/config stays",
+		"error: could not write config file .git/config: Device or resource busy":                       ".git/config stays",
+		"error: could not lock config file /home/u/.gitconfig: Read-only file system":                   "GIT_CONFIG_GLOBAL",
+		"Error: listen EPERM: operation not permitted /home/u/p/x.sock":                                 "unix_sockets: own-tree",
+		"dial unix /tmp/x: socket: operation not permitted":                                             "unix_sockets: own-tree",
+		"    _socket.socket.__init__(self, family)\nPermissionError: [Errno 1] Operation not permitted": "unix_sockets: own-tree",
+		"curl: (6) Could not resolve host: example.com":                                                 "HTTPS_PROXY",
+		"ping: socket: Operation not permitted":                                                         "",
+		"rm: cannot remove 'x': Device or resource busy":                                                "",
+		"chown: changing ownership of 'x': Operation not permitted":                                     "",
+		"FAIL: TestX": "",
+	} {
+		got := sandbox.Hints(output, false)
+		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.Contains(got[0], want)) {
+			t.Errorf("%s: %q, want one with %q", output, got, want)
+		}
+		if strings.Contains(want, "unix_sockets") && len(sandbox.Hints(output, true)) > 0 {
+			t.Errorf("%s: a hint for what is on", output)
+		}
+	}
+}
