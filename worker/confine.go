@@ -52,7 +52,9 @@ type Confining struct {
 	Sockets string   // another for the sockets of its commands, below RUN, which may be small and in memory; "": Dir
 	Hidden  []string // waggle's state and sockets, mailboxes, other members' trees
 	Lent    []string // directories of others that its commands read: the repository of its checkout
-	Guarded []string // files that rule the team: they stay as they are
+	// Existing leaves out caches that are not there, which a member's start makes.
+	Existing bool
+	Guarded  []string // files that rule the team: they stay as they are
 	// Denied are the member's deny rules at this moment; nil: it has none.
 	Denied  func() []policy.Rule
 	Needs   *agent.Needs // of a resident agent; nil: commands alone run in it

@@ -14,5 +14,10 @@ func WithParts(kit func(dir string) (sandbox.Kit, error), network proxy.Options)
 // Met is limitsMet.
 var Met = limitsMet
 
+// CachesOf are the directories of a member's caches.
+func CachesOf(c worker.Confining) []string {
+	return (&Member{c: c}).caches(variable(c.Environ, "HOME"))
+}
+
 // EndProxy ends the proxy as its failure does.
 func (m *Member) EndProxy() error { return m.way.Close() }

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -56,16 +58,24 @@ func ConfigSecrets(config string) []string {
 	return list
 }
 
-// caches are the directories below a home directory in which builds keep downloads and results.
+// caches are the directories below a home directory in which builds keep downloads and results. None of them holds
+// programs that the person starts, or credentials: of poetry's, not the virtual environments.
 var caches = map[string]string{
-	"go":    "go/pkg/mod .cache/go-build Library/Caches/go-build",
-	"npm":   ".npm",
-	"pip":   ".cache/pip Library/Caches/pip",
-	"cargo": ".cargo/registry .cargo/git",
+	"cargo":   ".cargo/registry .cargo/git",
+	"ccache":  ".cache/ccache .ccache Library/Caches/ccache",
+	"go":      "go/pkg/mod .cache/go-build Library/Caches/go-build",
+	"maven":   ".m2/repository",
+	"npm":     ".npm",
+	"pip":     ".cache/pip Library/Caches/pip",
+	"pnpm":    ".local/share/pnpm/store .cache/pnpm Library/pnpm/store Library/Caches/pnpm",
+	"poetry":  ".cache/pypoetry/cache .cache/pypoetry/artifacts Library/Caches/pypoetry/cache Library/Caches/pypoetry/artifacts",
+	"sccache": ".cache/sccache Library/Caches/Mozilla.sccache",
+	"uv":      ".cache/uv Library/Caches/uv",
+	"yarn":    ".yarn/berry/cache .yarn/berry/metadata .cache/yarn Library/Caches/Yarn",
 }
 
 // CacheNames are the names that Caches knows.
-func CacheNames() []string { return []string{"cargo", "go", "npm", "pip"} }
+func CacheNames() []string { return slices.Sorted(maps.Keys(caches)) }
 
 // Caches returns the directories of a named cache below a home directory; nil for an unknown name.
 // The builds of other members use what one member writes there.

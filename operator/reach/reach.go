@@ -91,7 +91,7 @@ func (o Operator) ofDirectory(tree, dir string) (worker.Confining, error) {
 	if err != nil {
 		return worker.Confining{}, err
 	}
-	return worker.Confining{Want: record.Sandbox{Mode: record.SandboxAuto, Caches: sandbox.CacheNames()}, Tree: tree, Own: filepath.Join(dir, "own"),
+	return worker.Confining{Want: record.Sandbox{Mode: record.SandboxAuto, Caches: sandbox.CacheNames()}, Existing: true, Tree: tree, Own: filepath.Join(dir, "own"),
 		Hidden: o.hidden(), Environ: o.Environ, Now: o.Minter.Now}, nil
 }
 

@@ -240,3 +240,17 @@ func TestWithoutSandbox(t *testing.T) {
 		}
 	}
 }
+
+// The sandbox of a directory makes nothing in a fresh home.
+func TestFreshHome(t *testing.T) {
+	program, op := sandboxes(t), operatortest.New(t)
+	home := t.TempDir()
+	op.Environ = append(slices.Clone(op.Environ), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "c"))
+	b := open(t, op, program, reach.Where{Dir: t.TempDir()})
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if made, err := os.ReadDir(home); err != nil || len(made) > 0 {
+		t.Errorf("made in the home directory: %v %v", made, err)
+	}
+}

@@ -78,7 +78,7 @@ func TestSandboxRefused(t *testing.T) {
 		{"sandbox: required", "", "waggle.yaml:2"},
 		{"sandbox: {mode: maybe}", "", "not one of auto, off, required"},
 		{"sandbox: {cache: [go]}", "", "unknown field"},
-		{"sandbox: {caches: [/c]}", "", "not one of cargo, go, npm, pip"},
+		{"sandbox: {caches: [/c]}", "", "not one of cargo, ccache, go, maven, npm, pip, pnpm, poetry, sccache, uv, yarn"},
 		{"sandbox: {network: [\"https://x.org\"]}", "", "sandbox.network[0]"},
 		{"sandbox: {network: [\"x.org:0\"]}", "", "is no port"},
 		{"sandbox: {network: [\"*.co.uk\"]}", "", "public suffix"},
