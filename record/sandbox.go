@@ -18,6 +18,8 @@ type Sandbox struct {
 	// can be although they are on it: absolute, or ~/ below the home directory.
 	Secrets  []string `json:"secrets,omitempty"`
 	Readable []string `json:"readable,omitempty"`
+	// Writable are paths outside of its tree that its commands may change: absolute, or ~/ below the home directory.
+	Writable []string `json:"writable,omitempty"`
 	// Variables are those of its environment that its commands have although they look like secrets.
 	Variables []string       `json:"variables,omitempty"`
 	Limits    *SandboxLimits `json:"limits,omitempty"`

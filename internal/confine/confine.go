@@ -181,7 +181,7 @@ var errTree = errors.New("the member's directory takes no file")
 // membersDoing reports a sandbox that failed by what the member's commands may have left: files in its
 // way, a full disk. A lower level then would let them turn their sandbox off.
 func membersDoing(err error) bool {
-	return errors.Is(err, sandbox.ErrTree) || errors.Is(err, errTree) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return errors.Is(err, sandbox.ErrTree) || errors.Is(err, errTree) || errors.Is(err, errWritable) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // none sets the level Off because the parts of the sandbox could not be made. A member that
@@ -413,6 +413,9 @@ func (m *Member) profile() (sandbox.Profile, error) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return p, fmt.Errorf("a directory that its commands may change: %w", err)
 		}
+	}
+	if err := m.granted(&p, home); err != nil {
+		return p, err
 	}
 	return p, m.files(&p)
 }

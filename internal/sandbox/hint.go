@@ -26,7 +26,7 @@ var hints = []struct {
 		"Settings of the person are read-only: use `git -c NAME=VALUE`, or a file of your own by GIT_CONFIG_GLOBAL=$TMPDIR/gitconfig."},
 	{"files", regexp.MustCompile(`(?i)read-only file system|EROFS`),
 		"Files outside of your working directory, $WAGGLE_ARTIFACTS and $TMPDIR are read-only: write there, and move what a tool keeps elsewhere by its variable, " +
-			"as XDG_CACHE_HOME=$TMPDIR/cache or npm_config_prefix=$TMPDIR/npm. `sandbox: {caches: […]}` in the team file lets a build's cache be written."},
+			"as XDG_CACHE_HOME=$TMPDIR/cache or npm_config_prefix=$TMPDIR/npm. `sandbox: {caches: […]}` in the team file lets a build's cache be written, and `writable: [PATH]` another path."},
 	{"sockets", unixRefused, unixWay},
 }
 

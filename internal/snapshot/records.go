@@ -267,6 +267,7 @@ func Sandbox(c *Codec, x *record.Sandbox) {
 	Text(c, &x.UnixSockets)
 	List(c, &x.Secrets, Text[string])
 	List(c, &x.Readable, Text[string])
+	List(c, &x.Writable, Text[string])
 	List(c, &x.Variables, Text[string])
 	Shared(c, &x.Limits, SandboxLimits)
 }

@@ -27,6 +27,7 @@ type yamlSandbox struct {
 	UnixSockets *string     `yaml:"unix_sockets"`
 	Secrets     []string    `yaml:"secrets"`
 	Readable    *[]string   `yaml:"readable"`
+	Writable    *[]string   `yaml:"writable"`
 	Variables   *[]string   `yaml:"variables"`
 	Limits      *yamlLimits `yaml:"limits"`
 }
@@ -95,6 +96,9 @@ func (c *checker) sandbox(f *File, y *yamlSandbox) {
 	s.Secrets = c.paths(f, at+".secrets", y.Secrets)
 	if y.Readable != nil {
 		s.Readable = c.paths(f, at+".readable", *y.Readable)
+	}
+	if y.Writable != nil {
+		s.Writable = c.writable(f, at, *y.Writable)
 	}
 	if y.Variables != nil {
 		s.Variables = c.variables(at, *y.Variables)
@@ -172,6 +176,14 @@ func (c *checker) ownSandbox(f *File, at string, y *yamlSandbox) *record.Sandbox
 			}
 		}
 	}
+	if y.Writable != nil {
+		s.Writable = c.writable(f, at, *y.Writable)
+		for _, path := range s.Writable {
+			if f.Sandbox != nil && !slices.Contains(team.Writable, path) {
+				c.bad(at+".writable", "%s is not one of the team's: a member's block only narrows", path)
+			}
+		}
+	}
 	if y.Variables != nil {
 		s.Variables = c.variables(at, *y.Variables)
 		for _, name := range s.Variables {
@@ -236,6 +248,18 @@ func (c *checker) paths(f *File, at string, names []string) (list []string) {
 			list = append(list, "~"+filepath.Clean("/"+rest))
 		default:
 			list = append(list, within(f.Dir, p))
+		}
+	}
+	return list
+}
+
+// writable resolves files and directories that commands may change. What else a member's start refuses depends on
+// the machine.
+func (c *checker) writable(f *File, at string, names []string) []string {
+	list := c.paths(f, at+".writable", names)
+	for _, path := range list {
+		if rest, err := filepath.Rel(path, f.Dir); path == "~/" || path == "/" || err == nil && rest != ".." && !strings.HasPrefix(rest, "../") {
+			c.bad(at+".writable", "%s is your home directory, or holds this file: name a directory in it", path)
 		}
 	}
 	return list

@@ -13,7 +13,7 @@ import (
 const sandboxTeam = `team: box
 members:
   - {name: ann, agent: exec}
-  - {name: bob, agent: exec, sandbox: {mode: required, caches: [go], unix_sockets: none, secrets: [keys], readable: [], variables: [NPM_TOKEN], limits: {time: 1m, output: 1MB}}}
+  - {name: bob, agent: exec, sandbox: {mode: required, caches: [go], unix_sockets: none, secrets: [keys], readable: [], writable: [], variables: [NPM_TOKEN], limits: {time: 1m, output: 1MB}}}
 `
 
 // TestSandboxBlock: the team's block holds for every member, and a member's own narrows it.
@@ -26,6 +26,7 @@ sandbox:
   unix_sockets: own-tree
   secrets: [~/notes, /srv/key]
   readable: [~/.npmrc]
+  writable: [~/out, /srv/out]
   variables: [NPM_TOKEN, GH_TOKEN, GH_TOKEN]
   limits: {cpu: 90s, memory: 2GiB, processes: 100, time: 10m, output: 5MB}
 `))
@@ -34,7 +35,7 @@ sandbox:
 	}
 	limits := record.SandboxLimits{CPU: 90_000, Memory: 2 << 30, Processes: 100, Time: 600_000, Output: 5_000_000}
 	want := &record.Sandbox{Mode: record.SandboxAuto, Caches: []string{"go", "npm"}, UnixSockets: record.SocketsOwnTree,
-		Secrets: []string{"~/notes", "/srv/key"}, Readable: []string{"~/.npmrc"}, Variables: []string{"GH_TOKEN", "NPM_TOKEN"}, Limits: &limits}
+		Secrets: []string{"~/notes", "/srv/key"}, Readable: []string{"~/.npmrc"}, Writable: []string{"~/out", "/srv/out"}, Variables: []string{"GH_TOKEN", "NPM_TOKEN"}, Limits: &limits}
 	if diff := cmp.Diff(want, f.Members[0].Sandbox); diff != "" {
 		t.Error(diff)
 	}
@@ -100,6 +101,10 @@ func TestSandboxRefused(t *testing.T) {
 		{"sandbox: {caches: [go]}", "{caches: [npm]}", "only narrows"},
 		{"sandbox: {mode: auto}", "{unix_sockets: own-tree}", "only narrows"},
 		{"sandbox: {mode: auto}", "{readable: [~/.npmrc]}", "only narrows"},
+		{"sandbox: {writable: [/srv/out]}", "{writable: [/srv/other]}", "only narrows"},
+		{"sandbox: {writable: [~/]}", "", "your home directory"},
+		{"sandbox: {writable: [..]}", "", "holds this file"},
+		{"sandbox: {writable: [.]}", "", "holds this file"},
 		{"sandbox: {variables: [A]}", "{variables: [A, B]}", "B is not one of the team's"},
 		{"sandbox: {variables: [\"A=b\"]}", "", "is no name of a variable"},
 		{"sandbox: {variables: [WAGGLE_SELF]}", "", "one of waggle's own"},

@@ -166,6 +166,9 @@ func (m *meaning) confined(key string, s *record.Sandbox) {
 	for _, p := range s.Readable {
 		m.say("  readable", "%s", p)
 	}
+	for _, p := range s.Writable {
+		m.say("  writable", "%s, outside of its tree", p)
+	}
 	for _, v := range s.Variables {
 		m.say("  variable", "%s, of your environment", v)
 	}

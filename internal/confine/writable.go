@@ -1,0 +1,82 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"waggle/internal/sandbox"
+)
+
+// errWritable means that a path of `writable` is none that members may change. The member does not start, in any
+// mode: what another member left there, a link, must not lead to less.
+var errWritable = errors.New("writable")
+
+// agentNames are entries by which other programs run what they say.
+var agentNames = []string{".git", ".claude", ".codex", ".gemini", ".mcp.json"}
+
+// granted adds the paths of the block that its commands may change outside of its tree.
+func (m *Member) granted(p *sandbox.Profile, home string) error {
+	own := slices.Clone(p.Writable)
+	for _, path := range expand(m.c.Want.Writable, home) {
+		if slices.ContainsFunc(own, func(dir string) bool { return inside(path, dir) }) {
+			continue // the member's already: what is there may be a link of its own
+		}
+		if err := m.grantable(path, home, slices.Concat(p.Secrets, p.Hidden, m.c.Guarded, m.c.Lent, []string{m.c.Own})); err != nil {
+			return fmt.Errorf("%w: %s %w", errWritable, path, err)
+		}
+		p.Writable = append(p.Writable, path)
+	}
+	return nil
+}
+
+// grantable returns why members may not change a path: it would hold, or lie in, what decides over the member, what
+// cannot be read, or what other programs run. kept are such paths.
+func (m *Member) grantable(path, home string, kept []string) error {
+	real, err := filepath.EvalSymlinks(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("is not there: make it, or take it out of the team file (%w)", err)
+	case real != path:
+		return fmt.Errorf("is a link, or below one: name what it leads to, %s", real)
+	case slices.Contains(systemRoots, path) || slices.ContainsFunc([]string{"/dev", "/proc", "/run", "/sys"}, func(dir string) bool { return inside(path, dir) }):
+		return errors.New("is the system's")
+	case home != "" && inside(resolved(home), path):
+		return errors.New("is the home directory, or holds it")
+	case inside(resolved(m.c.Tree), path):
+		return errors.New("holds the member's tree")
+	}
+	for _, part := range strings.Split(path, "/") {
+		if slices.Contains(agentNames, part) {
+			return fmt.Errorf("is in %s, which other programs run by", part)
+		}
+	}
+	for _, name := range agentNames {
+		if _, err := os.Lstat(filepath.Join(path, name)); err == nil {
+			return fmt.Errorf("holds %s, which other programs run by", name)
+		}
+	}
+	for _, k := range kept {
+		if k = resolved(k); inside(path, k) || inside(k, path) {
+			return fmt.Errorf("is, holds or is in %s, which is kept from members", k)
+		}
+	}
+	return nil
+}
+
+// resolved is a path without links, or as it is where it does not exist.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// inside reports whether a path is a directory or below it.
+func inside(path, dir string) bool {
+	rest, err := filepath.Rel(dir, path)
+	return err == nil && rest != ".." && !strings.HasPrefix(rest, "../")
+}

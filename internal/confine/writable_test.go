@@ -1,0 +1,72 @@
+//go:build linux
+
+package confine_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/internal/confine"
+	"waggle/record"
+	"waggle/spawn"
+	"waggle/worker"
+)
+
+// A path of writable can be changed, and none that decides over the member, is kept from it or says what other
+// programs run. Also with mode auto the member does not start then.
+func TestWritable(t *testing.T) {
+	require(t)
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := worker.Confining{Want: required, Name: "ann", Tree: filepath.Join(home, "work", "tree"), Own: filepath.Join(home, "own"), Dir: filepath.Join(home, "kit"),
+		Environ: append(os.Environ(), "HOME="+home), Hidden: []string{filepath.Join(home, "state")}, Now: time.Now}
+	for _, dir := range []string{"work/tree", "state/teams", "out", ".ssh", ".config/gh", "repo/.git/hooks", "agent/.claude"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"link": ".ssh", "plain": "out", "work/tree/mine": "out"} {
+		if err := os.Symlink(filepath.Join(home, to), filepath.Join(home, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Want.Writable = []string{"~/out"}
+	m, err := confining(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out buffer
+	exit, err := m.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", "echo x > ~/out/f && ! touch ~/agent/f"}, Dir: c.Tree, Env: c.Environ, Output: &out})
+	if err != nil || exit.Code != 0 {
+		t.Errorf("%+v %v: %s", exit, err, out.String())
+	}
+	if _, err := os.Stat(filepath.Join(home, "out", "f")); err != nil {
+		t.Error(err)
+	}
+	if lines, err := m.(*confine.Member).Explain([]string{"touch", home + "/out/f"}, c.Tree, nil, true); err != nil || lines[0].Verdict != "write" {
+		t.Errorf("explain: %+v %v", lines, err)
+	}
+	c.Want.Writable = []string{filepath.Join(c.Tree, "mine")} // a link that the member made
+	if m, err = confining(t, c); err != nil || m.Writable(filepath.Join(home, "out", "f")) == nil {
+		t.Errorf("a link of the member's opens what it leads to: %v", err)
+	}
+	for path, why := range map[string]string{
+		"~/none": "is not there", "~/link": "name what it leads to", "~/plain": "name what it leads to", "~/link/x": "is not there",
+		home: "is the home directory", filepath.Dir(home): "holds it", "~/work": "holds the member's tree",
+		"~/.ssh": "kept from members", "~/.config": "kept from members", "~/.config/gh/x/..": "kept from members", "~/own": "kept from members",
+		"~/state": "kept from members", "~/state/teams": "kept from members", "~/repo": "holds .git", "~/repo/.git/hooks": "is in .git", "~/agent": "holds .claude",
+		"/etc": "the system's", "/proc/self": "", "/dev/shm": "the system's", "/": "the system's",
+	} {
+		for _, mode := range []record.SandboxMode{record.SandboxRequired, record.SandboxAuto} {
+			c.Want.Mode, c.Want.Writable = mode, []string{path}
+			if _, err := confining(t, c); err == nil || !strings.Contains(err.Error(), why) {
+				t.Errorf("%s with mode %s: %v, want %q", path, mode, err, why)
+			}
+		}
+	}
+}
