@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -18,8 +19,10 @@ var (
 	cpuWords    = []string{"CPU time limit exceeded", "SIGXCPU", "Exit code 152"}
 	memoryWords = []string{"Cannot allocate memory", "cannot allocate memory", "MemoryError", "bad_alloc", "memory exhausted", "ENOMEM",
 		"runtime: out of memory", "process out of memory", "Out of memory!", "memory allocation of", "insufficient memory for the Java Runtime"}
-	processWords = regexp.MustCompile(`[Cc]annot fork|fork: retry|fork.{0,200}[Rr]esource temporarily unavailable|can't start new thread` +
-		`|failed to create new OS thread|pthread_create failed|unable to create native thread|failed to spawn thread|spawn.{0,200} EAGAIN`)
+	processWords = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`[Cc]annot fork|fork: retry|fork.{0,200}[Rr]esource temporarily unavailable|can't start new thread` +
+			`|failed to create new OS thread|pthread_create failed|unable to create native thread|failed to spawn thread|spawn.{0,200} EAGAIN`)
+	})
 )
 
 // tick is more than the two clocks of the kernel differ by: that of limits counts by its ticks.
@@ -68,7 +71,7 @@ func limitsMet(l record.SandboxLimits, grouped sandbox.Groups, now sandbox.Usage
 	case l.Processes == 0 || !failed:
 	case now.Refused > 0:
 		say("processes", fmt.Sprintf("a process was not started because the command had as many as it may, %d with threads", l.Processes))
-	case grouped.Processes == "" && processWords.MatchString(output):
+	case grouped.Processes == "" && processWords().MatchString(output):
 		say("processes", fmt.Sprintf("a process was not started, as it seems because there may be %d with threads", l.Processes))
 	}
 	return lines
