@@ -54,6 +54,8 @@ type Parts struct {
 	// Alive reports whether a member's process runs, or one that has a member's conversation; nil: spawn.Identity.Check,
 	// where a process that cannot be looked at counts as running.
 	Alive func(spawn.Identity) bool
+	// Refusal is why a member that requires a sandbox did not start; "": unknown. It must not block. nil: not called.
+	Refusal func(*control.Member) string
 	// Lost is called for a member that has died and is not started again, after the record: it
 	// updates task-status.json. forsaken says that the program that runs this leader has started
 	// its members (Begun), and not this one: the member's tasks are for others. Later leaders call

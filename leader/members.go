@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,7 +133,7 @@ func (l *Leader) ended(m *control.Member) (detail string, gone bool) {
 		return "", false
 	}
 	if p != nil && (m.Process == nil || same(m.Process.ID, p) || l.lost[m.Instance] != p) { // not a process from before the newest start
-		detail = describe(p.Exit())
+		detail = l.describe(m, p.Exit())
 	}
 	switch s := m.Stopping; {
 	case s != nil && s.Step != "":
@@ -157,7 +158,7 @@ func same(id spawn.Identity, p *spawn.Process) bool {
 	return p != nil && id.Is(p.Identity())
 }
 
-func describe(e spawn.Exit) string {
+func (l *Leader) describe(m *control.Member, e spawn.Exit) string {
 	switch {
 	case e.Panic != "":
 		return e.Panic
@@ -165,10 +166,14 @@ func describe(e spawn.Exit) string {
 		return "ended by signal " + e.Signal
 	}
 	text := fmt.Sprintf("exit status %d", e.Code)
-	if e.Code == record.ExitUnconfined {
-		text += ": it requires a sandbox and has none, its log says why"
+	if e.Code != record.ExitUnconfined {
+		return text
 	}
-	return text
+	why := ""
+	if l.p.Refusal != nil {
+		why = l.p.Refusal(m)
+	}
+	return text + ": " + cmp.Or(why, "it requires a sandbox and has none, its log says why")
 }
 
 // let records that a member has ended. The caller holds mu.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strings"
 	"time"
 
 	"waggle"
@@ -134,6 +135,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 		return pj, w, err
 	}
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
+	p.Refusal = func(m *control.Member) string { return refusal(o, m) }
 	p.Lost = func(ctx context.Context, m *control.Member, forsaken bool) error { return lost(ctx, o, m, forsaken) }
 	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
 	tended := &book{o: o, log: p.Log}
@@ -218,6 +220,15 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 		o.Log.Warn("task-status.json does not show that the member ended", "member", m.Name, "err", err)
 	}
 	return reg.Remove(ctx, m.Name, now)
+}
+
+// refusal is what a member's process has left in task-status.json about why it did not start; "": nothing.
+func refusal(o Options, m *control.Member) string {
+	s, err := task.ReadState(o.Root.MemberDir(o.Team, m.Name))
+	if err != nil || s.Status != task.MemberError {
+		return ""
+	}
+	return strings.TrimPrefix(s.ErrorMessage, "worker "+string(m.Name)+": ")
 }
 
 // lost shows that a member has died and is not started again, and gives back the tasks of a

@@ -177,7 +177,7 @@ func (o Operator) members(s *operator.State, kept []operator.KeptWorktree) (*Rep
 			mr.PID = m.Process.ID.PID
 		}
 		if m.Left != nil {
-			mr.Left = m.Left.How
+			mr.Left, mr.Why = m.Left.How, m.Left.Detail
 		}
 		w, err := s.Worker(m.Instance)
 		if w != nil && w.Usage.Source != "" {

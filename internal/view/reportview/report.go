@@ -67,6 +67,7 @@ type Member struct {
 	PID      int                 `json:"pid"`
 	Trust    string              `json:"trust"`
 	Left     string              `json:"left"`
+	Why      string              `json:"why,omitempty"`
 	Files    string              `json:"files"`    // directory of its output.log, status and artifacts
 	Worktree *Worktree           `json:"worktree"` // null: it had none
 	Spent    *view.SpentDocument `json:"spent,omitempty"`
@@ -103,7 +104,7 @@ func Of(r *supervise.Report, exit int) Document {
 			page.Stamp(q.At), q.Started})
 	}
 	for _, m := range r.Members {
-		d.Members = append(d.Members, Member{m.Name, m.PID, m.Trust, m.Left, m.Files, (*Worktree)(m.Worktree), view.Spent(m.Spent), m.Unread})
+		d.Members = append(d.Members, Member{m.Name, m.PID, m.Trust, m.Left, m.Why, m.Files, (*Worktree)(m.Worktree), view.Spent(m.Spent), m.Unread})
 	}
 	return d
 }
