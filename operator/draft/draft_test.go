@@ -234,6 +234,22 @@ func TestRegistries(t *testing.T) {
 	}
 }
 
+// TestModulesBelow: the caches and hosts are those of every module of a repository, and not of what a build has fetched.
+func TestModulesBelow(t *testing.T) {
+	t.Parallel()
+	for want, files := range map[string]map[string]string{
+		", caches: [go, npm, pnpm]":          {"go.work": "go 1.26\n", "packages/a/package.json": "{}", "pnpm-lock.yaml": "", "README.md": ""},
+		", caches: [cargo, pip, uv]":         {"backend/pyproject.toml": "", "backend/uv.lock": "", "crates/x/Cargo.toml": ""},
+		", caches: [npm, pip, poetry, yarn]": {"web/package.json": "{}", "web/yarn.lock": "", "api/pyproject.toml": "", "api/poetry.lock": ""},
+		"":                                   {"node_modules/a/package.json": "{}", ".venv/x/setup.py": "", "vendor/x/go.mod": "", "a/b/c/go.mod": ""},
+	} {
+		f := directory(t, files)
+		if got := draft.Open("api", f); want != "" && !strings.Contains(got, "{mode: auto"+want+"}") || want == "" && strings.Contains(got, "caches") {
+			t.Errorf("%q: %s", want, got)
+		}
+	}
+}
+
 // TestTeam: the file of a team has the contents of the accepted file, without members that have left,
 // and with those that came later; it is valid, and reads as the same policy.
 func TestTeam(t *testing.T) {

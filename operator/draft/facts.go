@@ -27,6 +27,7 @@ type Facts struct {
 
 	allowed []string        // rules by which the settings of Claude Code allow shell commands here, the first of them
 	files   map[string]bool // those of marks that Dir has
+	builds  map[string]bool // the files of languages that Dir has, or a directory below it
 	commits bool            // it is in a git repository with a commit, so that members can have worktrees
 }
 
@@ -49,7 +50,7 @@ var marks = []string{"go.mod", "package.json", "pyproject.toml", "requirements.t
 
 // Look looks at a directory and at the PATH of members' processes.
 func Look(dir string, environ []string) Facts {
-	f := Facts{Dir: dir, files: map[string]bool{}}
+	f := Facts{Dir: dir, files: map[string]bool{}, builds: map[string]bool{}}
 	if top := gitdir.Top(dir); top != "" {
 		f.commits = gitdir.HasCommit(gitdir.Of(top))
 	}
@@ -57,6 +58,8 @@ func Look(dir string, environ []string) Facts {
 		_, err := os.Stat(filepath.Join(dir, name))
 		f.files[name] = err == nil
 	}
+	room := mostModules
+	f.findBuilds(dir, deepest, &room)
 	f.allowed = allowedShell(dir, environ)
 	f.Agents = Installed(environ)
 	return f
@@ -92,26 +95,70 @@ func (f Facts) has(names ...string) bool {
 // python are the files of a Python project.
 var python = []string{"pyproject.toml", "requirements.txt", "setup.py"}
 
-// languages are the languages whose packages a build fetches: its files, its cache, and the public hosts
-// that its package manager uses without settings of its own.
-var languages = []struct {
+// language is a language or a package manager whose packages a build fetches: its files, its cache, and the public
+// hosts that it uses without settings of its own.
+type language struct {
 	cache string
 	files []string
 	hosts []string
-}{
-	{"cargo", []string{"Cargo.toml"}, []string{"index.crates.io:443", "static.crates.io:443"}},
-	{"go", []string{"go.mod"}, []string{"proxy.golang.org:443", "sum.golang.org:443"}},
-	{"npm", []string{"package.json"}, []string{"registry.npmjs.org:443"}},
-	{"pip", python, []string{"pypi.org:443", "files.pythonhosted.org:443"}},
 }
 
-// caches are the build caches of the languages that the directory has.
+var languages = []language{
+	{"cargo", []string{"Cargo.toml"}, []string{"index.crates.io:443", "static.crates.io:443"}},
+	{"go", []string{"go.mod", "go.work"}, []string{"proxy.golang.org:443", "sum.golang.org:443"}},
+	{"npm", []string{"package.json"}, []string{"registry.npmjs.org:443"}},
+	{"pip", python, []string{"pypi.org:443", "files.pythonhosted.org:443"}},
+	{"pnpm", []string{"pnpm-lock.yaml"}, nil}, // the hosts are npm's
+	{"poetry", []string{"poetry.lock"}, nil},  // pip's
+	{"uv", []string{"uv.lock"}, nil},
+	{"yarn", []string{"yarn.lock"}, []string{"registry.yarnpkg.com:443"}},
+}
+
+// deepest and mostModules bound the directories below a project in which modules are looked for.
+const (
+	deepest     = 2
+	mostModules = 500
+)
+
+// notModules are directories of which a build makes or fetches the contents.
+var notModules = []string{"build", "dist", "node_modules", "target", "testdata", "third_party", "vendor", "venv"}
+
+// findBuilds looks for the files of languages in a directory, and in those below it: a repository may have several
+// modules. room is for how many more directories there is; deep, how far below one may be.
+func (f Facts) findBuilds(dir string, deep int, room *int) {
+	if *room == 0 {
+		return
+	}
+	*room--
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case !e.IsDir():
+			f.builds[name] = f.builds[name] || slices.ContainsFunc(languages, func(l language) bool { return slices.Contains(l.files, name) })
+		case deep > 0 && !strings.HasPrefix(name, ".") && !slices.Contains(notModules, name):
+			f.findBuilds(filepath.Join(dir, name), deep-1, room)
+		}
+	}
+}
+
+// used are the languages that the directory, or one below it, has.
+func (f Facts) used() (list []language) {
+	for _, l := range languages {
+		if slices.ContainsFunc(l.files, func(n string) bool { return f.builds[n] }) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// caches are the build caches of the languages that are used.
 func (f Facts) caches() string {
 	var names []string
-	for _, l := range languages {
-		if f.has(l.files...) {
-			names = append(names, l.cache)
-		}
+	for _, l := range f.used() {
+		names = append(names, l.cache)
 	}
 	if len(names) == 0 {
 		return ""
@@ -119,13 +166,10 @@ func (f Facts) caches() string {
 	return ", caches: [" + strings.Join(names, ", ") + "]"
 }
 
-// registries are the hosts of the packages of the languages that the directory has, without those beyond the
-// ceiling.
+// registries are the hosts of the packages of the languages that are used, without those beyond the ceiling.
 func (f Facts) registries() (hosts []string) {
-	for _, l := range languages {
-		if f.has(l.files...) {
-			hosts = append(hosts, l.hosts...)
-		}
+	for _, l := range f.used() {
+		hosts = append(hosts, l.hosts...)
 	}
 	return slices.DeleteFunc(hosts, func(h string) bool {
 		name, _, _ := policy.CutPort(h)
