@@ -37,8 +37,11 @@ func Text(r *supervise.Report, exit int) string {
 			rule = " (" + operator.Visible(q.Rule) + ")"
 		}
 		how := fmt.Sprintf("%-5s by %s%s", q.Decision, q.By, rule)
-		if q.Closed {
+		switch {
+		case q.Closed:
 			how = "closed: " + operator.Visible(q.Reason)
+		case q.Decision == "":
+			how = "unanswered"
 		}
 		fmt.Fprintf(&b, "  %-*s  %s  %s\n", width, operator.Visible(q.Member), how, operator.Visible(asked(q)))
 	}

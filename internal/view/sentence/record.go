@@ -340,7 +340,11 @@ func (s logSentence) agent() string {
 	case record.KindConnected:
 		var hosts []string
 		for _, c := range body[record.Connected](s.r).Connections {
-			hosts = append(hosts, net.JoinHostPort(c.Host, c.Port)+" "+c.Event)
+			why := ""
+			if c.Reason != "" {
+				why = " (" + c.Reason + ")"
+			}
+			hosts = append(hosts, net.JoinHostPort(c.Host, c.Port)+" "+c.Event+why)
 		}
 		return "connections: " + strings.Join(hosts, ", ")
 	}

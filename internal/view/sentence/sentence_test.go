@@ -35,6 +35,8 @@ func TestLogSentences(t *testing.T) {
 		row(worker(record.KindFinished, record.Finished{Key: key, ExitCode: &exit, Failed: true}, "7KQF has failed, exit status 3")),
 		row(worker(record.KindSaid, record.Said{Kind: waggle.KindTaskCompleted, Task: "1", Failed: true, Note: "exit status 3"}, "has failed task 1: exit status 3")),
 		row(leader(record.KindSeen, record.Seen{Kind: waggle.KindPlanApprovalRequest, ID: "p", Ask: &record.Ask{Plan: "first\nthen"}}, "ann asks 7KQF: plan, revision 1: first")),
+		row(worker(record.KindConnected, record.Connected{Connections: []record.Connection{{Host: "a.org", Port: "443", Event: "closed"}, {Host: "b.org", Port: "80", Event: "refused", Reason: "no grant covers it"}}},
+			"connections: a.org:443 closed, b.org:80 refused (no grant covers it)")),
 		row(worker("future", map[string]int{"a": 1}, `{"a":1}`)),
 	}
 	var say sentence.LogSentences
