@@ -18,6 +18,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
+	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
@@ -118,13 +119,15 @@ func (o Operator) ofMember(ctx context.Context, b *Box, w Where) (worker.Confini
 	if err != nil {
 		return worker.Confining{}, err
 	}
-	b.Name, b.Dir, b.asks = string(m.Name), cmp.Or(w.Dir, m.Cwd), true
-	b.grants = fold.Grants(s.Lead, o.Minter.Now())
-	for _, d := range fold.HostsDenied(s.Lead, o.Minter.Now()) {
+	now := o.Minter.Now()
+	b.Name, b.Dir = string(m.Name), cmp.Or(w.Dir, m.Cwd)
+	b.grants = fold.Grants(s.Lead, now)
+	for _, d := range fold.HostsDenied(s.Lead, now) {
 		if d.Host == "" {
 			b.closed = d.Rule
 		}
 	}
+	b.asks = b.closed != "" || fold.Judge(waggle.KindSandboxPermissionRequest, record.Ask{Host: anyHost, Port: "443"}, s.Lead, now).Decision != policy.Deny
 	c := worker.ConfiningOf(process.Of(o.Operator).Worker(s, m.Instance), s.Lead, m)
 	if c.Needs != nil {
 		c.Needs.Start = nil // the member's process has tried it
@@ -134,6 +137,9 @@ func (o Operator) ofMember(ctx context.Context, b *Box, w Where) (worker.Confini
 	}
 	return c, nil
 }
+
+// anyHost stands for a host that nobody has granted.
+const anyHost = "host.invalid"
 
 // Close removes the sandbox. The caller ends its commands first.
 func (b *Box) Close() error { return errors.Join(b.box.Close(), os.RemoveAll(b.dir)) }
