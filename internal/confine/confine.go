@@ -384,7 +384,7 @@ func (m *Member) profile() (sandbox.Profile, error) {
 	want, home := m.c.Want, variable(m.c.Environ, "HOME")
 	p := sandbox.Profile{Hidden: slices.Clone(m.c.Hidden), ReadOnly: slices.Clone(m.c.Guarded), UnixSockets: want.UnixSockets != "",
 		Tmp: filepath.Join(m.c.Dir, tmpName), Readable: slices.Concat(expand(want.Readable, home), []string{m.c.Own}, m.c.Lent), KeepEnv: want.Variables}
-	p.Writable = append([]string{m.c.Tree, filepath.Join(m.c.Own, "artifacts")}, m.caches(home)...)
+	p.Writable = []string{m.c.Tree, filepath.Join(m.c.Own, "artifacts")}
 	m.needs(&p)
 	if home != "" {
 		p.Secrets = sandbox.Secrets(home)
@@ -414,7 +414,7 @@ func (m *Member) profile() (sandbox.Profile, error) {
 			return p, fmt.Errorf("a directory that its commands may change: %w", err)
 		}
 	}
-	if err := m.granted(&p, home); err != nil {
+	if err := errors.Join(m.cached(&p, home), m.granted(&p, home)); err != nil {
 		return p, err
 	}
 	return p, m.files(&p)

@@ -25,7 +25,16 @@ func (m *Member) granted(p *sandbox.Profile, home string) error {
 		if slices.ContainsFunc(own, func(dir string) bool { return inside(path, dir) }) {
 			continue // the member's already: what is there may be a link of its own
 		}
-		if err := m.grantable(path, home, slices.Concat(p.Secrets, p.Hidden, m.c.Guarded, m.c.Lent, []string{m.c.Own})); err != nil {
+		real, err := filepath.EvalSymlinks(path)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("is not there: make it, or take it out of the team file (%w)", err)
+		case real != path:
+			err = fmt.Errorf("is a link, or below one: name what it leads to, %s", real)
+		default:
+			err = m.grantable(path, home, m.kept(p))
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %s %w", errWritable, path, err)
 		}
 		p.Writable = append(p.Writable, path)
@@ -33,15 +42,35 @@ func (m *Member) granted(p *sandbox.Profile, home string) error {
 	return nil
 }
 
-// grantable returns why members may not change a path: it would hold, or lie in, what decides over the member, what
-// cannot be read, or what other programs run. kept are such paths.
+// cached adds the directories of the granted caches, and makes them, where what the person's variables and links lead
+// to may be granted. A link that the member made is not followed: its own directories are its already.
+func (m *Member) cached(p *sandbox.Profile, home string) error {
+	for _, dir := range m.caches(home) {
+		real, kept := resolved(dir), m.kept(p)
+		if slices.ContainsFunc(p.Writable, func(own string) bool { return inside(dir, own) || inside(real, own) }) {
+			continue
+		}
+		if err := m.grantable(real, home, kept); err != nil {
+			m.log.Warn("a cache is not granted", "directory", dir, "why", err)
+			continue
+		}
+		if err := os.MkdirAll(real, 0o755); err != nil {
+			return fmt.Errorf("a directory that its commands may change: %w", err)
+		}
+		p.Writable = append(p.Writable, real)
+	}
+	return nil
+}
+
+// kept are what members do not change: secrets, what is hidden from them, and what decides over the member.
+func (m *Member) kept(p *sandbox.Profile) []string {
+	return slices.Concat(p.Secrets, p.Hidden, m.c.Guarded, m.c.Lent, []string{m.c.Own})
+}
+
+// grantable returns why members may not change a path without links: it would hold, or lie in, what decides over the
+// member, what cannot be read, or what other programs run. kept are such paths.
 func (m *Member) grantable(path, home string, kept []string) error {
-	real, err := filepath.EvalSymlinks(path)
 	switch {
-	case err != nil:
-		return fmt.Errorf("is not there: make it, or take it out of the team file (%w)", err)
-	case real != path:
-		return fmt.Errorf("is a link, or below one: name what it leads to, %s", real)
 	case slices.Contains(systemRoots, path) || slices.ContainsFunc([]string{"/dev", "/proc", "/run", "/sys"}, func(dir string) bool { return inside(path, dir) }):
 		return errors.New("is the system's")
 	case home != "" && inside(resolved(home), path):
@@ -67,12 +96,13 @@ func (m *Member) grantable(path, home string, kept []string) error {
 	return nil
 }
 
-// resolved is a path without links, or as it is where it does not exist.
+// resolved is a path without links, as far as it is there.
 func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	real, err := filepath.EvalSymlinks(path)
+	if dir := filepath.Dir(path); err != nil && dir != path {
+		return filepath.Join(resolved(dir), filepath.Base(path))
 	}
-	return path
+	return real
 }
 
 // inside reports whether a path is a directory or below it.

@@ -70,3 +70,54 @@ func TestWritable(t *testing.T) {
 		}
 	}
 }
+
+// What the person's variables and links name as a cache is held to what members may change: a variable may have been
+// set for another reason, or wrongly. The member starts without that cache.
+func TestCachesThatAreNone(t *testing.T) {
+	require(t)
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(home, name) }
+	for _, dir := range []string{"work/tree", "state/teams", "big", ".ssh", ".config", "repo/.git/hooks", "agent/.claude", ".cache"} {
+		if err := os.MkdirAll(in(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"link": ".ssh", "disk": "big", "work/tree/mine": ".config", ".cache/pypoetry": "big"} {
+		if err := os.Symlink(in(to), in(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct{ cache, set, granted, kept string }{
+		{"uv", "UV_CACHE_DIR=" + home, "", home}, {"uv", "UV_CACHE_DIR=/", "", "/srv"}, {"uv", "UV_CACHE_DIR=/etc", "", "/etc"},
+		{"uv", "UV_CACHE_DIR=" + in(".ssh"), "", in(".ssh")}, {"uv", "UV_CACHE_DIR=" + in("link"), "", in(".ssh")},
+		{"pnpm", "npm_config_store_dir=" + in("link/new"), "", in(".ssh")}, {"yarn", "YARN_CACHE_FOLDER=" + in(".config"), "", in(".config")},
+		{"yarn", "YARN_CACHE_FOLDER=" + in("state"), "", in("state")}, {"pip", "PIP_CACHE_DIR=" + in("repo"), "", in("repo")},
+		{"pip", "PIP_CACHE_DIR=" + in("repo/.git"), "", in("repo/.git")}, {"npm", "npm_config_cache=" + in("agent"), "", in("agent")},
+		{"go", "GOCACHE=" + in("work"), "", in("work")}, {"go", "GOCACHE=" + in("work/tree/mine"), "", in(".config")},
+		{"pip", "XDG_CACHE_HOME=" + in(".ssh"), "", in(".ssh/pip")},
+		{"uv", "UV_CACHE_DIR=" + in("disk/uv"), in("big/uv"), in("big")}, {"poetry", "A=b", in("big/cache"), in("big")},
+	} {
+		c := worker.Confining{Want: record.Sandbox{Mode: record.SandboxRequired, Caches: []string{tc.cache}}, Name: "ann", Tree: in("work/tree"), Own: in("own"), Dir: in("kit"),
+			Environ: append(os.Environ(), "HOME="+home, tc.set), Hidden: []string{in("state")}, Now: time.Now}
+		m, err := confining(t, c)
+		if err != nil {
+			t.Errorf("%s: %v", tc.set, err)
+			continue
+		}
+		if err := m.Writable(filepath.Join(tc.kept, "f")); err == nil {
+			t.Errorf("%s: commands may change %s", tc.set, tc.kept)
+		}
+		if tc.granted == "" {
+			continue
+		}
+		if err := m.Writable(filepath.Join(tc.granted, "f")); err != nil {
+			t.Errorf("%s: %v", tc.set, err)
+		}
+	}
+	if entries, err := os.ReadDir(in(".ssh")); err != nil || len(entries) > 0 {
+		t.Errorf("the start of a member made %v in a secret directory: %v", entries, err)
+	}
+}
