@@ -25,9 +25,6 @@ var (
 	})
 )
 
-// tick is more than the two clocks of the kernel differ by: that of limits counts by its ticks.
-const tick = 100 * time.Millisecond
-
 // codeXCPU is the exit code of a shell whose last command a limit of processor time has ended.
 const codeXCPU = 128 + 24
 
@@ -56,7 +53,8 @@ func limitsMet(l record.SandboxLimits, grouped sandbox.Groups, now sandbox.Usage
 		lines = append(lines, "waggle: "+what+": `sandbox: {limits: {"+key+": …}}` in the team file changes it")
 	}
 	over := time.Duration(l.CPU) * time.Millisecond
-	if l.CPU > 0 && (now.CPU == 0 || now.CPU >= over-tick) &&
+	// The clock of limits counts by ticks, which beside other programs are more than what now has.
+	if l.CPU > 0 && (now.CPU == 0 || now.CPU > over/2) &&
 		(exit.Signal == syscall.Signal(codeXCPU-128).String() || exit.Code == codeXCPU || contains(output, cpuWords)) {
 		say("cpu", fmt.Sprintf("a process was ended because it had used the processor time that it may, %s", over))
 	}

@@ -28,6 +28,7 @@ func TestLimitsMet(t *testing.T) {
 		"its own SIGKILL, counted":           {groups: counted, exit: killed},
 		"its own SIGXCPU":                    {used: sandbox.Usage{CPU: time.Second}, exit: xcpu},
 		"processor time":                     {used: sandbox.Usage{CPU: 2 * time.Second}, exit: xcpu, want: "cpu"},
+		"processor time on a busy machine":   {used: sandbox.Usage{CPU: 1700 * time.Millisecond}, exit: xcpu, want: "cpu"},
 		"processor time below a shell":       {used: sandbox.Usage{CPU: 3 * time.Second}, exit: spawn.Exit{Code: 152}, want: "cpu"},
 		"processor time of the client":       {exit: spawn.Exit{Code: 1}, output: "Exit code 152", want: "cpu"},
 		"much work, and its own failure":     {used: sandbox.Usage{CPU: 9 * time.Second}, exit: killed},
