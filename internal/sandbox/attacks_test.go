@@ -475,7 +475,8 @@ func environmentAttacks() []attack {
 func limitAttacks() []attack {
 	return []attack{
 		{name: "more memory than the limit", script: `$P eat 3000 1`, adapt: func(p *sandbox.Profile) { p.Limits.Memory = 2 << 30 }},
-		{name: "more processor time than the limit", script: `$P spin 1300`, adapt: func(p *sandbox.Profile) { p.Limits.CPU = time.Second }, silent: true},
+		// a Go program takes no notice of SIGXCPU: it is killed a second later
+		{name: "more processor time than the limit", script: `$P spin 2700`, adapt: func(p *sandbox.Profile) { p.Limits.CPU = time.Second }, silent: true},
 		{name: "a larger file than the limit", script: ok(`head -c 3000000 /dev/zero > $W/big`), adapt: func(p *sandbox.Profile) { p.Limits.FileSize = 1 << 20 }, silent: true},
 		{name: "more open files than the limit", script: ok(`bash -c 'for i in $(seq 10 300); do eval "exec $i</dev/null" || exit 1; done'`), adapt: func(p *sandbox.Profile) { p.Limits.Files = 64 }},
 		{name: "more processes than the limit", script: `$P forks 300`, adapt: func(p *sandbox.Profile) { p.Limits.Processes = 128 }},
