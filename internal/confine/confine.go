@@ -414,10 +414,12 @@ func (m *Member) profile() (sandbox.Profile, error) {
 			return p, fmt.Errorf("a directory that its commands may change: %w", err)
 		}
 	}
-	if err := errors.Join(m.cached(&p, home), m.granted(&p, home)); err != nil {
+	err := errors.Join(m.astray(p.Secrets, home), m.cached(&p, home), m.granted(&p, home), m.files(&p))
+	if err != nil {
 		return p, err
 	}
-	return p, m.files(&p)
+	p.Writable, err = sandbox.Real(p.Writable)
+	return p, err
 }
 
 // ownDirectory makes the artifacts directory of a member. A link there, or at the member's own

@@ -62,6 +62,20 @@ func (m *Member) cached(p *sandbox.Profile, home string) error {
 	return nil
 }
 
+// astray returns an error when a link in the tree's path leads to a secret or the home directory: another member
+// whose tree holds it may have put it there.
+func (m *Member) astray(secrets []string, home string) error {
+	real := resolved(m.c.Tree)
+	if real == m.c.Tree {
+		return nil
+	}
+	if slices.ContainsFunc(secrets, func(s string) bool { return inside(real, resolved(s)) }) ||
+		home != "" && inside(resolved(home), real) && !inside(home, m.c.Tree) {
+		return fmt.Errorf("%w: a link in %s leads to %s", sandbox.ErrTree, m.c.Tree, real)
+	}
+	return nil
+}
+
 // kept are what members do not change: secrets, what is hidden from them, and what decides over the member.
 func (m *Member) kept(p *sandbox.Profile) []string {
 	return slices.Concat(p.Secrets, p.Hidden, m.c.Guarded, m.c.Lent, []string{m.c.Own})

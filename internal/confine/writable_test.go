@@ -121,3 +121,65 @@ func TestCachesThatAreNone(t *testing.T) {
 		t.Errorf("the start of a member made %v in a secret directory: %v", entries, err)
 	}
 }
+
+// Another member whose directory holds that of a member, a path of writable or a cache puts a link in its place: the
+// commands of that member are not let where it leads, also after its next start.
+func TestDirectoryThatBecomesALink(t *testing.T) {
+	require(t)
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(home, name) }
+	for _, dir := range []string{"work/tree", "work/out", "work/uv", ".ssh"} {
+		if err := os.MkdirAll(in(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(in(".ssh/key"), []byte("KEY"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"work/out", "work/uv", "work/tree"} {
+		for _, to := range []string{".ssh", "."} {
+			c := worker.Confining{Want: record.Sandbox{Mode: record.SandboxAuto, Writable: []string{in("work/out")}, Caches: []string{"uv"}}, Name: "ann",
+				Tree: in("work/tree"), Own: in("own"), Dir: in("kit"), Environ: append(os.Environ(), "HOME="+home, "UV_CACHE_DIR="+in("work/uv")), Now: time.Now}
+			m, err := confining(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			try := func(m worker.Confinement) {
+				t.Helper()
+				var out buffer
+				exit, err := m.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", "cat ~/.ssh/key; echo x > ~/.bashrc; echo x > ~/.ssh/key"}, Dir: home, Env: c.Environ, Output: &out})
+				if text, _ := os.ReadFile(in(".ssh/key")); strings.Contains(out.String(), "KEY") || string(text) != "KEY" {
+					t.Errorf("%s is a link to %s: %+v %v: %s", dir, to, exit, err, out.String())
+				}
+				if _, err := os.Stat(in(".bashrc")); err == nil {
+					t.Errorf("%s is a link to %s: a command wrote in the home directory", dir, to)
+					os.Remove(in(".bashrc"))
+				}
+			}
+			if err := os.Rename(in(dir), in("moved")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(in(to), in(dir)); err != nil {
+				t.Fatal(err)
+			}
+			try(m)
+			if m.Writable(in(".ssh/key")) == nil {
+				t.Errorf("%s is a link to %s: a file is written there", dir, to)
+			}
+			if m, err := confining(t, c); err == nil {
+				try(m)
+			} else if dir == "work/uv" {
+				t.Errorf("%s: %v", dir, err)
+			}
+			if err := os.Remove(in(dir)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(in("moved"), in(dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -45,15 +45,18 @@ var runNeeds = []string{"/run/current-system", "/run/opengl-driver"}
 func Look(p Profile, l Level) (Profile, Machine, error) {
 	m := Machine{Kinds: map[string]Kind{}, IDs: map[string]relay.ID{}}
 	var errs []error
-	var roots []string
-	for _, w := range p.Writable {
-		if real, err := filepath.EvalSymlinks(w); err == nil {
-			roots = append(roots, real)
-		}
-	}
 	// A member may have made a link in a directory that it writes: paths that a profile opens must
-	// not follow it. Paths that a profile closes follow links.
+	// not follow it. Paths that a profile closes follow links. What it writes had no link at the start: one
+	// is of a member or program that may change a directory on the way.
+	roots := reals(p.Writable)
 	own := func(path string) (string, error) { return ownLink(path, roots) }
+	plain := func(path string) (string, error) {
+		real, err := own(path)
+		if err == nil && real != path {
+			err = fmt.Errorf("%w: a link in %s leads to %s, and was not there when the member started: it is not followed; remove it", ErrTree, path, real)
+		}
+		return real, err
+	}
 	var tmp []string
 	if p.Tmp != "" {
 		tmp = []string{p.Tmp}
@@ -63,7 +66,7 @@ func Look(p Profile, l Level) (Profile, Machine, error) {
 		paths *[]string
 		must  bool
 		real  func(string) (string, error)
-	}{{"writable", &p.Writable, true, own}, {"secrets", &p.Secrets, false, filepath.EvalSymlinks}, {"hidden", &p.Hidden, false, filepath.EvalSymlinks},
+	}{{"writable", &p.Writable, true, plain}, {"secrets", &p.Secrets, false, filepath.EvalSymlinks}, {"hidden", &p.Hidden, false, filepath.EvalSymlinks},
 		{"readable", &p.Readable, false, own}, {"read-only", &p.ReadOnly, false, own}, {"tmp", &tmp, true, own}} {
 		var err error
 		if *list.paths, err = m.resolve(*list.paths, list.must, list.real); err != nil {
@@ -111,6 +114,30 @@ func Look(p Profile, l Level) (Profile, Machine, error) {
 		}
 	}
 	return p, m, errors.Join(errs...)
+}
+
+// Real resolves the links of the directories that a profile will have as Writable. It refuses a link in them, which
+// may be of the member's commands.
+func Real(dirs []string) (list []string, err error) {
+	roots := reals(dirs)
+	for _, dir := range dirs {
+		real, err := ownLink(dir, roots)
+		if err != nil {
+			return nil, fmt.Errorf("sandbox: writable: %w", err)
+		}
+		list = append(list, real)
+	}
+	return list, nil
+}
+
+// reals are the targets of those paths that exist.
+func reals(paths []string) (list []string) {
+	for _, p := range paths {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			list = append(list, real)
+		}
+	}
+	return list
 }
 
 // linksMax is the most links that a path may follow, as in Linux.

@@ -112,12 +112,12 @@ func (p Profile) ancestors() []string {
 	return list
 }
 
-// swappable are the mounts in the member's own directories. Another command of the member may put a
-// link in the place of one after Look, which bubblewrap follows: what it leads to would be opened.
+// swappable are the member's own directories and the mounts in them. Another command of the member, or of another who
+// writes the directory above, may put a link in the place of one after Look, which bubblewrap follows: what it leads to would be opened.
 // The relay checks that each mount is where it was meant to be, and what it was meant to be.
 func swappable(m Machine, mounts []Mount) (list []relay.Mounted) {
 	for i, mt := range mounts {
-		if !slices.ContainsFunc(mounts[:i], func(up Mount) bool { return up.Access == Write && within(mt.Path, up.Path) }) {
+		if own := mt.Access == Write && mt.source == ""; !own && !slices.ContainsFunc(mounts[:i], func(up Mount) bool { return up.Access == Write && within(mt.Path, up.Path) }) {
 			continue
 		}
 		want := relay.Mounted{Path: mt.Path, ReadOnly: mt.Access == Read, ID: m.IDs[mt.Path]}

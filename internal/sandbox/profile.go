@@ -47,7 +47,7 @@ const (
 // Profile lists what a member's commands may access. Every path is absolute.
 type Profile struct {
 	// Writable are the directories that the command may change: the member's checkout, its
-	// artifacts, granted caches. They must exist.
+	// artifacts, granted caches. They must exist, and have no link on the way (Real).
 	Writable []string
 	// Tmp is the directory that is /tmp and $TMPDIR inside. "": one in memory, which
 	// ends with the command.

@@ -37,6 +37,25 @@ func TestProfileLinks(t *testing.T) {
 	}
 }
 
+// A link that another than the member puts on the way to what its profile opens opens nothing else.
+func TestProfileLinkOfAnother(t *testing.T) {
+	for _, level := range []sandbox.Level{sandbox.Enforced, sandbox.FilesOnly} {
+		w := newWorld(t)
+		must(t, os.MkdirAll(w.Base+"/shared/own", 0o755))
+		w.sb.Level, w.sb.Profile.Writable = level, append(w.sb.Profile.Writable, w.Base+"/shared/own")
+		if got := w.inside("sh", "-c", "echo yes > "+w.Base+"/shared/own/x"); got.Exit.Code != 0 {
+			t.Errorf("%s: %v", level, got)
+		}
+		must(t, os.RemoveAll(w.Base+"/shared"))
+		must(t, os.Symlink(w.Home, w.Base+"/shared"))
+		must(t, os.Mkdir(w.Home+"/own", 0o755))
+		got := w.inside("sh", "-c", "echo no > "+w.Home+"/own/x")
+		if !errors.Is(got.Err, sandbox.ErrTree) || !strings.Contains(got.Err.Error(), "it is not followed") {
+			t.Errorf("%s: %v", level, got)
+		}
+	}
+}
+
 // A protected path below a directory of the member's cannot be replaced by renaming that directory.
 func TestProfileAncestors(t *testing.T) {
 	w := newWorld(t)

@@ -30,6 +30,9 @@ func TestSwapped(t *testing.T) {
 		{"what may be written", "infra", "../home", sandbox.FilesOnly, func(w *world) {
 			w.sb.Profile.Writable, w.sb.Profile.Secrets = append(w.sb.Profile.Writable, w.Work+"/infra"), append(w.sb.Profile.Secrets, w.Work+"/main.go")
 		}},
+		{"a directory of its own in that of another", "infra", "../home", sandbox.Enforced, func(w *world) { w.sb.Profile.Writable = []string{w.Work + "/infra/keys"} }},
+		{"the whole of such a directory", "infra", "../home/.ssh", sandbox.Enforced, func(w *world) { w.sb.Profile.Writable = []string{w.Work + "/infra"} }},
+		{"such a directory", "infra", "../home", sandbox.FilesOnly, func(w *world) { w.sb.Profile.Writable = []string{w.Work + "/infra"} }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
