@@ -33,7 +33,8 @@ var hints = sync.OnceValue(func() []hint {
 			"Files outside of your working directory, $WAGGLE_ARTIFACTS and $TMPDIR are read-only: write there, and move what a tool keeps elsewhere by its variable, " +
 				"as XDG_CACHE_HOME=$TMPDIR/cache or npm_config_prefix=$TMPDIR/npm. `sandbox: {caches: […]}` in the team file lets a build's cache be written, and `writable: [PATH]` another path."},
 		{"sockets", regexp.MustCompile(`(?is)(\bunix\b|AF_UNIX|\.sock\b|_socket\.socket).{0,300}?(operation not permitted|EPERM)` +
-			`|(operation not permitted|EPERM).{0,200}?(\bunix\b|AF_UNIX|\.sock\b)`), unixWay},
+			`|(operation not permitted|EPERM).{0,200}?(\bunix\b|AF_UNIX|\.sock\b)` +
+			`|on socket "/.{0,200}?operation not permitted|can't create unix socket`), unixWay},
 	}
 })
 
