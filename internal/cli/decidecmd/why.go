@@ -3,6 +3,7 @@ package decidecmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -71,7 +72,10 @@ func why(ctx context.Context, a *app.App, f judging, what string) error {
 		}
 	}
 	calls := callsOf(what)
-	if calls == nil {
+	switch {
+	case calls == nil && missing == nil:
+		return &operator.Error{Kind: operator.Usage, Op: "why", Msg: fmt.Sprintf("%q is no command, path or host here", what), Advice: "a host without a dot has its port: HOST:PORT"}
+	case calls == nil:
 		return missing
 	}
 	if len(calls) == 1 {
@@ -144,11 +148,11 @@ func whyDecided(ctx context.Context, a *app.App, id string) error {
 func callsOf(what string) []string {
 	_, noFile := os.Lstat(what)
 	_, noProgram := exec.LookPath(what)
-	host, _, noHost := policy.ReadHost(what, idna.Lookup.ToASCII)
+	host, port, noHost := policy.ReadHost(what, idna.Lookup.ToASCII)
 	switch plain := !strings.ContainsAny(what, " \t\n;|&<>$`(){}*?"); {
 	case isToolCall(what):
 		return []string{what}
-	case plain && noFile != nil && noHost == nil && (strings.Contains(host, ".") || strings.Contains(what, ":")) && !cmdline.IsFile(host):
+	case plain && noFile != nil && noHost == nil && (strings.Contains(host, ".") || strings.Contains(what, ":")) && (port != "" || !cmdline.IsFile(host)):
 		return []string{"net " + strings.TrimSuffix(what, "/")}
 	case plain && (noFile == nil || strings.Contains(what, "/") && noProgram != nil || cmdline.IsFile(what)):
 		return []string{"Read(" + what + ")", "Edit(" + what + ")"}
