@@ -177,7 +177,10 @@ func (o Operator) members(s *operator.State, kept []operator.KeptWorktree) (*Rep
 			mr.PID = m.Process.ID.PID
 		}
 		if m.Left != nil {
-			mr.Left, mr.Why = m.Left.How, m.Left.Detail
+			mr.Left = m.Left.How
+			if m.Left.How == record.LeftDied { // of the others that says nothing new
+				mr.Why = m.Left.Detail
+			}
 		}
 		w, err := s.Worker(m.Instance)
 		if w != nil && w.Usage.Source != "" {

@@ -70,7 +70,7 @@ type MemberReport struct {
 	PID   int
 	Trust string
 	Left  string
-	Why   string // why it left, where that is on record
+	Why   string // why it died, where that is on record
 	Files string // directory of its output.log, status and artifacts
 	// Worktree is the state of the member's own checkout; null: it had none.
 	Worktree *WorktreeReport
