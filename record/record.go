@@ -144,6 +144,7 @@ type Joined struct {
 	// File is the SHA-256 of the accepted team file that has Spec; "": no file has it.
 	File         string `json:"file_sha256,omitempty"`
 	Cwd          string `json:"cwd"`
+	RealCwd      string `json:"real_cwd,omitempty"` // Cwd without links at that time, of a confined member without a worktree; "" in records of before
 	PlanRequired bool   `json:"plan_required,omitempty"`
 	Backend      string `json:"backend"`
 	// Model and Mode are what was asked for; "" leaves it to the agent and the policy.

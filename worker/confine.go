@@ -47,6 +47,7 @@ type Confining struct {
 	Want    record.Sandbox
 	Name    waggle.MemberName
 	Tree    string   // the directory that is the member's own: its worktree, else its working directory
+	Real    string   // Tree without links, when the member joined; "": that is not on record
 	Own     string   // its directory in the wire tree, with its log and status
 	Dir     string   // a private directory for runtime files: a copy of the program, temporary files
 	Sockets string   // another for the sockets of its commands, below RUN, which may be small and in memory; "": Dir
@@ -130,9 +131,12 @@ func confine(ctx context.Context, o Options, lead *control.Leader, late func() *
 // ConfiningOf makes the settings of a member's sandbox from its membership, without Ask and
 // Connected.
 func ConfiningOf(o Options, lead *control.Leader, m *control.Member) Confining {
-	c := Confining{Name: m.Name, Tree: treeOf(m), Own: o.Root.MemberDir(o.Team, m.Name), Dir: boxDir(o), Sockets: doorsDir(o), Hidden: hidden(o, lead, m), Lent: lent(m),
+	c := Confining{Name: m.Name, Tree: treeOf(m), Real: m.RealCwd, Own: o.Root.MemberDir(o.Team, m.Name), Dir: boxDir(o), Sockets: doorsDir(o), Hidden: hidden(o, lead, m), Lent: lent(m),
 		Guarded: guarded(lead, m), Environ: o.Environ, Now: o.Minter.Now, Log: o.Log}
 	c.Denied = func() []policy.Rule { return lead.Policy.For(m.Instance, o.Minter.Now()).Deny }
+	if m.Worktree != nil {
+		c.Real = m.Worktree.Path
+	}
 	if m.Joined.Sandbox != nil {
 		c.Want = *m.Joined.Sandbox
 	}

@@ -414,12 +414,17 @@ func (m *Member) profile() (sandbox.Profile, error) {
 			return p, fmt.Errorf("a directory that its commands may change: %w", err)
 		}
 	}
-	err := errors.Join(m.astray(p.Secrets, home), m.cached(&p, home), m.granted(&p, home), m.files(&p))
+	if err := m.astray(p.Secrets, home); err != nil {
+		return p, err
+	}
+	err := errors.Join(m.granted(&p, home), m.cached(&p, home), m.files(&p))
 	if err != nil {
 		return p, err
 	}
-	p.Writable, err = sandbox.Real(p.Writable)
-	return p, err
+	if p.Writable, err = sandbox.Real(p.Writable); err != nil {
+		return p, err
+	}
+	return p, m.moved(p.Writable[0])
 }
 
 // ownDirectory makes the artifacts directory of a member. A link there, or at the member's own

@@ -23,11 +23,13 @@ import (
 	"waggle/control"
 	"waggle/internal/confine"
 	"waggle/internal/jsonobj"
+	"waggle/internal/operatortest"
 	"waggle/internal/sandbox"
 	"waggle/internal/testenv"
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/operator/process"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/worker"
@@ -112,6 +114,34 @@ func TestLinkedArtifacts(t *testing.T) {
 	}
 	if _, err := r.begin("ann", required); err == nil || !strings.Contains(err.Error(), "artifacts") {
 		t.Errorf("it says %v", err)
+	}
+}
+
+// The directory of a member became a link to a place that is neither secret nor the home directory while its process was
+// away, as another member's command makes it. The next start follows it in no mode.
+func TestDirectoryThatMoved(t *testing.T) {
+	for _, tc := range []struct {
+		name waggle.MemberName
+		mode record.SandboxMode
+	}{{"ann", record.SandboxRequired}, {"bob", record.SandboxAuto}} {
+		r := newRig(t)
+		m := r.member(tc.name, record.Sandbox{Mode: tc.mode})
+		i := m.fold().Instance
+		m.stop()
+		<-m.done
+		elsewhere := t.TempDir()
+		if err := errors.Join(os.Rename(m.work, m.work+"-aside"), os.Symlink(elsewhere, m.work)); err != nil {
+			t.Fatal(err)
+		}
+		again := process.Of(r.Op).Worker(r.State(), i)
+		again.Agent = operatortest.Turn(operatortest.Idle)
+		ctx, stop := context.WithCancel(t.Context())
+		again.Begun = func(waggle.MemberName) { stop() }
+		err := worker.Join(ctx, again)
+		stop()
+		if !errors.Is(err, worker.ErrUnconfined) || !strings.Contains(err.Error(), elsewhere) || !strings.Contains(err.Error(), "put the directory back") {
+			t.Errorf("with mode %s: %v", tc.mode, err)
+		}
 	}
 }
 

@@ -66,14 +66,24 @@ func (m *Member) cached(p *sandbox.Profile, home string) error {
 // whose tree holds it may have put it there.
 func (m *Member) astray(secrets []string, home string) error {
 	real := resolved(m.c.Tree)
-	if real == m.c.Tree {
-		return nil
+	if err := m.moved(real); err != nil || real == m.c.Tree {
+		return err
 	}
 	if slices.ContainsFunc(secrets, func(s string) bool { return inside(real, resolved(s)) }) ||
 		home != "" && inside(resolved(home), real) && !inside(home, m.c.Tree) {
 		return fmt.Errorf("%w: a link in %s leads to %s", sandbox.ErrTree, m.c.Tree, real)
 	}
 	return nil
+}
+
+// moved returns an error when the tree, which is real without links, is not where it was when the member joined: a
+// command, of the member or of another one, may have put a link in its path.
+func (m *Member) moved(real string) error {
+	if m.c.Real == "" || real == m.c.Real {
+		return nil
+	}
+	return fmt.Errorf("%w: the member's directory %s was %s when it joined, and a link leads to %s now, which its commands are not let into: "+
+		"put the directory back, or `waggle stop %s`, and `waggle spawn` it anew there if that is right", sandbox.ErrTree, m.c.Tree, m.c.Real, real, m.c.Name)
 }
 
 // kept are what members do not change: secrets, what is hidden from them, and what decides over the member.

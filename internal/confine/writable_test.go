@@ -80,17 +80,18 @@ func TestCachesThatAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := func(name string) string { return filepath.Join(home, name) }
-	for _, dir := range []string{"work/tree", "state/teams", "big", ".ssh", ".config", "repo/.git/hooks", "agent/.claude", ".cache"} {
+	for _, dir := range []string{"work/tree", "state/teams", "out", "other", "big", ".ssh", ".config", "repo/.git/hooks", "agent/.claude", ".cache"} {
 		if err := os.MkdirAll(in(dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"link": ".ssh", "disk": "big", "work/tree/mine": ".config", ".cache/pypoetry": "big"} {
+	for link, to := range map[string]string{"link": ".ssh", "disk": "big", "work/tree/mine": ".config", ".cache/pypoetry": "big", "out/uv": "other"} {
 		if err := os.Symlink(in(to), in(link)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, tc := range []struct{ cache, set, granted, kept string }{
+		{"uv", "UV_CACHE_DIR=" + in("out/uv"), in("out"), in("other")}, // a link that a member made
 		{"uv", "UV_CACHE_DIR=" + home, "", home}, {"uv", "UV_CACHE_DIR=/", "", "/srv"}, {"uv", "UV_CACHE_DIR=/etc", "", "/etc"},
 		{"uv", "UV_CACHE_DIR=" + in(".ssh"), "", in(".ssh")}, {"uv", "UV_CACHE_DIR=" + in("link"), "", in(".ssh")},
 		{"pnpm", "npm_config_store_dir=" + in("link/new"), "", in(".ssh")}, {"yarn", "YARN_CACHE_FOLDER=" + in(".config"), "", in(".config")},
@@ -100,7 +101,7 @@ func TestCachesThatAreNone(t *testing.T) {
 		{"pip", "XDG_CACHE_HOME=" + in(".ssh"), "", in(".ssh/pip")},
 		{"uv", "UV_CACHE_DIR=" + in("disk/uv"), in("big/uv"), in("big")}, {"poetry", "A=b", in("big/cache"), in("big")},
 	} {
-		c := worker.Confining{Want: record.Sandbox{Mode: record.SandboxRequired, Caches: []string{tc.cache}}, Name: "ann", Tree: in("work/tree"), Own: in("own"), Dir: in("kit"),
+		c := worker.Confining{Want: record.Sandbox{Mode: record.SandboxRequired, Caches: []string{tc.cache}, Writable: []string{in("out")}}, Name: "ann", Tree: in("work/tree"), Own: in("own"), Dir: in("kit"),
 			Environ: append(os.Environ(), "HOME="+home, tc.set), Hidden: []string{in("state")}, Now: time.Now}
 		m, err := confining(t, c)
 		if err != nil {

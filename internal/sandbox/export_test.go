@@ -35,3 +35,9 @@ func UsedOf(dir string) Usage {
 
 // MakeGroup makes a group and returns its directories.
 func (g Groups) MakeGroup(l relay.Limits) ([]string, error) { return g.make(l) }
+
+// Checked are the mounts of a profile that the relay checks.
+func (p Profile) Checked(m Machine) ([]relay.Mounted, error) {
+	mounts, err := p.mounts(m)
+	return swappable(m, mounts), err
+}

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"waggle/internal/sandbox"
+	"waggle/internal/sandbox/relay"
 )
 
 // A link that a member makes where its profile opens something opens nothing else.
@@ -76,5 +79,30 @@ func TestProfileAncestors(t *testing.T) {
 	// The member can still change the rest.
 	if got := w.inside("sh", "-c", "echo x > a/b/more && mkdir a/e && mv a/b/more a/e && cat a/e/more"); got.Exit.Code != 0 {
 		t.Errorf("%v", got)
+	}
+}
+
+// The relay checks the member's own directories, which another member may have swapped, and what is mounted in them.
+// Landlock would hold what a link in the place of the former opens, where the kernel has it.
+func TestProfileChecked(t *testing.T) {
+	w := newWorld(t)
+	for _, dir := range []string{"/own/a", "/own/keys", "/out"} {
+		must(t, os.MkdirAll(w.Base+dir, 0o755))
+	}
+	p, m, err := sandbox.Look(sandbox.Profile{Writable: []string{w.Base + "/out", w.Base + "/own"}, ReadOnly: []string{w.Base + "/own/a"},
+		Secrets: []string{w.Base + "/own/keys", w.Home + "/.ssh"}, Tmp: w.Base + "/tmp"}, sandbox.Enforced)
+	must(t, err)
+	got, err := p.Checked(m)
+	must(t, err)
+	want := []relay.Mounted{{Path: w.Base + "/out"}, {Path: w.Base + "/own"}, {Path: w.Base + "/own/a", ReadOnly: true}, {Path: w.Base + "/own/keys", Mask: true}}
+	for i := range want {
+		if want[i].Mask {
+			continue
+		}
+		want[i].ID, err = relay.IDOf(want[i].Path)
+		must(t, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

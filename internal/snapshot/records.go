@@ -235,6 +235,7 @@ func Joined(c *Codec, x *record.Joined) {
 	c.raw(&x.Spec)
 	Text(c, &x.File)
 	Text(c, &x.Cwd)
+	Text(c, &x.RealCwd)
 	c.Flag(&x.PlanRequired)
 	Text(c, &x.Backend)
 	Text(c, &x.Model)

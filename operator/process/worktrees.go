@@ -111,6 +111,19 @@ func noPlace(name waggle.MemberName) error {
 	return &operator.Error{Kind: operator.Usage, Op: "worktree", Msg: fmt.Sprintf("%s wants a worktree, and there is no place for one: HOME is not set", name), Advice: "set WAGGLE_WORKTREES to a directory"}
 }
 
+// RealCwd is the directory of a member without links, for the record of a confined one: a later start follows no link
+// to another place. "": it is not confined, or its directory is not there.
+func RealCwd(box *record.Sandbox, cwd string) string {
+	if !box.Asked() {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return "" // its start says so
+	}
+	return real
+}
+
 // sandboxVariable is the variable that turns sandboxes off (package confine).
 const sandboxVariable = "WAGGLE_SANDBOX"
 

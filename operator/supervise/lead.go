@@ -51,7 +51,7 @@ func (o Operator) joinLead(ctx context.Context, s *operator.State, m teamfile.Fi
 	i := record.Instance(id)
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: waggle.Lead, Lead: string(m.Name), Color: m.Color,
-			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
+			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, RealCwd: process.RealCwd(m.Sandbox, m.Cwd), PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
 			Trust: m.Sandbox.Trust(), Sandbox: m.Sandbox, Provenance: record.Spawned, Definition: m.Definition}}}, nil
 	})
 	return i, err

@@ -224,7 +224,13 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 			Agent: m.Agent, Spec: m.Spec, File: m.File, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
 			Trust: m.Sandbox.Trust(), Channel: by.channel, Worktree: at, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, by.channel), Definition: m.Definition, Check: check, Baseline: first, AtOnce: m.AtOnce}
 		j.Queued = queues(s) && m.AtOnce > 0 && s.Lead.Occupied(process.Of(o.Operator).Halted(s)) >= m.AtOnce
+		if at == nil {
+			j.RealCwd = process.RealCwd(m.Sandbox, m.Cwd)
+		}
 		if by.as != nil {
+			if at == nil {
+				j.RealCwd = cmp.Or(by.as.RealCwd, j.RealCwd)
+			}
 			j.Continues, j.Conversation = by.as.Instance, by.as.conversation
 		}
 		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: j}}, nil
