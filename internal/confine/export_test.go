@@ -21,3 +21,6 @@ func CachesOf(c worker.Confining) []string {
 
 // EndProxy ends the proxy as its failure does.
 func (m *Member) EndProxy() error { return m.way.Close() }
+
+// ProgramsFound is programsFound.
+const ProgramsFound = programsFound

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"waggle/internal/sandbox"
 )
@@ -34,12 +35,71 @@ func (m *Member) granted(p *sandbox.Profile, home string) error {
 		default:
 			err = m.grantable(path, home, m.kept(p))
 		}
+		below := programs{left: programsSearch}
+		if err == nil {
+			err = below.find(path, 0)
+		}
 		if err != nil {
 			return fmt.Errorf("%w: %s %w", errWritable, path, err)
 		}
-		p.Writable = append(p.Writable, path)
+		p.Writable, p.ReadOnly = append(p.Writable, path), append(p.ReadOnly, below.found...)
 	}
 	return nil
+}
+
+// How far below a path of `writable` programs looks.
+const (
+	programsDepth  = 4       // directories
+	programsSearch = 100_000 // entries
+	programsFound  = 200
+)
+
+// programs finds what other programs run by in a directory that is granted as a whole: repositories and agents' settings.
+// A member cannot move them deeper: they become mounts.
+type programs struct {
+	left  int // entries that may be looked at
+	found []string
+}
+
+var errMany = fmt.Errorf("holds more than can be looked through for repositories (%d entries to a depth of %d, %d repositories): "+
+	"name the directories in it that members need", programsSearch, programsDepth, programsFound)
+
+func (s *programs) find(dir string, depth int) error {
+	entries, err := os.ReadDir(dir)
+	bare := bareRepository(entries)
+	switch {
+	case depth == 0 && errors.Is(err, syscall.ENOTDIR):
+		return nil // a file
+	case depth == 0 && err != nil:
+		return err
+	case depth == 0 && bare:
+		return errors.New("is a repository, whose hooks other programs run")
+	case err != nil, bare: // the member could list it after a chmod
+		s.found = append(s.found, dir)
+		return nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if slices.Contains(agentNames, e.Name()) {
+			s.found = append(s.found, path)
+		} else if e.IsDir() && depth < programsDepth {
+			if err := s.find(path, depth+1); err != nil {
+				return err
+			}
+		}
+		if s.left--; s.left < 0 || len(s.found) > programsFound {
+			return errMany
+		}
+	}
+	return nil
+}
+
+// bareRepository reports whether a directory with these entries is a git directory.
+func bareRepository(entries []os.DirEntry) bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name })
+	}
+	return has("HEAD") && has("objects") && has("refs")
 }
 
 // cached adds the directories of the granted caches, and makes them, where what the person's variables and links lead

@@ -3,6 +3,7 @@
 package confine_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,51 @@ func TestWritable(t *testing.T) {
 			if _, err := confining(t, c); err == nil || !strings.Contains(err.Error(), why) {
 				t.Errorf("%s with mode %s: %v, want %q", path, mode, err, why)
 			}
+		}
+	}
+}
+
+// Repositories and settings of agents below a path of writable stay as they are, and so do the directories that lead to them.
+func TestProgramsBelowWritable(t *testing.T) {
+	require(t)
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"tree", "src/a/repo/.git/hooks", "src/agent/.claude", "src/bare.git/objects", "src/bare.git/refs", "src/plain/deep"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(home, "src/bare.git/HEAD"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := worker.Confining{Want: required, Name: "ann", Tree: filepath.Join(home, "tree"), Own: filepath.Join(home, "own"), Dir: filepath.Join(home, "kit"),
+		Environ: append(os.Environ(), "HOME="+home), Now: time.Now}
+	c.Want.Writable = []string{"~/src"}
+	m, err := confining(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out buffer
+	script := `cd ~/src; for f in a/repo/.git/hooks/x agent/.claude/settings.json bare.git/hooks; do mkdir $f && echo "made $f"; done; mv a/repo a/other && echo moved; mv a b && echo moved
+		echo x > a/repo/f && echo x > plain/deep/f && echo x > new && mkdir -p own/.git/hooks && echo fine`
+	if _, err := m.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", script}, Dir: c.Tree, Env: c.Environ, Output: &out}); err != nil {
+		t.Error(err)
+	}
+	if s := out.String(); strings.Contains(s, "made") || strings.Contains(s, "moved") || !strings.Contains(s, "fine") {
+		t.Error(s)
+	}
+	many := filepath.Join(home, "many")
+	for i := range confine.ProgramsFound + 1 {
+		if err := os.MkdirAll(filepath.Join(many, fmt.Sprint(i), ".git"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, why := range map[string]string{"~/src/bare.git": "is a repository", "~/many": "name the directories"} {
+		c.Want.Mode, c.Want.Writable = record.SandboxAuto, []string{path}
+		if _, err := confining(t, c); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want %q", path, err, why)
 		}
 	}
 }
