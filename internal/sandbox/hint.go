@@ -29,6 +29,9 @@ var hints = sync.OnceValue(func() []hint {
 			".git/config stays as it is, because other programs run what it names: use `git -c NAME=VALUE`, or the variables GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL and the like."},
 		{"files", regexp.MustCompile(`could not lock config file [^\n]*(Read-only file system|Device or resource busy)`),
 			"Settings of the person are read-only: use `git -c NAME=VALUE`, or a file of your own by GIT_CONFIG_GLOBAL=$TMPDIR/gitconfig."},
+		{"files", regexp.MustCompile(guardedName + `[^\n]*` + refusedWrite + `|` + refusedWrite + `[^\n]*` + guardedName),
+			".git, .claude, .codex, .gemini and .mcp.json stay as they are, because other programs run what they say; `writable` in the team file refuses them too. " +
+				"Leave it, and say what the person should put there."},
 		{"files", regexp.MustCompile(`(?i)read-only file system|EROFS`),
 			"Files outside of your working directory, $WAGGLE_ARTIFACTS and $TMPDIR are read-only: write there, and move what a tool keeps elsewhere by its variable, " +
 				"as XDG_CACHE_HOME=$TMPDIR/cache or npm_config_prefix=$TMPDIR/npm. `sandbox: {caches: […]}` in the team file lets a build's cache be written, and `writable: [PATH]` another path."},
@@ -37,6 +40,12 @@ var hints = sync.OnceValue(func() []hint {
 			`|on socket "/.{0,200}?operation not permitted|can't create unix socket`), unixWay},
 	}
 })
+
+// guardedName is an entry that no member changes, refusedWrite how programs say so.
+const (
+	guardedName  = `\.(?:git|claude|codex|gemini|mcp\.json)(?:[^\w.-]|$)`
+	refusedWrite = `(?i:read-only file system|EROFS|device or resource busy)`
+)
 
 const unixWay = "Unix sockets are off in this sandbox: use a port of 127.0.0.1, or `sandbox: {unix_sockets: own-tree}` in the team file, for servers in the member's own directories."
 
