@@ -236,14 +236,16 @@ func (c *checker) sockets(at string, word *string, otherwise string) string {
 	return ""
 }
 
-// paths resolves files and directories that a block names. ~/ stays: it is the home directory of
+// paths resolves files and directories that a block names. ~/ stays, which ~ is too: it is the home directory of
 // the member's process.
 func (c *checker) paths(f *File, at string, names []string) (list []string) {
 	for i, p := range names {
 		where := fmt.Sprintf("%s[%d]", at, i)
-		switch rest, home := strings.CutPrefix(p, "~/"); {
+		switch rest, home := strings.CutPrefix(p, "~"); {
 		case p == "" || strings.ContainsAny(p, "*?\x00"):
 			c.bad(where, "%q is no path: name a file or a directory, without a pattern", p)
+		case home && rest != "" && rest[0] != '/':
+			c.bad(where, "%q is no path: ~ is your home directory alone; write the whole path, or ./%s for a file of that name", p, p)
 		case home:
 			list = append(list, "~"+filepath.Clean("/"+rest))
 		default:

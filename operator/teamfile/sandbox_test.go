@@ -25,7 +25,7 @@ sandbox:
   caches: [npm, go, go]
   unix_sockets: own-tree
   secrets: [~/notes, /srv/key]
-  readable: [~/.npmrc]
+  readable: [~/.npmrc, ~]
   writable: [~/out, /srv/out]
   variables: [NPM_TOKEN, GH_TOKEN, GH_TOKEN]
   limits: {cpu: 90s, memory: 2GiB, processes: 100, time: 10m, output: 5MB}
@@ -35,7 +35,7 @@ sandbox:
 	}
 	limits := record.SandboxLimits{CPU: 90_000, Memory: 2 << 30, Processes: 100, Time: 600_000, Output: 5_000_000}
 	want := &record.Sandbox{Mode: record.SandboxAuto, Caches: []string{"go", "npm"}, UnixSockets: record.SocketsOwnTree,
-		Secrets: []string{"~/notes", "/srv/key"}, Readable: []string{"~/.npmrc"}, Writable: []string{"~/out", "/srv/out"}, Variables: []string{"GH_TOKEN", "NPM_TOKEN"}, Limits: &limits}
+		Secrets: []string{"~/notes", "/srv/key"}, Readable: []string{"~/.npmrc", "~/"}, Writable: []string{"~/out", "/srv/out"}, Variables: []string{"GH_TOKEN", "NPM_TOKEN"}, Limits: &limits}
 	if diff := cmp.Diff(want, f.Members[0].Sandbox); diff != "" {
 		t.Error(diff)
 	}
@@ -103,6 +103,8 @@ func TestSandboxRefused(t *testing.T) {
 		{"sandbox: {mode: auto}", "{readable: [~/.npmrc]}", "only narrows"},
 		{"sandbox: {writable: [/srv/out]}", "{writable: [/srv/other]}", "only narrows"},
 		{"sandbox: {writable: [~/]}", "", "your home directory"},
+		{"sandbox: {writable: [~]}", "", "your home directory"},
+		{"sandbox: {secrets: [~bob/keys]}", "", "./~bob/keys"},
 		{"sandbox: {writable: [..]}", "", "holds this file"},
 		{"sandbox: {writable: [.]}", "", "holds this file"},
 		{"sandbox: {variables: [A]}", "{variables: [A, B]}", "B is not one of the team's"},

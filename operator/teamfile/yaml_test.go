@@ -216,10 +216,13 @@ tasks:
 		if err != nil {
 			t.Fatalf("%s: %v", w, err)
 		}
-		q := strconv.Quote(w)
+		q, readable := strconv.Quote(w), filepath.Join(dir, w)
+		if w == "~" {
+			readable = "~/" // the text is the home directory in a block
+		}
 		for what, got := range map[string][2]string{
 			"description": {f.Description, w}, "metadata": {string(f.Metadata), `{"free": [7, 1.5, true, "0x1F", "0755"]}`},
-			"readable": {f.Sandbox.Readable[0], filepath.Join(dir, w)}, "cwd": {f.Members[0].Cwd, filepath.Join(dir, w)},
+			"readable": {f.Sandbox.Readable[0], readable}, "cwd": {f.Members[0].Cwd, filepath.Join(dir, w)},
 			"command": {string(f.Members[0].Spec), `{"command":["chmod",` + q + `]}`}, "prompt": {f.Members[0].Prompt, w}, "type": {f.Members[0].Type, w},
 			"check": {f.Members[0].Check.Command, w}, "model": {f.Members[1].Model, w}, "args": {string(f.Members[1].Spec), `{"model":` + q + `,"args":["--fallback-model",` + q + `]}`},
 			"steps": {string(f.Members[2].Spec), strings.ReplaceAll(`{"steps":[{"say":{"to":"a","text":W}},{"tool":{"name":"Edit","input":{"is":true,"mode":"0755","n":7,"no":null,"real":1.5},"reason":W}},`+
