@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -189,10 +190,14 @@ func (l *Leader) AskShutdown(m *Member, reason string, by policy.Role, mint reco
 		waggle.ShutdownRequest{RequestID: string(id), From: string(waggle.Lead), Reason: reason, Timestamp: waggle.FormatTime(mint.Now)}, mint)
 }
 
-// Let drafts that a member has left, and closes its open requests (L8).
+// Let drafts that a member has left, and closes its open requests (L8). The detail of one that has died before is how it
+// died: that no process was left to end says nothing.
 func (l *Leader) Let(m *Member, how, detail string) []journal.Draft {
 	if m.Left != nil {
 		return nil
+	}
+	if how == record.LeftDied && m.Died != nil {
+		detail = cmp.Or(m.Died.Detail, detail)
 	}
 	var ds []journal.Draft
 	for _, r := range l.pending {

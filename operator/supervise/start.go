@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/logfile"
+	"waggle/internal/screen"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/machine"
@@ -254,7 +256,7 @@ func LastLines(path string, lines int) string {
 		_, _ = f.Seek(-int64(len(buf)), 2)
 	}
 	n, _ := f.Read(buf)
-	all := strings.Split(strings.TrimSpace(string(buf[:n])), "\n")
+	all := screen.Lines(bytes.TrimSpace(buf[:n])) // what a terminal kept may have colours
 	all = all[max(0, len(all)-lines):]
 	for i := len(all) - 1; i > 0; i-- { // what it said before its error is not why
 		if strings.HasPrefix(all[i], "error: ") {

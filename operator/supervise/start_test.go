@@ -98,7 +98,8 @@ func TestLastLines(t *testing.T) {
 		{"one\n", "one"},
 		{"a\nb\nc\nd\n\n", "b / c / d"},
 		{strings.Repeat("x", 5000) + "\nlast\nwords\n", "last / words"},
-		{"\x1b[31mred\n", `\x1b[31mred`},
+		{"\x1b[31mred\n", "red"},
+		{"ann ready\n\x1b[31merror:\x1b[m no room\n", "error: no room"},
 		{"ann ready\nerror: no room\n hint: stop one\n", "error: no room /  hint: stop one"},
 	} {
 		if err := os.WriteFile(path, []byte(c.log), 0o600); err != nil {

@@ -45,7 +45,7 @@ type App struct {
 	Version string
 
 	Alone  bool  // the process ends with this command
-	Log    bool  // its stderr is a log, also where that is a terminal: lines are not broken for a width
+	Log    bool  // its stderr is a log, also where that is a terminal: lines are not broken for a width, and have no colours
 	Asker  asker // the one reader of answers; see canAsk
 	hangup hangup
 	Stand  func() time.Duration // see ask.Options
@@ -437,10 +437,10 @@ func Tty(v any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Profile returns how much colour a stream gets: none with --no-color, NO_COLOR, or when it is no
-// terminal.
+// Profile returns how much colour a stream gets: none with --no-color, NO_COLOR, when it is no
+// terminal, or when a log keeps what goes to it.
 func (a *App) Profile(w io.Writer) colorprofile.Profile {
-	if a.Flags.NoColor {
+	if a.Flags.NoColor || a.Log {
 		return colorprofile.NoTTY
 	}
 	return colorprofile.Detect(w, a.Environ)
