@@ -69,6 +69,14 @@ const (
 	FileTrust   Level = "file"        // not run by waggle; only files vouch for it
 )
 
+// Words is the level on a page, where enforced is a word of what a sandbox was found to hold.
+func (l Level) Words() string {
+	if l == Enforced {
+		return "sandbox required"
+	}
+	return string(l)
+}
+
 // Mail is a message that a record calls for: the exact envelope, so that sending
 // it again is the same message.
 type Mail struct {

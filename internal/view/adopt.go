@@ -38,7 +38,7 @@ func Adopted(a *teams.Adopted, spell page.Spell) AdoptedDocument {
 
 // AdoptedPage shows the new member, and what can be done with it.
 func AdoptedPage(a *teams.Adopted, spell page.Spell) (p page.Page) {
-	p.Line(page.Strong(a.Name), page.Plain(fmt.Sprintf(" is a member of team %s: process %d, trust %s", a.Team, a.PID, a.Trust)))
+	p.Line(page.Strong(a.Name), page.Plain(fmt.Sprintf(" is a member of team %s: process %d, trust %s", a.Team, a.PID, a.Trust.Words())))
 	t := page.Table{Head: []string{"CONTROL", "CAN", "HOW, OR WHY NOT"}, About: true}
 	for _, c := range a.Controls {
 		can := "no"

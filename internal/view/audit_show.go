@@ -8,6 +8,7 @@ import (
 	"waggle/internal/view/page"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 // AuditDetail is one call with every record about it.
@@ -35,7 +36,7 @@ func AuditShowPage(d *inspect.AuditDetail, now time.Time) (p page.Page) {
 	}
 	row("id", e.ID)
 	row("handle", e.Handle)
-	row("member", fmt.Sprintf("%s (%s), instance %s", e.Member, e.Trust, e.Instance))
+	row("member", fmt.Sprintf("%s (%s), instance %s", e.Member, record.Level(e.Trust).Words(), e.Instance))
 	row("asked", page.Moment(e.Asked, now)+" for "+strings.TrimSuffix(e.Kind, "_request"))
 	row("tool", e.Tool)
 	row("input", string(e.Input))

@@ -8,6 +8,7 @@ import (
 	"waggle/internal/view/page"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Field is one field of a request. Nothing of Text is cut.
@@ -37,7 +38,7 @@ func QuestionFields(q decide.Request, parts []policy.RiskPart, now time.Time) []
 	var f fields
 	f.row("id", q.ID)
 	f.row("handle", q.Handle)
-	f.row("member", q.Member+" ("+q.Trust+")")
+	f.row("member", q.Member+" ("+record.Level(q.Trust).Words()+")")
 	f.row("asks for", strings.TrimSuffix(q.Kind, "_request"))
 	if q.Kind == decide.KindProposal {
 		f.row("command", q.Proposed().Line())

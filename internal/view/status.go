@@ -431,7 +431,7 @@ func addMembers(p *page.Page, sts []*inspect.Status, whole bool, now time.Time) 
 			is = withState(is, string(m.State))
 		}
 		t.Names = append(t.Names, m.Name)
-		t.Rows = append(t.Rows, []string{m.st.Team, name, is, page.Since(m.Since, now), string(m.Trust), pid, m.Task, page.Local(m.Why, now)})
+		t.Rows = append(t.Rows, []string{m.st.Team, name, is, page.Since(m.Since, now), m.Trust.Words(), pid, m.Task, page.Local(m.Why, now)})
 	}
 	if len(t.Rows) == 0 {
 		p.Line(page.Plain("no members"))

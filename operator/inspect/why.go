@@ -181,7 +181,7 @@ func (y *Why) fromMerge(ctx context.Context, o Operator, s *operator.State, m *c
 }
 
 func (y *Why) fromLeader(s *operator.State, m *control.Member) {
-	y.add(fromLeader, m.JoinedAt, "joined as instance %.8s, agent %s, level %s, %s", m.Instance, m.Agent, m.Trust, m.Origin())
+	y.add(fromLeader, m.JoinedAt, "joined as instance %.8s, agent %s, level %s, %s", m.Instance, m.Agent, m.Trust.Words(), m.Origin())
 	if m.Continues != "" {
 		y.add(fromLeader, m.JoinedAt, "goes on as instance %.8s, which had left", m.Continues)
 	}

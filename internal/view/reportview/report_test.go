@@ -29,14 +29,14 @@ func TestReport(t *testing.T) {
 		},
 		Members: []supervise.MemberReport{
 			{Name: "ann", PID: 7, Trust: "cooperative", Left: "handshake", Files: "/f/ann", Worktree: &supervise.WorktreeReport{Path: "/w/ann", Branch: "b", Kept: true, Why: "1 uncommitted file", Files: []string{"?? x"}}},
-			{Name: "bob", Trust: "cooperative", Left: "stopped", Why: "kill", Worktree: &supervise.WorktreeReport{Path: "/w/bob"}},
+			{Name: "bob", Trust: string(record.Enforced), Left: "stopped", Why: "kill", Worktree: &supervise.WorktreeReport{Path: "/w/bob"}},
 		},
 		Overlaps: []inspect.Overlap{{File: "a.go", Members: []string{"ann", "bob"}}},
 	}
 	text := reportview.Text(r, 7)
 	for _, want := range []string{"team api: exit 7, required tasks are open\nsandbox: off\ntook: 1m30s\n", "1  completed  ann  done (2.3s)\n", "2  failed     bob", "(exit status 3): no luck", "| last    words\n     | of it\n",
 		"allow by rules (Bash(make:*))  Bash make\n", "deny  by operator  network example.com:443", "allow by operator  plan\n",
-		"pid 7       cooperative, left: handshake\n", "left: stopped: kill\n", "unanswered  network example.org:443", "files in /f/ann", "worktree kept: 1 uncommitted file: /w/ann (branch b)", "  ?? x\n", "its worktree was clean and is removed",
+		"pid 7       cooperative, left: handshake\n", "no process  sandbox required, left: stopped: kill\n", "unanswered  network example.org:443", "files in /f/ann", "worktree kept: 1 uncommitted file: /w/ann (branch b)", "  ?? x\n", "its worktree was clean and is removed",
 		"Files that several members edited\n  a.go: ann, bob\n", "\nJournals: /state/api\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("without %q:\n%s", want, text)

@@ -176,7 +176,11 @@ func taskText(b *strings.Builder, t supervise.TaskReport, width int) {
 
 // memberText shows a member, and the state of its worktree.
 func memberText(b *strings.Builder, m supervise.MemberReport, width int) {
-	fmt.Fprintf(b, "  %-*s  pid %-7d %s, left: %s%s\n", width, operator.Visible(m.Name), m.PID, m.Trust, m.Left, operator.Suffix(operator.Visible(m.Why)))
+	pid := "no process"
+	if m.PID > 0 {
+		pid = fmt.Sprintf("pid %d", m.PID)
+	}
+	fmt.Fprintf(b, "  %-*s  %-11s %s, left: %s%s\n", width, operator.Visible(m.Name), pid, record.Level(m.Trust).Words(), m.Left, operator.Suffix(operator.Visible(m.Why)))
 	if m.Files != "" {
 		fmt.Fprintf(b, "  %-*s  files in %s\n", width, "", operator.Visible(m.Files))
 	}
