@@ -69,8 +69,8 @@ func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Re
 	if err := f.Under(decide.Of(o.Operator).CeilingOf(nil)); err != nil {
 		return nil, err
 	}
-	if ro.Headless && ro.Wait == 0 && f.Policy.Sandboxed {
-		if err := o.checkUnattended(ctx, f); err != nil {
+	if ro.Headless {
+		if err := o.checkHeadless(ctx, f, ro.Wait == 0); err != nil {
 			return nil, err
 		}
 	}

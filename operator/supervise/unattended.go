@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"waggle/agent"
 	"waggle/internal/jsonobj"
@@ -23,16 +24,49 @@ import (
 // anyCommand stands for the shell calls of an agent whose commands are not known before.
 const anyCommand = "waggle-stands-for-any-command"
 
+// checkHeadless refuses a run without a person that cannot get its sandboxes, before anything starts. The machine is
+// probed at most once. unattended: nobody answers either.
+func (o Operator) checkHeadless(ctx context.Context, f *teamfile.File, unattended bool) error {
+	probe := sync.OnceValues(func() (*record.Held, error) { return o.probe(ctx) })
+	err := checkRequired(f, probe)
+	if err == nil && unattended && f.Policy.Sandboxed {
+		err = o.checkUnattended(f, probe)
+	}
+	return err
+}
+
+// checkRequired refuses members that require a sandbox where none can be had: no rule and no answer lets them start.
+func checkRequired(f *teamfile.File, probe func() (*record.Held, error)) error {
+	members := f.Members
+	if f.Lead != nil {
+		members = append(slices.Clone(members), *f.Lead)
+	}
+	var names []string
+	for _, m := range members {
+		if m.Sandbox.Trust() == record.Enforced {
+			names = append(names, string(m.Name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	held, err := probe()
+	if err != nil || held.Enforces() {
+		return err
+	}
+	return &operator.Error{Kind: operator.Refused, Op: "run", Msg: fmt.Sprintf("the team file requires a sandbox for %s, and none can be had here: it is %q and must be %q: %s",
+		strings.Join(names, ", "), held.Level, record.HeldEnforced, held.Why), Advice: cmp.Or(held.Fix, "waggle sandbox test shows what is missing")}
+}
+
 // checkUnattended refuses a run that nobody attends when shell calls of it would be allowed by sandboxed: allow alone and
 // their members have no enforced sandbox: each would be asked, and so denied. The error names the rules that are
 // missing. Of exec and script members the calls are known; one that makes no shell call needs no sandbox.
-func (o Operator) checkUnattended(ctx context.Context, f *teamfile.File) (err error) {
+func (o Operator) checkUnattended(f *teamfile.File, probe func() (*record.Held, error)) error {
 	set := record.PolicySet{Policy: f.Policy, Sandboxed: f.Policy.Sandboxed, Ceiling: decide.Of(o.Operator).CeilingOf(nil)}
 	members := slices.Clone(f.Members)
 	if f.Lead != nil && f.LeadPolicy == nil {
 		members = append(members, *f.Lead)
 	}
-	var probed *record.Held
 	var names, rules []string
 	var why, fix string
 	for _, m := range members {
@@ -45,10 +79,9 @@ func (o Operator) checkUnattended(ctx context.Context, f *teamfile.File) (err er
 		case m.Sandbox != nil && m.Sandbox.Mode == record.SandboxOff:
 			held.Why, held.Fix = "its sandbox has mode: off", "mode: auto"
 		case m.Sandbox.Asked():
-			if probed == nil {
-				if probed, err = o.probe(ctx); err != nil {
-					return err
-				}
+			probed, err := probe()
+			if err != nil {
+				return err
 			}
 			held = *probed
 		}
