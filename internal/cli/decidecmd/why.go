@@ -38,13 +38,15 @@ func Why(a *app.App) *cobra.Command {
   a PATH               the same for reading and for editing the file
   a HOST, HOST:PORT    the same for opening it
 
-A word is looked for in this order. A call may be written as policy test takes it, too.
+A word is looked for in this order. A name that may be a host's or that of a file that
+is not there (api.example) is judged as both: HOST:PORT is only the host, ./PATH the path. A call may be written as policy test takes it, too.
 The command asks and records nothing. --for NAME judges a call as one of that member,
 with its rules, mode and directory.
 
 --json of a member: {"team","name","state","since","why","trust","evidence":[{"source",
 "at","detail"}]}, and "unheard" if only config.json has it; of a request as policy
-explain, of a call as policy test, of a path {"read","edit"} with one of these each.`,
+explain, of a call as policy test, of a path {"read","edit"} with one of these each,
+and "open" where it may be a host.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,23 +84,22 @@ func why(ctx context.Context, a *app.App, f judging, what string) error {
 		return f.judge(ctx, a, calls[0], false)
 	}
 	return a.EachTeam(ctx, f.team(a), func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
-		read, err := f.judged(ctx, op, name, calls[0])
-		if err != nil {
-			return app.Answer{}, err
-		}
-		edit, err := f.judged(ctx, op, name, calls[1])
-		if err != nil {
-			return app.Answer{}, err
-		}
 		var p page.Page
-		p.Line(page.Plain("read " + what))
-		p = append(p, policyview.JudgedPage(read, false)...)
-		p.Line(page.Plain("edit " + what))
-		p = append(p, policyview.JudgedPage(edit, false)...)
-		return app.Answer{Doc: struct {
+		var doc struct {
 			Read *policyview.JudgedDocument `json:"read"`
 			Edit *policyview.JudgedDocument `json:"edit"`
-		}{policyview.Judged(read), policyview.Judged(edit)}, Page: p}, nil
+			Open *policyview.JudgedDocument `json:"open,omitempty"`
+		}
+		docs := []**policyview.JudgedDocument{&doc.Read, &doc.Edit, &doc.Open}
+		for i, call := range calls {
+			j, err := f.judged(ctx, op, name, call)
+			if err != nil {
+				return app.Answer{}, err
+			}
+			p.Line(page.Plain([]string{"read ", "edit ", "open the host "}[i] + what))
+			p, *docs[i] = append(p, policyview.JudgedPage(j, false)...), policyview.Judged(j)
+		}
+		return app.Answer{Doc: doc, Page: p}, nil
 	})
 }
 
@@ -144,18 +145,23 @@ func whyDecided(ctx context.Context, a *app.App, id string) error {
 }
 
 // callsOf are the calls that a text stands for: itself, a host, reading and editing a file, a command; none for a word
-// that is none of these.
+// that is none of these. A name as a file's that is not there may be a host's too (api.example, get.sh): all three.
 func callsOf(what string) []string {
 	_, noFile := os.Lstat(what)
 	_, noProgram := exec.LookPath(what)
 	host, port, noHost := policy.ReadHost(what, idna.Lookup.ToASCII)
+	read := []string{"Read(" + what + ")", "Edit(" + what + ")"}
 	switch plain := !strings.ContainsAny(what, " \t\n;|&<>$`(){}*?"); {
 	case isToolCall(what):
 		return []string{what}
-	case plain && noFile != nil && noHost == nil && (strings.Contains(host, ".") || strings.Contains(what, ":")) && (port != "" || !cmdline.IsFile(host)):
-		return []string{"net " + strings.TrimSuffix(what, "/")}
+	case plain && noFile != nil && noHost == nil && (strings.Contains(host, ".") || strings.Contains(what, ":")):
+		open := "net " + strings.TrimSuffix(what, "/")
+		if port == "" && cmdline.IsFile(host) {
+			return append(read, open)
+		}
+		return []string{open}
 	case plain && (noFile == nil || strings.Contains(what, "/") && noProgram != nil || cmdline.IsFile(what)):
-		return []string{"Read(" + what + ")", "Edit(" + what + ")"}
+		return read
 	case !plain, noProgram == nil:
 		return []string{"Bash(" + what + ")"}
 	}
