@@ -68,8 +68,8 @@ func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
 	if err != nil {
 		return err
 	}
-	if partial, err := s.Git.of(t.Common).line(ctx, t.Common, "config", "--get", "extensions.partialClone"); err == nil && partial != "" {
-		return fmt.Errorf("worktree: %s is a partial clone: its objects cannot be lent to a confined member; fetch them all with git fetch --refetch --no-filter", t.Repo)
+	if err := s.Git.of(t.Common).complete(ctx, t); err != nil {
+		return err
 	}
 	if err := s.makeMirror(ctx, t, format); err != nil {
 		return err
@@ -116,6 +116,22 @@ func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
 	}
 	s.at("checkout")
 	return s.submodulesOf(ctx, g, t)
+}
+
+// complete reports by its error that the repository is a partial clone that lacks objects. Git fetches one where it is
+// missed, which a checkout without the repository's remotes cannot.
+func (g Git) complete(ctx context.Context, t Tree) error {
+	const promises = `^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$`
+	if _, err := g.run(ctx, t.Common, "config", "--get-regexp", promises); exit(err) == 1 {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	missing, _, err := g.bounded(ctx, t.Common, slow, 1, "rev-list", "--objects", "--all", "--quiet", "--missing=print")
+	if err == nil && missing != "" {
+		err = fmt.Errorf("worktree: %s is a partial clone: the objects that it lacks cannot be lent to a confined member; fetch them all there with git fetch --refetch --no-filter", t.Repo)
+	}
+	return err
 }
 
 // submodulesOf writes where a checkout's submodules come from, as git submodule init does, which cannot write

@@ -598,6 +598,29 @@ func TestOwnRefFormat(t *testing.T) {
 	}
 }
 
+// TestOwnPartialClone: a repository that lacks objects lends none, until it has them all.
+func TestOwnPartialClone(t *testing.T) {
+	w := newWorld(t, "repo")
+	w.write(w.repo, "a.txt", "newer\n")
+	w.commit(w.repo, "second")
+	w.git(w.repo, "config", "uploadpack.allowFilter", "true")
+	url := "file://" + w.repo
+	w.repo = filepath.Join(filepath.Dir(w.repo), "partial")
+	w.git(filepath.Dir(w.repo), "clone", "--quiet", "--filter=blob:none", url, w.repo)
+	want := worktree.Want{Team: "api", Member: "bob", Owner: "owner-bob", Cwd: w.repo, Own: true}
+	if _, _, err := w.store.Create(t.Context(), want); err == nil || !strings.Contains(err.Error(), w.repo+" is a partial clone") || !strings.HasSuffix(err.Error(), "git fetch --refetch --no-filter") {
+		t.Errorf("lends what it lacks: %v", err)
+	}
+	if out := w.git(w.repo, "branch", "--list", "waggle*"); out != "" {
+		t.Errorf("left behind: %s", out)
+	}
+	w.git(w.repo, "fetch", "--quiet", "--refetch", "--no-filter") // what the error says
+	bob := w.own("bob")
+	if got := w.git(bob.Path, "show", "HEAD~1:a.txt"); got != "a" {
+		t.Errorf("the old contents are %q", got)
+	}
+}
+
 // TestOwnBlocked: a named pipe in the place of a file that git reads does not keep waggle waiting.
 func TestOwnBlocked(t *testing.T) {
 	for _, name := range []string{".gitignore", ".gitattributes"} {
