@@ -67,6 +67,9 @@ func (g Git) collect(ctx context.Context, t Tree) (k taken, err error) {
 // the commit at recordedRef, "" for none.
 func (g Git) mirrored(ctx context.Context, t Tree, k taken) (recorded string, err error) {
 	b := g.bare(t)
+	if err := b.dropLost(ctx, t, k.heads); err != nil {
+		return "", err
+	}
 	old, err := b.run(ctx, t.Mirror, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/", "refs/stash", recordedRef)
 	if err != nil {
 		return "", err
@@ -101,6 +104,20 @@ func (g Git) mirrored(ctx context.Context, t Tree, k taken) (recorded string, er
 		_, err = b.run(ctx, t.Mirror, "update-ref", "--no-deref", "HEAD", k.head)
 	}
 	return recorded, err
+}
+
+// dropLost removes the references whose objects do not exist: the member has made a branch of one of the repository's, which
+// was deleted and pruned there. They must not keep the tree's own branch from the repository, which stays.
+func (g Git) dropLost(ctx context.Context, t Tree, heads map[string]string) error {
+	g.input = strings.Join(slices.Collect(maps.Values(heads)), "\n") + "\n"
+	out, err := g.run(ctx, t.Mirror, "cat-file", "--batch-check")
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(heads, func(name, at string) bool {
+		return name != refOf(t.Branch) && strings.Contains(out, at+" missing\n")
+	})
+	return nil
 }
 
 // objects copies the objects that the mirror lacks.

@@ -621,6 +621,37 @@ func TestOwnPartialClone(t *testing.T) {
 	}
 }
 
+// TestOwnOtherBranches: what other branches of the member are called, and that one has lost its objects, does not keep
+// its own branch from the repository.
+func TestOwnOtherBranches(t *testing.T) {
+	w := newWorld(t, "repo")
+	w.git(w.repo, "checkout", "--quiet", "-b", "topic")
+	w.write(w.repo, "topic.txt", "t\n")
+	topic := w.commit(w.repo, "topic")
+	w.git(w.repo, "checkout", "--quiet", "main")
+	bob := w.own("bob")
+	for _, name := range []string{`a"b`, "a@b,c;d$e", "ümlaut", "a/-b", "a./b", "a/@"} {
+		w.git(bob.Path, "branch", "--no-track", "--", name)
+	}
+	w.git(bob.Path, "branch", "--no-track", "seen", "origin/topic")
+	w.fetch(bob)
+	w.git(bob.Path, "branch", "--no-track", "unseen", "origin/topic")
+	w.git(w.repo, "branch", "--quiet", "-D", "topic")
+	w.git(w.repo, "reflog", "expire", "--expire=now", "--all")
+	w.git(w.repo, "gc", "--quiet", "--prune=now")
+	if out, err := w.try(bob.Path, "cat-file", "-e", topic); err == nil {
+		t.Fatalf("the branch has its commit: %s", out)
+	}
+	w.write(bob.Path, "new.txt", "x\n")
+	tip := w.commit(bob.Path, "work")
+	if !w.fetch(bob) || w.git(w.repo, "rev-parse", bob.Branch) != tip {
+		t.Error("the commit did not come")
+	}
+	if s := w.status(bob); len(s.Commits) != 1 {
+		t.Errorf("%s, %+v", s, s)
+	}
+}
+
 // TestOwnBlocked: a named pipe in the place of a file that git reads does not keep waggle waiting.
 func TestOwnBlocked(t *testing.T) {
 	for _, name := range []string{".gitignore", ".gitattributes"} {

@@ -252,18 +252,18 @@ func isHash(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// isBranch reports a plain name of a branch: less than git permits.
+// isBranch reports a name of a branch, as git has them, of at most 255 bytes.
 func isBranch(name string) bool {
-	if name == "" || len(name) > 255 || strings.Contains(name, "..") || strings.Contains(name, "@{") {
+	if name == "" || name == "@" || name[0] == '-' || len(name) > 255 || strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, ".") {
 		return false
 	}
 	for _, r := range name {
-		if r < '!' || r == 0x7f || strings.ContainsRune("~^:?*[\\\"", r) {
+		if r < '!' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) {
 			return false
 		}
 	}
 	for _, part := range strings.Split(name, "/") {
-		if part == "" || part == "@" || part[0] == '.' || part[0] == '-' || strings.HasSuffix(part, ".lock") || strings.HasSuffix(part, ".") {
+		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {
 			return false
 		}
 	}
