@@ -12,7 +12,7 @@ import (
 // JudgeVersion is the version of Judge's answers: it rises with every change of an answer for the
 // same call and policy. A record of a verdict holds it, so that an audit knows which verdicts it
 // can compute again.
-const JudgeVersion = 8
+const JudgeVersion = 9
 
 // SameJudge reports whether Judge gives the answers of the judge of a version. Version 6 knew no call that
 // is a member's own command (Call.Own).

@@ -35,98 +35,135 @@ func (p Policy) bySandbox(mode ModeInfo, q *question) (v Verdict, ok bool) {
 }
 
 // reachesOut says why the text may take effect outside the member's tree, with the word that it names; why
-// is "" when nothing does.
+// is "" when nothing does. Words of commands that only read, or write what is not guarded, are no such names, unless
+// another command may be told them.
 func (q *question) reachesOut() (word, why string) {
 	texts := []*cmdline.Carried{q.carries()}
 	if q.stdin != "" && readerOf(q.carries()) == inputIsShell {
 		texts = append(texts, q.carriedBy(q.stdin))
 	}
-	for i, c := range texts {
-		head := i == 0 && q.headIsNoFile(c)
-		if c.Unparsed {
+	for _, c := range texts {
+		switch {
+		case c.Unparsed:
 			return "", "the shell text cannot be parsed"
-		}
-		if c.Cut {
+		case c.Cut:
 			return "", "there is too much in the shell text"
 		}
-		for _, w := range c.Words {
-			if head && (strings.EqualFold(w.Text, "head") || revision.MatchString(w.Text)) {
-				continue
-			}
+		others, told := q.doMore(c)
+		named := c.Words
+		for _, cmd := range others {
+			named = append(named, touched(cmd)...)
+		}
+		for _, w := range named {
 			if q.guards(w.Text) || w.Pattern && mayMatchGuarded(w.Text) {
 				return w.Text, "it names"
 			}
 		}
-		for _, token := range c.Told() {
-			if q.guards(token) && !(head && (strings.EqualFold(token, "head") || revision.MatchString(token))) {
-				return token, "a text in it names"
+		for _, t := range c.Told {
+			if isPattern(t) {
+				continue
+			}
+			for _, token := range t.Tokens {
+				if q.guards(token) && (told || !t.Aside) && !(strings.EqualFold(token, "head") && headIsNoFile(t)) {
+					return token, "a text in it names"
+				}
 			}
 		}
 	}
 	return "", ""
 }
 
-// headIsNoFile reports whether the text says HEAD, of which git makes a repository, only as the program head
-// and as a revision in the words of commands of git that take some.
-func (q *question) headIsNoFile(c *cmdline.Carried) bool {
-	alone, within := 0, 0
-	type place struct {
-		from, to int
-		words    string
-	}
-	seen := map[place]bool{} // a command that is listed twice says it once
-	var count func(r cmdline.Reading)
-	count = func(r cmdline.Reading) {
-		for _, cmd := range r.Commands {
-			words := make([]string, len(cmd.Words))
-			for i, w := range cmd.Words {
-				words[i] = w.Text
-			}
-			at := place{cmd.From, cmd.To, strings.Join(words, "\x00")}
-			if len(words) > 0 && !seen[at] {
-				seen[at] = true
-				a, w := saysHead(words)
-				alone, within = alone+a, within+w
-			}
-			if cmd.Inner != nil {
-				count(*cmd.Inner)
-			}
+// doMore are the commands of a text that do more than the mode acceptEdits allows without a rule, or change where others
+// are; all, where what one of those does is not known, or may be told by another command.
+func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bool) {
+	v := &coverage{q: q}
+	v.mode, _ = lookupMode(ModeAcceptEdits)
+	v.places(q.reading())
+	var wrote []cmdline.Word // by commands that do not
+	for _, cmd := range c.Listed {
+		if cmd.Followed || !v.command(cmd).none() {
+			others = append(others, cmd)
+		} else {
+			wrote = append(append(wrote, cmd.Writes...), cmdline.EffectOf(cmd.Words).Writes...)
 		}
 	}
-	count(q.reading())
-	said := 0
-	for _, w := range c.Words {
-		if strings.EqualFold(w.Text, "head") {
-			said++
-		}
+	unknown := func(w cmdline.Word) bool {
+		return w.Sure != cmdline.Literal || slices.ContainsFunc(wrote, func(file cmdline.Word) bool { return strings.Contains(w.Text, path.Base(file.Text)) })
 	}
-	return said <= alone && strings.Count(strings.ToLower(q.text), "head") <= within
+	told = c.Doubtful || q.stdin != "" || q.unusualEnv() != "" || slices.ContainsFunc(others, func(cmd cmdline.Command) bool {
+		return !cmd.Followed && (cmd.Piped || len(cmd.Reads) > 0 || slices.ContainsFunc(slices.Concat(cmd.Words, cmd.Assigns), unknown))
+	})
+	if told {
+		others = c.Listed
+	}
+	return others, told
 }
 
-// saysHead counts the words of a command that are HEAD and no file, and how often those with a revision in them hold it.
-func saysHead(words []string) (alone, within int) {
-	if words[0] == "head" {
-		return 1, 1
+// touched are the words of a command that may be names of files, without those of the commands in it and revisions.
+func touched(c cmdline.Command) (all []cmdline.Word) {
+	words, inside := cmdline.WithoutPatterns(c.Words), map[string]bool{}
+	if c.Inner != nil {
+		for _, in := range c.Inner.Commands {
+			for _, w := range in.Words {
+				inside[w.Text] = true
+			}
+		}
 	}
-	if words[0] != "git" {
-		return 0, 0
+	revisions := takesRevisions(words)
+	for i, w := range words {
+		if !inside[w.Text] && !(i == 0 && w.Text == "head") && !(revisions && (strings.EqualFold(w.Text, "head") || revision.MatchString(w.Text))) {
+			all = append(all, w)
+		}
+	}
+	if len(words) > 0 && words[0].Text == "patch" {
+		all = append(all, cmdline.Lits(strings.Fields(strings.Join(patched.FindAllString(c.Input, -1), " ")))...)
+	}
+	return slices.Concat(all, c.Writes, c.Assigns)
+}
+
+// patched is a line of a patch that names a file.
+var patched = regexp.MustCompile(`(?m)^(\+\+\+|---|\*\*\*|Index:|rename to) .*`)
+
+// isPattern reports a text that is a word of its command by which names are left out.
+func isPattern(t cmdline.Told) bool {
+	is := func(w cmdline.Word) bool { return w.Text == t.Text }
+	return slices.ContainsFunc(t.By, is) && !slices.ContainsFunc(cmdline.WithoutPatterns(t.By), is)
+}
+
+// headIsNoFile reports whether HEAD is no file in a text that a program is told: a revision, or a name of Python or JavaScript.
+func headIsNoFile(t cmdline.Told) bool {
+	if len(t.By) == 0 {
+		return false
+	}
+	if codeNames[cmdline.ProgramName(t.By[0].Text)] {
+		return !slices.ContainsFunc(cmdline.ReadingsOf(notHead.ReplaceAllString(t.Text, "$1 ")), headFile.MatchString)
+	}
+	return takesRevisions(t.By) && (strings.EqualFold(t.Text, "head") || revision.MatchString(t.Text))
+}
+
+// codeNames are programs in whose code a name of a file stands in quotes.
+var codeNames = cmdline.Names(`python pypy node nodejs deno bun`)
+
+// headFile is HEAD as code names a file; notHead is HEAD in the words of git and as a method of HTTP.
+var (
+	headFile = regexp.MustCompile("(?i)(^|['\"`/\\\\])head\\b|\\bhead($|['\"`\\\\])")
+	notHead  = regexp.MustCompile(`(git\b[\s"',]+(?:-[\w-]+[\s"',]+)*(?:diff|log|show|rev-parse|rev-list|describe|merge-base|reset|ls-tree)[\s"',]+(?:-[\w=-]+[\s"',]+)*|method["']?\s*[:=]\s*["'])HEAD\b`)
+)
+
+// takesRevisions reports a command of git whose words may be revisions, and no file of such a name.
+func takesRevisions(c []cmdline.Word) bool {
+	words := make([]string, len(c))
+	for i, w := range c {
+		words[i] = w.Text
+	}
+	if len(words) == 0 || words[0] != "git" {
+		return false
 	}
 	words = words[1:]
 	for len(words) > 2 && words[0] == "-C" {
 		words = words[2:]
 	}
-	if !readsGit(words) {
-		return 0, 0
-	}
-	for _, w := range words[1:] {
-		if strings.EqualFold(w, "head") {
-			alone++
-		}
-		if revision.MatchString(w) {
-			within += strings.Count(strings.ToLower(w), "head")
-		}
-	}
-	return alone, within
+	return readsGit(words)
 }
 
 // revision matches HEAD in the words of git, alone, with what follows it or stands around it, and in an option.

@@ -128,6 +128,19 @@ func TestSandboxedAllow(t *testing.T) {
 	}
 }
 
+// TestSandboxed: in a sandbox what may write a guarded file asks, and what only reads or names one does not.
+func TestSandboxed(t *testing.T) {
+	for file, want := range map[string]policy.Decision{"sandboxed.txt": allow, "sandboxed_not.txt": ask} {
+		for _, c := range readCorpus(t, file) {
+			for _, mode := range []policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits} {
+				if v := (policy.Policy{Mode: mode, Sandboxed: true}).Judge(inside(c.text)); v.Decision != want {
+					t.Errorf("%s:%d: mode %s: %s: %+v", file, c.line, mode, c.text, v)
+				}
+			}
+		}
+	}
+}
+
 // TestSandboxedSaysWhichDeny: a call that the sandbox would allow but for a deny rule that may match names that rule.
 func TestSandboxedSaysWhichDeny(t *testing.T) {
 	t.Parallel()

@@ -11,16 +11,21 @@ import (
 // not understood. A denied program that is named in there may run, so a deny rule may match. It is never a reason to
 // allow.
 type Carried struct {
-	Commands [][]Word // every command that may run, as far as it can be known: in functions, behind wrappers, in sh -c
-	Words    []Word   // all words, files and values of variables
-	Opaque   bool     // something runs whose text is not known
-	Stdin    bool     // a shell reads its commands from its input
-	Unparsed bool     // a shell text cannot be parsed
-	Cut      bool     // there is too much of it: something is left out
+	Commands [][]Word  // every command that may run, as far as it can be known: in functions, behind wrappers, in sh -c
+	Listed   []Command // those that readings list, also of the texts inside the text
+	Words    []Word    // values of variables, and what stands in the parts that are not understood
+	Told     []Told    // what programs of the text are told: words of those that are not pure, what flows into them, documents
+	Doubtful bool      // a part is not understood whose commands are not listed
+	Opaque   bool      // something runs whose text is not known
+	Stdin    bool      // a shell reads its commands from its input
+	Unparsed bool      // a shell text cannot be parsed
+	Cut      bool      // there is too much of it: something is left out
 
 	suspects [][]Word   // ends of a wrapper's words that might be a command
 	texts    []string   // the shell texts
 	tokens   []string   // the texts, cut at blanks, quotes and separators, in every reading
+	by       []Word     // the command whose words are carried
+	aside    bool       // those are carried that no program is told directly
 	phrases  [][]string // options within one word that has blanks: text for another program
 	copied   []string   // names of files that are copied, linked or moved
 	names    []string   // commands that are not pure: git -c alias.p=push p is git and push
@@ -31,7 +36,7 @@ type Carried struct {
 	edits    int        // commands that edit a file that may run: sed -i
 	pieces   bool       // such a file is put together from several texts
 
-	said   []Word // the words of pure commands
+	said   []Told // the words of pure commands
 	stored bool   // one that is not known is kept somewhere
 	retold bool   // what prints them, or files that hold them, goes into a command that is not pure, or a file that may run
 
@@ -88,17 +93,22 @@ func carry(r Reading, read func(text string) Reading, budget *int) *Carried {
 		c.step(s)
 	}
 	c.unknown = c.unknown || c.wrote < c.interprets || c.edits > 0 && c.wrote < c.ran || c.supplies() || c.copiesAny && c.ran > 0 || c.retold && c.stored
-	for _, w := range c.said {
-		if c.retold {
-			c.text(w.Text, true)
+	c.aside = true
+	for _, t := range c.said {
+		if c.by = t.By; c.retold {
+			c.text(t.Text, true)
 		}
 	}
 	return c
 }
 
-// Told are the words, in every reading, of what programs of the text are told: words of those that are not pure, texts that
-// flow into them, documents.
-func (c *Carried) Told() []string { return c.tokens }
+// Told is a text that a program is told, by a command of the text: itself, or one that prints it.
+type Told struct {
+	By     []Word
+	Text   string
+	Tokens []string // its words, in every reading
+	Aside  bool     // it is told only where a program reads what another command has kept: git log
+}
 
 // step is a command that opens no other one, or what stands around one that does.
 type step struct {
@@ -114,7 +124,7 @@ type step struct {
 func (c *Carried) stepsOf(r Reading) (all []step) {
 	c.parts(r)
 	for _, cmd := range r.Commands {
-		c.Words = append(append(append(c.Words, cmd.Words...), cmd.Writes...), cmd.Assigns...)
+		c.Listed = append(c.Listed, cmd)
 		around := cmd
 		if cmd.Inner != nil {
 			around.Words = cmd.Rest
@@ -185,6 +195,7 @@ func (c *Carried) parts(r Reading) {
 	}
 	c.Words = append(c.Words, r.sets...)
 	for _, u := range r.Unclear {
+		c.Doubtful = c.Doubtful || !u.Listed
 		c.unknown = c.unknown || c.evaluates(u.text, r.sets)
 		if sets := setsUnset().FindAllStringSubmatch(u.text, -1); len(sets) > 0 {
 			for _, set := range sets {
@@ -194,13 +205,18 @@ func (c *Carried) parts(r Reading) {
 		} else if u.of > 0 && !u.dark && r.Commands[u.of-1].flow == (flow{}) {
 			continue // words of a pure command
 		}
-		c.Words = append(c.Words, Lits(tokensOf(u.text))...)
+		if !u.Listed {
+			c.Words = append(c.Words, Lits(tokensOf(u.text))...)
+		}
 		c.Opaque = c.Opaque || u.dark
 		if !c.first(carriedText{text: u.text, part: true}) {
 			continue
 		}
 		c.unknown = c.unknown || quotedExpansion().MatchString(u.text)
-		c.readings(u.text)
+		told := len(c.Told)
+		if c.readings(u.text); u.Listed {
+			c.Told = c.Told[:told] // its commands say it themselves
+		}
 	}
 	for _, w := range r.sets {
 		name, value, _ := strings.Cut(w.Text, "=")
@@ -240,6 +256,7 @@ var setsUnset = pattern(`\$\{(!?[A-Za-z_][A-Za-z0-9_]*):?=`)
 
 // step carries the words of a command that is not pure, or whose output flows on.
 func (c *Carried) step(s step) {
+	c.by = s.Words
 	for _, a := range s.Assigns {
 		name, value, _ := strings.Cut(a.Text, "=")
 		c.unknown = c.unknown || a.Sure == Unknown || changesCommands(name)
@@ -273,7 +290,7 @@ func (c *Carried) step(s step) {
 	case s.flow.heard || file:
 		c.printed(s, file)
 	default:
-		c.said = append(c.said, s.Words[1:]...)
+		c.says(s, s.Words[1:]...)
 		c.stored = c.stored || s.fit.Risk != RiskLow && slices.ContainsFunc(s.Words, func(w Word) bool { return w.Sure == Unknown && !w.Pattern })
 	}
 	if s.isPure {
@@ -292,6 +309,12 @@ func (c *Carried) step(s step) {
 	c.unknown = c.unknown || !s.isPure && readsCode(s.Words) || Evaluates[s.name] && slices.ContainsFunc(s.Words[1:], subscript)
 }
 
+func (c *Carried) says(s step, words ...Word) {
+	for _, w := range words {
+		c.said = append(c.said, Told{By: s.Words, Text: w.Text})
+	}
+}
+
 // document carries a here-document.
 func (c *Carried) document(s step, file bool) {
 	if kept := file || len(s.Words) > 0 && takesInput(s.Words); !s.isPure || s.flow.heard || kept {
@@ -303,7 +326,7 @@ func (c *Carried) document(s step, file bool) {
 	case file || len(s.Words) > 0 && takesInput(s.Words):
 		c.text(s.Input, true)
 	default:
-		c.said = append(c.said, Lit(s.Input))
+		c.says(s, Lit(s.Input))
 	}
 }
 
@@ -341,7 +364,7 @@ var decoders = Names(`openssl gpg gpg2 age uudecode base64 basenc iconv`)
 // printed carries what a pure command prints.
 func (c *Carried) printed(s step, file bool) {
 	if !file && c.later(s) <= s.first && c.built <= s.last { // nothing runs that could hear it
-		c.said = append(c.said, s.Words[1:]...)
+		c.says(s, s.Words[1:]...)
 		return
 	}
 	c.words(s.Words[1:], file)

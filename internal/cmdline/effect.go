@@ -102,7 +102,7 @@ func EffectOf(c []Word) Effect {
 		}
 		e.Only = known && name != "goimports" && !(HasAny(c, "-w") && slices.ContainsFunc(fit.Operands, func(w Word) bool { return !IsFile(w.Text) }))
 	case name == "cp" || name == "mv" || name == "ln" || name == "install" || name == "rsync" || name == "scp":
-		e.copies(name, c)
+		e.copies(name, WithoutPatterns(c))
 	case name == "dd":
 		for _, w := range c[1:] {
 			if from, ok := strings.CutPrefix(w.Text, "if="); ok {
@@ -121,7 +121,8 @@ func EffectOf(c []Word) Effect {
 	case name == "source" || name == ".":
 		e.Reads = Named(c)
 	case known && fit.Write, !reads && (name == "tar" || name == "gtar"):
-		e.Reads, e.Writes, e.Tree, e.Unsure = Named(c), append(e.Writes, Named(c)...), true, !known
+		named := Named(WithoutPatterns(c))
+		e.Reads, e.Writes, e.Tree, e.Unsure = named, append(e.Writes, named...), true, !known
 		if name == "patch" || name == "unzip" || name == "cpio" || (name == "tar" || name == "gtar") && len(c) > 1 && strings.Contains(c[1].Text, "x") {
 			e.Writes = append(e.Writes, Word{}) // files that are named in what it reads
 		}

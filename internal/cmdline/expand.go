@@ -22,7 +22,7 @@ var zshNames = Names(`path cdpath fpath manpath mailpath module_path fignore psv
 	jobtexts pipestatus signals terminfo termcap funcstack match mbegin mend reply errnos sysparams mapfile langinfo builtins reswords patchars
 	dis_aliases dis_builtins dis_functions dis_galiases dis_patchars dis_reswords dis_saliases funcfiletrace funcsourcetrace functrace functions_source`)
 
-var neutralNames = Names(`BASE BRANCH COUNT DEST DIR DIRS DST F FILE FILES I LINE MSG N NAME OUT PKG PKGS PORT ROOT SRC TARGET TEST VERSION`)
+var neutralNames = Names(`BASE BRANCH COMMIT COUNT DEST DIR DIRS DST F FILE FILES HASH I LINE MSG N NAME OUT PKG PKGS PORT ROOT SHA SRC TARGET TEST VERSION`)
 
 func (r *reader) words(all []*syntax.Word) []Word {
 	out := make([]Word, len(all))

@@ -132,7 +132,8 @@ func (c Command) pure() bool {
 }
 
 // dataExtensions end the names of files that no build runs.
-var dataExtensions = Names(`.txt .log .out .diff .patch .md .csv .tsv .html .prof .cover .coverage .pprof .bak .orig`)
+var dataExtensions = Names(`.txt .log .out .diff .patch .md .csv .tsv .html .prof .cover .coverage .pprof .bak .orig
+	.gitignore .dockerignore .npmignore .eslintignore .prettierignore`)
 
 func dataFile(name string) bool { return dataExtensions[path.Ext(name)] }
 

@@ -165,3 +165,29 @@ func countsLines(all []*syntax.Stmt) bool {
 	}
 	return false
 }
+
+// excluders are commands whose --exclude says which names they leave out.
+var excluders = Names(`tar gtar rsync grep egrep fgrep zgrep du`)
+
+// WithoutPatterns are the words of a command without the patterns for names that it leaves out: --exclude .git, and of find
+// -not -path './.git/*' and -name .git -prune -o.
+func WithoutPatterns(words []Word) (rest []Word) {
+	if len(words) == 0 || !excluders[words[0].Text] && words[0].Text != "find" {
+		return words
+	}
+	is := func(i int, texts ...string) bool {
+		return i > 0 && i < len(words) && words[i].Sure == Literal && slices.Contains(texts, words[i].Text)
+	}
+	prints, grouped := Spells(words, "-print", "-print0", "-exec"), Spells(words, "(", ",")
+	for i, w := range words {
+		option, _, joined := strings.Cut(w.Text, "=")
+		switch find := words[0].Text == "find"; {
+		case !find && (is(i-1, "--exclude", "--exclude-dir") || joined && (option == "--exclude" || option == "--exclude-dir")):
+		case find && is(i-1, "-path", "-name") && !grouped && is(i-2, "-not", "!") && !is(i-3, "-not", "!"):
+		case find && is(i-1, "-path", "-name") && !grouped && !is(i-2, "-not", "!") && is(i+1, "-prune") && is(i+2, "-o") && prints:
+		default:
+			rest = append(rest, w)
+		}
+	}
+	return rest
+}

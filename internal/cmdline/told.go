@@ -48,14 +48,20 @@ var makeExpansion = pattern(`\$[^$\s]`)
 
 var braces = strings.NewReplacer("{", "", "}", "")
 
+// ReadingsOf are a text as programs of other languages may read it.
+func ReadingsOf(text string) []string {
+	if !strings.ContainsAny(text, "'\"\\") {
+		return []string{text}
+	}
+	decoded := unescape(text)
+	return []string{text, decoded, bareQuotes.Replace(text), bareQuotes.Replace(decoded), joinedLiterals().ReplaceAllString(decoded, "")}
+}
+
 // readings keeps the tokens of a text as each program might read it.
 func (c *Carried) readings(text string) {
-	all := []string{text}
-	if strings.ContainsAny(text, "'\"\\") {
-		all = append(all, unescape(text), bareQuotes.Replace(text), bareQuotes.Replace(unescape(text)),
-			joinedLiterals().ReplaceAllString(unescape(text), ""))
-	}
-	for _, reading := range all {
+	from := len(c.tokens)
+	defer func() { c.Told = append(c.Told, Told{c.by, text, c.tokens[from:], c.aside}) }()
+	for _, reading := range ReadingsOf(text) {
 		if strings.ContainsRune(reading, '{') {
 			for _, field := range strings.Fields(reading) {
 				all, ok := expandBraces(field)
