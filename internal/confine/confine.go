@@ -235,7 +235,7 @@ func (m *Member) try(ctx context.Context) error {
 	if box.Level == sandbox.Enforced {
 		box.Network = func(net.Listener, string) error { return nil } // the self-test has its own proxy
 	}
-	points, err := box.Test(ctx, m.c.Tree)
+	points, err := box.Test(ctx, resolved(m.c.Tree))
 	if err != nil {
 		return err
 	}
