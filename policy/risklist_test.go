@@ -43,7 +43,7 @@ func TestRiskIsHighUnlessListed(t *testing.T) {
 // tool.
 func TestReadingCredentialsIsHigh(t *testing.T) {
 	for _, file := range []string{
-		"~/.ssh/id_rsa", "~/.ssh/id_ed25519", "$HOME/.ssh/id_ecdsa", "/home/a/.ssh/id_rsa", "~/.ssh/id_*", "~/.ssh/*", "id_rsa", "~/.aws/credentials", "~/.aws/config", ".env", "sub/.env", ".env.local", ".env.production", "prod.env", ".env*",
+		"~/.ssh/id_rsa", ".terraformrc", "application_default_credentials.json", ".config/gcloud/x.db", "accessTokens.json", "~/.config/hub", "~/.ssh/id_ed25519", "$HOME/.ssh/id_ecdsa", "/home/a/.ssh/id_rsa", "~/.ssh/id_*", "~/.ssh/*", "id_rsa", "~/.aws/credentials", "~/.aws/config", ".env", "sub/.env", ".env.local", ".env.production", "prod.env", ".env*",
 		"/etc/shadow", "/etc/gshadow", "~/.netrc", "~/.npmrc", ".npmrc", "~/.pypirc", "~/.pgpass", "~/.my.cnf", "~/.git-credentials", "~/.docker/config.json", "~/.kube/config", "~/.config/gh/hosts.yml",
 		"~/.gnupg/secring.gpg", "server.key", "tls/key.pem", "~/.vault-token", "~/.config/gcloud/credentials.db", "~/.config/gcloud/application_default_credentials.json", "~/.cargo/credentials.toml",
 		"/proc/self/environ", "/proc/1/environ", "~/.bash_history", "~/.claude/.credentials.json", "~/.azure/accessTokens.json", "x.p12", "x.jks", "x.kdbx",

@@ -7,20 +7,20 @@ import (
 )
 
 // credentialFiles are base names of files that hold passwords, keys or tokens.
-var credentialFiles = Names(`.netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .vault-token .htpasswd .dockercfg .boto .s3cfg
-	.credentials.json credentials.json credentials.tfrc.json service-account.json secrets.yml secrets.yaml secrets.json master.key
+var credentialFiles = Names(`.netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .vault-token .htpasswd .dockercfg .boto .s3cfg .terraformrc
+	application_default_credentials.json .credentials.json credentials.json credentials.tfrc.json service-account.json secrets.yml secrets.yaml secrets.json master.key
 	shadow gshadow sudoers id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk identity environ .envrc
 	.bash_history .zsh_history .python_history .psql_history .mysql_history .node_repl_history
-	krb5.keytab accessTokens.json msal_token_cache.json access_tokens.db credentials.db login.keychain-db`)
+	krb5.keytab accesstokens.json msal_token_cache.json access_tokens.db credentials.db login.keychain-db`)
 
 // credentialDirs are directories whose files are credentials.
 var credentialDirs = Names(`.ssh .gnupg .aws .azure .password-store .kube .oci`)
 
-// credentialTails are ends of paths.
+// credentialTails are parts of paths: a file, or a directory with all that it holds.
 var credentialTails = []string{
-	".docker/config.json", "gh/hosts.yml", "glab-cli/config.yml", ".cargo/credentials", ".cargo/credentials.toml", "gem/credentials", ".terraformrc",
-	".config/gcloud", "application_default_credentials.json", ".subversion/auth", "containers/auth.json", ".m2/settings.xml", ".gradle/gradle.properties",
-	"rclone/rclone.conf", "hub", ".config/op", "Library/Keychains",
+	"/.docker/config.json/", "/gh/hosts.yml/", "/glab-cli/config.yml/", "/.cargo/credentials/", "/.cargo/credentials.toml/", "/gem/credentials/",
+	"/.config/gcloud/", "/.subversion/auth/", "/containers/auth.json/", "/.m2/settings.xml/", "/.gradle/gradle.properties/",
+	"/rclone/rclone.conf/", "/.config/hub/", "/.config/op/", "/Library/Keychains/",
 }
 
 // CredentialPath reports whether a path names a file with credentials. A wildcard that may match
@@ -47,10 +47,8 @@ func CredentialPath(p string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(credentialTails, func(tail string) bool {
-		return strings.Contains(tail, "/") && strings.HasSuffix(clean, "/"+tail) || clean == tail && strings.Contains(tail, "/") ||
-			strings.Contains(clean, "/"+tail+"/") && strings.Contains(tail, "/")
-	})
+	clean = "/" + clean + "/"
+	return slices.ContainsFunc(credentialTails, func(tail string) bool { return strings.Contains(clean, tail) })
 }
 
 // credentialKey reports whether a key of git's configuration holds a credential.
@@ -69,20 +67,24 @@ func NamesCredential(c []Word) bool {
 	if talkers[name] {
 		return false
 	}
-	for i, w := range c[1:] {
-		if name == "git" && Spells(c[1:2], "commit") && i > 0 {
-			break // text for people, and files that git has
-		}
-		if name == "git" && Spells(c, "config", "var") && credentialKey(w.Text) {
+	words := c[1:]
+	if name == "git" {
+		if Spells(c, "config", "var") && slices.ContainsFunc(words, func(w Word) bool { return credentialKey(w.Text) }) {
 			return true
 		}
+		if Spells(words[:min(1, len(words))], "commit") {
+			return false // text for people, and files that git has
+		}
+	}
+	for _, w := range words {
 		if name == "jq" && (strings.Contains(w.Text, "$ENV") || jqEnv().MatchString(w.Text)) {
 			return true
 		}
-		for _, piece := range append(strings.FieldsFunc(w.Text, func(r rune) bool { return r == '=' || r == ':' || r == ',' || r == '@' }), w.Text) {
-			if piece != "" && !strings.ContainsAny(piece, " \n") && CredentialPath(piece) {
-				return true
-			}
+		names := func(piece string) bool {
+			return piece != "" && !strings.ContainsAny(piece, " \n") && CredentialPath(piece)
+		}
+		if names(w.Text) || strings.ContainsAny(w.Text, "=:,@") && slices.ContainsFunc(strings.FieldsFunc(w.Text, func(r rune) bool { return strings.ContainsRune("=:,@", r) }), names) {
+			return true
 		}
 	}
 	return false
