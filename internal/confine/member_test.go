@@ -224,6 +224,11 @@ func TestRequired(t *testing.T) {
 	if got := bob.run("echo works"); got.out != "works\n" || got.err != nil {
 		t.Errorf("%+v", got)
 	}
+	if held.Level == record.HeldLevel(sandbox.FilesOnly) {
+		if got := bob.run("touch /usr/x"); !strings.Contains(got.out, "`writable: [PATH]`") {
+			t.Errorf("no way out: %+v", got)
+		}
+	}
 }
 
 // What a member's commands may have left keeps it from starting, also with auto: a lower level would let

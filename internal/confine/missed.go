@@ -19,6 +19,7 @@ const mostMissed = 8
 // why: curl and git show the status of a proxy's answer alone. It is safe for concurrent use.
 type missed struct {
 	bounds      bounds
+	level       sandbox.Level
 	unixSockets bool // it may use them
 
 	mu     sync.Mutex
@@ -41,7 +42,7 @@ func (m *Member) noting(c spawn.Command) (box sandbox.Sandbox, list *missed, err
 	}
 	list.mu.Lock()
 	defer list.mu.Unlock()
-	list.unixSockets = box.Profile.UnixSockets
+	list.level, list.unixSockets = box.Level, box.Profile.UnixSockets
 	if l := m.c.Want.Limits; l != nil {
 		list.bounds.limits, list.bounds.grouped = *l, m.box.Groups
 		box.Used = &list.bounds.used
@@ -98,7 +99,7 @@ func (m *missed) note(exit spawn.Exit, output string) string {
 	lines := slices.Concat(denied, m.ended(exit, output))
 	if exit.Code != 0 || exit.Signal != "" {
 		lines = append(lines, failed...)
-		for _, hint := range sandbox.Hints(output, m.unixSockets) {
+		for _, hint := range sandbox.Hints(m.level, output, m.unixSockets) {
 			lines = append(lines, "waggle: "+hint)
 		}
 	}

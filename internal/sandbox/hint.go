@@ -8,6 +8,7 @@ import (
 
 // hint is what programs say that the sandbox has refused something, and the way.
 type hint struct {
+	level Level // at which it is true; "": at every one
 	thing string
 	says  *regexp.Regexp
 	way   string
@@ -17,29 +18,36 @@ type hint struct {
 // that fits is said. A raw socket, as ping's, is refused in any sandbox and has no way.
 var hints = sync.OnceValue(func() []hint {
 	return []hint{
-		{"network", regexp.MustCompile(`[Nn]etwork is unreachable|Could not resolve host|Temporary failure in name resolution|ENETUNREACH|EAI_AGAIN|ENOTFOUND` +
+		{Enforced, "network", regexp.MustCompile(`[Nn]etwork is unreachable|Could not resolve host|Temporary failure in name resolution|ENETUNREACH|EAI_AGAIN|ENOTFOUND` +
 			`|Name or service not known|getaddrinfo|No route to host|no such host|NXDOMAIN|UnknownHostException|dial udp|lookup |Couldn't connect to server` +
 			`|[Cc]onnection refused|ECONNREFUSED`),
 			"The sandbox has no network but its proxy, and 127.0.0.1 in it is the sandbox's own: use a program that reads HTTPS_PROXY or ALL_PROXY (http://127.0.0.1:" +
 				strconv.Itoa(ProxyPort) + "), which asks for hosts that are not granted yet."},
-		{"files", regexp.MustCompile(`(?i)\.lock'?: read-only file system`),
+		{Enforced, "files", regexp.MustCompile(`(?i)\.lock'?: read-only file system`),
 			"git writes nothing here: this .git is the person's, and no member changes it. Leave the changes in the files and say so; " +
 				"`worktree: true` in the team file gives the member a checkout in which it commits."},
-		{"files", regexp.MustCompile(`\.git/config:? .*(Device or resource busy|Read-only file system)|could not (lock|write) config file \.git/config`),
+		{Enforced, "files", regexp.MustCompile(`\.git/config:? .*(Device or resource busy|Read-only file system)|could not (lock|write) config file \.git/config`),
 			".git/config stays as it is, because other programs run what it names: use `git -c NAME=VALUE`, or the variables GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL and the like."},
-		{"files", regexp.MustCompile(`could not lock config file [^\n]*(Read-only file system|Device or resource busy)`),
-			"Settings of the person are read-only: use `git -c NAME=VALUE`, or a file of your own by GIT_CONFIG_GLOBAL=$TMPDIR/gitconfig."},
-		{"files", regexp.MustCompile(guardedName + `[^\n]*` + refusedWrite + `|` + refusedWrite + `[^\n]*` + guardedName),
+		{Enforced, "files", regexp.MustCompile(`could not lock config file [^\n]*(Read-only file system|Device or resource busy)`),
+			settingsWay},
+		{Enforced, "files", regexp.MustCompile(guardedName + `[^\n]*` + refusedWrite + `|` + refusedWrite + `[^\n]*` + guardedName),
 			".git, .claude, .codex, .gemini and .mcp.json stay as they are, because other programs run what they say; `writable` in the team file refuses them too. " +
 				"Leave it, and say what the person should put there."},
-		{"files", regexp.MustCompile(`(?i)read-only file system|EROFS`),
+		{Enforced, "files", regexp.MustCompile(`(?i)read-only file system|EROFS`),
 			"Files outside of your working directory, $WAGGLE_ARTIFACTS and $TMPDIR are read-only: write there, and move what a tool keeps elsewhere by its variable, " +
 				"as XDG_CACHE_HOME=$TMPDIR/cache or npm_config_prefix=$TMPDIR/npm. `sandbox: {caches: […]}` in the team file lets a build's cache be written, and `writable: [PATH]` another path."},
-		{"sockets", regexp.MustCompile(`(?is)(\bunix\b|AF_UNIX|\.sock\b|_socket\.socket).{0,300}?(operation not permitted|EPERM)` +
+		{FilesOnly, "files", regexp.MustCompile(`could not lock config file [^\n]*Permission denied`), settingsWay},
+		{FilesOnly, "files", regexp.MustCompile(`(?i)(?:^|[\s'"‘(])(?:\.\.|~)?/[^\n]*(?:permission denied|EACCES)|(?:permission denied|EACCES)[^\n]*[\s'"‘(](?:\.\.)?/`),
+			"Permission denied is also what this sandbox says where a command writes outside of its working directory, $WAGGLE_ARTIFACTS and $TMPDIR, or reads a secret: " +
+				"write there, and move what a tool keeps elsewhere by its variable, as XDG_CACHE_HOME=$TMPDIR/cache or npm_config_prefix=$TMPDIR/npm. In the team file " +
+				"`sandbox: {caches: […]}` lets a build's cache be written, `writable: [PATH]` another path, and `readable: [PATH]` a secret be read."},
+		{"", "sockets", regexp.MustCompile(`(?is)(\bunix\b|AF_UNIX|\.sock\b|_socket\.socket).{0,300}?(operation not permitted|EPERM)` +
 			`|(operation not permitted|EPERM).{0,200}?(\bunix\b|AF_UNIX|\.sock\b)` +
 			`|on socket "/.{0,200}?operation not permitted|can't create unix socket`), unixWay},
 	}
 })
+
+const settingsWay = "Settings of the person are read-only: use `git -c NAME=VALUE`, or a file of your own by GIT_CONFIG_GLOBAL=$TMPDIR/gitconfig."
 
 // guardedName is an entry that no member changes, refusedWrite how programs say so.
 const (
@@ -49,12 +57,12 @@ const (
 
 const unixWay = "Unix sockets are off in this sandbox: use a port of 127.0.0.1, or `sandbox: {unix_sockets: own-tree}` in the team file, for servers in the member's own directories."
 
-// Hints returns advice for a command that failed, by what its output shows that the sandbox has refused.
+// Hints returns advice for a command that failed, by what its output shows that the sandbox has refused at this level.
 // unixSockets is whether the command may use those.
-func Hints(output string, unixSockets bool) (ways []string) {
+func Hints(l Level, output string, unixSockets bool) (ways []string) {
 	said := map[string]bool{}
 	for _, h := range hints() {
-		if said[h.thing] || unixSockets && h.way == unixWay || !h.says.MatchString(output) {
+		if said[h.thing] || h.level != "" && h.level != l || unixSockets && h.way == unixWay || !h.says.MatchString(output) {
 			continue
 		}
 		said[h.thing] = true

@@ -35,12 +35,39 @@ func TestHints(t *testing.T) {
 		"chown: changing ownership of 'x': Operation not permitted":                                                                                  "",
 		"FAIL: TestX": "",
 	} {
-		got := sandbox.Hints(output, false)
+		got := sandbox.Hints(sandbox.Enforced, output, false)
 		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.Contains(got[0], want)) {
 			t.Errorf("%s: %q, want one with %q", output, got, want)
 		}
-		if strings.Contains(want, "unix_sockets") && len(sandbox.Hints(output, true)) > 0 {
+		if strings.Contains(want, "unix_sockets") && len(sandbox.Hints(sandbox.Enforced, output, true)) > 0 {
 			t.Errorf("%s: a hint for what is on", output)
 		}
+	}
+}
+
+// At the level of files the kernel refuses by another word, and neither the network nor .git is refused.
+func TestHintsFilesOnly(t *testing.T) {
+	for output, want := range map[string]string{
+		"touch: cannot touch '/usr/x': Permission denied":                                                  "`writable: [PATH]`",
+		"mkdir: cannot create directory ‘../x’: Permission denied":                                         "`writable: [PATH]`",
+		"bash: line 1: /home/u/.bashrc: Permission denied":                                                 "$TMPDIR",
+		"npm error Error: EACCES: permission denied, mkdir '/usr/lib/node_modules/x'":                      "npm_config_prefix",
+		"PermissionError: [Errno 13] Permission denied: '/home/u/.ssh/id'":                                 "`readable: [PATH]`",
+		"error: could not lock config file /home/u/.gitconfig: Permission denied":                          "GIT_CONFIG_GLOBAL",
+		"Error: listen EPERM: operation not permitted /home/u/p/x.sock":                                    "unix_sockets: own-tree",
+		"sh: 1: ./script: Permission denied":                                                               "",
+		"git@example.com: Permission denied (publickey).":                                                  "",
+		"curl: (6) Could not resolve host: example.com":                                                    "",
+		"curl: (7) Failed to connect to 127.0.0.1 port 80: Connection refused":                             "",
+		"touch: cannot touch '/mnt/x': Read-only file system":                                              "",
+		"permission denied while trying to connect to the Docker daemon socket at unix:///run/docker.sock": "",
+	} {
+		got := sandbox.Hints(sandbox.FilesOnly, output, false)
+		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.Contains(got[0], want)) {
+			t.Errorf("%s: %q, want one with %q", output, got, want)
+		}
+	}
+	if got := sandbox.Hints(sandbox.Enforced, "touch: cannot touch '/usr/x': Permission denied", false); len(got) > 0 {
+		t.Errorf("at the level enforced: %q", got)
 	}
 }

@@ -84,11 +84,11 @@ func TestNetworkHint(t *testing.T) {
 	w.servers()
 	start := time.Now()
 	got := w.inside("bash", "-c", "exec 3<>/dev/tcp/93.184.215.14/80")
-	if hint := strings.Join(sandbox.Hints(got.Out, false), " "); got.Exit.Code == 0 || !strings.Contains(hint, "HTTPS_PROXY") {
+	if hint := strings.Join(sandbox.Hints(sandbox.Enforced, got.Out, false), " "); got.Exit.Code == 0 || !strings.Contains(hint, "HTTPS_PROXY") {
 		t.Errorf("%v: %q", got, hint)
 	}
 	testenv.Within(t, "the failure", time.Since(start), patience/2)
-	if len(sandbox.Hints("all is well", false)) > 0 {
+	if len(sandbox.Hints(sandbox.Enforced, "all is well", false)) > 0 {
 		t.Error("a hint without a reason")
 	}
 }
