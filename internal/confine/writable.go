@@ -143,7 +143,7 @@ func (m *Member) moved(real string) error {
 		return nil
 	}
 	return fmt.Errorf("%w: the member's directory %s was %s when it joined, and a link leads to %s now, which its commands are not let into: "+
-		"put the directory back, or `waggle stop %s`, and `waggle spawn` it anew there if that is right", sandbox.ErrTree, m.c.Tree, m.c.Real, real, m.c.Name)
+		"put the directory back, or end the member and make another one there", sandbox.ErrTree, m.c.Tree, m.c.Real, real)
 }
 
 // kept are what members do not change: secrets, what is hidden from them, and what decides over the member.
