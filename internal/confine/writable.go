@@ -142,8 +142,8 @@ func (m *Member) moved(real string) error {
 	if m.c.Real == "" || real == m.c.Real {
 		return nil
 	}
-	return fmt.Errorf("%w: the member's directory %s was %s when it joined, and a link leads to %s now, which its commands are not let into: "+
-		"put the directory back, or end the member and make another one there", sandbox.ErrTree, m.c.Tree, m.c.Real, real)
+	return fmt.Errorf("%w: a link leads the member's directory %s to %s, and it was %s when the member joined: its commands are not let in; "+
+		"put the directory back, or end the member and make another one there", sandbox.ErrTree, m.c.Tree, real, m.c.Real)
 }
 
 // kept are what members do not change: secrets, what is hidden from them, and what decides over the member.
