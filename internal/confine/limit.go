@@ -25,8 +25,12 @@ var (
 	})
 )
 
-// codeXCPU is the exit code of a shell whose last command a limit of processor time has ended.
-const codeXCPU = 128 + 24
+// codeXCPU is the exit code of a shell whose last command a limit of processor time has ended, codeKill of one whose last
+// command was killed.
+const (
+	codeXCPU = 128 + 24
+	codeKill = 128 + 9
+)
 
 // bounds are the limits of one command, and what the kernel counts of them.
 type bounds struct {
@@ -54,9 +58,13 @@ func limitsMet(l record.SandboxLimits, grouped sandbox.Groups, now sandbox.Usage
 	}
 	over := time.Duration(l.CPU) * time.Millisecond
 	// The clock of limits counts by ticks, which beside other programs are more than what now has.
-	if l.CPU > 0 && (now.CPU == 0 || now.CPU > over/2) &&
-		(exit.Signal == syscall.Signal(codeXCPU-128).String() || exit.Code == codeXCPU || contains(output, cpuWords)) {
+	switch {
+	case l.CPU == 0:
+	case (now.CPU == 0 || now.CPU > over/2) && (exit.Signal == syscall.Signal(codeXCPU-128).String() || exit.Code == codeXCPU || contains(output, cpuWords)):
 		say("cpu", fmt.Sprintf("a process was ended because it had used the processor time that it may, %s", over))
+	case now.Killed == 0 && killedAt(over+time.Second, now.CPU) &&
+		(exit.Signal == syscall.SIGKILL.String() || exit.Code == codeKill || failed && strings.Contains(output, "signal: killed")):
+		say("cpu", fmt.Sprintf("a process was ended, as it seems because it had used more than the processor time that it may, %s", over))
 	}
 	switch {
 	case l.Memory == 0:
@@ -66,14 +74,18 @@ func limitsMet(l record.SandboxLimits, grouped sandbox.Groups, now sandbox.Usage
 		say("memory", fmt.Sprintf("a process was refused memory, as it seems because each may have %s of data", sizeText(l.Memory)))
 	}
 	switch {
-	case l.Processes == 0 || !failed:
-	case now.Refused > 0:
+	case l.Processes == 0:
+	case now.Refused > 0: // also where the command went on without it: its work may not be whole
 		say("processes", fmt.Sprintf("a process was not started because the command had as many as it may, %d with threads", l.Processes))
-	case grouped.Processes == "" && processWords().MatchString(output):
+	case grouped.Processes == "" && failed && processWords().MatchString(output):
 		say("processes", fmt.Sprintf("a process was not started, as it seems because there may be %d with threads", l.Processes))
 	}
 	return lines
 }
+
+// killedAt reports that a command used about the processor time at which the kernel kills what does not end at its limit:
+// programs in Go do not end at it.
+func killedAt(hard, used time.Duration) bool { return used > hard-hard/5 && used < hard+hard/5 }
 
 func contains(output string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(output, w) })
