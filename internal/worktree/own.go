@@ -58,8 +58,23 @@ var kept = []string{"core.autocrlf", "core.eol", "core.safecrlf", "core.ignoreca
 	"core.symlinks", "core.filemode", "core.longpaths", "filter.", "lfs.", "diff.", "merge.", "submodule."}
 
 // confinedSettings are for commands that have neither the person's keys nor a writable configuration: nothing is
-// signed, and a branch that is made of another one is made without a line about that.
-var confinedSettings = [][2]string{{"gc.auto", "0"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}, {"branch.autoSetupMerge", "false"}}
+// signed, a branch that is made of another one is made without a line about that, and a push needs none, so that prePush
+// answers it.
+var confinedSettings = [][2]string{{"gc.auto", "0"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}, {"branch.autoSetupMerge", "false"}, {"push.default", "current"}}
+
+// prePush is the hook that says why a push into the repository is refused, where git would say "unpacker error". A
+// person, who can write there, pushes.
+const prePush = `#!/bin/sh
+# Written by waggle.
+[ "$1" = origin ] || exit 0
+try=$(mktemp "$2/objects/tmp_push_XXXXXX" 2>/dev/null) && rm -f "$try" && exit 0
+cat >&2 <<END
+waggle: a confined member cannot push: $2 is read-only to it.
+What is committed on the branch that this checkout was made for comes there by itself, within a second.
+Commit, and say what is to be pushed: the person pushes it from there, or with waggle pr.
+END
+exit 1
+`
 
 // addOwn makes the mirror, the checkout with its own git directory, and the branch in the
 // repository. Its directory exists and is empty.
@@ -89,7 +104,12 @@ func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
 	if err := s.configure(ctx, g, t); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(t.gitDir(), "hooks"), 0o700); err != nil { // a sandbox protects only what is there
+	hooks := filepath.Join(t.gitDir(), "hooks") // a sandbox protects only what is there
+	err = os.MkdirAll(hooks, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(hooks, "pre-push"), []byte(prePush), 0o700)
+	}
+	if err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
 	if err := s.Git.ignore(ctx, t.Common, t.gitDir()); err != nil {

@@ -652,6 +652,33 @@ func TestOwnOtherBranches(t *testing.T) {
 	}
 }
 
+// TestOwnPush: a push into the repository, which is read-only to a confined member, says what to do instead.
+func TestOwnPush(t *testing.T) {
+	w := newWorld(t, "repo")
+	bob := w.own("bob")
+	w.write(bob.Path, "new.txt", "x\n")
+	tip := w.commit(bob.Path, "work")
+	confined := *w
+	readOnly := t.TempDir()
+	if err := testenv.Executable(filepath.Join(readOnly, "mktemp"), []byte("#!/bin/sh\nexit 1\n")); err != nil {
+		t.Fatal(err)
+	}
+	confined.env = append(slices.Clone(w.env), "PATH="+readOnly+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, args := range [][]string{{"push"}, {"push", "-u", "origin", "HEAD"}, {"push", "--force", "origin", "HEAD:main"}} {
+		out, err := confined.try(bob.Path, args...)
+		if err == nil || !strings.HasPrefix(out, "waggle: a confined member cannot push: "+bob.Common+" is read-only to it.\n") || !strings.Contains(out, "waggle pr") {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+	other := t.TempDir()
+	w.git(other, "init", "--quiet", "--bare")
+	confined.git(bob.Path, "push", other, "HEAD:refs/heads/x")
+	w.git(bob.Path, "push") // a person's
+	if w.git(w.repo, "rev-parse", bob.Branch) != tip {
+		t.Error("a person's push did not come")
+	}
+}
+
 // TestOwnBlocked: a named pipe in the place of a file that git reads does not keep waggle waiting.
 func TestOwnBlocked(t *testing.T) {
 	for _, name := range []string{".gitignore", ".gitattributes"} {
