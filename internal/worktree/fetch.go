@@ -59,8 +59,12 @@ func (g Git) Fetch(ctx context.Context, t Tree) (moved bool, err error) {
 			return false, &MovedError{t.Branch, now}
 		}
 	}
-	if err := repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+refOf(t.Branch)+":"+refOf(t.Branch)); err != nil {
+	err = repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+refOf(t.Branch)+":"+refOf(t.Branch))
+	if said(err, "fsck error") {
+		err = fmt.Errorf("git refuses a commit of %s as malformed: it and all after it are in the member's checkout alone; commit it anew there (git commit --amend, git rebase): %w", t.Branch, err)
+	}
+	if err != nil {
 		return false, err
 	}
 	_, err = b.run(ctx, t.Mirror, "update-ref", lastFetched, tip)

@@ -679,6 +679,25 @@ func TestOwnPush(t *testing.T) {
 	}
 }
 
+// TestOwnMalformed: a commit that git's own checks refuse keeps the branch back, with what to do, until it is made anew.
+func TestOwnMalformed(t *testing.T) {
+	w := newWorld(t, "repo")
+	bob := w.own("bob")
+	text := "tree " + w.git(bob.Path, "rev-parse", "HEAD^{tree}") + "\nparent " + bob.Base + "\nauthor nobody\ncommitter nobody\n\nbad\n"
+	bad, err := w.tryIn(bob.Path, text, "hash-object", "-t", "commit", "-w", "--literally", "--stdin")
+	if err != nil {
+		t.Fatal(err, bad)
+	}
+	w.git(bob.Path, "update-ref", "HEAD", bad)
+	if _, err := w.store.Git.Fetch(t.Context(), bob); err == nil || !strings.Contains(err.Error(), "git refuses a commit of "+bob.Branch+" as malformed") || !strings.Contains(err.Error(), bad) {
+		t.Errorf("%v", err)
+	}
+	w.git(bob.Path, "commit", "--quiet", "--amend", "--reset-author", "--allow-empty", "--message", "good") // what the error says
+	if !w.fetch(bob) || w.git(w.repo, "rev-parse", bob.Branch) != w.git(bob.Path, "rev-parse", "HEAD") {
+		t.Error("the repaired commit did not come")
+	}
+}
+
 // TestOwnBlocked: a named pipe in the place of a file that git reads does not keep waggle waiting.
 func TestOwnBlocked(t *testing.T) {
 	for _, name := range []string{".gitignore", ".gitattributes"} {
