@@ -1,17 +1,16 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
 	"waggle/internal/sandbox/relay"
+	"waggle/spawn"
 )
 
 // Support is the highest level that a machine supports.
@@ -63,18 +62,41 @@ func (k Kit) detect(ctx context.Context, setting func(name string) string, uid i
 	}
 	ctx, cancel := context.WithTimeout(ctx, detectTime)
 	defer cancel()
-	var errs bytes.Buffer
-	argv := append(namespaceFlags(), "--as-pid-1", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", k.Relay, relay.Subcommand, "ready")
-	cmd := exec.CommandContext(ctx, k.Bwrap, argv...)
-	cmd.Env, cmd.Stderr = []string{}, &errs
-	err := cmd.Run()
-	if err == nil {
+	said := &opening{}
+	argv := append([]string{k.Bwrap}, namespaceFlags()...)
+	argv = append(argv, "--as-pid-1", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--perms", "1777", "--tmpfs", "/dev/shm", "--", k.Relay, relay.Subcommand, "ready")
+	exit, err := spawn.Command{Argv: argv, Output: said}.Run(ctx)
+	if err == nil && exit == (spawn.Exit{}) {
 		return Support{Level: Enforced}
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
+	words := said.line()
 	why, fix := advise(setting, uid)
-	s.Why, s.Fix = joinWhy(fmt.Sprintf("bubblewrap does not work here: %s (%s, %v)", why, first, err), s.Why), fix
+	switch {
+	case ctx.Err() != nil:
+		why, words, fix = "it does not end", k.Bwrap, ""
+	case strings.Contains(words, "Unknown option"):
+		why, fix = "it is too old", "install bubblewrap 0.5 or newer"
+	case err != nil:
+		words = err.Error()
+	case words == "":
+		words = fmt.Sprintf("exit status %d %s", exit.Code, exit.Signal)
+	}
+	s.Why, s.Fix = joinWhy(fmt.Sprintf("bubblewrap does not work here: %s (%s)", why, strings.TrimSpace(words)), s.Why), fix
 	return s
+}
+
+// opening keeps the beginning of what a program writes.
+type opening struct{ b []byte }
+
+func (o *opening) Write(p []byte) (int, error) {
+	o.b = append(o.b, p[:min(len(p), 200-len(o.b))]...)
+	return len(p), nil
+}
+
+// line is the first line, as far as it was kept.
+func (o *opening) line() string {
+	first, _, _ := strings.Cut(strings.TrimSpace(string(o.b)), "\n")
+	return strings.ToValidUTF8(first, "?")
 }
 
 func joinWhy(a, b string) string {

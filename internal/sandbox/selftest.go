@@ -88,7 +88,7 @@ func (s Sandbox) probe(ctx context.Context, dir string, spec relay.ProbeSpec) ([
 	exit, err := s.Run(ctx, spawn.Command{Argv: []string{s.Program(), relay.Subcommand, "probe", string(data)}, Dir: dir,
 		Env: []string{"WAGGLE_SELF_TEST_TOKEN=x"}, Output: &out})
 	if err != nil {
-		return nil, fmt.Errorf("sandbox: self-test: %w: %s", err, out.Bytes())
+		return nil, fmt.Errorf("sandbox: self-test: %w: %s", err, bytes.TrimSpace(out.Bytes()))
 	}
 	var points []relay.Point
 	if err := json.Unmarshal(out.Bytes(), &points); err != nil || exit.Code != 0 {

@@ -3,11 +3,14 @@
 package sandbox_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/relay"
@@ -132,6 +135,31 @@ func TestDetectAppArmor(t *testing.T) {
 	for _, text := range []string{"AppArmor forbids user namespaces", "bwrap: setting up uid map: Permission denied", "to permit more: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"} {
 		if !strings.Contains(s.String(), text) {
 			t.Errorf("no %q in %s", text, s)
+		}
+	}
+}
+
+// TestDetectBadBubblewrap: one that does not end, is too old or writes rubbish leaves the files to Landlock, and the reason says it.
+func TestDetectBadBubblewrap(t *testing.T) {
+	w := newWorld(t)
+	kit := w.sb.Kit
+	for name, tc := range map[string]struct{ script, want string }{
+		"hangs":   {"sleep 1000", "it does not end"}, // and what it has started keeps its output open
+		"old":     {`case "$*" in *--perms*) echo "bwrap: Unknown option --perms" >&2; exit 1;; esac`, "to permit more: install bubblewrap 0.5 or newer"},
+		"rubbish": {`head -c 3000000 /dev/zero | tr '\0' '\377' >&2; exit 3`, "does not work here"},
+		"silent":  {"exit 3", "exit status 3"},
+	} {
+		kit.Bwrap = filepath.Join(w.State, "bwrap-"+name)
+		must(t, testenv.Executable(kit.Bwrap, []byte("#!/bin/sh\n"+tc.script+"\n")))
+		ctx := t.Context()
+		if name == "hangs" {
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			ctx = short
+		}
+		s := kit.Detect(ctx)
+		if s.Level == sandbox.Enforced || !strings.Contains(s.String(), tc.want) || len(s.String()) > 800 || !utf8.ValidString(s.String()) {
+			t.Errorf("%s: %v", name, s)
 		}
 	}
 }
