@@ -71,7 +71,7 @@ try=$(mktemp "$2/objects/tmp_push_XXXXXX" 2>/dev/null) && rm -f "$try" && exit 0
 cat >&2 <<END
 waggle: a confined member cannot push: $2 is read-only to it.
 What is committed on the branch that this checkout was made for comes there by itself, within a second.
-Commit, and say what is to be pushed: the person pushes it from there, or with waggle pr.
+Commit, and say what is to be pushed: the person pushes it from there.
 END
 exit 1
 `

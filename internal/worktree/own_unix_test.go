@@ -598,6 +598,42 @@ func TestOwnRefFormat(t *testing.T) {
 	}
 }
 
+// TestOwnKinds: commits come into repositories of other kinds too.
+func TestOwnKinds(t *testing.T) {
+	for name, kind := range map[string][][]string{
+		"SHA-256":            {{"init", "--quiet", "--initial-branch=main", "--object-format=sha256", "."}, {"commit", "--quiet", "--allow-empty", "-m", "first"}},
+		"shallow":            {{"clone", "--quiet", "--depth=1", "URL", "."}},
+		"worktree of a bare": {{"clone", "--quiet", "--bare", "URL", "../bare"}, {"--git-dir=../bare", "worktree", "add", "--quiet", "-b", "new", "."}},
+		"on no branch":       {{"clone", "--quiet", "URL", "."}, {"checkout", "--quiet", "--detach"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "repo")
+			url := "file://" + w.repo
+			w.git(w.repo, "commit", "--quiet", "--allow-empty", "--message", "second")
+			w.repo = filepath.Join(filepath.Dir(w.repo), "other")
+			if err := os.Mkdir(w.repo, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range kind {
+				for i := range args {
+					args[i] = strings.ReplaceAll(args[i], "URL", url)
+				}
+				w.git(w.repo, args...)
+			}
+			bob := w.own("bob")
+			w.write(bob.Path, "new.txt", "x\n")
+			tip := w.commit(bob.Path, "work")
+			if !w.fetch(bob) || w.git(w.repo, "rev-parse", bob.Branch) != tip {
+				t.Error("the commit did not come")
+			}
+			if s := w.status(bob); len(s.Commits) != 1 || s.Uncommitted() != 0 {
+				t.Errorf("%s, %+v", s, s)
+			}
+			w.git(bob.Path, "fsck")
+		})
+	}
+}
+
 // TestOwnPartialClone: a repository that lacks objects lends none, until it has them all.
 func TestOwnPartialClone(t *testing.T) {
 	w := newWorld(t, "repo")
@@ -666,7 +702,7 @@ func TestOwnPush(t *testing.T) {
 	confined.env = append(slices.Clone(w.env), "PATH="+readOnly+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, args := range [][]string{{"push"}, {"push", "-u", "origin", "HEAD"}, {"push", "--force", "origin", "HEAD:main"}} {
 		out, err := confined.try(bob.Path, args...)
-		if err == nil || !strings.HasPrefix(out, "waggle: a confined member cannot push: "+bob.Common+" is read-only to it.\n") || !strings.Contains(out, "waggle pr") {
+		if err == nil || !strings.HasPrefix(out, "waggle: a confined member cannot push: "+bob.Common+" is read-only to it.\n") || !strings.Contains(out, "the person pushes it from there") {
 			t.Errorf("%q: %v\n%s", args, err, out)
 		}
 	}
