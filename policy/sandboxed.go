@@ -81,7 +81,7 @@ func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bo
 	v.places(q.reading())
 	var wrote []cmdline.Word // by commands that do not
 	for _, cmd := range c.Listed {
-		if cmd.Followed || !v.command(cmd).none() {
+		if g := v.command(cmd); cmd.Followed || !g.none() && !g.reads {
 			others = append(others, cmd)
 		} else {
 			wrote = append(append(wrote, cmd.Writes...), cmdline.EffectOf(cmd.Words).Writes...)
@@ -136,7 +136,9 @@ func headIsNoFile(t cmdline.Told) bool {
 		return false
 	}
 	if codeNames[cmdline.ProgramName(t.By[0].Text)] {
-		return !slices.ContainsFunc(cmdline.ReadingsOf(notHead.ReplaceAllString(t.Text, "$1 ")), headFile.MatchString)
+		return !slices.ContainsFunc(cmdline.ReadingsOf(t.Text), func(code string) bool {
+			return slices.ContainsFunc(literal.FindAllString(notHead.ReplaceAllString(code, "${1}x"), -1), head.MatchString)
+		})
 	}
 	return takesRevisions(t.By) && (strings.EqualFold(t.Text, "head") || revision.MatchString(t.Text))
 }
@@ -144,10 +146,11 @@ func headIsNoFile(t cmdline.Told) bool {
 // codeNames are programs in whose code a name of a file stands in quotes.
 var codeNames = cmdline.Names(`python pypy node nodejs deno bun`)
 
-// headFile is HEAD as code names a file; notHead is HEAD in the words of git and as a method of HTTP.
+// literal is a text of such code, and notHead HEAD in the words of git, as a method of HTTP, a key, a tag or a program.
 var (
-	headFile = regexp.MustCompile("(?i)(^|['\"`/\\\\])head\\b|\\bhead($|['\"`\\\\])")
-	notHead  = regexp.MustCompile(`(git\b[\s"',]+(?:-[\w-]+[\s"',]+)*(?:diff|log|show|rev-parse|rev-list|describe|merge-base|reset|ls-tree)[\s"',]+(?:-[\w=-]+[\s"',]+)*|method["']?\s*[:=]\s*["'])HEAD\b`)
+	literal = regexp.MustCompile("(?s)\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|`(?:[^`\\\\]|\\\\.)*`")
+	head    = regexp.MustCompile(`(?i)\bhead\b`)
+	notHead = regexp.MustCompile(`(?i)(git["',\s]+(?:diff|log|show|rev-parse|rev-list|describe|merge-base|reset|ls-tree)["',\s]+(?:--?[a-np-z0-9][\w=-]*["',\s]+)*|method["']?\s*[:=]\s*["']|[\w)\]]\[["']|</?|\|\s*)HEAD\b`)
 )
 
 // takesRevisions reports a command of git whose words may be revisions, and no file of such a name.

@@ -166,13 +166,13 @@ func countsLines(all []*syntax.Stmt) bool {
 	return false
 }
 
-// excluders are commands whose --exclude says which names they leave out.
-var excluders = Names(`tar gtar rsync grep egrep fgrep zgrep du`)
+// excluders are commands with options that say which names they leave out.
+var excluders = Names(`tar gtar rsync grep egrep fgrep zgrep du ruff black isort flake8 mypy zip rg find`)
 
 // WithoutPatterns are the words of a command without the patterns for names that it leaves out: --exclude .git, and of find
 // -not -path './.git/*' and -name .git -prune -o.
 func WithoutPatterns(words []Word) (rest []Word) {
-	if len(words) == 0 || !excluders[words[0].Text] && words[0].Text != "find" {
+	if len(words) == 0 || !excluders[words[0].Text] || Spells(words, "--") {
 		return words
 	}
 	is := func(i int, texts ...string) bool {
@@ -182,6 +182,7 @@ func WithoutPatterns(words []Word) (rest []Word) {
 	for i, w := range words {
 		option, _, joined := strings.Cut(w.Text, "=")
 		switch find := words[0].Text == "find"; {
+		case words[0].Text == "zip" && is(i-1, "-x"), words[0].Text == "rg" && strings.HasPrefix(w.Text, "!"):
 		case !find && (is(i-1, "--exclude", "--exclude-dir") || joined && (option == "--exclude" || option == "--exclude-dir")):
 		case find && is(i-1, "-path", "-name") && !grouped && is(i-2, "-not", "!") && !is(i-3, "-not", "!"):
 		case find && is(i-1, "-path", "-name") && !grouped && !is(i-2, "-not", "!") && is(i+1, "-prune") && is(i+2, "-o") && prints:

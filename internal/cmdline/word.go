@@ -63,8 +63,8 @@ func ReadWord(w *syntax.Word) Word {
 
 // unquote reads a word; expand says what is known of an expansion in it.
 func unquote(w *syntax.Word, expand func(part syntax.WordPart, quoted bool) Word) Word {
-	if v := w.Lit(); v == "[" || v == "]" {
-		return Lit(v) // the command [ and its end: no class is open
+	if v := w.Lit(); v == "[" || v == "]" || v == "=" {
+		return Lit(v) // the command [, its end and its operator: no class is open, no command is named
 	}
 	out := Lit("")
 	for i, part := range w.Parts {
