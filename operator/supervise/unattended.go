@@ -55,7 +55,7 @@ func checkRequired(f *teamfile.File, probe func() (*record.Held, error)) error {
 		return err
 	}
 	return &operator.Error{Kind: operator.Refused, Op: "run", Msg: fmt.Sprintf("the team file requires a sandbox for %s, and none can be had here: it is %q and must be %q: %s",
-		strings.Join(names, ", "), held.Level, record.HeldEnforced, held.Why), Advice: cmp.Or(held.Fix, "waggle sandbox test shows what is missing")}
+		strings.Join(names, ", "), held.Level, record.HeldEnforced, held.Why), Advice: held.Fix, Next: operator.NextDoctor.With()}
 }
 
 // checkUnattended refuses a run that nobody attends when shell calls of it would be allowed by sandboxed: allow alone and
