@@ -39,9 +39,10 @@ func Why(a *app.App) *cobra.Command {
   a HOST, HOST:PORT    the same for opening it
 
 A word is looked for in this order. A name that may be a host's or that of a file that
-is not there (api.example) is judged as both: HOST:PORT is only the host, ./PATH the path. A call may be written as policy test takes it, too.
-The command asks and records nothing. --for NAME judges a call as one of that member,
-with its rules, mode and directory.
+is not there (api.example) is judged as both: HOST:PORT is only the host, ./PATH the
+path. A call may be written as policy test takes it, too. The command asks and records
+nothing. --for NAME judges a call as one of that member, with its rules, mode and
+directory.
 
 --json of a member: {"team","name","state","since","why","trust","evidence":[{"source",
 "at","detail"}]}, and "unheard" if only config.json has it; of a request as policy
