@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"waggle/internal/cmdline"
+	"waggle/internal/jsonobj"
 )
 
 // PatternOf names the group of similar calls to which a call belongs: the widest rule that Suggest
@@ -42,8 +43,8 @@ func LikeOf(c Call) (name, pattern string) {
 			delete(fields, "file_path")
 		}
 		delete(fields, "description")
-		rest, err := marshal(fields) // keys in order
-		words, werr := marshal(same)
+		rest, err := jsonobj.Marshal(fields) // keys in order
+		words, werr := jsonobj.Marshal(same)
 		if ok && err == nil && werr == nil {
 			return "like " + pattern + " " + string(words) + " " + string(rest), pattern
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"waggle/internal/jsonobj"
 )
 
 // Policy is one version of a team's rules: what the journal and the team file
@@ -33,7 +35,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	if out.Deny == nil {
 		out.Deny = []Rule{}
 	}
-	return marshal(out)
+	return jsonobj.Marshal(out)
 }
 
 // UnmarshalJSON decodes a policy. It refuses texts that another decoder could read differently and

@@ -75,11 +75,9 @@ func (p Policy) shellProposals(q *question, risk Risk) []string {
 		if slices.ContainsFunc(parts, func(w []cmdline.Word) bool { return !prefix.AllowsWords(w) }) {
 			continue
 		}
-		quoted := make([]string, n)
-		for i, w := range words[:n] {
-			quoted[i] = quoteWord(w)
+		if quoted, err := cmdline.Quote(words[:n]); err == nil {
+			proposals = append(proposals, "Bash("+quoted+":*)")
 		}
-		proposals = append(proposals, "Bash("+strings.Join(quoted, " ")+":*)")
 	}
 	return proposals
 }
@@ -147,17 +145,6 @@ func leastPrefix(part []cmdline.Word, words []string) int {
 // runsMore are commands whose other words run programs.
 var runsMore = map[string]bool{"git config": true, "git submodule": true, "git bisect": true, "git remote": true, "git rebase": true, "git worktree": true,
 	"git filter-branch": true, "git difftool": true, "git mergetool": true, "go tool": true}
-
-// quoteWord writes a word so that a rule reads it back.
-func quoteWord(w string) string {
-	plain := w != "" && strings.IndexFunc(w, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+,", r))
-	}) < 0
-	if plain {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-}
 
 func (q *question) pathProposals(risk Risk) []string {
 	if len(q.targets) != 1 || q.targets[0].doubt != "" {

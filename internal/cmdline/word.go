@@ -171,14 +171,9 @@ func doubleQuoted(q *syntax.DblQuoted, expand func(part syntax.WordPart, quoted 
 func readDocument(w *syntax.Word, expand func(part syntax.WordPart, quoted bool) Word) Word {
 	out := Lit("")
 	for _, part := range w.Parts {
-		switch p := part.(type) {
-		case *syntax.Lit:
+		if p, ok := part.(*syntax.Lit); ok {
 			out = out.and(Lit(p.Value))
-		case *syntax.SglQuoted:
-			out = out.and(Lit(p.Value))
-		case *syntax.DblQuoted:
-			out = out.and(doubleQuoted(p, expand))
-		default:
+		} else {
 			out = out.and(expand(part, true))
 		}
 	}
