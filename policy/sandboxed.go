@@ -101,17 +101,15 @@ func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bo
 
 // touched are the words of a command that may be names of files, without those of the commands in it and revisions.
 func touched(c cmdline.Command) (all []cmdline.Word) {
-	words, inside := cmdline.WithoutPatterns(c.Words), map[string]bool{}
-	if c.Inner != nil {
-		for _, in := range c.Inner.Commands {
-			for _, w := range in.Words {
-				inside[w.Text] = true
-			}
-		}
+	words := cmdline.WithoutPatterns(c.Words)
+	if fit, ok := cmdline.LookUp(c.Words); ok && c.Inner != nil && fit.Inner > 0 {
+		words = c.Words[:fit.Inner]
+	} else if len(c.Rest) > 0 {
+		words = cmdline.WithoutPatterns(c.Rest)
 	}
 	revisions := takesRevisions(words)
 	for i, w := range words {
-		if !inside[w.Text] && !(i == 0 && w.Text == "head") && !(revisions && (strings.EqualFold(w.Text, "head") || revision.MatchString(w.Text))) {
+		if !(i == 0 && w.Text == "head") && !(revisions && (strings.EqualFold(w.Text, "head") || revision.MatchString(w.Text))) {
 			all = append(all, w)
 		}
 	}
