@@ -50,7 +50,7 @@ func (q *question) reachesOut() (word, why string) {
 			return "", "there is too much in the shell text"
 		}
 		others, told := q.doMore(c)
-		named := c.Words
+		named := slices.Clip(c.Words)
 		for _, cmd := range others {
 			named = append(named, touched(cmd)...)
 		}
@@ -79,16 +79,23 @@ func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bo
 	v := &coverage{q: q}
 	v.mode, _ = lookupMode(ModeAcceptEdits)
 	v.places(q.reading())
-	var wrote []cmdline.Word // by commands that do not
+	wrote := map[string]bool{} // by commands that do not
 	for _, cmd := range c.Listed {
 		if g := v.command(cmd); cmd.Followed || !g.none() && !g.reads {
 			others = append(others, cmd)
 		} else {
-			wrote = append(append(wrote, cmd.Writes...), cmdline.EffectOf(cmd.Words).Writes...)
+			for _, w := range slices.Concat(cmd.Writes, cmdline.EffectOf(cmd.Words).Writes) {
+				wrote[path.Base(w.Text)] = true
+			}
 		}
 	}
 	unknown := func(w cmdline.Word) bool {
-		return w.Sure != cmdline.Literal || slices.ContainsFunc(wrote, func(file cmdline.Word) bool { return strings.Contains(w.Text, path.Base(file.Text)) })
+		for file := range wrote {
+			if strings.Contains(w.Text, file) {
+				return true
+			}
+		}
+		return w.Sure != cmdline.Literal
 	}
 	told = c.Doubtful || q.stdin != "" || q.unusualEnv() != "" || slices.ContainsFunc(others, func(cmd cmdline.Command) bool {
 		return !cmd.Followed && (cmd.Piped || len(cmd.Reads) > 0 || slices.ContainsFunc(slices.Concat(cmd.Words, cmd.Assigns), unknown))
