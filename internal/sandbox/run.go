@@ -69,6 +69,8 @@ func (s Sandbox) run(ctx context.Context, c spawn.Command, last bool) (spawn.Exi
 		return exit, err
 	case rerr != nil && told == nil:
 		return none, rerr
+	case r.door != nil && told == nil && exit.Code == 128+int(syscall.SIGKILL): // of bubblewrap: its relay was killed, and the command with it
+		return spawn.Exit{Code: -1, Signal: syscall.SIGKILL.String()}, nil
 	}
 	return exit, nil
 }

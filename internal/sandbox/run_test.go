@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -107,6 +109,30 @@ done
 echo lives; exit 5`)
 	if got.Err != nil || got.Exit.Code != 5 || !strings.HasSuffix(got.Out, "lives\n") {
 		t.Errorf("%v", got)
+	}
+}
+
+// A relay that somebody outside kills ends the command with it, which is "killed" and has no exit status.
+func TestRunRelayKilled(t *testing.T) {
+	w := newWorld(t)
+	first := make(chan int, 1)
+	out := &lockedBuffer{}
+	go func() {
+		of := <-first
+		testenv.WaitFor(time.Minute, func() bool { return strings.Contains(out.String(), "ready") })
+		relay, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", of, of))
+		pid, aerr := strconv.Atoi(strings.TrimSpace(string(relay)))
+		if err = errors.Join(err, aerr); err == nil {
+			err = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	exit, err := w.sb.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", "echo ready; sleep 20"}, Dir: w.Work, Env: append(testenv.Race(), "PATH=/usr/bin:/bin"), Output: out,
+		Started: func(id spawn.Identity) { first <- id.PID }})
+	if err != nil || exit != (spawn.Exit{Code: -1, Signal: "killed"}) {
+		t.Errorf("%+v, %v", exit, err)
 	}
 }
 
