@@ -128,10 +128,9 @@ type Leader struct {
 	found  bool                               // this pass added to gone
 	lost   map[record.Instance]*spawn.Process // whose end is on record, of those that stay
 	ending map[record.Instance]int            // Stops at work
-	owed   []*control.Member                  // departed members for which Gone has not succeeded yet
+	parted map[record.Instance]bool           // departed members for which Gone has succeeded; with parting
 	shown  map[record.Instance]notice         // the calls of Lost that succeeded; with parting
 	begun  atomic.Bool                        // Begun was called
-	asked  bool                               // owed holds those that departed before this leader
 	close  []func() error
 
 	sockets []*transport.Socket // set by Open
@@ -167,7 +166,7 @@ func New(p Parts) *Leader {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	l := &Leader{p: p, began: p.Minter.Now(), asleep: p.Asleep(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[record.Instance]*peer{},
-		procs: map[record.Instance]*spawn.Process{}, gone: map[record.Instance]bool{}, lost: map[record.Instance]*spawn.Process{}, ending: map[record.Instance]int{},
+		procs: map[record.Instance]*spawn.Process{}, gone: map[record.Instance]bool{}, lost: map[record.Instance]*spawn.Process{}, ending: map[record.Instance]int{}, parted: map[record.Instance]bool{},
 		nudge: make(chan struct{}, 1), trouble: poll.Troubles{Log: p.Log}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.consulted = map[record.Key]uint64{}

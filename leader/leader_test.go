@@ -350,6 +350,22 @@ func TestGoneIsToldUntilItHears(t *testing.T) {
 	}
 }
 
+// TestGoneByAnother: the leader updates the registry for a member whose end another process has recorded, as `stop --force` does
+// for one that has no process.
+func TestGoneByAnother(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	r.pass()
+	r.operate(func(fold *control.Leader) ([]journal.Draft, error) {
+		ann, _ := fold.Member("ann")
+		return fold.Let(ann, record.LeftStopped, "gone"), nil
+	})
+	r.pass()
+	r.pass()
+	if !slices.Equal(r.gone, []string{"ann stopped"}) {
+		t.Errorf("told %q, want that ann was stopped, once", r.gone)
+	}
+}
+
 // TestBrokenMember: a member's journal that is broken, or cannot be read now, stops no other
 // member. Messages of that member wait until the journal can be read again.
 func TestBrokenMember(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -184,44 +183,33 @@ func (l *Leader) let(ctx context.Context, m *control.Member, how, detail string)
 	if m.Left != nil {
 		return nil
 	}
-	if err := l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Let(m, how, detail), nil }); err != nil {
-		return err
-	}
-	l.owed = append(l.owed, m)
-	return nil
+	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Let(m, how, detail), nil })
 }
 
-// part calls Gone for departed members until it succeeds. The record decides, so after an error the
-// next pass tries again.
+// part calls Gone for departed members until it succeeds. The record decides, whoever wrote it, so after an
+// error the next pass tries again.
 func (l *Leader) part(ctx context.Context) {
 	l.parting.Lock()
 	defer l.parting.Unlock()
 	l.mu.Lock()
-	if !l.asked {
-		l.asked = true
-		for _, m := range l.p.Fold.Members {
-			if m.Left != nil && !slices.Contains(l.owed, m) {
-				l.owed = append(l.owed, m)
-			}
+	var owed []*control.Member
+	for _, m := range l.p.Fold.Members {
+		if m.Left != nil && !l.parted[m.Instance] {
+			owed = append(owed, m)
 		}
 	}
-	owed := l.owed
-	l.owed = nil
 	l.mu.Unlock()
 	for _, m := range owed {
 		l.mu.Lock()
 		now, _ := l.p.Fold.Member(m.Name)
 		l.mu.Unlock()
 		if now == nil || now.Instance != m.Instance {
-			continue // another member has the name now
+			l.parted[m.Instance] = true // another member has the name now
+			continue
 		}
 		err := l.p.Gone(ctx, m)
 		l.trouble.Note("gone "+string(m.Instance), err, "registry does not show that the member left, will retry", "member", m.Name)
-		if err != nil {
-			l.mu.Lock()
-			l.owed = append(l.owed, m)
-			l.mu.Unlock()
-		}
+		l.parted[m.Instance] = err == nil
 	}
 }
 
