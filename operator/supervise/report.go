@@ -53,7 +53,7 @@ type RequestReport struct {
 	Member   string
 	Tool     string
 	Input    json.RawMessage
-	Host     string
+	Host     string // with its port, where the request names one
 	Digest   string
 	Decision string
 	By       string
@@ -110,7 +110,7 @@ func (r *run) report() *Report {
 }
 
 func requestReport(member waggle.MemberName, c *control.Call) RequestReport {
-	q := RequestReport{ID: string(c.ID), Kind: string(c.Kind), Member: string(member), Tool: c.Ask.Tool, Host: c.Ask.Host,
+	q := RequestReport{ID: string(c.ID), Kind: string(c.Kind), Member: string(member), Tool: c.Ask.Tool, Host: c.Ask.Hostport(),
 		Digest: string(c.Digest), At: c.Asked, Started: c.Started}
 	if in := c.Input(); in != "" {
 		q.Input = json.RawMessage(in)
