@@ -196,7 +196,7 @@ type checkout struct {
 // checkout returns the checkout that contains a directory.
 func (g Git) checkout(ctx context.Context, cwd string) (checkout, error) {
 	var c checkout
-	bare, err := g.line(ctx, cwd, "rev-parse", "--is-bare-repository")
+	is, err := g.answers(ctx, cwd, "--is-bare-repository", "--is-inside-work-tree")
 	switch {
 	case said(err, "not a git repository"):
 		return c, fmt.Errorf("%s: %w", cwd, ErrNotRepository)
@@ -205,28 +205,17 @@ func (g Git) checkout(ctx context.Context, cwd string) (checkout, error) {
 	case err != nil:
 		return c, err
 	}
-	inside, err := g.line(ctx, cwd, "rev-parse", "--is-inside-work-tree")
-	switch {
-	case err != nil:
-		return c, err
+	switch bare, inside := is[0], is[1]; {
 	case inside != "true" && bare == "true":
 		return c, fmt.Errorf("%s: %w", cwd, ErrBare)
 	case inside != "true":
 		return c, fmt.Errorf("%s is inside of a git directory: %w", cwd, ErrNotRepository)
 	}
-	for _, q := range []struct {
-		to   *string
-		args []string
-	}{
-		{&c.Repo, []string{"rev-parse", "--show-toplevel"}},
-		{&c.Common, []string{"rev-parse", "--path-format=absolute", "--git-common-dir"}},
-		{&c.prefix, []string{"rev-parse", "--show-prefix"}},
-	} {
-		if *q.to, err = g.line(ctx, cwd, q.args...); err != nil {
-			return c, err
-		}
+	paths, err := g.answers(ctx, cwd, "--show-toplevel", "--git-common-dir", "--show-prefix")
+	if err != nil {
+		return c, err
 	}
-	c.Repo, c.Common = real(c.Repo), real(c.Common)
+	c.Repo, c.Common, c.prefix = real(paths[0]), real(paths[1]), paths[2]
 	for _, p := range []string{c.Repo, c.Common} {
 		if !utf8.ValidString(p) {
 			return c, fmt.Errorf("%q: a path that is not UTF-8 cannot be recorded", p)

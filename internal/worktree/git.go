@@ -144,6 +144,25 @@ func (g Git) line(ctx context.Context, dir string, args ...string) (string, erro
 	return strings.TrimSuffix(out, "\n"), err
 }
 
+// answers are those of git rev-parse to as many questions. A path among them may hold a line break: then each is asked alone.
+func (g Git) answers(ctx context.Context, dir string, questions ...string) (all []string, err error) {
+	ask := []string{"rev-parse", "--path-format=absolute"}
+	out, err := g.line(ctx, dir, append(slices.Clone(ask), questions...)...)
+	if err != nil {
+		return nil, err
+	}
+	if all = strings.Split(out, "\n"); len(all) == len(questions) {
+		return all, nil
+	}
+	all = make([]string, len(questions))
+	for i, q := range questions {
+		if all[i], err = g.line(ctx, dir, append(slices.Clone(ask), q)...); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // bounded is run with other limits: on the time, as a multiple of Limit, and on the
 // output in bytes, where more says that it was cut.
 func (g Git) bounded(ctx context.Context, dir string, times, limit int, args ...string) (out string, more bool, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -101,7 +102,7 @@ func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
 	if err := s.lend(t.gitDir(), t.Common); err != nil {
 		return err
 	}
-	if err := s.configure(ctx, g, t); err != nil {
+	if err := s.configure(ctx, t); err != nil {
 		return err
 	}
 	hooks := filepath.Join(t.gitDir(), "hooks") // a sandbox protects only what is there
@@ -211,7 +212,7 @@ func (s Store) lend(gitDir, common string) error {
 
 // configure writes the settings of the checkout's own git directory: those of the repository that
 // its checkouts need, and the repository as origin.
-func (s Store) configure(ctx context.Context, g Git, t Tree) error {
+func (s Store) configure(ctx context.Context, t Tree) error {
 	out, err := s.Git.of(t.Common).run(ctx, t.Common, "config", "--local", "--null", "--list")
 	if err != nil {
 		return err
@@ -228,12 +229,32 @@ func (s Store) configure(ctx context.Context, g Git, t Tree) error {
 			sets = append(sets, [2]string{key, value})
 		}
 	}
-	for _, set := range sets {
-		if _, err := g.run(ctx, t.Path, "config", "--replace-all", set[0], set[1]); err != nil {
-			return err
-		}
+	f, err := os.OpenFile(filepath.Join(t.gitDir(), "config"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	_, err = io.WriteString(f, settings(sets))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("worktree: %w", noSpace(err))
 	}
 	return nil
+}
+
+// settings are lines of a configuration file of git; of two with the same key the last holds.
+func settings(sets [][2]string) string {
+	var b strings.Builder
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`)
+	for i, set := range sets {
+		if slices.ContainsFunc(sets[i+1:], func(later [2]string) bool { return later[0] == set[0] }) {
+			continue
+		}
+		section, name, _ := strings.Cut(set[0], ".")
+		if dot := strings.LastIndex(name, "."); dot >= 0 {
+			section, name = section+` "`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name[:dot])+`"`, name[dot+1:]
+		}
+		fmt.Fprintf(&b, "[%s]\n\t%s = \"%s\"\n", section, name, escape.Replace(set[1]))
+	}
+	return b.String()
 }
 
 // undoOwn removes an unfinished checkout. The mirror is made after the directory, so where there is

@@ -583,6 +583,28 @@ func TestOwnIdentity(t *testing.T) {
 	}
 }
 
+// TestOwnSettingsAsWritten: a confined member's checkout has the settings of the repository as git reads them there, whatever they hold.
+func TestOwnSettingsAsWritten(t *testing.T) {
+	w := newWorld(t, "repo")
+	want := map[string]string{
+		"core.autocrlf":               "input",
+		"diff.plain.xfuncname":        "^\t(\"a\\\\b\") # no comment ; \n$ ",
+		`diff.a "b" \c.d.textconv`:    `sed "s/\\x/y/"`,
+		"merge.empty.name":            "",
+		"merge.UPPER and more.driver": "true %O",
+	}
+	for key, value := range want {
+		w.git(w.repo, "config", key, value)
+	}
+	w.git(w.repo, "config", "--add", "core.autocrlf", want["core.autocrlf"])
+	bob := w.own("bob")
+	for key, value := range want {
+		if got := strings.TrimSuffix(w.git(bob.Path, "config", "--null", "--get", key), "\x00"); got != value {
+			t.Errorf("%s is %q, want %q", key, got, value)
+		}
+	}
+}
+
 // TestOwnRefFormat: git's references are files in what waggle reads, whatever the person's default is.
 func TestOwnRefFormat(t *testing.T) {
 	w := newWorld(t, "repo")

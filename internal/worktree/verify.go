@@ -59,20 +59,15 @@ func orNone(s string) string {
 
 // effective asks git where dir is. It is an error in a main checkout.
 func (g Git) effective(ctx context.Context, dir string) (e Effective, err error) {
-	var own string
-	for _, q := range []struct {
-		to  *string
-		arg string
-	}{{&e.Top, "--show-toplevel"}, {&e.Common, "--git-common-dir"}, {&own, "--absolute-git-dir"}} {
-		if *q.to, err = g.line(ctx, dir, "rev-parse", "--path-format=absolute", q.arg); err != nil {
-			return e, err
-		}
-		*q.to = real(*q.to)
+	paths, err := g.answers(ctx, dir, "--show-toplevel", "--git-common-dir", "--absolute-git-dir")
+	if err != nil {
+		return e, err
 	}
+	e.Top, e.Common = real(paths[0]), real(paths[1])
 	if e.Branch, err = g.branch(ctx, dir); err != nil {
 		return e, err
 	}
-	if own == e.Common {
+	if real(paths[2]) == e.Common {
 		return e, &MismatchError{What: "checkout", Got: fmt.Sprintf("%s is the repository's main checkout, not a worktree", e.Top)}
 	}
 	return e, nil
