@@ -170,25 +170,52 @@ func countsLines(all []*syntax.Stmt) bool {
 var excluders = Names(`tar gtar rsync grep egrep fgrep zgrep du ruff black isort flake8 mypy zip rg find`)
 
 // WithoutPatterns are the words of a command without the patterns for names that it leaves out: --exclude .git, and of find
-// -not -path './.git/*' and -name .git -prune -o.
+// -not -path './.git/*' and -name .git -prune -o. What may be the value of another option, or of a command that find runs,
+// and what leads to something else where the pattern matches (-not -name .git -o) is no such pattern.
 func WithoutPatterns(words []Word) (rest []Word) {
-	if len(words) == 0 || !excluders[words[0].Text] || Spells(words, "--") {
+	if len(words) == 0 || !excluders[words[0].Text] || Spells(words, "--", "(", ",", "-depth", "-d", "--delete-excluded") {
 		return words
 	}
 	is := func(i int, texts ...string) bool {
 		return i > 0 && i < len(words) && words[i].Sure == Literal && slices.Contains(texts, words[i].Text)
 	}
-	prints, grouped := Spells(words, "-print", "-print0", "-exec"), Spells(words, "(", ",")
+	flags := noValue()
+	if words[0].Text == "find" {
+		flags = notValue()
+	}
+	begins := func(i int) bool { // the word at i is no value of an option before it
+		return i == 1 || i > 1 && (!strings.HasPrefix(words[i-1].Text, "-") || flags.MatchString(words[i-1].Text))
+	}
+	prints, or := Spells(words, "-print", "-print0", "-exec"), 0
+	for i := range words {
+		if is(i, "-o", "-or") {
+			or = i
+		}
+	}
 	for i, w := range words {
 		option, _, joined := strings.Cut(w.Text, "=")
 		switch find := words[0].Text == "find"; {
-		case words[0].Text == "zip" && is(i-1, "-x"), words[0].Text == "rg" && strings.HasPrefix(w.Text, "!"):
-		case !find && (is(i-1, "--exclude", "--exclude-dir") || joined && (option == "--exclude" || option == "--exclude-dir")):
-		case find && is(i-1, "-path", "-name") && !grouped && is(i-2, "-not", "!") && !is(i-3, "-not", "!"):
-		case find && is(i-1, "-path", "-name") && !grouped && !is(i-2, "-not", "!") && is(i+1, "-prune") && is(i+2, "-o") && prints:
+		case find && is(i, "-exec", "-execdir", "-ok", "-okdir"):
+			return append(rest, words[i:]...)
+		case words[0].Text == "zip" && is(i-1, "-x") && i > 1 && !strings.HasPrefix(words[i-2].Text, "-"):
+		case words[0].Text == "rg" && is(i-1, "-g", "--glob") && strings.HasPrefix(w.Text, "!") && !runsPre(words):
+		case !find && (is(i-1, "--exclude", "--exclude-dir") && begins(i-1) || joined && (option == "--exclude" || option == "--exclude-dir") && begins(i)):
+		case find && is(i-1, "-path", "-name") && is(i-2, "-not", "!") && begins(i-2) && !is(i-3, "!") && i > or:
+		case find && is(i-1, "-path", "-name") && !is(i-2, "-not", "!") && is(i+1, "-prune") && is(i+2, "-o") && prints:
 		default:
 			rest = append(rest, w)
 		}
 	}
 	return rest
 }
+
+// runsPre reports rg --pre, which runs a program with names of files.
+func runsPre(words []Word) bool {
+	return slices.ContainsFunc(words, func(w Word) bool { return strings.HasPrefix(w.Text, "--pre") })
+}
+
+// noValue are options of excluders behind which no value stands, and notValue those of find.
+var (
+	noValue  = pattern(`^(-[a-zA-Z]*[ahjnqrvxzuPE]|--[a-z-]+=.*|--(delete|progress|stats|dry-run|archive|verbose|fix|check|recursive|compress|diff|quiet))$`)
+	notValue = pattern(`^-(o|or|a|and|empty|print|[0-9]+[a-zA-Z]*)$`)
+)
