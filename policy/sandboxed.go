@@ -219,22 +219,35 @@ func makesBranch(words []string, branch string) bool {
 	return at >= 0 && at+1 < len(words) && words[at+1] == branch
 }
 
-// mayMatchGuarded reports a wildcard that may match a guarded name by more than a star at its beginning.
+// mayMatchGuarded reports a wildcard that may match a guarded name, and not by a star at the beginning of a file's name.
 func mayMatchGuarded(pattern string) bool {
-	for _, part := range strings.Split(strings.ToLower(pattern), "/") {
-		if strings.HasPrefix(part, "*") || !strings.ContainsAny(part, "*?[{") {
-			continue
-		}
-		if strings.ContainsRune(part, '{') {
-			part = part[:strings.IndexByte(part, '{')] + "*"
-		}
-		for _, n := range guardedNames() {
-			if ok, err := path.Match(part, n.parts[0]); ok && err == nil && part != "*" {
-				return true
+	all, ok := cmdline.ExpandBraces(strings.ToLower(ranges.ReplaceAllString(pattern, "?")))
+	return !ok || slices.ContainsFunc(all, func(p string) bool {
+		parts := strings.Split(path.Clean(p), "/")
+		for i, part := range parts {
+			if part == "*" || part == "**" || strings.HasPrefix(part, "*") && i+1 == len(parts) {
+				continue
+			}
+			for _, n := range guardedNames() {
+				if i+len(n.parts) <= len(parts) && slices.EqualFunc(n.parts, parts[i:i+len(n.parts)], mayBeName) {
+					return true
+				}
 			}
 		}
+		return len(guardedIn(p)) > 0
+	})
+}
+
+// ranges are the braces {a..z}.
+var ranges = regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
+
+// mayBeName reports whether a wildcard may match a part of a guarded name. Shells differ in what brackets match.
+func mayBeName(name, pattern string) bool {
+	if i, j := strings.IndexByte(pattern, '['), strings.LastIndexByte(pattern, ']'); i >= 0 && j > i {
+		pattern = pattern[:i] + "*" + pattern[j+1:]
 	}
-	return false
+	ok, err := path.Match(pattern, name)
+	return ok || err != nil
 }
 
 // guards reports whether a word, or the value in an option or an assignment, names something

@@ -75,17 +75,17 @@ func TestExpandBraces(t *testing.T) {
 		"": "", "a": "a", "{a,b}": "a b", "x{a,b}y": "xay xby", "{a,b}{c,d}": "ac ad bc bd", "{a,{b,c}}d": "ad bd cd", "{a}": "{a}", "x{a}{b,c}": "x{a}b x{a}c", "{a,": "{a,", "a}": "a}", "{a,b}}": "a} b}",
 		"{,x}": " x", "{a,b,c}": "a b c", "{{a,b},c}": "a b c", "{r,R}m": "rm Rm", "{}": "{}",
 	} {
-		got, ok := expandBraces(in)
+		got, ok := ExpandBraces(in)
 		if strings.Join(got, " ") != want || !ok {
 			t.Errorf("%q: %q, %v, want %q", in, got, ok, want)
 		}
 	}
 	two := "{a,b}"
-	if got, ok := expandBraces(strings.Repeat(two, 8)); len(got) != 256 || !ok {
+	if got, ok := ExpandBraces(strings.Repeat(two, 8)); len(got) != 256 || !ok {
 		t.Errorf("256 words: %d, %v", len(got), ok)
 	}
 	for _, in := range []string{strings.Repeat(two, 9), "{1..3}", "x{a,{1..3}}", "{a..c}d"} {
-		if got, ok := expandBraces(in); got != nil || ok {
+		if got, ok := ExpandBraces(in); got != nil || ok {
 			t.Errorf("%q: %q", in, got)
 		}
 	}

@@ -168,8 +168,8 @@ func unescape(text string) string {
 	})
 }
 
-// expandBraces spells out a{b,c}d. It is false for a{b..c} and for too many words.
-func expandBraces(s string) ([]string, bool) {
+// ExpandBraces spells out a{b,c}d. It is false for a{b..c} and for too many words.
+func ExpandBraces(s string) ([]string, bool) {
 	out := []string{""}
 	for s != "" {
 		open := strings.IndexByte(s, '{')
@@ -196,7 +196,7 @@ func expandBraces(s string) ([]string, bool) {
 		}
 		var inner []string
 		for _, p := range parts {
-			all, ok := expandBraces(p)
+			all, ok := ExpandBraces(p)
 			if !ok {
 				return nil, false
 			}

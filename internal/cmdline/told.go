@@ -11,7 +11,7 @@ func (c *Carried) words(ws []Word, file bool) {
 		c.unknown = c.unknown || !w.Known() || w.Joined
 		c.args = c.args || w.Output
 		if w.Pattern && strings.ContainsAny(w.Text, "{}") {
-			_, ok := expandBraces(w.Text)
+			_, ok := ExpandBraces(w.Text)
 			c.unknown = c.unknown || !ok
 		}
 		c.text(w.Text, file)
@@ -64,7 +64,7 @@ func (c *Carried) readings(text string) {
 	for _, reading := range ReadingsOf(text) {
 		if strings.ContainsRune(reading, '{') {
 			for _, field := range strings.Fields(reading) {
-				all, ok := expandBraces(field)
+				all, ok := ExpandBraces(field)
 				c.unknown = c.unknown || !ok
 				all = append(all, braces.Replace(field)) // r{m} to curl
 				for _, t := range all {
