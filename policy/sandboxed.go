@@ -50,7 +50,7 @@ func (q *question) reachesOut() (word, why string) {
 			return "", "there is too much in the shell text"
 		}
 		others, told := q.doMore(c)
-		named := slices.Clip(c.Words)
+		named := slices.Concat(c.Words, patched(c.Listed))
 		for _, cmd := range others {
 			named = append(named, touched(cmd)...)
 		}
@@ -120,14 +120,26 @@ func touched(c cmdline.Command) (all []cmdline.Word) {
 			all = append(all, w)
 		}
 	}
-	if len(words) > 0 && words[0].Text == "patch" {
-		all = append(all, cmdline.Lits(strings.Fields(strings.Join(patched.FindAllString(c.Input, -1), " ")))...)
-	}
 	return slices.Concat(all, c.Writes, c.Assigns)
 }
 
-// patched is a line of a patch that names a file.
-var patched = regexp.MustCompile(`(?m)^(\+\+\+|---|\*\*\*|Index:|rename to) .*`)
+// patched are the words of the lines by which the documents of a text name files to patch.
+func patched(all []cmdline.Command) (names []cmdline.Word) {
+	if !slices.ContainsFunc(all, func(c cmdline.Command) bool { return len(c.Words) > 0 && cmdline.ProgramName(c.Words[0].Text) == "patch" }) {
+		return nil
+	}
+	for _, c := range all {
+		for _, line := range patchedLine.FindAllString(c.Input, -1) {
+			for _, reading := range cmdline.ReadingsOf(line) {
+				names = append(names, cmdline.Lits(strings.Fields(strings.Replace(reading, "Index:", "", 1)))...)
+			}
+		}
+	}
+	return names
+}
+
+// patchedLine is such a line: the whole patch may be indented, or in a message.
+var patchedLine = regexp.MustCompile(`(?m)^[- \tX]*(\+\+\+|---|\*\*\*|diff --git|Index:|rename to|copy to).*`)
 
 // isPattern reports a text that is a word of its command by which names are left out.
 func isPattern(t cmdline.Told) bool {
