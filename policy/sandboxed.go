@@ -125,7 +125,9 @@ func touched(c cmdline.Command) (all []cmdline.Word) {
 
 // patched are the words of the lines by which the documents of a text name files to patch.
 func patched(all []cmdline.Command) (names []cmdline.Word) {
-	if !slices.ContainsFunc(all, func(c cmdline.Command) bool { return len(c.Words) > 0 && cmdline.ProgramName(c.Words[0].Text) == "patch" }) {
+	if !slices.ContainsFunc(all, func(c cmdline.Command) bool {
+		return len(c.Words) > 0 && cmdline.ProgramName(c.Words[0].Text) == "patch"
+	}) {
 		return nil
 	}
 	for _, c := range all {
@@ -152,22 +154,48 @@ func headIsNoFile(t cmdline.Told) bool {
 	if len(t.By) == 0 {
 		return false
 	}
-	if codeNames[cmdline.ProgramName(t.By[0].Text)] {
-		return !slices.ContainsFunc(cmdline.ReadingsOf(t.Text), func(code string) bool {
-			return slices.ContainsFunc(literal.FindAllString(notHead.ReplaceAllString(code, "${1}x"), -1), head.MatchString)
+	if lexed := codeOf[cmdline.ProgramName(t.By[0].Text)]; lexed != nil {
+		rest, marks := lexed.ReplaceAllString(t.Text, ""), "'\""
+		if lexed == scriptCode {
+			marks += "`/" // a regular expression
+			if strings.Contains(t.Text, "${") {
+				return false // a literal may stand in a literal
+			}
+		}
+		return isCode(t) && !strings.ContainsAny(rest, marks) && !slices.ContainsFunc(cmdline.ReadingsOf(t.Text), func(code string) bool {
+			if code = gitHead.ReplaceAllString(code, "${1}x"); !writes.MatchString(code) {
+				code = notHead.ReplaceAllString(code, "${1}x")
+			}
+			return slices.ContainsFunc(lexed.FindAllString(code, -1), func(l string) bool { return strings.Contains("\"'`", l[:1]) && head.MatchString(l) })
 		})
 	}
 	return takesRevisions(t.By) && (strings.EqualFold(t.Text, "head") || revision.MatchString(t.Text))
 }
 
-// codeNames are programs in whose code a name of a file stands in quotes.
-var codeNames = cmdline.Names(`python pypy node nodejs deno bun`)
+// isCode reports a text that such a program runs: the word behind -c and the like, or its input where it has no other word.
+func isCode(t cmdline.Told) bool {
+	at := slices.IndexFunc(t.By, func(w cmdline.Word) bool { return w.Text == t.Text })
+	if at < 0 {
+		return !slices.ContainsFunc(t.By[1:], func(w cmdline.Word) bool { return w.Text != "-" && w.Text != "-u" })
+	}
+	return at > 1 && slices.Contains([]string{"-c", "-e", "-p", "-pe", "--eval"}, t.By[at-1].Text) &&
+		!slices.ContainsFunc(t.By[1:at], func(w cmdline.Word) bool { return !strings.HasPrefix(w.Text, "-") })
+}
 
-// literal is a text of such code, and notHead HEAD in the words of git, as a method of HTTP, a key, a tag or a program.
+// The parts of code that are no names: comments, which begin with a mark, and literals. A name of a file stands in a literal.
 var (
-	literal = regexp.MustCompile("(?s)\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|`(?:[^`\\\\]|\\\\.)*`")
-	head    = regexp.MustCompile(`(?i)\bhead\b`)
-	notHead = regexp.MustCompile(`(?i)(git["',\s]+(?:diff|log|show|rev-parse|rev-list|describe|merge-base|reset|ls-tree)["',\s]+(?:--?[a-np-z0-9][\w=-]*["',\s]+)*|method["']?\s*[:=]\s*["']|[\w)\]]\[["']|</?|\|\s*)HEAD\b`)
+	pythonCode = regexp.MustCompile(`#[^\n]*|(?s:""".*?"""|'''.*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')`)
+	scriptCode = regexp.MustCompile(`//[^\n]*|(?s:/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|` + "`(?:[^`\\\\]|\\\\.)*`)")
+	codeOf     = map[string]*regexp.Regexp{"python": pythonCode, "pypy": pythonCode, "node": scriptCode, "nodejs": scriptCode, "deno": scriptCode, "bun": scriptCode}
+	head       = regexp.MustCompile(`(?i)\bhead\b`)
+)
+
+// gitHead is HEAD in the words of git, and notHead as a method of HTTP, a key, a tag or a program, which are none where the code
+// writes files.
+var (
+	gitHead = regexp.MustCompile(`(?i)(git["',\s]+(?:diff|log|show|rev-parse|rev-list|describe|merge-base|reset|ls-tree)["',\s]+(?:--?[a-np-z0-9][\w=-]*["',\s]+)*)HEAD\b`)
+	notHead = regexp.MustCompile(`(?i)(method["']?\s*[:=]\s*["']|[\w)\]]\[["']|</?|\|\s*)HEAD\b`)
+	writes  = regexp.MustCompile(`(?i)\bopen|writ|copy|move|rename|link|mkdir|makedir|touch|shutil|\bfs\b|exec|eval|spawn`)
 )
 
 // takesRevisions reports a command of git whose words may be revisions, and no file of such a name.

@@ -145,6 +145,9 @@ var joinedLiterals = pattern(`["'][ \t]*[+.&|]{0,2}[ \t]*["']`)
 // escapes are written alike in printf, echo -e, $'..', sed, C, Python and JavaScript.
 var escapes = pattern(`\\(x\{?[0-9a-fA-F]{1,6}\}?|u\{?[0-9a-fA-F]{1,6}\}?|U[0-9a-fA-F]{1,8}|o?0?[0-7]{1,3}|[abefnrtv])`)
 
+// shortHex is an escape in languages to which it ends behind two digits: \x48EAD.
+var shortHex = pattern(`\\x([0-9a-fA-F]{2})([0-9a-fA-F])`)
+
 // unescape decodes the escapes of a text.
 func unescape(text string) string {
 	return escapes().ReplaceAllStringFunc(text, func(e string) string {

@@ -54,7 +54,11 @@ func ReadingsOf(text string) []string {
 		return []string{text}
 	}
 	decoded := unescape(text)
-	return []string{text, decoded, bareQuotes.Replace(text), bareQuotes.Replace(decoded), joinedLiterals().ReplaceAllString(decoded, "")}
+	all := []string{text, decoded, bareQuotes.Replace(text), bareQuotes.Replace(decoded), joinedLiterals().ReplaceAllString(decoded, "")}
+	if short := shortHex().ReplaceAllString(text, "\\x{${1}}${2}"); short != text {
+		all = append(all, unescape(short))
+	}
+	return all
 }
 
 // readings keeps the tokens of a text as each program might read it.
