@@ -154,6 +154,9 @@ func headIsNoFile(t cmdline.Told) bool {
 	if len(t.By) == 0 {
 		return false
 	}
+	if t.By[0].Text == "head" {
+		return t.Text == "head" // the program, which only reads
+	}
 	if lexed := codeOf[cmdline.ProgramName(t.By[0].Text)]; lexed != nil {
 		rest, marks := lexed.ReplaceAllString(t.Text, ""), "'\""
 		if lexed == scriptCode {

@@ -165,10 +165,10 @@ func TestReadmeClient(t *testing.T) {
 		r.types("CGO_ENABLED=0 go install ./cmd/waggle", 0, "CGO_ENABLED=0 go install ./cmd/waggle")
 		r.types("cd your-project", 0, "cd "+h.Work)
 		r.types("waggle doctor agent claude", 0, "waggle doctor agent claude", `version +`+regexp.QuoteMeta(version), `logged in +yes`, `gated +`, `not gated`)
-		r.types(`waggle new "fix the flaky login test"`, 0, `waggle new "fix the flaky login test"`, `fix-flaky-login +started +claude +waggle/work/fix-flaky-login`)
+		r.types(`waggle new "fix the flaky login test"`, 0, `waggle new "fix the flaky login test"`, `fix-flaky-login +start(ed|ing) +claude +waggle/work/fix-flaky-login`)
 		t.Cleanup(func() { w.run("down", "--force") })
 		tasks := `printf '%s\n' "add --json to list" "port parser to v2" | waggle new --check "go test ./..." -`
-		r.types(tasks, 0, tasks, `add-json-list +started +claude`, `port-parser-v2 +started +claude`)
+		r.types(tasks, 0, tasks, `add-json-list +start(ed|ing) +claude`, `port-parser-v2 +start(ed|ing) +claude`)
 		docs := `waggle new --name docs exec "test -s docs/api.md"`
 		r.types(docs, 0, docs, `docs +(started|queued)`)
 		own := &reader{t: t, s: h.StartProgram(h.Work, shell, "sh"), lines: r.lines}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // ignores is what the repository's checkouts ignore by no file of their own: by the person's file of
@@ -28,7 +29,7 @@ func (g Git) ignores(ctx context.Context, common string) (string, error) {
 	for _, path := range []string{persons, filepath.Join(common, "info", "exclude")} {
 		b, err := os.ReadFile(path)
 		switch {
-		case path == "" || errors.Is(err, fs.ErrNotExist):
+		case path == "" || errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		case err != nil:
 			return "", fmt.Errorf("worktree: what git ignores: %w", err)
 		default:
