@@ -79,14 +79,16 @@ func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bo
 	v := &coverage{q: q}
 	v.mode, _ = lookupMode(ModeAcceptEdits)
 	v.places(q.reading())
-	wrote := map[string]bool{} // by commands that do not
+	wrote := map[string]bool{} // names of files
 	for _, cmd := range c.Listed {
+		files := cmd.Writes
 		if g := v.command(cmd); cmd.Followed || !g.none() && !g.reads {
 			others = append(others, cmd)
 		} else {
-			for _, w := range slices.Concat(cmd.Writes, cmdline.EffectOf(cmd.Words).Writes) {
-				wrote[path.Base(w.Text)] = true
-			}
+			files = slices.Concat(files, cmdline.EffectOf(cmd.Words).Writes)
+		}
+		for _, w := range files {
+			wrote[path.Base(w.Text)] = true
 		}
 	}
 	unknown := func(w cmdline.Word) bool {
@@ -95,7 +97,7 @@ func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bo
 				return true
 			}
 		}
-		return w.Sure != cmdline.Literal
+		return w.Sure != cmdline.Literal || strings.HasPrefix(w.Text, "--ou") // git log --output
 	}
 	told = c.Doubtful || q.stdin != "" || q.unusualEnv() != "" || slices.ContainsFunc(others, func(cmd cmdline.Command) bool {
 		return !cmd.Followed && (cmd.Piped || len(cmd.Reads) > 0 || slices.ContainsFunc(slices.Concat(cmd.Words, cmd.Assigns), unknown))
@@ -300,11 +302,19 @@ func (q *question) guards(word string) bool {
 	if _, value, ok := strings.Cut(word, "="); ok {
 		named = append(named, value)
 	}
+	if file := strings.TrimPrefix(word, "w"); strings.HasPrefix(file, ".") { // a script of sed
+		named = append(named, file)
+	} else if at := strings.Index(word, "-."); at >= 0 { // ${x-.git}
+		named = append(named, word[at+1:])
+	}
 	for at := 2; at < min(len(word), 8) && word[0] == '-'; at++ { // letters, and a value
 		named = append(named, word[at:])
 	}
-	return slices.ContainsFunc(named, func(p string) bool { return len(guardedIn(p)) > 0 || q.guardsPath(p) })
+	return gitDirectory[word] || slices.ContainsFunc(named, func(p string) bool { return len(guardedIn(p)) > 0 || q.guardsPath(p) })
 }
+
+// gitDirectory are the words by which git rev-parse prints where its directory is.
+var gitDirectory = cmdline.Names(`--git-dir --git-common-dir --absolute-git-dir --git-path`)
 
 // guardsPath reports whether a word is a path that the call guards beside the guarded names.
 func (q *question) guardsPath(p string) bool {

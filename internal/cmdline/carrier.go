@@ -197,6 +197,9 @@ func (c *Carried) parts(r Reading) {
 	for _, u := range r.Unclear {
 		c.Doubtful = c.Doubtful || !u.Listed
 		c.unknown = c.unknown || c.evaluates(u.text, r.sets)
+		if !u.Listed {
+			c.Words = append(c.Words, Lits(tokensOf(u.text))...)
+		}
 		if sets := setsUnset().FindAllStringSubmatch(u.text, -1); len(sets) > 0 {
 			for _, set := range sets {
 				c.doubtVariable(set[1])
@@ -204,9 +207,6 @@ func (c *Carried) parts(r Reading) {
 			}
 		} else if u.of > 0 && !u.dark && r.Commands[u.of-1].flow == (flow{}) {
 			continue // words of a pure command
-		}
-		if !u.Listed {
-			c.Words = append(c.Words, Lits(tokensOf(u.text))...)
 		}
 		c.Opaque = c.Opaque || u.dark
 		if !c.first(carriedText{text: u.text, part: true}) {
