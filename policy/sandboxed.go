@@ -97,7 +97,7 @@ func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bo
 				return true
 			}
 		}
-		return w.Sure != cmdline.Literal || strings.HasPrefix(w.Text, "--ou") // git log --output
+		return w.Sure != cmdline.Literal || strings.HasPrefix(w.Text, "--ou") || printsMessages.MatchString(w.Text) // git log --output
 	}
 	told = c.Doubtful || q.stdin != "" || q.unusualEnv() != "" || slices.ContainsFunc(others, func(cmd cmdline.Command) bool {
 		return !cmd.Followed && (cmd.Piped || len(cmd.Reads) > 0 || slices.ContainsFunc(slices.Concat(cmd.Words, cmd.Assigns), unknown))
@@ -107,6 +107,9 @@ func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bo
 	}
 	return others, told
 }
+
+// printsMessages is a text for another program in which git prints what a command of this text may have told it.
+var printsMessages = regexp.MustCompile(`git["',\s]+(log|show|cat-file|for-each-ref|tag|notes|stash|format-patch|rev-list|reflog|branch)\b`)
 
 // touched are the words of a command that may be names of files, without those of the commands in it and revisions.
 func touched(c cmdline.Command) (all []cmdline.Word) {

@@ -135,7 +135,9 @@ func (c Command) pure() bool {
 var dataExtensions = Names(`.txt .log .out .diff .patch .md .csv .tsv .html .prof .cover .coverage .pprof .bak .orig
 	.gitignore .dockerignore .npmignore .eslintignore .prettierignore`)
 
-func dataFile(name string) bool { return dataExtensions[path.Ext(name)] }
+func dataFile(name string) bool {
+	return dataExtensions[path.Ext(name)] && path.Base(name) != "CMakeLists.txt"
+}
 
 // onlyData reports files that no build runs.
 func onlyData(files []Word) bool {
