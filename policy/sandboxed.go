@@ -122,11 +122,18 @@ func touched(c cmdline.Command) (all []cmdline.Word) {
 	revisions := takesRevisions(words)
 	for i, w := range words {
 		if !(i == 0 && w.Text == "head") && !(revisions && (strings.EqualFold(w.Text, "head") || revision.MatchString(w.Text))) {
+			w.Pattern = w.Pattern || matchesNames[words[0].Text] && strings.ContainsAny(w.Text, "*?")
 			all = append(all, w)
 		}
 	}
+	if len(words) == 0 { // a loop or a group reads it
+		all = append(all, cmdline.Lits(strings.Fields(c.Input))...)
+	}
 	return slices.Concat(all, c.Writes, c.Assigns)
 }
+
+// matchesNames are commands that match names of files with wildcards of their own.
+var matchesNames = cmdline.Names(`find rg git`)
 
 // patched are the words of the lines by which the documents of a text name files to patch.
 func patched(all []cmdline.Command) (names []cmdline.Word) {
