@@ -41,6 +41,9 @@ func Hold(ctx context.Context, path string, screen *os.File, environ []string) (
 	}
 	p := paths{base}
 	h, err := take(ctx, path)
+	if errors.Is(err, errNoStarter) {
+		err = errors.Join(err, closeOwn(ctx, environ))
+	}
 	if err != nil {
 		return 1, fmt.Errorf("hold: %w", err)
 	}

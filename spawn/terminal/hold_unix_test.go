@@ -6,10 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,14 +22,14 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// TestStarterDies: a holder waits for the process that promised it a hand-over, and ends
-// when that is killed before it kept the promise.
-func TestStarterDies(t *testing.T) {
-	t.Parallel()
-	starter := exec.Command("sleep", "600")
+// promised starts a process, and writes its promise of a hand-over.
+func promised(t *testing.T) (starter *exec.Cmd, path string) {
+	t.Helper()
+	starter = exec.Command("sleep", "600")
 	if err := starter.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _, _ = starter.Process.Kill(), starter.Wait() })
 	id, err := spawn.Identify(starter.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -35,10 +38,62 @@ func TestStarterDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "1.start.json")
+	path = filepath.Join(t.TempDir(), "1.start.json")
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return starter, path
+}
+
+// TestStarterDiesInTmux: a pane that was dressed to stay closes when its starter dies before it handed the process over: nobody
+// else knows of it. A pane that is marked as another holder's stays.
+func TestStarterDiesInTmux(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.run("new-session", "-d", "--", "sleep", "600")
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	starter, path := promised(t)
+	open := func(path, other string) (pane string) {
+		f := strings.Fields(s.run("new-window", "-d", "-P", "-F", "#{pane_id} #{pane_pid}", "--", exe, "hold", path))
+		pid, err := strconv.Atoi(f[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := spawn.Identify(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.run("set-option", "-p", "-t", f[0], "remain-on-exit", "on", ";", "set-option", "-p", "-t", f[0], "@waggle-holder", fmt.Sprintf("%d.%s%s", pid, id.Start, other))
+		return f[0]
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := filepath.Join(t.TempDir(), "2.start.json")
+	if err := os.WriteFile(second, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ours, others := open(path, ""), open(second, "0")
+	if err := starter.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = starter.Wait() // killed
+	shown := func() string { return s.run("list-panes", "-a", "-F", "#{pane_id} #{pane_dead}") }
+	testenv.Eventually(t, "the end of our pane, and of the holder in the other", func() bool {
+		panes := strings.Fields(strings.ReplaceAll(shown(), " ", "="))
+		return !slices.ContainsFunc(panes, func(p string) bool { return strings.HasPrefix(p, ours+"=") }) && slices.Contains(panes, others+"=1")
+	}, shown)
+}
+
+// TestStarterDies: a holder waits for the process that promised it a hand-over, and ends
+// when that is killed before it kept the promise.
+func TestStarterDies(t *testing.T) {
+	t.Parallel()
+	starter, path := promised(t)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := terminal.Hold(context.Background(), path, nil, nil)
@@ -54,7 +109,7 @@ func TestStarterDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = starter.Wait() // killed
-	err = <-ended
+	err := <-ended
 	if err == nil || !strings.Contains(err.Error(), "is dead") {
 		t.Errorf("%v, want that the starter is dead", err)
 	}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -433,6 +435,27 @@ func closePane(ctx context.Context, t tmux, p spawn.Pane, holder spawn.Identity)
 		return nil
 	}
 	return nil
+}
+
+// closeOwn closes the pane of tmux that this holder was marked in: whoever dressed it, so that it stays, died before anybody
+// else knew of it.
+func closeOwn(ctx context.Context, env []string) error {
+	socket, pane, ok := InTmux(env)
+	program, err := spawn.LookPath("tmux", env)
+	if !ok || err != nil {
+		return nil
+	}
+	_, pid, _ := tmuxVar(env)
+	server, err := identify(pid)
+	if err != nil {
+		return nil // it has ended
+	}
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		return err
+	}
+	outside := slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, "TMUX_PANE=") })
+	return closePane(ctx, tmux{program, socket, outside}, spawn.Pane{Server: server, Socket: socket, ID: pane}, self)
 }
 
 // undress gives a window back what it showed, when its last pane of ours closes.
