@@ -161,57 +161,25 @@ func isPattern(t cmdline.Told) bool {
 	return slices.ContainsFunc(t.By, is) && !slices.ContainsFunc(cmdline.WithoutPatterns(t.By), is)
 }
 
-// headIsNoFile reports whether HEAD is no file in a text that a program is told: a revision, or a name of Python or JavaScript.
+// headIsNoFile reports whether HEAD is no file in a text that a program is told: the program head, a revision, or a name of
+// Python or JavaScript, which has no capitals and stands beside no quote and no slash.
 func headIsNoFile(t cmdline.Told) bool {
 	if len(t.By) == 0 {
 		return false
 	}
-	if t.By[0].Text == "head" {
-		return t.Text == "head" // the program, which only reads
-	}
-	if lexed := codeOf[cmdline.ProgramName(t.By[0].Text)]; lexed != nil {
-		rest, marks := lexed.ReplaceAllString(t.Text, ""), "'\""
-		if lexed == scriptCode {
-			marks += "`/" // a regular expression
-			if strings.Contains(t.Text, "${") {
-				return false // a literal may stand in a literal
-			}
-		}
-		return isCode(t) && !strings.ContainsAny(rest, marks) && !slices.ContainsFunc(cmdline.ReadingsOf(t.Text), func(code string) bool {
-			if code = gitHead.ReplaceAllString(code, "${1}x"); !writes.MatchString(code) {
-				code = notHead.ReplaceAllString(code, "${1}x")
-			}
-			return slices.ContainsFunc(lexed.FindAllString(code, -1), func(l string) bool { return strings.Contains("\"'`", l[:1]) && head.MatchString(l) })
-		})
+	switch name := t.By[0].Text; {
+	case name == "head":
+		return t.Text == "head"
+	case hasNames[cmdline.ProgramName(name)]:
+		return !slices.ContainsFunc(cmdline.ReadingsOf(t.Text), headFile.MatchString)
 	}
 	return takesRevisions(t.By) && (strings.EqualFold(t.Text, "head") || revision.MatchString(t.Text))
 }
 
-// isCode reports a text that such a program runs: the word behind -c and the like, or its input where it has no other word.
-func isCode(t cmdline.Told) bool {
-	at := slices.IndexFunc(t.By, func(w cmdline.Word) bool { return w.Text == t.Text })
-	if at < 0 {
-		return !slices.ContainsFunc(t.By[1:], func(w cmdline.Word) bool { return w.Text != "-" && w.Text != "-u" })
-	}
-	return at > 1 && slices.Contains([]string{"-c", "-e", "-p", "-pe", "--eval"}, t.By[at-1].Text) &&
-		!slices.ContainsFunc(t.By[1:at], func(w cmdline.Word) bool { return !strings.HasPrefix(w.Text, "-") })
-}
+// hasNames are programs of languages in whose code a file is named by a literal.
+var hasNames = cmdline.Names(`python pypy node nodejs deno bun`)
 
-// The parts of code that are no names: comments, which begin with a mark, and literals. A name of a file stands in a literal.
-var (
-	pythonCode = regexp.MustCompile(`#[^\n]*|(?s:""".*?"""|'''.*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')`)
-	scriptCode = regexp.MustCompile(`//[^\n]*|(?s:/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|` + "`(?:[^`\\\\]|\\\\.)*`)")
-	codeOf     = map[string]*regexp.Regexp{"python": pythonCode, "pypy": pythonCode, "node": scriptCode, "nodejs": scriptCode, "deno": scriptCode, "bun": scriptCode}
-	head       = regexp.MustCompile(`(?i)\bhead\b`)
-)
-
-// gitHead is HEAD in the words of git, and notHead as a method of HTTP, a key, a tag or a program, which are none where the code
-// writes files.
-var (
-	gitHead = regexp.MustCompile(`(?i)(git["',\s]+(?:diff|log|show|rev-parse|rev-list|describe|merge-base|reset|ls-tree)["',\s]+(?:--?[a-np-z0-9][\w=-]*["',\s]+)*)HEAD\b`)
-	notHead = regexp.MustCompile(`(?i)(method["']?\s*[:=]\s*["']|[\w)\]]\[["']|</?|\|\s*)HEAD\b`)
-	writes  = regexp.MustCompile(`(?i)\bopen|writ|copy|move|rename|link|mkdir|makedir|touch|shutil|\bfs\b|exec|eval|spawn`)
-)
+var headFile = regexp.MustCompile("(?i:^\\s*head\\s*$|['\"`/\\\\]head\\b|\\bhead['\"`/\\\\])|\\bH(?i:ead)\\b")
 
 // takesRevisions reports a command of git whose words may be revisions, and no file of such a name.
 func takesRevisions(c []cmdline.Word) bool {
