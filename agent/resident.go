@@ -73,8 +73,9 @@ type Prepared struct {
 	Argv, Env []string
 	End       func() error                // asks the command to end
 	Close     func() (*spawn.Exit, error) // returns how the command ended; nil: as the process
-	// Note returns what its user must know about the connections that it did not get; "": nothing.
-	Note func(spawn.Exit) string
+	// Note returns what its user must know about what the sandbox refused it; "": nothing. output is the end of the
+	// command's output, as far as it is known.
+	Note func(exit spawn.Exit, output string) string
 }
 
 // CallLimits bound one tool call. 0 is no limit.

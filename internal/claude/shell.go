@@ -190,8 +190,8 @@ func (s *Shells) serve(ctx context.Context) {
 	}
 }
 
-// shellAsk is what the prefix asks, and shellSaid what it is told: first the process to start, then how
-// the command has ended.
+// shellAsk is what the prefix asks, and shellSaid what it is told: first the process to start, then, for
+// a shellEnded, how the command has ended.
 type (
 	shellAsk struct {
 		Command string   `json:"command"`
@@ -207,6 +207,9 @@ type (
 		Code   *int     `json:"code,omitempty"` // absent: that of the process
 		Signal string   `json:"signal,omitempty"`
 		Note   string   `json:"note,omitempty"` // for its stderr
+	}
+	shellEnded struct {
+		Output string `json:"output"` // its end, where the client has the output written to files
 	}
 )
 
@@ -246,10 +249,12 @@ func (s *Shells) one(ctx context.Context, c net.Conn) {
 		return
 	}
 	say(c, shellSaid{Argv: p.Argv, Env: p.Env})
-	_, err = r.ReadBytes('\n') // when the process has ended, or the one that started it
+	line, err = r.ReadBytes('\n') // when the process has ended, or the one that started it
 	if err != nil {
 		_ = p.End() // it has ended already, or Close ends it
 	}
+	var end shellEnded
+	_ = json.Unmarshal(line, &end) // of another program, or cut: no output is known
 	exit, err := p.Close()
 	said := shellSaid{Ended: true}
 	how := spawn.Exit{}
@@ -260,7 +265,7 @@ func (s *Shells) one(ctx context.Context, c net.Conn) {
 		said.Code, said.Signal, how = &exit.Code, exit.Signal, *exit
 	}
 	if p.Note != nil {
-		said.Note = p.Note(how)
+		said.Note = p.Note(how, end.Output)
 	}
 	say(c, said)
 }
@@ -336,6 +341,7 @@ func started(ctx context.Context, c net.Conn, r *bufio.Reader, said shellSaid, d
 		err  error
 	}
 	ended := make(chan end, 1)
+	files := writtenTo(os.Stdout, os.Stderr)
 	if err := cmd.Start(); err != nil {
 		return codeShells, fmt.Errorf("%w: %w", errShells, err)
 	}
@@ -347,13 +353,55 @@ func started(ctx context.Context, c net.Conn, r *bufio.Reader, said shellSaid, d
 		ended <- end{said, err}
 	}()
 	_ = cmd.Wait() // its state has the result
-	_, _ = io.WriteString(c, "{\"ended\":true}\n")
+	var output strings.Builder
+	for _, f := range files {
+		output.WriteString(f.tail() + "\n")
+	}
+	if line, err := jsonobj.Marshal(shellEnded{output.String()}); err == nil {
+		_, _ = c.Write(append(line, '\n')) // the worker may be gone
+	}
 	e := <-ended
 	if e.err != nil {
 		return codeShells, fmt.Errorf("the sandbox of this member is gone, and the command was ended: %w", e.err)
 	}
 	_, _ = io.WriteString(os.Stderr, e.said.Note) // its reader may be gone
 	return e.said.status(cmd.ProcessState), nil
+}
+
+// outputTail is the length of the end of a command's output, in bytes, that the worker is told.
+const outputTail = 4 << 10
+
+// written is a regular file to which a command writes its output, and its size before.
+type written struct {
+	info fs.FileInfo
+	name string
+}
+
+// writtenTo looks at the files of the standard streams. Of a pipe the end is not known.
+func writtenTo(streams ...*os.File) (files []written) {
+	for _, f := range streams {
+		info, err := f.Stat()
+		if err == nil && info.Mode().IsRegular() && !slices.ContainsFunc(files, func(w written) bool { return os.SameFile(w.info, info) }) {
+			files = append(files, written{info, fmt.Sprintf("/dev/fd/%d", f.Fd())})
+		}
+	}
+	return files
+}
+
+// tail is the end of what the file has now and had not before.
+func (w written) tail() string {
+	f, err := os.Open(w.name) // anew: a stream is open for writing only
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	from := max(w.info.Size(), info.Size()-outputTail)
+	part, _ := io.ReadAll(io.NewSectionReader(f, from, outputTail)) // what can be read of it
+	return string(part)
 }
 
 // heard reads one line of the worker.

@@ -28,6 +28,7 @@ type shellBox struct {
 	fails   error
 	argv    []string // what runs; nil: the command as it is
 	note    string
+	output  string // of which the note is
 }
 
 func (b *shellBox) prepare(c spawn.Command, guarded []string) (agent.Prepared, error) {
@@ -39,7 +40,12 @@ func (b *shellBox) prepare(c spawn.Command, guarded []string) (agent.Prepared, e
 		argv = b.argv
 	}
 	return agent.Prepared{Argv: argv, Env: append(c.Env, "INSIDE=1"), End: func() error { b.ended <- struct{}{}; return nil },
-		Close: func() (*spawn.Exit, error) { return nil, nil }, Note: func(spawn.Exit) string { return b.note }}, b.fails
+		Close: func() (*spawn.Exit, error) { return nil, nil }, Note: b.noted}, b.fails
+}
+
+func (b *shellBox) noted(_ spawn.Exit, output string) string {
+	b.output = output
+	return b.note
 }
 
 // listenShells serves a prefix for a client in work, whose hook program is this.
@@ -78,7 +84,10 @@ func TestShells(t *testing.T) {
 		!slices.Equal(b.guarded[0], []string{filepath.Join(work, ".mcp.json")}) {
 		t.Errorf("asked for %+v, guarded %q", c, b.guarded[0])
 	}
-	stderr, err := os.Create("stderr")
+	if err := os.WriteFile("stderr", []byte("before\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := os.OpenFile("stderr", os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +95,8 @@ func TestShells(t *testing.T) {
 	os.Stderr, b.note = stderr, "\n[waggle: no such host]\n"
 	_, _ = run("echo mine >&2") // of interest is what it says
 	os.Stderr, b.note, b.asked = terminal, "", b.asked[:1]
-	if said, err := os.ReadFile("stderr"); err != nil || string(said) != "mine\n\n[waggle: no such host]\n" {
-		t.Errorf("its stderr has %q, %v", said, err)
+	if said, err := os.ReadFile("stderr"); err != nil || string(said) != "before\nmine\n\n[waggle: no such host]\n" || b.output != "mine\n\n" {
+		t.Errorf("its stderr has %q, %v, and the note is of %q", said, err, b.output)
 	}
 	hook := denyHook(t, "/no/waggle")
 	if code, err := run(hook); code != 2 || err != nil || len(b.asked) != 1 {

@@ -55,9 +55,9 @@ func shellInSandbox(t *testing.T, version string, world func(*testing.T, string,
 	}{
 		{"echo ran >>inside; cat inside", "", false, "ran"},
 		{"(exit 7)", "", true, "7"},
-		{"echo out >" + outside + "/file", "", true, "Read-only"},
+		{"echo out >" + outside + "/file", "", true, "`writable: [PATH]`"}, // the sandbox's reason
 		{"sed -i s/aaa/bbb/ " + outside + "/theirs", "", true, "Read-only"},
-		{"curl -sS --noproxy '*' http://93.184.215.14/", "", true, ""},
+		{"curl -sS --noproxy '*' http://93.184.215.14/", "", true, "HTTPS_PROXY"},
 		{"mkdir -p .claude; echo '{}' >.claude/settings.local.json", "settings.local", true, "Read-only"},
 		{"cat $CLAUDE_CONFIG_DIR/.claude.json $CLAUDE_CONFIG_DIR/sessions/* $HOME/.local/state/waggle/teams/*/journal/*/*; env", "journal", false, "WAGGLE_SANDBOX=1"},
 	}

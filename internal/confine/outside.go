@@ -159,5 +159,5 @@ func (m *Member) prepare(c spawn.Command, guarded []string) (agent.Prepared, err
 		return agent.Prepared{}, err
 	}
 	return agent.Prepared{Argv: r.Argv, Env: r.Env, End: func() error { return r.Signal(syscall.SIGTERM) }, Close: r.Close,
-		Note: func(exit spawn.Exit) string { return missed.note(exit, "") }}, nil
+		Note: missed.note}, nil
 }
