@@ -606,7 +606,7 @@ func (h *hundred) next() {
 		h.pages()
 		h.falls("a")
 	case strings.Contains(head, "question"):
-		h.enters("your answer (", "a", "2")
+		h.enters("your answer (a number", "a", "2") // the bar may say "nobody leads it: your answer…"
 	case h.denied == "":
 		h.denied = handle
 		h.enters("deny "+handle, "d", "")

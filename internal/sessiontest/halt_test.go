@@ -3,7 +3,11 @@
 package sessiontest
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"waggle/internal/claudetest"
@@ -28,7 +32,7 @@ func TestHalt(t *testing.T) {
 		}
 		w := newWorld(t, version, claudetest.ByMarker(map[string]claudetest.Next{
 			"marker-asks": asks,
-			"marker-runs": claudetest.Script(claudetest.Bash("sleep 3"), claudetest.Bash("sleep 1"), claudetest.Say("never said")),
+			"marker-runs": claudetest.Script(claudetest.Bash("touch began && cat gate"), claudetest.Bash("cat next"), claudetest.Say("never said")),
 		}))
 		s := w.h.Start("--permission-mode", "default", "marker-asks")
 		r := w.asked(">>first")
@@ -56,10 +60,19 @@ func TestHalt(t *testing.T) {
 		w.ran("second", 0)
 		w.ran("third", 1)
 
-		// A call that its own rules allow, and of which no hook asks anybody.
-		runs := w.h.Start("--permission-mode", "default", "--allowedTools", "Bash(sleep:*)", "--", "marker-runs")
-		runs.WaitScreen("sleep 3")
+		// A call that its own rules allow, and of which no hook asks anybody. It runs when all is stopped.
+		gate := filepath.Join(w.h.Work, "gate")
+		if err := errors.Join(syscall.Mkfifo(gate, 0o600), os.Chmod(gate, 0o666)); err != nil { // the client may be another user's
+			t.Fatal(err)
+		}
+		runs := w.h.Start("--permission-mode", "default", "--allowedTools", "Bash(touch:*),Bash(cat:*)", "--", "marker-runs")
+		began := func() bool { _, err := os.Stat(filepath.Join(w.h.Work, "began")); return err == nil }
+		claudetest.Until(t, func() string { return "it does not begin: " + runs.Screen() }, began)
 		w.ok("stop", "--all", "--sessions")
+		claudetest.Until(t, func() string { return "its call does not run: " + runs.Screen() }, func() bool {
+			f, err := os.OpenFile(gate, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+			return err == nil && f.Close() == nil
+		})
 		runs.WaitScreen("hook stopped")
 		idle("after its call")
 		if strings.Contains(runs.Screen(), "never said") {
