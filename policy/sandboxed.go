@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"waggle/internal/cmdline"
 )
@@ -97,7 +98,7 @@ func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bo
 				return true
 			}
 		}
-		return w.Sure != cmdline.Literal || strings.HasPrefix(w.Text, "--ou") || printsMessages.MatchString(w.Text) // git log --output
+		return w.Sure != cmdline.Literal || strings.HasPrefix(w.Text, "--ou") || printsMessages().MatchString(w.Text) // git log --output
 	}
 	told = c.Doubtful || q.stdin != "" || q.unusualEnv() != "" || slices.ContainsFunc(others, func(cmd cmdline.Command) bool {
 		return !cmd.Followed && (cmd.Piped || len(cmd.Reads) > 0 || slices.ContainsFunc(slices.Concat(cmd.Words, cmd.Assigns), unknown))
@@ -109,7 +110,9 @@ func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bo
 }
 
 // printsMessages is a text for another program in which git prints what a command of this text may have told it.
-var printsMessages = regexp.MustCompile(`git["',\s]+(log|show|cat-file|for-each-ref|tag|notes|stash|format-patch|rev-list|reflog|branch)\b`)
+var printsMessages = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`git["',\s]+(log|show|cat-file|for-each-ref|tag|notes|stash|format-patch|rev-list|reflog|branch)\b`)
+})
 
 // touched are the words of a command that may be names of files, without those of the commands in it and revisions.
 func touched(c cmdline.Command) (all []cmdline.Word) {
@@ -121,7 +124,7 @@ func touched(c cmdline.Command) (all []cmdline.Word) {
 	}
 	revisions := takesRevisions(words)
 	for i, w := range words {
-		if !(i == 0 && w.Text == "head") && !(revisions && (strings.EqualFold(w.Text, "head") || revision.MatchString(w.Text))) {
+		if !(i == 0 && w.Text == "head") && !(revisions && (strings.EqualFold(w.Text, "head") || revision().MatchString(w.Text))) {
 			w.Pattern = w.Pattern || matchesNames[words[0].Text] && strings.ContainsAny(w.Text, "*?")
 			all = append(all, w)
 		}
@@ -143,7 +146,7 @@ func patched(all []cmdline.Command) (names []cmdline.Word) {
 		return nil
 	}
 	for _, c := range all {
-		for _, line := range patchedLine.FindAllString(c.Input, -1) {
+		for _, line := range patchedLine().FindAllString(c.Input, -1) {
 			for _, reading := range cmdline.ReadingsOf(line) {
 				names = append(names, cmdline.Lits(strings.Fields(strings.Replace(reading, "Index:", "", 1)))...)
 			}
@@ -153,7 +156,9 @@ func patched(all []cmdline.Command) (names []cmdline.Word) {
 }
 
 // patchedLine is such a line: the whole patch may be indented, or in a message.
-var patchedLine = regexp.MustCompile(`(?m)^[- \tX]*(\+\+\+|---|\*\*\*|diff --git|Index:|rename to|copy to).*`)
+var patchedLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[- \tX]*(\+\+\+|---|\*\*\*|diff --git|Index:|rename to|copy to).*`)
+})
 
 // isPattern reports a text that is a word of its command by which names are left out.
 func isPattern(t cmdline.Told) bool {
@@ -171,15 +176,17 @@ func headIsNoFile(t cmdline.Told) bool {
 	case name == "head":
 		return t.Text == "head"
 	case hasNames[cmdline.ProgramName(name)]:
-		return !slices.ContainsFunc(cmdline.ReadingsOf(t.Text), headFile.MatchString)
+		return !slices.ContainsFunc(cmdline.ReadingsOf(t.Text), headFile().MatchString)
 	}
-	return takesRevisions(t.By) && (strings.EqualFold(t.Text, "head") || revision.MatchString(t.Text))
+	return takesRevisions(t.By) && (strings.EqualFold(t.Text, "head") || revision().MatchString(t.Text))
 }
 
 // hasNames are programs of languages in whose code a file is named by a literal.
 var hasNames = cmdline.Names(`python pypy node nodejs deno bun`)
 
-var headFile = regexp.MustCompile("(?i:^\\s*head\\s*$|['\"`/\\\\]head\\b|\\bhead['\"`/\\\\])|\\bH(?i:ead)\\b")
+var headFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?i:^\\s*head\\s*$|['\"`/\\\\]head\\b|\\bhead['\"`/\\\\])|\\bH(?i:ead)\\b")
+})
 
 // takesRevisions reports a command of git whose words may be revisions, and no file of such a name.
 func takesRevisions(c []cmdline.Word) bool {
@@ -198,7 +205,9 @@ func takesRevisions(c []cmdline.Word) bool {
 }
 
 // revision matches HEAD in the words of git, alone, with what follows it or stands around it, and in an option.
-var revision = regexp.MustCompile(`^(--source=|--fixup=|--squash=)?([A-Za-z0-9/._~^@{}-]*\.\.\.?)?HEAD([~^][0-9~^]*)?(\.\.\.?([A-Za-z0-9/_~^@-][A-Za-z0-9/._~^@-]*)?)?(:[A-Za-z0-9/._-]+)?$`)
+var revision = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(--source=|--fixup=|--squash=)?([A-Za-z0-9/._~^@{}-]*\.\.\.?)?HEAD([~^][0-9~^]*)?(\.\.\.?([A-Za-z0-9/_~^@-][A-Za-z0-9/._~^@-]*)?)?(:[A-Za-z0-9/._-]+)?$`)
+})
 
 // readsGit reports words of git whose command takes revisions, and makes no file of such a name.
 func readsGit(words []string) bool {
@@ -215,11 +224,11 @@ func readsGit(words []string) bool {
 		if len(operands) == 2 && makesBranch(before, operands[0]) {
 			break
 		}
-		if len(operands) > 1 && slices.ContainsFunc(operands[1:], revision.MatchString) {
+		if len(operands) > 1 && slices.ContainsFunc(operands[1:], revision().MatchString) {
 			return false
 		}
 	case "restore": // its revision is in an option
-		if slices.ContainsFunc(before[1:], func(w string) bool { return revision.MatchString(w) && !strings.HasPrefix(w, "--source=") }) {
+		if slices.ContainsFunc(before[1:], func(w string) bool { return revision().MatchString(w) && !strings.HasPrefix(w, "--source=") }) {
 			return false
 		}
 	case "grep": // -O runs a program with names of files
@@ -244,7 +253,7 @@ func makesBranch(words []string, branch string) bool {
 
 // mayMatchGuarded reports a wildcard that may match a guarded name, and not by a star at the beginning of a file's name.
 func mayMatchGuarded(pattern string) bool {
-	all, ok := cmdline.ExpandBraces(strings.ToLower(ranges.ReplaceAllString(pattern, "?")))
+	all, ok := cmdline.ExpandBraces(strings.ToLower(ranges().ReplaceAllString(pattern, "?")))
 	return !ok || slices.ContainsFunc(all, func(p string) bool {
 		parts := strings.Split(path.Clean(p), "/")
 		for i, part := range parts {
@@ -262,7 +271,9 @@ func mayMatchGuarded(pattern string) bool {
 }
 
 // ranges are the braces {a..z}.
-var ranges = regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
+var ranges = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
+})
 
 // mayBeName reports whether a wildcard may match a part of a guarded name. Shells differ in what brackets match.
 func mayBeName(name, pattern string) bool {

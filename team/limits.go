@@ -38,7 +38,7 @@ func CheckName(name string) (waggle.TeamName, error) {
 		return "", err
 	}
 	switch {
-	case !kebab.MatchString(name):
+	case !kebab().MatchString(name):
 		return "", &LimitError{"team name " + show(name), "is not in kebab case: small letters, digits, and single hyphens between them"}
 	case len(name) < MinName:
 		return "", &LimitError{"team name " + show(name), fmt.Sprintf("is shorter than %d characters", MinName)}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"waggle"
@@ -78,8 +79,12 @@ func (t *Team) Validate(ctx context.Context) ([]Problem, error) {
 type validator struct{ jsonobj.Checker }
 
 var (
-	kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	pane  = regexp.MustCompile(`^%[0-9]+$`)
+	kebab = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	})
+	pane = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^%[0-9]+$`)
+	})
 )
 
 func (v *validator) top(o *jsonobj.Object, claude bool) {
@@ -96,7 +101,7 @@ func (v *validator) top(o *jsonobj.Object, claude bool) {
 		v.Keys(o, "", "string", "description", "leadSessionId")
 		v.Value(o, "", "createdAt", "time", true)
 	} else {
-		if ok && (!kebab.MatchString(name) || len(name) < 3 || len(name) > 64) {
+		if ok && (!kebab().MatchString(name) || len(name) < 3 || len(name) > 64) {
 			v.Add("/name", "%s is not kebab case of 3 to 64 characters", show(name))
 		}
 		if text, ok := v.Text(o, "", "description", true); ok {
@@ -166,7 +171,7 @@ func (v *validator) member(m *jsonobj.Object, base, team string, claude bool) st
 		v.Add(base+"/model", "%s is not haiku, sonnet or opus", show(model))
 	}
 	backend, _ := m.Get("backendType")
-	if id, ok := v.Text(m, base, "tmuxPaneId", true); ok && !pane.MatchString(id) && (id != "" || string(backend) == `"tmux"`) {
+	if id, ok := v.Text(m, base, "tmuxPaneId", true); ok && !pane().MatchString(id) && (id != "" || string(backend) == `"tmux"`) {
 		v.Add(base+"/tmuxPaneId", "%s is not %% and a number", show(id))
 	}
 	v.Value(m, base, "isActive", "boolean", true)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -86,11 +87,13 @@ func roomFor(path string, dirs ...string) error {
 	return nil
 }
 
-var stamped = regexp.MustCompile(`^(.+)-(\d{8}T\d{6}\.\d{3}Z)(-\d+)?$`)
+var stamped = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)-(\d{8}T\d{6}\.\d{3}Z)(-\d+)?$`)
+})
 
 // asideName parses a name that SetAside gave.
 func asideName(name string) (from string, at time.Time, ok bool) {
-	m := stamped.FindStringSubmatch(name)
+	m := stamped().FindStringSubmatch(name)
 	if m == nil {
 		return "", time.Time{}, false
 	}

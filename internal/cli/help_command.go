@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -148,7 +149,7 @@ func reflow(text string, width int) (out []string) {
 		case l == "":
 			end()
 			out = append(out, "")
-		case spaces(l) > 0 && spaces(l) == len(tableHead.FindString(row)): // goes on with the last cell
+		case spaces(l) > 0 && spaces(l) == len(tableHead().FindString(row)): // goes on with the last cell
 			row += " " + strings.TrimLeft(l, " ")
 		case strings.HasPrefix(l, " "):
 			end()
@@ -167,7 +168,9 @@ func reflow(text string, width int) (out []string) {
 }
 
 // tableHead is all but the last cell of a row of a table.
-var tableHead = regexp.MustCompile(`^ +\S(?:.*?\S)?  +`)
+var tableHead = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^ +\S(?:.*?\S)?  +`)
+})
 
 // spaces is how many blanks a line begins with.
 func spaces(l string) int { return len(l) - len(strings.TrimLeft(l, " ")) }
@@ -177,7 +180,7 @@ func indented(l string, width int) []string {
 	if ansi.StringWidth(l) <= width {
 		return []string{l}
 	}
-	head := tableHead.FindString(l)
+	head := tableHead().FindString(l)
 	lines := wrap(l[len(head):], width-len(head))
 	if head == "" || slices.ContainsFunc(lines, func(l string) bool { return ansi.StringWidth(l) > width-len(head) }) {
 		head = l[:spaces(l)]

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"unicode"
 	"unicode/utf8"
@@ -47,11 +48,13 @@ func UsageArgs(cmd *cobra.Command) {
 }
 
 // wrongArguments is how cobra says that there are too few or too many arguments.
-var wrongArguments = regexp.MustCompile(`^(?:accepts|requires) (at most |at least |between )?(\d+)(?: and (\d+))? arg\(s\), (?:only )?received (\d+)$`)
+var wrongArguments = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:accepts|requires) (at most |at least |between )?(\d+)(?: and (\d+))? arg\(s\), (?:only )?received (\d+)$`)
+})
 
 // argumentsText says what is wrong with a number of arguments, and other errors as they are.
 func argumentsText(err error) string {
-	m := wrongArguments.FindStringSubmatch(err.Error())
+	m := wrongArguments().FindStringSubmatch(err.Error())
 	switch {
 	case m == nil:
 		return err.Error()
@@ -223,11 +226,13 @@ func (a *App) sameIn(ctx context.Context, teams []string) string {
 }
 
 // plainWord is a word that a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+})
 
 // ShellWord writes a word for a shell.
 func ShellWord(s string) string {
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
@@ -253,11 +258,13 @@ func (a *App) elsewhere(ctx context.Context, member string) string {
 const flagGroup = "if any flags in the group"
 
 // flagsTogether is what they end with.
-var flagsTogether = regexp.MustCompile(`\[([^\]]*)\] were all set$`)
+var flagsTogether = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[([^\]]*)\] were all set$`)
+})
 
 // flagsText says which flags exclude each other, and other errors as they are.
 func flagsText(err error) string {
-	m := flagsTogether.FindStringSubmatch(err.Error())
+	m := flagsTogether().FindStringSubmatch(err.Error())
 	if m == nil || !strings.HasPrefix(err.Error(), flagGroup) {
 		return err.Error()
 	}
