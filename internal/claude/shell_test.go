@@ -91,10 +91,14 @@ func TestShells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	terminal := os.Stderr
-	os.Stderr, b.note = stderr, "\n[waggle: no such host]\n"
+	nothing, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, terminal := os.Stdout, os.Stderr // that of the tests may be a file, too
+	os.Stdout, os.Stderr, b.note = nothing, stderr, "\n[waggle: no such host]\n"
 	_, _ = run("echo mine >&2") // of interest is what it says
-	os.Stderr, b.note, b.asked = terminal, "", b.asked[:1]
+	os.Stdout, os.Stderr, b.note, b.asked = own, terminal, "", b.asked[:1]
 	if said, err := os.ReadFile("stderr"); err != nil || string(said) != "before\nmine\n\n[waggle: no such host]\n" || b.output != "mine\n\n" {
 		t.Errorf("its stderr has %q, %v, and the note is of %q", said, err, b.output)
 	}

@@ -221,8 +221,8 @@ var noAnswers = []struct {
 	}},
 	{"a wrong handle", func(m *matrix) {
 		m.begins("hal")
-		m.words("zzzz")
-		m.enters("zzzz is not " + m.handles["hal"])
+		m.words("oooo")
+		m.enters("oooo is not " + m.handles["hal"])
 		m.key("Escape")
 	}},
 	{"a handle of another request of high risk", func(m *matrix) {

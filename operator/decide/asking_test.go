@@ -236,7 +236,7 @@ func TestDecideGroup(t *testing.T) {
 		_, err := o.DecideGroup(t.Context(), "api", word, yes)
 		operatortest.Is(t, word, err, want.code, want.says)
 	}
-	_, err = o.ShowGroup(t.Context(), "api", "zzz")
+	_, err = o.ShowGroup(t.Context(), "api", "ooo")
 	operatortest.Is(t, "nothing", err, operator.NotFound, "nothing that waits")
 	// A request that joins makes another group, with another id.
 	rig.Asks("eve", operatortest.Bash("make a"))

@@ -158,7 +158,7 @@ func TestFindRequest(t *testing.T) {
 		_, err := o.Show(t.Context(), "api", string(rs[0].ID)[:common])
 		operatortest.Is(t, "the beginning of two", err, operator.Usage, "begins several requests")
 	}
-	for _, by := range []string{"", "zzz"} {
+	for _, by := range []string{"", "ooo"} {
 		_, err := o.Show(t.Context(), "api", by)
 		operatortest.Is(t, "nobody's: "+by, err, operator.NotFound, "")
 	}
@@ -240,8 +240,8 @@ func TestChanged(t *testing.T) {
 		_, err := o.Changed(t.Context(), "api", id, input)
 		operatortest.Is(t, input, err, operator.Usage, "JSON object")
 	}
-	_, err = o.Changed(t.Context(), "api", "zzz", `{}`)
-	operatortest.Is(t, "nobody's", err, operator.NotFound, "zzz")
+	_, err = o.Changed(t.Context(), "api", "ooo", `{}`)
+	operatortest.Is(t, "nobody's", err, operator.NotFound, "ooo")
 	rig.Pending(2)
 }
 

@@ -194,7 +194,7 @@ func TestNetRefuses(t *testing.T) {
 		"ahead, without a port":            {decide.NetAnswer{Target: target(t, "y.org"), Member: "ann", Allow: true, Session: true}, operator.Usage, "no member asks for y.org"},
 		"for somebody else":                {decide.NetAnswer{Target: target(t, "x.org:443"), Member: "eve", Allow: true}, operator.NotFound, "eve"},
 		"a call":                           {decide.NetAnswer{ID: call.Handle, Allow: true}, operator.Usage, "does not ask for a host"},
-		"an id that nobody has":            {decide.NetAnswer{ID: "zzz", Allow: true}, operator.NotFound, "zzz"},
+		"an id that nobody has":            {decide.NetAnswer{ID: "ooo", Allow: true}, operator.NotFound, "ooo"},
 		"a short digest":                   {decide.NetAnswer{ID: host.Handle, Digest: string(host.Digest)[:8], Allow: true}, operator.Refused, "digest"},
 	} {
 		_, err := o.DecideNet(t.Context(), "api", c.a)

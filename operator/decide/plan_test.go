@@ -61,7 +61,7 @@ func TestPlans(t *testing.T) {
 		{first.ID, 2, operator.Refused, "is revision 1, not 2", ""},
 		{"ann", 3, operator.NotFound, "no revision 3", ""},
 		{"bob", 0, operator.NotFound, "proposed no plan", ""},
-		{"zzz", 0, operator.NotFound, "zzz", ""},
+		{"ooo", 0, operator.NotFound, "ooo", ""},
 		{call(t, rig), 0, operator.Usage, "is not a plan", ""},
 	} {
 		q, err := o.Plan(t.Context(), "api", c.of, c.rev)

@@ -279,8 +279,8 @@ func TestExplain(t *testing.T) {
 	}
 	_, err := o.Explain(t.Context(), "api", "perm-")
 	operatortest.Is(t, "the beginning of two", err, operator.Usage, "begins several calls")
-	_, err = o.Explain(t.Context(), "api", "zzz")
-	operatortest.Is(t, "nobody's call", err, operator.NotFound, "zzz")
+	_, err = o.Explain(t.Context(), "api", "ooo")
+	operatortest.Is(t, "nobody's call", err, operator.NotFound, "ooo")
 }
 
 // Suggest proposes a rule for a call that was approved twice, unless the rule would allow a denied
@@ -346,7 +346,7 @@ func TestLearn(t *testing.T) {
 	operatortest.Is(t, "beyond the ceiling", err, operator.Refused, "")
 	rig.Pending(2)
 
-	ds, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: call.Handle, Allow: true, Lesson: lesson}, {ID: host.Handle}, {ID: "zzz", Allow: true, Lesson: lesson}})
+	ds, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: call.Handle, Allow: true, Lesson: lesson}, {ID: host.Handle}, {ID: "ooo", Allow: true, Lesson: lesson}})
 	if err != nil || ds[0].Err() != nil || ds[2].Err() == nil {
 		t.Fatalf("%+v, %v", ds, err)
 	}

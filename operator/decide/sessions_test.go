@@ -162,7 +162,7 @@ func TestSessionsAsk(t *testing.T) {
 	if q := kinds[decide.KindQuestion]; len(q.Questions) != 1 || q.Questions[0].Text != "Which colour?" || len(q.Questions[0].Options) != 2 || q.Questions[0].Options[1] != (decide.Option{Label: "blue", Description: "cold"}) {
 		t.Errorf("%+v", q)
 	}
-	if q, err := s.o.ShowSession("zzz"); q != nil || err != nil {
+	if q, err := s.o.ShowSession("ooo"); q != nil || err != nil {
 		t.Errorf("%+v, %v", q, err)
 	}
 }
@@ -203,7 +203,7 @@ func TestDecideSession(t *testing.T) {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	operatortest.Is(t, "the opposite", d.Err(), operator.Refused, "")
-	if d, err := s.o.DecideSession(t.Context(), decide.Answer{ID: "zzz"}, nil); d != nil || err != nil {
+	if d, err := s.o.DecideSession(t.Context(), decide.Answer{ID: "ooo"}, nil); d != nil || err != nil {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if qs := s.open(); len(qs) != 0 {
@@ -251,7 +251,7 @@ func TestSessionChanged(t *testing.T) {
 	}
 	_, err = s.o.SessionChanged(q.Handle, "[]")
 	operatortest.Is(t, "no object", err, operator.Usage, "JSON object")
-	if c, err := s.o.SessionChanged("zzz", "{}"); c != nil || err != nil {
+	if c, err := s.o.SessionChanged("ooo", "{}"); c != nil || err != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if again := s.open(); len(again) != 1 || again[0].Digest != q.Digest {

@@ -90,8 +90,8 @@ func TestAudit(t *testing.T) {
 	}
 	_, err = o.AuditShow(t.Context(), "api", "perm-")
 	operatortest.Is(t, "the beginning of several", err, operator.Usage, "begins several calls")
-	_, err = o.AuditShow(t.Context(), "api", "zzz")
-	operatortest.Is(t, "nobody's", err, operator.NotFound, "zzz")
+	_, err = o.AuditShow(t.Context(), "api", "ooo")
+	operatortest.Is(t, "nobody's", err, operator.NotFound, "ooo")
 }
 
 // Export passes on every record of every journal in order of time, with secrets masked if a Redactor
