@@ -10,6 +10,7 @@ import (
 // may mean something else or the directory is outside the working directory. The same command
 // before it, or without it, is allowed.
 func TestNothingIsAllowedBehindAChange(t *testing.T) {
+	t.Parallel()
 	p := policy.Policy{Allow: policy.MustRules("Bash(ls:*)", "Bash(go test:*)", "Bash(git:*)", "Bash(cd:*)", "Bash(pushd:*)", "Bash(popd:*)", "Bash(printf:*)",
 		"Bash(export:*)", "Bash(declare:*)", "Bash(typeset:*)", "Bash(readonly:*)", "Bash(alias:*)", "Bash(hash:*)", "Bash(enable:*)", "Bash(set:*)", "Bash(shopt:*)",
 		"Bash(source:*)", "Bash(.:*)", "Bash(read:*)", "Bash(unset:*)", "Bash(eval:*)", "Bash(trap:*)", "Bash(command:*)", "Bash(builtin:*)", "Bash(test:*)", "Bash([:*)",

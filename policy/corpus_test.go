@@ -62,6 +62,7 @@ func carrierOf(text string) string {
 // TestDenyCorpus judges every disguise of rm -rf in the deny corpora: none is allowed, whatever
 // other rules allow.
 func TestDenyCorpus(t *testing.T) {
+	t.Parallel()
 	testenv.OneGoroutine(t)
 	for _, file := range denyCorpora {
 		t.Run(file.file, func(t *testing.T) { judgeDenyCorpus(t, file.file, file.texts, file.carriers) })
@@ -155,6 +156,7 @@ func TestEveryday(t *testing.T) {
 
 // TestNotAllowed: what an attack has found to be allowed is not, and the texts beside it are.
 func TestNotAllowed(t *testing.T) {
+	t.Parallel()
 	testenv.OneGoroutine(t)
 	p := policy.Policy{Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Bash(go test:*)", "Bash(./run.sh:*)", "Bash(go pwned:*)")}
 	for _, c := range readCorpus(t, "allow_not.txt") {

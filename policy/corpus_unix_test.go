@@ -62,6 +62,7 @@ var privileged = regexp.MustCompile(`\b(su|sg|runuser|newgrp|chroot|nsenter|unsh
 // a fake rm first on PATH it leaves a mark. Without WAGGLE_TEST=soak a sample of the texts is
 // run, and none that takes seconds.
 func TestDenyCorpusReaches(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash")
 	}

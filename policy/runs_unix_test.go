@@ -56,6 +56,7 @@ func composed(random *rand.Rand, depth int) string {
 // program runs but those that read and print, nothing outside is read or written, and nothing at all is written where the
 // mode does not let Write write.
 func TestWhatIsAllowedRuns(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash")
 	}
@@ -76,7 +77,7 @@ func TestWhatIsAllowedRuns(t *testing.T) {
 	random := rand.New(rand.NewPCG(testenv.Seed(t), 7))
 	for _, mode := range []policy.Mode{policy.ModePlan, policy.ModeAcceptEdits} {
 		ran, tries := 0, 0
-		for ran < testenv.Scale(60, 4000) && tries < 2_000_000 {
+		for ran < testenv.Sizes(20, 60, 4000) && tries < 2_000_000 {
 			tries++
 			text := composed(random, 1+random.IntN(3))
 			raw, err := json.Marshal(map[string]string{"command": text})

@@ -23,6 +23,7 @@ var judgedBy = []string{"Bash(rm -rf:*)", "Bash(rm:*)", "Bash(rm -rf x)", "Bash(
 // under each of the deny rules with every mode and Bash allowed, with nothing but the mode plan,
 // with rules for its parts, and its risk.
 func TestVerdicts(t *testing.T) {
+	t.Parallel()
 	testenv.OneGoroutine(t)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# A text that a command of ours or a model may write, and what is decided of it: d denied, ? asked,\n# . allowed. Written by go test ./policy -run TestVerdicts -update.\n# Under deny %s;\n# in the mode plan; with rules for its parts; its risk.\n", strings.Join(judgedBy, ", "))

@@ -167,6 +167,7 @@ func stopped(t *testing.T, pid int) {
 // TestTypedWhileStopped: input that is typed while a process is stopped by SIGSTOP, where no shell
 // takes the terminal back, is dropped, also one key; the question is asked anew.
 func TestTypedWhileStopped(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	for _, wait := range []time.Duration{0, ask.Stand * 2} {
 		t.Run(wait.String(), func(t *testing.T) {

@@ -47,6 +47,7 @@ func (g *gate) tools() (list []string) {
 // A turn lasts until the client's agents in the background have ended and the client has taken that up: what
 // they ask is asked in it, and its usage is the sum. A program in the background keeps no turn open.
 func TestAgentsInBackground(t *testing.T) {
+	t.Parallel()
 	for name, more := range map[string]string{
 		"goes on":         begins + says("all done") + ends("all done", "0.3"),
 		"says no more":    "",
@@ -97,6 +98,7 @@ func wanted(t *testing.T, a *claude.Agent, f *fake, g *gate, w agent.Work) {
 // A client that asks after the turn's end wants a turn of its own, and is answered in it. A turn with work that
 // begins first answers too, and its words follow when the client is free.
 func TestAsksBetweenTurns(t *testing.T) {
+	t.Parallel()
 	first := initialized + user("Task 1: go\\n\\ndo it") + begins + ends("started", "0.1") + "|\n" +
 		begins + says("it has ended") + asks("r1", "Bash", `{"command":"x"}`)
 	t.Run("its own", func(t *testing.T) {
@@ -137,6 +139,7 @@ func TestAsksBetweenTurns(t *testing.T) {
 // A turn that is cut short takes its client's agents with it: nothing goes on unseen. The next begins a client in
 // the same session.
 func TestCutWithAgents(t *testing.T) {
+	t.Parallel()
 	call := asks("r1", "Bash", `{"command":"x"}`)
 	for name, play := range map[string]string{
 		"they work": ends("started", "0.1") + call,
@@ -172,6 +175,7 @@ const resumedWords = "Your process ended and was started again. Go on where you 
 
 // Each agent that has ended is taken up in a turn of the client; the work is done after the last.
 func TestTwoAgentsEnd(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, "2.1.332")
 	a, f := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+begins+working("local_agent", "local_agent")+ends("started", "0.1")+
 		working()+begins+says("first")+ends("first", "0.2")+"|\n"+begins+asks("r1", "Bash", `{"command":"x"}`)+permit("r1", `{"command":"x"}`)+ends("second", "0.3"))
@@ -187,6 +191,7 @@ func TestTwoAgentsEnd(t *testing.T) {
 // What a client asks between turns is answered also where the last task had a directory of its own, and a client that
 // has ended meanwhile is not replaced for it: the next work has its session.
 func TestAsksBetweenTurnsElsewhere(t *testing.T) {
+	t.Parallel()
 	first := initialized + user("Task 1: go\\n\\ndo it") + begins + ends("started", "0.1") + "|\n" + begins + asks("r1", "Bash", `{"command":"x"}`)
 	t.Run("its directory", func(t *testing.T) {
 		g := newGate(t, "2.1.332")
@@ -234,6 +239,7 @@ func TestPlanOfEarlierWork(t *testing.T) {
 // How else a turn ends: a failure takes the client's agents with it; an end of the process after all was said, late
 // words and a cut leave nothing behind that waits for a turn.
 func TestTurnEnds(t *testing.T) {
+	t.Parallel()
 	t.Run("failed", func(t *testing.T) {
 		g := newGate(t, "2.1.332")
 		a, f := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+begins+working("local_agent")+`< {"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s1"}`+"\n",

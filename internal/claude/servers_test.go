@@ -61,6 +61,7 @@ func has(servers string) string {
 // The first turn of a client begins when no tool server is being connected; the next ones do not ask.
 // The output says which tools are missing, and why.
 func TestWaitsForServers(t *testing.T) {
+	t.Parallel()
 	const connecting = `{"name":"a","status":"pending"}`
 	for name, one := range map[string]struct {
 		states []string
@@ -102,6 +103,7 @@ func TestWaitsForServers(t *testing.T) {
 
 // A turn that ends while the servers are connected ends as any other.
 func TestEndsBesideServers(t *testing.T) {
+	t.Parallel()
 	const connecting = `{"name":"a","status":"pending"}`
 	a := withServers(t, status(new(int), has(connecting), "exit"), claude.Waits{})
 	g := newGate(t, "2.1.330")

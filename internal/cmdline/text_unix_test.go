@@ -74,7 +74,7 @@ func TestTextsOnlyRead(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(testenv.Seed(t), 1))
 			ran, right, tries := 0, 0, 0
-			for ran < testenv.Scale(150, 20000) && tries < 5_000_000 {
+			for ran < testenv.Sizes(40, 150, 20000) && tries < 5_000_000 {
 				tries++
 				text := spliced(random, texts, parts)
 				argv := []string{program, text, "a", "b"}

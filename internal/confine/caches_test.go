@@ -16,6 +16,7 @@ import (
 
 // The directories of a cache are where its tool has it: by the tool's variable, by XDG_CACHE_HOME, by `go env -w`.
 func TestCacheDirectories(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	for name, text := range map[string]string{".config/go/env": "GOPROXY=off\nGOCACHE=/big/build\nGOPATH=/big/go\n", "own.env": "GOMODCACHE=/own/mod\n", ".cache/uv/x": ""} {
 		path := filepath.Join(home, name)

@@ -17,6 +17,7 @@ import (
 // TestDenied: what the team's rules deny to Read and Edit no command of a confined member reads or changes,
 // from the first command after the rule; a rule about a directory that every program needs masks nothing.
 func TestDenied(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	outside := filepath.Join(r.dir, "notes")
 	write := func(path, text string) {

@@ -13,6 +13,7 @@ import (
 
 // A limit is named when the kernel has counted it, or when a program that failed says what a limit makes it say.
 func TestLimitsMet(t *testing.T) {
+	t.Parallel()
 	all := record.SandboxLimits{CPU: 2000, Memory: 256 << 20, Processes: 60}
 	counted := sandbox.Groups{Memory: "/m", Processes: "/p"}
 	killed := spawn.Exit{Code: -1, Signal: "killed"}

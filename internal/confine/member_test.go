@@ -57,6 +57,7 @@ var required = record.Sandbox{Mode: record.SandboxRequired}
 // A command of a confined member reaches its own tree and the readable directories, and no file of
 // waggle.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	secret := filepath.Join(r.dir, "key")
 	if err := os.WriteFile(secret, []byte("very secret"), 0o600); err != nil {
@@ -99,6 +100,7 @@ cat ` + secret + `; echo x > ` + own + `/output.log; echo x > ` + own + `/task-s
 // A link at a directory that is opened for its commands, which the member made while it was not
 // confined, is not followed.
 func TestLinkedArtifacts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	// Not below /tmp, which a sandbox replaces as a whole.
 	secret, err := os.MkdirTemp("/var/tmp", "wla")
@@ -120,6 +122,7 @@ func TestLinkedArtifacts(t *testing.T) {
 // The directory of a member became a link to a place that is neither secret nor the home directory while its process was
 // away, as another member's command makes it. The next start follows it in no mode.
 func TestDirectoryThatMoved(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name waggle.MemberName
 		mode record.SandboxMode
@@ -148,6 +151,7 @@ func TestDirectoryThatMoved(t *testing.T) {
 // What builds fill is on disk, in STATE: RUN may be a small file system in memory, from which nothing is
 // executed, and has the sockets alone.
 func TestTemporaryFilesOnDisk(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.Op.RunDir = t.TempDir()
 	m := r.member("ann", required)
@@ -166,6 +170,7 @@ func TestTemporaryFilesOnDisk(t *testing.T) {
 
 // A write that waggle itself makes for a member is held to the member's sandbox, too.
 func TestWriteTool(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	m := r.member("ann", required)
 	if err := os.MkdirAll(filepath.Join(m.work, ".git"), 0o700); err != nil {
@@ -203,6 +208,7 @@ func TestWriteTool(t *testing.T) {
 // A member that requires a sandbox does not start without one, and the error names what would permit
 // it; with auto it starts, and the level that holds is on record.
 func TestRequired(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.kit = func(dir string) (sandbox.Kit, error) {
 		k, err := plainKit(dir)
@@ -234,6 +240,7 @@ func TestRequired(t *testing.T) {
 // What a member's commands may have left keeps it from starting, also with auto: a lower level would let
 // them turn their sandbox off.
 func TestOwnDoing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	auto := record.Sandbox{Mode: record.SandboxAuto}
 	refused := func(name waggle.MemberName, words string) {
@@ -263,6 +270,7 @@ func TestOwnDoing(t *testing.T) {
 
 // A kit whose self-test fails is not relied upon.
 func TestSelfTestFails(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.kit = func(dir string) (sandbox.Kit, error) {
 		k, err := plainKit(dir)
@@ -281,6 +289,7 @@ func TestSelfTestFails(t *testing.T) {
 // Ten connections to a host that no grant covers are one question. Allowed, the same connections
 // proceed, and are on record with the grant and their bytes.
 func TestHeldUntilAllowed(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -312,6 +321,7 @@ func TestHeldUntilAllowed(t *testing.T) {
 // TestReserved: entries that decide what other programs run, and were not there, are nobody's while the member is there. Afterwards
 // they are gone, but for what somebody else has put there.
 func TestReserved(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	m := r.member("ann", required)
 	got := m.run(`for d in .claude .codex .gemini; do echo x >$d/settings.json; rmdir $d; done; rm -rf .mcp.json; echo x >.mcp.json; git init -q . && git status --short`)
@@ -334,6 +344,7 @@ func TestReserved(t *testing.T) {
 
 // TestVariables: of what looks like a secret a command has what the team file names, and what it lacks is said.
 func TestVariables(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.Op.Environ = append(r.Op.Environ, "NPM_TOKEN=npm geheim", "GH_TOKEN=gh geheim")
 	want := required
@@ -358,6 +369,7 @@ func TestVariables(t *testing.T) {
 
 // TestMachineProxy: what the operator's environment names as the way to the network is that of a granted connection.
 func TestMachineProxy(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	r.Op.Environ = append(r.Op.Environ, "HTTP_PROXY=http://ann:geheim@10.1.1.1:3128")
@@ -386,6 +398,7 @@ const cutWithin = 100 * time.Millisecond
 
 // A denied connection is cut at once, with a message to the tool.
 func TestHeldUntilDenied(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -411,6 +424,7 @@ func TestHeldUntilDenied(t *testing.T) {
 // A program that shows the status of a proxy's answer alone, or nothing, does not keep the reason from the
 // agent: the end of the call's output has what that call did not get, once each, also when it did not fail.
 func TestReasonAtTheEnd(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -434,6 +448,7 @@ func TestReasonAtTheEnd(t *testing.T) {
 
 // A program that tries a denied host again, as pip and apt do, asks once.
 func TestDeniedForTheCommand(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -487,6 +502,7 @@ func (r *rig) answeredAt(m *member, id waggle.RequestID) (at time.Time) {
 
 // A grant that is revoked cuts the connections that it opened.
 func TestRevoked(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -517,6 +533,7 @@ func TestRevoked(t *testing.T) {
 // same turn by a revocation, a denial and the end of its time, too, and the next connection asks
 // again.
 func TestRevokedInTheTurn(t *testing.T) {
+	t.Parallel()
 	testenv.Long(t)
 	testenv.Require(t, "curl")
 	r := newRig(t)
@@ -571,6 +588,7 @@ func TestRevokedInTheTurn(t *testing.T) {
 
 // Members that ask for the same host at once are one question each, answered by its own id.
 func TestManyMembers(t *testing.T) {
+	t.Parallel()
 	testenv.Long(t)
 	testenv.Require(t, "curl")
 	r := newRig(t)
@@ -600,6 +618,7 @@ func TestManyMembers(t *testing.T) {
 
 // When the worker ends, its connections end; while no process leads, no connection is open.
 func TestWorkerEnds(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -631,6 +650,7 @@ func TestWorkerEnds(t *testing.T) {
 // The proxy dies in the middle of a connection: open connections are cut, held ones are refused, no
 // new one is opened, and the call has that error.
 func TestProxyDies(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -665,6 +685,7 @@ func TestProxyDies(t *testing.T) {
 // The call whose proxy fails is on record as failed, with that reason: the task and why of the member
 // have it. Its sandbox holds, and has no way out.
 func TestProxyDiesIsSaid(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRigOf(t, record.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}})
 	r.itself = true
@@ -701,6 +722,7 @@ func TestProxyDiesIsSaid(t *testing.T) {
 // A command that kills the processes around it inside its sandbox opens nothing: it cannot reach the
 // relay, and the person is asked as before.
 func TestRelayStays(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -719,6 +741,7 @@ func TestRelayStays(t *testing.T) {
 // How soon a denial and a revocation end a connection. A busy machine is late now and then: the
 // fastest of some shows what they take.
 func TestCutInTime(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "curl")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -752,6 +775,7 @@ func TestCutInTime(t *testing.T) {
 
 // A program that finds no network gets a hint with the way.
 func TestHint(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "bash")
 	r := newRig(t)
 	m := r.member("ann", required)
@@ -763,6 +787,7 @@ func TestHint(t *testing.T) {
 
 // What the sandbox has refused of files and sockets says the way once, and only when the command failed.
 func TestHintsOfFiles(t *testing.T) {
+	t.Parallel()
 	testenv.Require(t, "git")
 	testenv.Require(t, "python3")
 	r := newRig(t)

@@ -65,6 +65,7 @@ exit 3
 // A program that does not start in the sandbox runs outside, and its shell commands inside, without
 // the variables that only the program gets.
 func TestOutside(t *testing.T) {
+	t.Parallel()
 	c := resident(t, onlyOutside)
 	m, err := confining(t, c)
 	if err != nil {
@@ -112,6 +113,7 @@ func prepared(t *testing.T, shell *agent.Shell, c worker.Confining, script strin
 
 // A program that starts inside runs there, and so does one that does not start anywhere.
 func TestNotOutside(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{"starts": "exit 0\n", "starts nowhere": "exit 1\n"} {
 		c := resident(t, script)
 		m, err := confining(t, c)
@@ -127,6 +129,7 @@ func TestNotOutside(t *testing.T) {
 // A program that the member's commands can change does not run outside: not if it fails to start
 // inside, because the commands could cause that, and not in a pane.
 func TestOutsideOfItsOwn(t *testing.T) {
+	t.Parallel()
 	c := resident(t, "")
 	c.Needs.Start[0] = filepath.Join(c.Tree, "agent")
 	programIs(t, c, onlyOutside)
@@ -145,6 +148,7 @@ func TestOutsideOfItsOwn(t *testing.T) {
 
 // The program of a member in a pane is not tried, and runs outside.
 func TestOutsideInPane(t *testing.T) {
+	t.Parallel()
 	c := resident(t, "touch "+t.TempDir()+"/ran; exit 1\n")
 	c.Outside = "it is shown in a pane"
 	m, err := confining(t, c)
@@ -159,6 +163,7 @@ func TestOutsideInPane(t *testing.T) {
 // A link at the path of a program's settings is refused: the member's commands could have left it
 // there.
 func TestLinkedSettings(t *testing.T) {
+	t.Parallel()
 	c := resident(t, "exit 0\n")
 	if err := os.Symlink(t.TempDir(), filepath.Join(c.Tree, ".claude")); err != nil {
 		t.Fatal(err)
@@ -180,6 +185,7 @@ func above(t *testing.T) string {
 // The sessions and logins that a Claude Code client keeps are secret from other members, below the
 // home directory and below CLAUDE_CONFIG_DIR.
 func TestSessionsAreSecret(t *testing.T) {
+	t.Parallel()
 	names := strings.Fields(".claude.json .credentials.json sessions/1.json backups/b file-history/f shell-snapshots/s session-env/e projects/p")
 	for _, where := range []string{"home", "elsewhere"} {
 		c := resident(t, "")

@@ -47,6 +47,7 @@ func toolchain(t *testing.T) string {
 // Programs find the proxy by the variables that they read, and ask for their host by it. A program that
 // ignores them is refused at once, and the end of its output names the way.
 func TestPresets(t *testing.T) {
+	t.Parallel()
 	testenv.Long(t)
 	r := newRig(t)
 	r.before = func(work string) {

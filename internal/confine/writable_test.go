@@ -19,6 +19,7 @@ import (
 // A path of writable can be changed, and none that decides over the member, is kept from it or says what other
 // programs run. Also with mode auto the member does not start then.
 func TestWritable(t *testing.T) {
+	t.Parallel()
 	require(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -74,6 +75,7 @@ func TestWritable(t *testing.T) {
 
 // Repositories and settings of agents below a path of writable stay as they are, and so do the directories that lead to them.
 func TestProgramsBelowWritable(t *testing.T) {
+	t.Parallel()
 	require(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -120,6 +122,7 @@ func TestProgramsBelowWritable(t *testing.T) {
 // What the person's variables and links name as a cache is held to what members may change: a variable may have been
 // set for another reason, or wrongly. The member starts without that cache.
 func TestCachesThatAreNone(t *testing.T) {
+	t.Parallel()
 	require(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -172,6 +175,7 @@ func TestCachesThatAreNone(t *testing.T) {
 // Another member whose directory holds that of a member, a path of writable or a cache puts a link in its place: the
 // commands of that member are not let where it leads, also after its next start.
 func TestDirectoryThatBecomesALink(t *testing.T) {
+	t.Parallel()
 	require(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -107,6 +107,17 @@ func Scale(small, large int) int {
 	return small
 }
 
+// Sizes returns usual, and in the full run full, and in the soak sizes soak.
+func Sizes(usual, full, soak int) int {
+	switch {
+	case Soak():
+		return soak
+	case Full():
+		return full
+	}
+	return usual
+}
+
 // Sample returns which cases of a long list a test takes: every n-th from the first one on,
 // which Seed draws, and in the soak sizes all of them.
 func Sample(t testing.TB, n int) (first, step int) {

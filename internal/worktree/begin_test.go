@@ -13,7 +13,7 @@ import (
 // several remotes have, or that a checkout is on, are refused, and nothing is made.
 func TestBegin(t *testing.T) {
 	t.Parallel()
-	for _, own := range []bool{false, true} {
+	for _, own := range kinds() {
 		w := newWorld(t, "shop")
 		first := w.git(w.repo, "rev-parse", "HEAD")
 		w.git(w.repo, "branch", "release")

@@ -37,6 +37,15 @@ type world struct {
 	store worktree.Store
 }
 
+// kinds are those of checkouts that a test tries, by whether one is a repository of its own: a worktree, and in
+// the full run both.
+func kinds() []bool {
+	if testenv.Full() {
+		return []bool{false, true}
+	}
+	return []bool{false}
+}
+
 // newWorld makes a repository, with a commit, in a directory of that name.
 func newWorld(t testing.TB, name string) *world {
 	t.Helper()

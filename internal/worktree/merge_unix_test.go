@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"waggle/internal/testenv"
@@ -76,6 +77,7 @@ func TestOwnMerged(t *testing.T) {
 // TestOwnMergedAgain: what was committed of a confined member's files, and is merged, is part of its work. A second
 // merge has nothing to do, and neither later files nor a commit of the member's own conflict with the first.
 func TestOwnMergedAgain(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	w := newWorld(t, "repo")
 	tree := w.own("bob")
@@ -173,7 +175,11 @@ func TestMergedOfMany(t *testing.T) {
 		for i := range n {
 			w.write(files.Path, fmt.Sprintf("made/%03d.txt", i), "x\n")
 			w.write(files.Path, fmt.Sprintf("%03d.txt", i), "x\n")
-			w.git(commits.Path, "commit", "--quiet", "--allow-empty", "--message", "work")
+		}
+		branch := w.git(commits.Path, "symbolic-ref", "HEAD")
+		commit := "commit " + branch + "\ncommitter Ada <ada@example.com> 1700000000 +0000\ndata 4\nwork\n"
+		if out, err := w.tryIn(commits.Path, commit+"from "+branch+"^0\n"+strings.Repeat(commit, n-1), "fast-import", "--quiet"); err != nil {
+			t.Fatalf("%v: %s", err, out)
 		}
 		for tree, want := range map[worktree.Tree]int{files: 2 * n, commits: 0} {
 			m, err := w.merge(tree, worktree.HowMerge)

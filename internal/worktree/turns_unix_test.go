@@ -46,7 +46,7 @@ func (w *world) turn(t worktree.Tree, n int) string {
 // the checkout changes for it.
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	for _, own := range []bool{false, true} {
+	for _, own := range kinds() {
 		w := newWorld(t, "repo")
 		tree := w.create("eve")
 		if own {
@@ -143,7 +143,7 @@ func TestTurnsBounded(t *testing.T) {
 // and what the member commits of an ignored one.
 func TestTurnUnchanged(t *testing.T) {
 	t.Parallel()
-	for _, own := range []bool{false, true} {
+	for _, own := range kinds() {
 		w := newWorld(t, "repo")
 		w.write(w.repo, ".gitignore", "ignored\n")
 		w.commit(w.repo, "ignore")
