@@ -243,7 +243,7 @@ func leftovers(t testing.TB, dir string) {
 	files, err := os.ReadDir(dir)
 	must(t, err)
 	for _, f := range files {
-		if !slices.Contains([]string{"tester.json", ".tester.json.flk", ".tester.json.shadow"}, f.Name()) {
+		if !slices.Contains([]string{"tester.json", ".tester.json.flk"}, f.Name()) {
 			t.Errorf("left behind: %s", f.Name())
 		}
 	}

@@ -21,10 +21,8 @@
 // tier checks just before it renames; a change by such a program between that
 // check and the rename (some microseconds) is lost, and it cannot see it.
 //
-// Of a file above 8 KiB the displaced content stays beside it (".<base>.shadow",
-// Linux with fine file times): the next edit writes only what changed since into it,
-// provided that nobody has it open, and exchanges it again. An edit then costs what
-// it changes, whatever the file holds.
+// An edit costs a copy of its file. A mailbox in which much stays unread is better in JSON Lines, from which what was
+// taken is removed.
 //
 // What is guaranteed is the exclusion of everybody who takes the lock, and
 // whole contents for every reader, even when a writer is killed at any point.

@@ -87,6 +87,13 @@ func removeTemps(path, suffix string, before time.Time) {
 	}
 }
 
+// removeShadow removes what an older waggle left beside a large file: the content of one edit before. The old content of
+// a mailbox must not stay on disk.
+func removeShadow(path string) {
+	dir, base := filepath.Split(path)
+	_ = os.Remove(dir + "." + base + ".shadow")
+}
+
 func isHex8(s string) bool {
 	return len(s) == 8 && strings.Trim(s, "0123456789abcdef") == ""
 }

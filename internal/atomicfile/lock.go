@@ -155,7 +155,7 @@ func (l *lock) openRecord(flk *flock.Flock, path string) (again bool, err error)
 	}
 	if l.prev.boot == l.rec.boot && l.rec.boot != "-" {
 		// After a reboot equal identities do not prove equal contents.
-		l.rec.last, l.rec.shadow, l.rec.same = l.prev.last, l.prev.shadow, l.prev.same
+		l.rec.last = l.prev.last
 	}
 	return false, nil
 }

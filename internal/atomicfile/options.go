@@ -37,7 +37,7 @@ type Tier int
 // and writes between our last check and our publishing.
 const (
 	TierAuto     Tier = iota // best the directory supports, found by use and cached
-	TierExchange             // copy or use the shadow, splice, exchange the two names, compare, unlink or keep as shadow
+	TierExchange             // copy, splice, exchange the two names, compare, unlink
 	TierRename               // copy, splice, rename
 )
 

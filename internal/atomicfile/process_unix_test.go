@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -99,26 +100,30 @@ func crash(t *testing.T, path, step string) {
 func TestKilledAtEveryStep(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier atomicfile.Tier) {
 		for _, step := range atomicfile.Steps(tier) {
-			p := newFile(t, "first\n")
-			out, err := command("kill", step, 2, p, tier).Output()
-			if err == nil {
-				t.Fatalf("%s: the process lived on: %s", step, out)
-			}
-			acked := strings.Count(string(out), "acked")
-			start := time.Now()
-			must(t, appendLine(p, "next", atomicfile.Options{Tier: tier}))
-			testenv.Within(t, step+": the next edit", time.Since(start), time.Second)
-			clean(t, p)
-			got := content(t, p)
-			want := "first\n"
-			for i := range acked {
-				want += fmt.Sprintf("ours-%d\n", i)
-			}
-			if got != want+"next\n" && got != want+fmt.Sprintf("ours-%d\nnext\n", acked) {
-				t.Errorf("%s: %d acknowledged, file %q", step, acked, got)
-			}
+			killedAt(t, tier, step, "first\n")
+			killedAt(t, tier, step, large)
 		}
 	})
+}
+
+func killedAt(t *testing.T, tier atomicfile.Tier, step, want string) {
+	p := newFile(t, want)
+	out, err := command("kill", step, 2, p, tier).Output()
+	if err == nil {
+		t.Fatalf("%s: the process lived on: %s", step, out)
+	}
+	acked := strings.Count(string(out), "acked")
+	start := time.Now()
+	must(t, appendLine(p, "next", atomicfile.Options{Tier: tier}))
+	testenv.Within(t, step+": the next edit", time.Since(start), time.Second)
+	clean(t, p)
+	got := content(t, p)
+	for i := range acked {
+		want += fmt.Sprintf("ours-%d\n", i)
+	}
+	if got != want+"next\n" && got != want+fmt.Sprintf("ours-%d\nnext\n", acked) {
+		t.Errorf("%s: %d acknowledged, file %q", step, acked, got[max(0, len(got)-100):])
+	}
 }
 
 // The record of a dead holder never makes this package break another program's lock.
@@ -283,4 +288,79 @@ func TestLockedNamesTheHolder(t *testing.T) {
 	if l.Holder != fmt.Sprintf("pid %d (waggle)", cmd.Process.Pid) || l.Age <= 0 {
 		t.Errorf("%+v", l)
 	}
+}
+
+// large is longer than the content that an edit copies whole.
+var large = strings.Repeat("a line that was there before\n", 4000)
+
+// TestReadersSeeWholeFiles: a process that reads without a lock, at once, slowly, or with the file open for long, never
+// reads content that was not published.
+func TestReadersSeeWholeFiles(t *testing.T) {
+	t.Parallel()
+	testenv.Long(t)
+	p := newFile(t, large)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	reads, bad := make([]int, 4), make([]int, 4)
+	for i := range reads {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				data, err := readInPieces(p, []int{0, 4096, 64 << 10, 1 << 20}[i])
+				reads[i]++
+				if err != nil || !wholeLines(data) {
+					bad[i]++
+				}
+			}
+		})
+	}
+	edits := testenv.Scale(120, 20_000)
+	for i := range edits {
+		must(t, appendLine(p, fmt.Sprint("n", i), atomicfile.Options{}))
+	}
+	close(stop)
+	wg.Wait()
+	for i, n := range bad {
+		if n > 0 {
+			t.Errorf("reader %d: %d of %d reads were not whole", i, n, reads[i])
+		}
+	}
+	if got := content(t, p); !wholeLines([]byte(got)) || strings.Count(got, "\nn") != edits {
+		t.Errorf("%d of %d lines", strings.Count(got, "\nn"), edits)
+	}
+	testenv.Measured(t, "%d edits of a large file beside readers without a lock: %d reads, all of them whole", edits, reads[0]+reads[1]+reads[2]+reads[3])
+}
+
+func readInPieces(path string, piece int) ([]byte, error) {
+	if piece == 0 {
+		return os.ReadFile(path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var all []byte
+	for buf := make([]byte, piece); ; {
+		n, err := f.Read(buf)
+		all = append(all, buf[:n]...)
+		if err != nil {
+			return all, nil
+		}
+	}
+}
+
+// wholeLines reports whether data is large with lines n0, n1, … behind it.
+func wholeLines(data []byte) bool {
+	rest, ok := strings.CutPrefix(string(data), large)
+	n := 0
+	for line := range strings.Lines(rest) {
+		ok = ok && line == fmt.Sprintf("n%d\n", n)
+		n++
+	}
+	return ok
 }

@@ -21,9 +21,6 @@ type publication struct {
 	splices []Splice
 }
 
-// same is so many bytes at the start that are those of v.
-func (p *publication) same() int64 { return p.splices[0].Offset }
-
 // writerPatience is how long a foreign writer that has the file open is waited
 // for. It may only be a program that never closes it.
 const writerPatience = 100 * time.Millisecond
@@ -31,9 +28,6 @@ const writerPatience = 100 * time.Millisecond
 // prepare writes the new content into a temporary file and flushes it as the
 // policy says.
 func (l *lock) prepare(v *view, splices []Splice, size int64) (*publication, error) {
-	if p, err := l.reuse(v, splices, size); p != nil || err != nil {
-		return p, err
-	}
 	perm := l.o.perm()
 	if v.Exists() {
 		perm = v.fi.Mode()
@@ -89,6 +83,7 @@ func (p *publication) publish() (done bool, err error) {
 	if !done || err != nil {
 		return false, err
 	}
+	removeShadow(l.path)
 	if l.o.Sync == SyncFull {
 		if err := syncDir(l.parent()); err != nil {
 			return true, fmt.Errorf("edit: published, but the directory was not flushed: %w", err)
@@ -112,7 +107,6 @@ func (p *publication) create() (bool, error) {
 		return false, fmt.Errorf("edit: %w", err)
 	}
 	p.l.o.hook("published")
-	p.l.dropShadow()
 	return true, nil
 }
 
@@ -133,7 +127,6 @@ func (p *publication) replace(next Identity) (bool, error) {
 		return false, fmt.Errorf("edit: %w", err)
 	}
 	p.l.o.hook("published")
-	p.l.dropShadow()
 	return true, nil
 }
 
@@ -154,7 +147,7 @@ func (p *publication) exchange(next Identity) (bool, error) {
 	l.o.hook("published")
 	if p.displacedAsRead(tmp) {
 		l.o.hook("compared")
-		p.retire(tmp)
+		_ = os.Remove(tmp)
 		l.rec.tmp = ""
 		l.o.hook("unlinked")
 		return true, nil

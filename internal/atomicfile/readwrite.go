@@ -113,7 +113,7 @@ func fill(f *os.File, data []byte, o Options) error {
 }
 
 // Remove removes a regular file whose lock the caller holds, if its identity is still id, together
-// with the shadow of its last edit; with SyncFull it flushes the directory. removed is false when
+// with the shadow that an older waggle left; with SyncFull it flushes the directory. removed is false when
 // the path is another file now. It is true when the path does not exist any more.
 func Remove(path string, id Identity, o Options) (removed bool, err error) {
 	now, err := Identify(path)
@@ -129,8 +129,7 @@ func Remove(path string, id Identity, o Options) (removed bool, err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("remove: %w", err)
 	}
-	dir, base := filepath.Split(path)
-	_ = os.Remove(dir + "." + base + "." + shadowSuffix)
+	removeShadow(path)
 	o.hook("removed")
 	if o.Sync == SyncFull {
 		if err := syncDir(filepath.Dir(path)); err != nil {

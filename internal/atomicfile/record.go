@@ -27,8 +27,6 @@ type record struct {
 	base    Identity // the file that the exchange replaces
 	next    Identity // the file that it publishes
 	last    Identity // the file as our last edit left it
-	shadow  Identity // the file that edit replaced, which is kept as the shadow; zero: no shadow
-	same    int64    // so many bytes at the start of the two are the same
 }
 
 // States of a record.
@@ -43,6 +41,9 @@ const (
 	recordMark  = "waggle-lock-" // of every version
 	recordMagic = recordMark + "2"
 	recordSize  = 768
+	// shadowFields had the identity of a second file and a length. An older waggle, which reads and writes them, finds no
+	// such file.
+	shadowFields = " 0 0 0 0 0"
 )
 
 // clean reports whether the writer left no lock directory and no temporary file.
@@ -59,10 +60,10 @@ func (r record) encode() []byte {
 	b = appendInts(b, int64(r.dir.ino), r.dir.btime, r.dir.mtime, r.foreign)
 	b = append(b, ' ')
 	b = append(b, dash(r.tmp)...)
-	for _, id := range []Identity{r.base, r.next, r.last, r.shadow} {
+	for _, id := range []Identity{r.base, r.next, r.last} {
 		b = appendInts(b, int64(id.ino), id.size, id.mtime, id.ctime)
 	}
-	b = appendInts(b, r.same)
+	b = append(b, shadowFields...)
 	b = append(b, ' ')
 	b = strconv.AppendUint(b, uint64(crc32.ChecksumIEEE(b)), 16)
 	// Padded to one size, so that a short record never leaves the tail of a long one.
@@ -115,7 +116,7 @@ func decodeRecord(b []byte) record {
 	r := record{
 		boot: f[1], pid: int(n(2)), start: uint64(n(3)), since: n(4), state: f[5],
 		dir:     dirStat{ino: uint64(n(6)), btime: n(7), mtime: n(8)},
-		foreign: n(9), base: id(11), next: id(15), last: id(19), shadow: id(23), same: n(27),
+		foreign: n(9), base: id(11), next: id(15), last: id(19),
 	}
 	if f[10] != "-" {
 		r.tmp = f[10]

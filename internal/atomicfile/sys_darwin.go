@@ -64,12 +64,6 @@ func syncData(f *os.File) error {
 // hasWriter cannot be answered here: there are no leases.
 func hasWriter(*os.File) bool { return false }
 
-// There are no leases here: a displaced file is removed.
-const canLease = false
-
-func writeLease(*os.File) bool { return false }
-func endLease(*os.File)        {}
-
 // fineTimes reports whether the file system stamps by the clock: APFS does.
 func fineTimes(dir string) bool {
 	var st unix.Statfs_t

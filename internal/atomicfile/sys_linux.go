@@ -85,19 +85,6 @@ func hasWriter(f *os.File) bool {
 	return errors.Is(err, unix.EAGAIN)
 }
 
-// canLease says whether writeLease can ever be true.
-const canLease = true
-
-// writeLease takes a write lease on f: no other process has the file open, and one that opens it
-// from now on waits for endLease. It is false when another process has it open, and where leases
-// are not available. Go programs ignore the signal with which the kernel reports a waiting process.
-func writeLease(f *os.File) bool {
-	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
-	return err == nil
-}
-
-func endLease(f *os.File) { _, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK) }
-
 // fineTimes reports whether every change of a file gets its own time once the
 // one before was looked at (multigrain timestamps, Linux 6.13).
 func fineTimes(dir string) bool {

@@ -86,12 +86,6 @@ func identityOf(fi fs.FileInfo) Identity {
 
 func hasWriter(*os.File) bool { return false }
 
-// There are no leases here: a displaced file is removed.
-const canLease = false
-
-func writeLease(*os.File) bool { return false }
-func endLease(*os.File)        {}
-
 // fineTimes: the clock that stamps files here advances in steps of up to 16 ms.
 func fineTimes(string) bool { return false }
 
