@@ -7,8 +7,7 @@
 // What is on disk decides, member by member, so that nothing has to be kept in
 // step: the file that exists is the mailbox. A member that has neither gets the
 // layout of the team's lead. Where both exist, the one with messages in it counts;
-// two with messages are a *MixedError, unless a migration was cut short, which is
-// an *UnfinishedError and is finished by whoever finds it.
+// two with messages are a *MixedError.
 package layout
 
 import (
@@ -88,7 +87,8 @@ func (d Dirs) Path(l Layout, name string) string {
 }
 
 // Intent is the file that says which layout a migration is moving the team to. It
-// exists from before the first file is moved until after the last.
+// exists from before the first file is moved until after the last: a process that
+// leads the team finishes one that was cut short before it reads mail.
 func (d Dirs) Intent() string { return filepath.Join(d.Team, ".layout") }
 
 // Intention is the content of that file.
@@ -129,16 +129,6 @@ func (e *MixedError) Error() string {
 	return fmt.Sprintf("%s has messages in two mailboxes, %s and %s, and only one of them can be read: waggle team migrate puts them together", e.Name, e.Array, e.JSONL)
 }
 
-// UnfinishedError reports a member in the middle of a migration.
-type UnfinishedError struct {
-	Name string
-	To   Layout
-}
-
-func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("the mailbox of %s is being moved to the layout %s", e.Name, e.To)
-}
-
 // Found is where a member's mailbox is.
 type Found struct {
 	Layout  Layout
@@ -146,11 +136,10 @@ type Found struct {
 	Empty   string // the other layout's file, when it exists too and holds nothing
 }
 
-// Of finds a member's mailbox. It takes no lock. Errors: *MixedError,
-// *UnfinishedError, a broken intent.
+// Of finds a member's mailbox. It takes no lock. Error: *MixedError.
 func (d Dirs) Of(name string) (Found, error) {
-	// A mailbox that moves back between the two looks is in neither file, so one that is missing is
-	// looked for again.
+	// A mailbox that moves between the two looks is in neither file, so one that is missing is looked
+	// for again.
 	for range looks {
 		array, err := exists(d.Path(Array, name))
 		if err != nil {
@@ -178,13 +167,6 @@ const looks = 3
 
 // both decides between two files.
 func (d Dirs) both(name string) (Found, error) {
-	to, moving, err := d.Moving()
-	if err != nil {
-		return Found{}, err
-	}
-	if moving {
-		return Found{}, &UnfinishedError{Name: name, To: to}
-	}
 	array, lines := d.Path(Array, name), d.Path(JSONL, name)
 	noArray, err := empty(array)
 	if err != nil {
@@ -206,12 +188,9 @@ func (d Dirs) both(name string) (Found, error) {
 	return Found{}, &MixedError{Name: name, Array: array, JSONL: lines}
 }
 
-// Default is the layout of a mailbox that is not there yet: that of a migration in
-// progress, else the lead's, else that of the only directory there is, else Array.
+// Default is the layout of a mailbox that is not there yet: the lead's, else that of
+// the only directory there is, else Array.
 func (d Dirs) Default() (Layout, error) {
-	if to, moving, err := d.Moving(); moving || err != nil {
-		return to, err
-	}
 	array, err := exists(d.Path(Array, lead))
 	if err != nil {
 		return Array, err

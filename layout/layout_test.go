@@ -18,24 +18,21 @@ func TestOf(t *testing.T) {
 		want   layout.Found // Empty: relative
 		failed any
 	}{
-		"nothing":                     {files{}, layout.Found{}, nil},
-		"an array":                    {files{"inboxes/bob.json": message}, layout.Found{Present: true}, nil},
-		"lines":                       {files{"mailbox/bob.jsonl": "{}\n"}, layout.Found{Layout: layout.JSONL, Present: true}, nil},
-		"as the lead has it":          {files{"inboxes/x": "", "mailbox/team-lead.jsonl": ""}, layout.Found{Layout: layout.JSONL}, nil},
-		"the lead has an array":       {files{"inboxes/team-lead.json": "[]", "mailbox/x": ""}, layout.Found{}, nil},
-		"the only directory":          {files{"mailbox/x": ""}, layout.Found{Layout: layout.JSONL}, nil},
-		"both directories":            {files{"mailbox/x": "", "inboxes/x": ""}, layout.Found{}, nil},
-		"empty lines beside":          {files{"inboxes/bob.json": message, "mailbox/bob.jsonl": " \n"}, layout.Found{Present: true, Empty: "mailbox/bob.jsonl"}, nil},
-		"an empty array beside":       {files{"inboxes/bob.json": "[\n]\n", "mailbox/bob.jsonl": "{}"}, layout.Found{Layout: layout.JSONL, Present: true, Empty: "inboxes/bob.json"}, nil},
-		"an empty file beside":        {files{"inboxes/bob.json": "", "mailbox/bob.jsonl": "{}"}, layout.Found{Layout: layout.JSONL, Present: true, Empty: "inboxes/bob.json"}, nil},
-		"both empty":                  {files{"inboxes/bob.json": "[]", "mailbox/bob.jsonl": "", "mailbox/team-lead.jsonl": "{}"}, layout.Found{Layout: layout.JSONL, Present: true, Empty: "inboxes/bob.json"}, nil},
-		"both with messages":          {files{"inboxes/bob.json": message, "mailbox/bob.jsonl": "{}"}, layout.Found{}, new(*layout.MixedError)},
-		"junk is not empty":           {files{"inboxes/bob.json": "[", "mailbox/bob.jsonl": "{}"}, layout.Found{}, new(*layout.MixedError)},
-		"a migration cut short":       {files{"inboxes/bob.json": message, "mailbox/bob.jsonl": "{}", ".layout": `{"to":"jsonl"}`}, layout.Found{}, new(*layout.UnfinishedError)},
-		"new during a migration":      {files{"inboxes/team-lead.json": "[]", ".layout": `{"to":"jsonl"}`}, layout.Found{Layout: layout.JSONL}, nil},
-		"not moved yet":               {files{"inboxes/bob.json": message, ".layout": `{"to":"jsonl"}`}, layout.Found{Present: true}, nil},
-		"an intent nobody can read":   {files{".layout": "?"}, layout.Found{}, new(error)},
-		"an intent to somewhere else": {files{".layout": `{"to":"csv"}`}, layout.Found{}, new(error)},
+		"nothing":               {files{}, layout.Found{}, nil},
+		"an array":              {files{"inboxes/bob.json": message}, layout.Found{Present: true}, nil},
+		"lines":                 {files{"mailbox/bob.jsonl": "{}\n"}, layout.Found{Layout: layout.JSONL, Present: true}, nil},
+		"as the lead has it":    {files{"inboxes/x": "", "mailbox/team-lead.jsonl": ""}, layout.Found{Layout: layout.JSONL}, nil},
+		"the lead has an array": {files{"inboxes/team-lead.json": "[]", "mailbox/x": ""}, layout.Found{}, nil},
+		"the only directory":    {files{"mailbox/x": ""}, layout.Found{Layout: layout.JSONL}, nil},
+		"both directories":      {files{"mailbox/x": "", "inboxes/x": ""}, layout.Found{}, nil},
+		"empty lines beside":    {files{"inboxes/bob.json": message, "mailbox/bob.jsonl": " \n"}, layout.Found{Present: true, Empty: "mailbox/bob.jsonl"}, nil},
+		"an empty array beside": {files{"inboxes/bob.json": "[\n]\n", "mailbox/bob.jsonl": "{}"}, layout.Found{Layout: layout.JSONL, Present: true, Empty: "inboxes/bob.json"}, nil},
+		"an empty file beside":  {files{"inboxes/bob.json": "", "mailbox/bob.jsonl": "{}"}, layout.Found{Layout: layout.JSONL, Present: true, Empty: "inboxes/bob.json"}, nil},
+		"both empty":            {files{"inboxes/bob.json": "[]", "mailbox/bob.jsonl": "", "mailbox/team-lead.jsonl": "{}"}, layout.Found{Layout: layout.JSONL, Present: true, Empty: "inboxes/bob.json"}, nil},
+		"both with messages":    {files{"inboxes/bob.json": message, "mailbox/bob.jsonl": "{}"}, layout.Found{}, new(*layout.MixedError)},
+		"junk is not empty":     {files{"inboxes/bob.json": "[", "mailbox/bob.jsonl": "{}"}, layout.Found{}, new(*layout.MixedError)},
+		"a migration cut short": {files{"inboxes/bob.json": message, "mailbox/bob.jsonl": "{}", ".layout": `{"to":"jsonl"}`}, layout.Found{}, new(*layout.MixedError)},
+		"not moved yet":         {files{"inboxes/bob.json": message, ".layout": `{"to":"jsonl"}`}, layout.Found{Present: true}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := layout.Dirs{Team: t.TempDir()}
@@ -62,6 +59,23 @@ func TestOf(t *testing.T) {
 				t.Errorf("found %+v, %v, want %+v", got, err, c.want)
 			}
 		})
+	}
+}
+
+// TestMoving: an intent names a layout; one that nobody can read is an error, and keeps no mailbox from being found.
+func TestMoving(t *testing.T) {
+	for content, want := range map[string]string{`{"to":"jsonl"}`: "jsonl", `{"to":"array"}`: "array", "?": "", `{"to":"csv"}`: ""} {
+		d := layout.Dirs{Team: t.TempDir()}
+		if err := os.WriteFile(d.Intent(), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		to, moving, err := d.Moving()
+		if moving != (want != "") || (err == nil) != moving || moving && to.String() != want {
+			t.Errorf("%s: %v, %v, %v", content, to, moving, err)
+		}
+		if f, err := d.Of("bob"); f != (layout.Found{}) || err != nil {
+			t.Errorf("%s: found %+v, %v", content, f, err)
+		}
 	}
 }
 

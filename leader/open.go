@@ -117,6 +117,11 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 		return nil, err
 	}
 	mail := boxes.Of(o.Root, o.Team)
+	if _, moving, _ := mail.Moving(); moving { // waggle doctor names an intent that cannot be read
+		if err := mail.Finish(ctx, mailbox.Options{Report: poll.LogReports(o.Log)}); err != nil {
+			return nil, fmt.Errorf("leader: a change of the mailboxes' layout was cut short: %w", err)
+		}
+	}
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Dismiss: o.Dismiss, Supervise: o.Supervise, Log: o.Log}
 	box, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), waggle.Lead), Deadline: sendDeadline})
 	if err != nil {

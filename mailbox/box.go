@@ -136,20 +136,14 @@ func (b *Box) Unread(ctx context.Context) ([]Entry, error) {
 // of the file. It ignores ids of entries that do not exist any more and, with Keep, of entries that
 // are not objects.
 func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
-	_, err := b.markRead(ctx, ids)
-	return err
-}
-
-// markRead is MarkRead that says whether there was a file.
-func (b *Box) markRead(ctx context.Context, ids []ID) (found bool, err error) {
 	if len(ids) == 0 {
-		return true, nil
+		return nil
 	}
 	if _, err := atomicfile.Identify(b.path); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil
 	}
-	err = b.edit(ctx, func(v atomicfile.View) ([]atomicfile.Splice, error) {
-		if found = v.Exists(); !found {
+	err := b.edit(ctx, func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		if !v.Exists() {
 			return nil, nil
 		}
 		last, known := b.cached(atomicfile.IdentityOf(v))
@@ -167,13 +161,13 @@ func (b *Box) markRead(ctx context.Context, ids []ID) (found bool, err error) {
 		return markSplices(b.format, parse(data, a, last, needIDs(last, ids)), ids, b.o.Retention), nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // the mailbox was removed meanwhile
+		return nil // the mailbox was removed meanwhile
 	}
 	if err != nil {
-		return found, fmt.Errorf("mark read: %w", err)
+		return fmt.Errorf("mark read: %w", err)
 	}
 	b.rotate(ctx)
-	return found, nil
+	return nil
 }
 
 // remember caches the content that an append read, so that the next append reads only new bytes. It
@@ -228,7 +222,7 @@ func (b *Box) load(ctx context.Context, all bool) (*contents, error) {
 func (b *Box) unmended(why error) (*contents, error) {
 	data, _, err := atomicfile.ReadIdentified(b.path, b.file())
 	if errors.Is(err, fs.ErrNotExist) {
-		return &contents{absent: true}, nil
+		return &contents{}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -263,7 +257,7 @@ func (b *Box) probe(v atomicfile.View) ([]atomicfile.Splice, error) {
 func (b *Box) read(all bool) (*contents, error) {
 	id, err := atomicfile.Identify(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &contents{absent: true}, nil
+		return &contents{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)
@@ -277,7 +271,7 @@ func (b *Box) read(all bool) (*contents, error) {
 	}
 	data, id, err := atomicfile.ReadIdentified(b.path, b.file())
 	if errors.Is(err, fs.ErrNotExist) {
-		return &contents{absent: true}, nil
+		return &contents{}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package mailbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"waggle"
 	"waggle/internal/atomicfile"
@@ -77,8 +75,7 @@ func (b Boxes) Names() ([]waggle.MemberName, error) {
 	return slices.Compact(all), nil
 }
 
-// Located is a member's mailbox in the layout that it has at the moment: a team may be migrated
-// while it is open.
+// Located is a member's mailbox in the layout that it has: each operation looks which that is.
 type Located struct {
 	boxes Boxes
 	name  waggle.MemberName
@@ -90,38 +87,6 @@ type Located struct {
 }
 
 var _ Store = (*Located)(nil)
-
-// errMoved says that the mailbox changed its layout during an operation.
-var errMoved = errors.New("the mailbox was moved to another layout meanwhile")
-
-// follow limits how long one operation follows a mailbox that moves between layouts: until the
-// deadline of its lock, so that a program that migrates a team again and again cannot block readers
-// and senders.
-type follow struct {
-	l     *Located
-	moves int
-	until time.Time
-}
-
-// quickMoves is the number of moves that are followed without a pause.
-const quickMoves = 3
-
-// next waits before an operation is tried again where the mailbox is now. It returns cause, the
-// error of the last attempt, when the time is over.
-func (f *follow) next(ctx context.Context, cause error) error {
-	f.moves++
-	now := f.l.as[Array].now()
-	switch {
-	case f.moves == 1:
-		f.until = now.Add(cmp.Or(f.l.o.Deadline, atomicfile.DefaultDeadline))
-	case !now.Before(f.until):
-		return cause
-	}
-	if f.moves <= quickMoves {
-		return nil
-	}
-	return pause(ctx)
-}
 
 // Path returns the path of the mailbox file, or the path that a new file would get.
 func (l *Located) Path() (string, error) {
@@ -135,26 +100,14 @@ func (l *Located) Layout() (Layout, error) {
 	return f.Layout, err
 }
 
-// find locates the mailbox and finishes a migration that was interrupted.
-func (l *Located) find(ctx context.Context) (*Box, error) {
-	again := follow{l: l}
-	for {
-		f, err := l.boxes.dirs().Of(string(l.name))
-		var cut *layout.UnfinishedError
-		if errors.As(err, &cut) {
-			if err := l.boxes.move(ctx, l.name, cut.To, l.o); err != nil && !errors.Is(err, errMoved) {
-				return nil, fmt.Errorf("%w: %w", cut, err)
-			}
-			if err = again.next(ctx, cut); err == nil {
-				continue
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("mailbox of %s: %w", l.name, err)
-		}
-		l.report(f)
-		return l.as[f.Layout], nil
+// find locates the mailbox.
+func (l *Located) find() (*Box, error) {
+	f, err := l.boxes.dirs().Of(string(l.name))
+	if err != nil {
+		return nil, fmt.Errorf("mailbox of %s: %w", l.name, err)
 	}
+	l.report(f)
+	return l.as[f.Layout], nil
 }
 
 // report reports an empty file of the other layout beside the mailbox, once.
@@ -172,65 +125,34 @@ func (l *Located) report(f layout.Found) {
 	}
 }
 
-// do runs one operation on the file that is the mailbox now.
-func (l *Located) do(ctx context.Context, op func(*Box) error) error {
-	again := follow{l: l}
-	for {
-		box, err := l.find(ctx)
-		if err != nil {
-			return err
-		}
-		if err = op(box); !errors.Is(err, errMoved) {
-			return err
-		}
-		if err := again.next(ctx, err); err != nil {
-			return err
-		}
-	}
-}
-
-// load is Box.load of the mailbox where it is. It takes no lock, so it checks afterwards that the
-// mailbox was in the file that was read.
-func (l *Located) load(ctx context.Context, all bool) (c *contents, err error) {
-	err = l.do(ctx, func(box *Box) error {
-		if c, err = box.load(ctx, all); err != nil {
-			return err
-		}
-		return box.here(!c.absent)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// Append is Box.Append.
+// Append is Box.Append. It waits for a migration that moves the mailbox.
 func (l *Located) Append(ctx context.Context, entries ...waggle.Envelope) error {
-	return l.do(ctx, func(box *Box) error {
-		err := box.append(ctx, entries, false)
-		if !errors.Is(err, errAbsent) {
-			return err
-		}
-		return l.boxes.making(ctx, l.o, func() error { return box.append(ctx, entries, true) })
-	})
+	box, err := l.find()
+	if err == nil {
+		err = box.append(ctx, entries, false)
+	}
+	if mixed := (*MixedError)(nil); !errors.Is(err, errAbsent) && !errors.As(err, &mixed) {
+		return err
+	}
+	return l.making(ctx, func(box *Box) error { return box.append(ctx, entries, true) })
 }
 
 // Entries is Box.Entries.
 func (l *Located) Entries(ctx context.Context) ([]Entry, error) {
-	c, err := l.load(ctx, true)
+	box, err := l.find()
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(c.entries), nil
+	return box.Entries(ctx)
 }
 
 // Unread is Box.Unread.
 func (l *Located) Unread(ctx context.Context) ([]Entry, error) {
-	c, err := l.load(ctx, false)
+	box, err := l.find()
 	if err != nil {
 		return nil, err
 	}
-	return c.unreads(), nil
+	return box.Unread(ctx)
 }
 
 // MarkRead is Box.MarkRead.
@@ -238,13 +160,11 @@ func (l *Located) MarkRead(ctx context.Context, ids ...ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return l.do(ctx, func(box *Box) error {
-		found, err := box.markRead(ctx, ids)
-		if err != nil {
-			return err
-		}
-		return box.here(found)
-	})
+	box, err := l.find()
+	if err != nil {
+		return err
+	}
+	return box.MarkRead(ctx, ids...)
 }
 
 // Create makes an empty mailbox when there is none.
@@ -253,23 +173,29 @@ func (b Boxes) Create(ctx context.Context, name waggle.MemberName, o Options) (*
 	if err != nil {
 		return nil, err
 	}
-	return l, l.do(ctx, func(box *Box) error {
-		if _, err := atomicfile.Identify(box.path); err == nil {
-			return nil
-		}
-		return b.making(ctx, o, func() error { return box.create(ctx) })
-	})
+	box, err := l.find()
+	if err != nil {
+		return l, err
+	}
+	if _, err := atomicfile.Identify(box.path); err == nil {
+		return l, nil
+	}
+	return l, l.making(ctx, func(box *Box) error { return box.create(ctx) })
 }
 
 // errAbsent says that there is no file.
 var errAbsent = errors.New("the mailbox has no file")
 
-// making runs op, which may make a mailbox's file, while no migration starts: a file that is made
-// in the layout that its caller has just looked up is one that every migration finds.
-func (b Boxes) making(ctx context.Context, o Options, op func() error) error {
+// making runs op, which may make the mailbox's file, where the mailbox is while no migration runs: a migration finds every
+// file.
+func (l *Located) making(ctx context.Context, op func(*Box) error) error {
 	var made error
-	err := atomicfile.Edit(ctx, b.dirs().Intent(), b.intent(o), func(atomicfile.View) ([]atomicfile.Splice, error) {
-		made = op()
+	err := atomicfile.Edit(ctx, l.boxes.dirs().Intent(), l.boxes.intent(l.o), func(atomicfile.View) ([]atomicfile.Splice, error) {
+		box, err := l.find()
+		if err == nil {
+			err = op(box)
+		}
+		made = err
 		return nil, nil
 	})
 	if err != nil {
@@ -295,9 +221,6 @@ func (b *Box) create(ctx context.Context) error {
 			if v.Exists() {
 				return nil, nil
 			}
-			if err := b.here(false); err != nil {
-				return nil, err
-			}
 			return []atomicfile.Splice{{Insert: []byte(b.format.empty())}}, nil
 		})
 	}
@@ -309,20 +232,6 @@ func (b *Box) create(ctx context.Context) error {
 		return fmt.Errorf("create mailbox: %w", err)
 	}
 	return nil
-}
-
-// here returns errMoved when the mailbox is not in this file any more. found says whether the caller
-// found the file: one that was missing then and is there now was moved away and back meanwhile.
-func (b *Box) here(found bool) error {
-	if b.where == nil {
-		return nil
-	}
-	f, err := b.where()
-	var cut *layout.UnfinishedError
-	if errors.As(err, &cut) || err == nil && (f.Layout != b.layout || f.Present && !found) {
-		return errMoved
-	}
-	return err
 }
 
 // arrived checks that the file is at its path, or that a migration moved it on to the other layout.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,178 +185,71 @@ func TestMigrateLeavesNothing(t *testing.T) {
 	}
 }
 
-// Senders and a receiver work while a team is migrated back and forth: every message arrives once,
-// in its sender's order.
-func TestMigrateUnderWay(t *testing.T) {
+// TestMigrateBesideSenders: commands that send while a team that is down is moved back and forth wait: every message is
+// there once, in its sender's order.
+func TestMigrateBesideSenders(t *testing.T) {
 	t.Parallel()
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
-	b.Retention = mailbox.Prune
 	const senders = 3
 	each := testenv.Scale(10, 400)
-	var writers, mover sync.WaitGroup
+	var writers sync.WaitGroup
 	for s := range senders {
 		writers.Go(func() {
-			box, err := b.Open("bob", mailbox.Options{})
-			if err != nil {
-				t.Error(err)
-				return
-			}
 			for i := range each {
-				e := waggle.Envelope{From: fmt.Sprint(s), Text: fmt.Sprint(i), Timestamp: "t", Summary: strings.Repeat("large ", 300)}
-				if err := box.Append(t.Context(), e); err != nil {
+				box, err := b.Open("bob", mailbox.Options{Deadline: time.Minute})
+				if err == nil {
+					err = box.Append(t.Context(), waggle.Envelope{From: fmt.Sprint(s), Text: fmt.Sprint(i), Timestamp: "t", Summary: strings.Repeat("large ", 300)})
+				}
+				if err != nil {
 					t.Errorf("sender %d, message %d: %v", s, i, err)
 					return
 				}
 			}
 		})
 	}
-	stop := make(chan struct{})
-	moves := 0
-	mover.Go(func() {
-		for {
-			for _, to := range []mailbox.Layout{mailbox.JSONL, mailbox.Array} {
-				if _, err := b.Migrate(t.Context(), to, mailbox.Options{}); err != nil {
-					t.Error(err)
-					return
-				}
-				moves++
-			}
-			select {
-			case <-stop:
-				return
-			default:
-			}
+	sent := make(chan struct{})
+	go func() { writers.Wait(); close(sent) }()
+	for done := false; !done; {
+		select {
+		case <-sent:
+			done = true
+		default:
 		}
-	})
-	defer func() {
-		writers.Wait()
-		close(stop)
-		mover.Wait()
-		if box := openIn(t, b, "bob", mailbox.Options{}); !t.Failed() && (moves < 2 || len(entriesOf(t, box)) > 0) {
-			t.Errorf("%d moves, %d entries left", moves, len(entriesOf(t, box)))
+		for _, to := range []mailbox.Layout{mailbox.JSONL, mailbox.Array} {
+			migrate(t, b, to, mailbox.Options{Deadline: time.Minute})
 		}
-	}()
-	box := openIn(t, b, "bob", mailbox.Options{})
+	}
 	next := map[string]int{}
-	seen := map[mailbox.ID]bool{}
-	for got := 0; got < senders*each && !t.Failed(); {
-		for _, e := range unreadOf(t, box) {
-			if seen[e.ID] {
-				t.Fatalf("%s of %s comes again", e.Envelope.Text, e.Envelope.From)
-			}
-			seen[e.ID] = true
-			if e.Envelope.Text != fmt.Sprint(next[e.Envelope.From]) {
-				t.Fatalf("%s of %s comes where %d should", e.Envelope.Text, e.Envelope.From, next[e.Envelope.From])
-			}
-			next[e.Envelope.From]++
-			got++
-			must(t, box.MarkRead(t.Context(), e.ID))
+	for _, e := range entriesOf(t, openIn(t, b, "bob", mailbox.Options{})) {
+		if e.Envelope.Text != fmt.Sprint(next[e.Envelope.From]) {
+			t.Fatalf("%s of %s comes where %d should", e.Envelope.Text, e.Envelope.From, next[e.Envelope.From])
+		}
+		next[e.Envelope.From]++
+	}
+	for s := range senders {
+		if next[fmt.Sprint(s)] != each && !t.Failed() {
+			t.Errorf("%d of %d messages of sender %d", next[fmt.Sprint(s)], each, s)
 		}
 	}
 }
 
-// An operation follows a mailbox that is migrated again and again until the deadline of its lock,
-// and then fails with an error that says so.
-func TestMovedAgainAndAgain(t *testing.T) {
-	t.Parallel()
-	for moves, deadline := range map[int]time.Duration{30: 0, math.MaxInt: 300 * time.Millisecond} {
-		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "]", "mailbox/x": ""})
-		array, lines := filepath.Join(b.Team, "inboxes/bob.json"), filepath.Join(b.Team, "mailbox/bob.jsonl")
-		moved := 0
-		bob := openIn(t, b, "bob", mailbox.Options{Deadline: deadline, Hook: func(step string) {
-			if step != "flocked" || moved >= moves {
-				return
-			}
-			if moved++; moved%2 == 1 {
-				put(t, lines, e1+"\n")
-				must(t, os.Remove(array))
-			} else {
-				put(t, array, "["+e1+"]")
-				must(t, os.Remove(lines))
-			}
-		}})
-		err := bob.Append(t.Context(), text("2"))
-		if moves == math.MaxInt {
-			if err == nil || !strings.Contains(err.Error(), "moved to another layout") {
-				t.Errorf("after %d moves: %v", moved, err)
-			}
-			continue
-		}
-		must(t, err)
-		if got := len(entriesOf(t, bob)); got != 2 || moved != moves {
-			t.Errorf("%d entries after %d moves", got, moved)
-		}
-	}
-}
-
-// An operation that waited for the lock of a file that was moved continues in the new file and
-// makes no second mailbox.
+// TestMovedWhileWaiting: an append that waited for the lock of a file that was moved continues in the new file and makes no
+// second mailbox.
 func TestMovedWhileWaiting(t *testing.T) {
 	t.Parallel()
-	for _, op := range []string{"append", "mark"} {
-		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/x": ""})
-		moved := false
-		bob := openIn(t, b, "bob", mailbox.Options{Hook: func(step string) {
-			if step == "flocked" && !moved {
-				moved = true
-				put(t, filepath.Join(b.Team, "mailbox/bob.jsonl"), e1+"\n"+e2+"\n")
-				must(t, os.Remove(filepath.Join(b.Team, "inboxes/bob.json")))
-			}
-		}})
-		want := []string{"1", "2", "3"}
-		if op == "append" {
-			must(t, bob.Append(t.Context(), text("3")))
-		} else {
-			must(t, bob.MarkRead(t.Context(), unreadOf(t, bob)[0].ID))
-			want = []string{"2"}
+	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/x": ""})
+	moved := false
+	bob := openIn(t, b, "bob", mailbox.Options{Hook: func(step string) {
+		if step == "flocked" && !moved {
+			moved = true
+			put(t, filepath.Join(b.Team, "mailbox/bob.jsonl"), e1+"\n"+e2+"\n")
+			must(t, os.Remove(filepath.Join(b.Team, "inboxes/bob.json")))
 		}
-		wantTexts(t, unreadOf(t, bob), want...)
-		if _, err := os.Lstat(filepath.Join(b.Team, "inboxes/bob.json")); !errors.Is(err, fs.ErrNotExist) || !moved {
-			t.Errorf("%s: a second mailbox: %v", op, err)
-		}
-	}
-}
-
-// An operation that finds no file, because the mailbox is in the other layout at that moment, works
-// on the mailbox although it is back when the operation looks again.
-func TestMovedThereAndBack(t *testing.T) {
-	t.Parallel()
-	for _, op := range []string{"append", "mark", "withdraw"} {
-		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/x": ""})
-		b.Retention = mailbox.Prune
-		array, lines := filepath.Join(b.Team, "inboxes/bob.json"), filepath.Join(b.Team, "mailbox/bob.jsonl")
-		steps := []string{"flocked", "read"}
-		bob := openIn(t, b, "bob", mailbox.Options{Hook: func(step string) {
-			if len(steps) == 0 || step != steps[0] {
-				return
-			}
-			if steps = steps[1:]; step == "flocked" {
-				put(t, lines, e1+"\n"+e2+"\n")
-				must(t, os.Remove(array))
-			} else {
-				put(t, array, "["+e1+","+e2+"]")
-				must(t, os.Remove(lines))
-			}
-		}})
-		want := []string{"2"}
-		first := unreadOf(t, bob)[0].ID
-		switch op {
-		case "append":
-			must(t, bob.Append(t.Context(), text("3")))
-			want = []string{"1", "2", "3"}
-		case "mark":
-			must(t, bob.MarkRead(t.Context(), first))
-		case "withdraw":
-			gone, err := bob.Withdraw(t.Context(), first)
-			must(t, err)
-			if len(gone) != 1 {
-				t.Errorf("withdrawn: %v", gone)
-			}
-		}
-		wantTexts(t, entriesOf(t, bob), want...)
-		if len(steps) > 0 {
-			t.Errorf("%s: step %s did not come", op, steps[0])
-		}
+	}})
+	must(t, bob.Append(t.Context(), text("3")))
+	wantTexts(t, unreadOf(t, bob), "1", "2", "3")
+	if _, err := os.Lstat(filepath.Join(b.Team, "inboxes/bob.json")); !errors.Is(err, fs.ErrNotExist) || !moved {
+		t.Errorf("a second mailbox: %v", err)
 	}
 }
 

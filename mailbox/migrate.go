@@ -17,55 +17,65 @@ import (
 	"waggle/layout"
 )
 
-// Migrate moves every mailbox of the team to a layout, and merges what a member has in both. It may
-// be killed at any point and called again: an intent file beside the mailboxes names the target
-// layout, each member is moved by one publication and one removal, and the next operation on a
-// half-moved mailbox finishes its move under the lock of the old file. Receivers and senders that
-// use this package may work during a migration. No entry is lost or doubled, and read entries stay
-// read.
+// Migrate moves every mailbox of the team to a layout, and merges what a member has in both. The caller sees to it that no
+// member and no lead of the team runs, and no second migration: they read and mark mail. A process that only sends waits.
+//
+// Migrate may be killed at any point: an intent file beside the mailboxes names the target layout, each member is moved by
+// one publication and one removal, and Finish or the next Migrate goes on. Who leads the team calls Finish first. No entry
+// is lost or doubled, and read entries stay read.
 //
 // An entry that another program writes into the old file without its lock in the microseconds
 // between the last check and the removal is lost; an entry that it writes later makes a second
 // mailbox. Claude Code reads and writes arrays only.
 //
-// The caller holds config.json's lock: two migrations must not run at once. changed is false when
-// nothing had to be moved.
+// changed is false when nothing had to be moved.
 func (b Boxes) Migrate(ctx context.Context, to Layout, o Options) (changed bool, err error) {
 	if info, err := os.Lstat(b.Team); err != nil || !info.IsDir() {
 		return false, fmt.Errorf("migrate: %s: %w", b.Team, errors.Join(err, fs.ErrNotExist))
 	}
-	before, moving, err := b.Moving()
-	if err != nil {
-		return false, fmt.Errorf("migrate: %w", err)
+	_, changed, err = b.Moving()
+	if err == nil {
+		err = b.Finish(ctx, o)
 	}
-	if moving && before != to {
-		if err := b.migrate(ctx, before, o); err != nil { // the one that was cut short
-			return true, err
-		}
+	if err != nil {
+		return changed, fmt.Errorf("migrate: %w", err)
 	}
 	left, err := Dir{Path: b.dirs().Dir(to.Other()), Layout: to.Other()}.Names()
 	if err != nil {
-		return false, err
+		return changed, err
 	}
-	if now, err := b.Layout(); !moving && now == to && len(left) == 0 && err == nil {
-		return false, nil
+	if now, err := b.Layout(); now == to && len(left) == 0 && err == nil {
+		return changed, nil
 	}
 	return true, b.migrate(ctx, to, o)
 }
 
-func (b Boxes) migrate(ctx context.Context, to Layout, o Options) error {
+// Finish ends a migration that was cut short.
+func (b Boxes) Finish(ctx context.Context, o Options) error {
+	to, moving, err := b.Moving()
+	if err != nil || !moving {
+		return err
+	}
+	return b.migrate(ctx, to, o)
+}
+
+func (b Boxes) migrate(ctx context.Context, to Layout, o Options) (err error) {
 	intent, err := jsonobj.Marshal(layout.Intention{To: to.String()})
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	// Under the lock, so that a mailbox that is being made in the old layout is there before the old
-	// ones are listed.
 	err = atomicfile.Edit(ctx, b.dirs().Intent(), b.intent(o), func(v atomicfile.View) ([]atomicfile.Splice, error) {
 		return []atomicfile.Splice{{Delete: v.Size(), Insert: append(intent, '\n')}}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
+	// Who makes a mailbox holds the same lock: all that were made in the old layout are listed.
+	release, err := atomicfile.Lock(ctx, b.dirs().Intent(), b.intent(o))
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	if err := os.Mkdir(b.dirs().Dir(to), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("migrate: %w", err)
 	}
@@ -84,8 +94,8 @@ func (b Boxes) migrate(ctx context.Context, to Layout, o Options) error {
 			}
 		}
 	}
-	// The layout of the lead's mailbox is the layout of new mailboxes, so it is moved first.
-	if _, err := b.Create(ctx, waggle.Lead, o); err != nil {
+	// The layout of the lead's mailbox is the layout of new mailboxes.
+	if err := newBox(b.dirs().Path(to, string(waggle.Lead)), to, o).create(ctx); err != nil {
 		return err
 	}
 	if err := os.Remove(b.dirs().Intent()); err != nil {
@@ -94,8 +104,7 @@ func (b Boxes) migrate(ctx context.Context, to Layout, o Options) error {
 	return nil
 }
 
-// move moves one member's mailbox, if a migration to this layout is under way.
-// errMoved: it is not.
+// move moves one member's mailbox.
 func (b Boxes) move(ctx context.Context, name waggle.MemberName, to Layout, o Options) error {
 	from := newBox(b.dirs().Path(to.Other(), string(name)), to.Other(), o)
 	into := newBox(b.dirs().Path(to, string(name)), to, o)
@@ -108,12 +117,12 @@ func (b Boxes) move(ctx context.Context, name waggle.MemberName, to Layout, o Op
 		}
 		release, err := atomicfile.Lock(ctx, from.path, from.file())
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // another process has moved it
+			return nil // another program has removed it
 		}
 		if err != nil {
 			return err
 		}
-		done, reports, err := b.moveLocked(from, into)
+		done, reports, err := moveLocked(from, into)
 		if e := release(); errors.Is(e, atomicfile.ErrLost) && err == nil && !done {
 			err = e
 		}
@@ -134,10 +143,7 @@ func (b Boxes) move(ctx context.Context, name waggle.MemberName, to Layout, o Op
 
 // moveLocked publishes a mailbox in its new file and removes the old one. Not done:
 // the old file was changed meanwhile.
-func (b Boxes) moveLocked(from, into *Box) (done bool, reports []Report, err error) {
-	if to, moving, err := b.Moving(); err != nil || !moving || to != into.layout {
-		return false, nil, errors.Join(err, errMoved)
-	}
+func moveLocked(from, into *Box) (done bool, reports []Report, err error) {
 	info, err := os.Lstat(from.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil, nil

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/internal/testenv"
 	"waggle/mailbox"
 )
@@ -113,55 +112,40 @@ func (m mover) start(t testing.TB) (killed bool) {
 	return err != nil
 }
 
-// A process is killed at each step of a migration and of taking messages. Every message is there
-// once, in order; a taking is complete or has not happened; the next migration finishes.
+// TestMoverKilled: a process is killed at each step of a migration, or of taking a message. Every message is there once, in
+// order, and what was read stays read; a taking is complete or has not happened; Finish ends the migration.
 func TestMoverKilled(t *testing.T) {
 	t.Parallel()
-	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
-	b.Retention = mailbox.Prune
-	o := mailbox.Options{Deadline: 60 * time.Second}
-	bob, ann := openIn(t, b, "bob", o), openIn(t, b, "ann", o)
-	must(t, ann.Append(t.Context(), text("for ann")))
-	var want []string
-	sent, kills := 0, 0
-	for round := 0; round < testenv.Scale(10, 400) || kills == 0 && round < 200; round++ { // a round may be too short for its kill
-		for range rand.IntN(4) {
-			sent++
-			want = append(want, fmt.Sprint(sent))
-			must(t, bob.Append(t.Context(), waggle.Envelope{From: "a", Text: fmt.Sprint(sent), Timestamp: "t", Summary: strings.Repeat("large ", 300)}))
-		}
-		m := mover{Team: b.Team, To: mailbox.Layout(rand.IntN(2)), At: 1 + rand.IntN(60)}
-		if rand.IntN(3) == 0 {
-			m.Take, m.At = 2, 1+rand.IntN(20)
-		}
-		killed := m.start(t)
-		got := textsOf(unreadOf(t, bob))
-		taken := want[min(m.Take, len(want)):]
-		switch {
-		case killed:
-			kills++
-			if m.Take > 0 && slices.Equal(got, taken) {
-				want = taken
+	const old = `{"from":"a","text":"old","timestamp":"t","read":true}`
+	teams := map[mailbox.Layout]map[string]string{
+		mailbox.Array: {"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "," + old + "," + e2 + "]"},
+		mailbox.JSONL: {"mailbox/team-lead.jsonl": "", "mailbox/bob.jsonl": e1 + "\n" + old + "\n" + e2 + "\n"},
+	}
+	first, step := testenv.Sample(t, testenv.Sizes(6, 1, 1))
+	for _, m := range []mover{{To: mailbox.JSONL}, {To: mailbox.Array}, {Take: 1}} {
+		kills := 0
+		for killed := true; killed; kills++ {
+			b := team(t, teams[m.To.Other()])
+			m.Team, m.At = b.Team, 1+first+kills*step
+			killed = m.start(t)
+			must(t, b.Finish(t.Context(), mailbox.Options{}))
+			bob := openIn(t, b, "bob", mailbox.Options{})
+			unread, want := textsOf(unreadOf(t, bob)), []string{"1", "old", "2"}
+			if m.Take > 0 && (!killed || len(unread) == 1) {
+				want = want[1:]
 			}
-		default:
-			want = taken
+			wantTexts(t, entriesOf(t, bob), want...)
+			if want = slices.DeleteFunc(want, func(s string) bool { return s == "old" }); !slices.Equal(unread, want) {
+				t.Errorf("%+v: unread %q, want %q", m, unread, want)
+			}
+			if _, moving, err := b.Moving(); moving || err != nil {
+				t.Errorf("%+v: not finished: %v", m, err)
+			}
+			if names, err := (mailbox.Dir{Path: b.Dirs()[m.To.Other()], Layout: m.To.Other()}).Names(); m.Take == 0 && !killed && (len(names) > 0 || err != nil) {
+				t.Errorf("%+v: left behind: %v, %v", m, names, err)
+			}
 		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("%+v, killed %v: unread %v, want %v", m, killed, got, want)
-		}
-		wantTexts(t, unreadOf(t, ann), "for ann")
-	}
-	if kills == 0 {
-		t.Error("nobody was killed")
-	}
-	t.Logf("%d kills", kills)
-	for _, to := range layouts {
-		migrate(t, b, to, o)
-		wantTexts(t, unreadOf(t, bob), want...)
-		names, err := mailbox.Dir{Path: filepath.Join(b.Team, map[mailbox.Layout]string{mailbox.Array: "mailbox", mailbox.JSONL: "inboxes"}[to]), Layout: to.Other()}.Names()
-		if err != nil || len(names) > 0 {
-			t.Errorf("left behind: %v, %v", names, err)
-		}
+		t.Logf("%+v: %d kills", m, kills-1)
 	}
 }
 

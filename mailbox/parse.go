@@ -14,7 +14,6 @@ type contents struct {
 	array   array
 	entries []Entry // those that were not needed have no ID and no Envelope
 	full    bool    // all were needed
-	absent  bool    // there was no file
 	unread  []int   // indexes of entries
 }
 

@@ -104,9 +104,6 @@ func (b *Box) edit(ctx context.Context, change func(atomicfile.View) ([]atomicfi
 	for try := 0; ; try++ {
 		var done []repair
 		err := atomicfile.Edit(ctx, b.path, o, func(v atomicfile.View) ([]atomicfile.Splice, error) {
-			if err := b.here(v.Exists()); err != nil {
-				return nil, err
-			}
 			splices, err := change(v)
 			switch {
 			case err == nil:

@@ -63,7 +63,7 @@ func (b *Box) rotate(ctx context.Context) {
 		}
 		return b.format.without(c, remove, nil), nil
 	})
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errMoved) {
+	if err != nil && ctx.Err() == nil {
 		b.report([]Report{{Path: b.path, What: fmt.Sprintf("%s has become large, and its read messages could not be moved to the archive: %v", b.path, err)}})
 	}
 }

@@ -26,21 +26,15 @@ var (
 
 // Withdraw implements Withdrawer.
 func (b *Box) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error) {
-	gone, _, err = b.withdraw(ctx, ids)
-	return gone, err
-}
-
-// withdraw is Withdraw that says whether there was a file.
-func (b *Box) withdraw(ctx context.Context, ids []ID) (gone []ID, found bool, err error) {
 	if len(ids) == 0 {
-		return nil, true, nil
+		return nil, nil
 	}
 	if _, err := atomicfile.Identify(b.path); errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
+		return nil, nil
 	}
 	err = b.edit(ctx, func(v atomicfile.View) ([]atomicfile.Splice, error) {
 		gone = nil
-		if found = v.Exists(); !found {
+		if !v.Exists() {
 			return nil, nil
 		}
 		data, err := v.Bytes()
@@ -58,12 +52,12 @@ func (b *Box) withdraw(ctx context.Context, ids []ID) (gone []ID, found bool, er
 		return b.format.without(c, remove, nil), nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, found, fmt.Errorf("withdraw: %w", err)
+		return nil, fmt.Errorf("withdraw: %w", err)
 	}
-	return gone, found, nil
+	return gone, nil
 }
 
 // Withdraw implements Withdrawer.
@@ -97,15 +91,11 @@ func (c *contents) unreadOf(ids []ID) (remove []bool, found []ID) {
 	return remove, found
 }
 
-// Withdraw is Box.Withdraw. It also finds an entry that a migration moved meanwhile.
-func (l *Located) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error) {
-	err = l.do(ctx, func(box *Box) error {
-		g, found, err := box.withdraw(ctx, ids)
-		gone = append(gone, g...)
-		if err != nil {
-			return err
-		}
-		return box.here(found)
-	})
-	return gone, err
+// Withdraw is Box.Withdraw.
+func (l *Located) Withdraw(ctx context.Context, ids ...ID) ([]ID, error) {
+	box, err := l.find()
+	if err != nil {
+		return nil, err
+	}
+	return box.Withdraw(ctx, ids...)
 }

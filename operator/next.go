@@ -89,6 +89,7 @@ const (
 	NextCollect            Step = "collect"
 	NextEndLeftover        Step = "end-leftover"
 	NextMigrate            Step = "migrate"
+	NextLayoutDown         Step = "layout-down"
 	NextPutAway            Step = "put-away"
 	NextDeleteForeign      Step = "delete-foreign"
 	NextRestoreElsewhere   Step = "restore-elsewhere"

@@ -65,7 +65,7 @@ const (
 	RankTasks                   // tasks/<team>/.lock
 	RankTask                    // tasks/<team>/<n>.json, ascending n
 	RankConfig                  // teams/<team>/config.json
-	RankLayout                  // teams/<team>/.layout: making mailboxes, and the start of a migration
+	RankLayout                  // teams/<team>/.layout: making mailboxes, and a migration
 	RankInbox                   // one inbox
 	RankJournal                 // a leaf
 )

@@ -49,7 +49,39 @@ func TestMigrate(t *testing.T) {
 	}
 	_, err = o.Migrate(ctx, "gone", mailbox.JSONL)
 	operatortest.Fails(t, err, operator.NotFound, "gone")
+
+	// The next process that leads finishes a change that was cut short; an intent that nobody can read stays.
+	intent := filepath.Join(op.Root.TeamDir("api"), ".layout")
+	for content, want := range map[string]mailbox.Layout{`{"to":"jsonl"}`: mailbox.JSONL, "?": mailbox.Array} {
+		write(t, intent, content)
+		if _, err := op.Pass(ctx, tm.State()); err != nil {
+			t.Errorf("%s: %v", content, err)
+		}
+		now, err := op.Boxes("api").Layout()
+		if _, missing := os.Lstat(intent); now != want || err != nil || (missing != nil) != (want == mailbox.JSONL) {
+			t.Errorf("%s: %v, %v, the intent %v", content, now, err, missing)
+		}
+		if err := os.RemoveAll(intent); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Migrate(ctx, "api", mailbox.Array); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// A process that leads, and then a member that runs, keep the layout as it is.
+	release, held, err := tm.State().Dir.TryLead()
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	_, err = o.Migrate(ctx, "api", mailbox.JSONL)
+	operatortest.Fails(t, err, operator.Locked, "only while their team is down")
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
 	tm.Member("ann", operatortest.Idle)
+	_, err = o.Migrate(ctx, "api", mailbox.JSONL)
+	operatortest.Fails(t, err, operator.Locked, "ann as process")
 	_, err = teams.Of(tm.FromInside()).Migrate(ctx, "api", mailbox.JSONL)
 	operatortest.Fails(t, err, operator.Refused, "team migrate was called from inside member ann")
 }

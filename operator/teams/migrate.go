@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"waggle"
+	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/inspect"
 	"waggle/operator/mail"
+	"waggle/operator/process"
 	"waggle/team"
 )
 
@@ -21,9 +25,10 @@ type Migrated struct {
 	Notes   []string            // problems found in the files
 }
 
-// Migrate moves a team's mailboxes to a layout while its members run, and merges the two mailboxes
-// of a member that has both. The next call completes an interrupted one. Claude Code knows arrays
-// only, so only a team that waggle leads can be moved to lines.
+// Migrate moves a team's mailboxes to a layout, and merges the two mailboxes of a member that has both. A team of
+// which a process runs is refused, and none is started meanwhile: Migrate holds the leader lease. The next call, or
+// the next process that leads, completes an interrupted one. Claude Code knows arrays only, so only a team that
+// waggle leads can be moved to lines.
 func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.Layout) (m *Migrated, err error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
@@ -37,6 +42,11 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 		return nil, &operator.Error{Kind: operator.Refused, Op: "team migrate", Msg: fmt.Sprintf("team %s is not led by waggle, and whoever leads it could not read its mail any more", name),
 			Advice: "Claude Code reads and writes the layout array only"}
 	}
+	free, err := o.holdDown(ctx, name, s, to)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, free()) }()
 	release, err := reg.Hold(ctx)
 	if err != nil {
 		return nil, err
@@ -51,6 +61,36 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 	names, err := boxes.Names()
 	m.Members = append(m.Members, names...)
 	return m, err
+}
+
+// holdDown keeps a team down until free is called, or returns which of its processes run.
+func (o Operator) holdDown(ctx context.Context, name waggle.TeamName, s *operator.State, to mailbox.Layout) (free func() error, err error) {
+	tv, err := inspect.Of(o.Operator).Team(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	free = func() error { return nil }
+	if s != nil && !tv.Led && len(tv.Live) == 0 {
+		free, err = process.Of(o.Operator).HoldLease(ctx, s)
+		tv.Led = errors.Is(err, leader.ErrLeading)
+	}
+	if tv.Led || len(tv.Live) > 0 {
+		return nil, runs(tv, to)
+	}
+	return free, err
+}
+
+// runs refuses what can be done only while no process of a team runs.
+func runs(tv *inspect.TeamView, to mailbox.Layout) error {
+	who := []string{}
+	for _, r := range tv.Live {
+		who = append(who, fmt.Sprintf("%s as process %d", r.Name, r.PID))
+	}
+	if len(who) == 0 {
+		who = append(who, "a process leads it")
+	}
+	return &operator.Error{Kind: operator.Locked, Op: "team migrate", Msg: fmt.Sprintf("mailboxes change their layout only while their team is down, and team %s runs: %s", tv.Team, strings.Join(who, ", ")),
+		Next: operator.Next{Step: operator.NextLayoutDown, Team: tv.Team, Text: to.String()}}
 }
 
 // MigratedSchema is the result of bringing a team's files to the newest version; with DryRun, of

@@ -141,6 +141,7 @@ var Steps = map[operator.Step]string{
 	operator.NextCollect:            "waggle gc --yes puts it into the archive",
 	operator.NextEndLeftover:        "waggle gc --yes ends it",
 	operator.NextMigrate:            "waggle team migrate {team} --layout {text}",
+	operator.NextLayoutDown:         "waggle down {team} ends it; with layout: {text} in its file the next one has that layout",
 	operator.NextPutAway:            "waggle team delete {team} --archive puts its files away as they are",
 	operator.NextDeleteForeign:      "end that program first; --force removes its files under it",
 	operator.NextRestoreElsewhere:   "--name NAME restores under another name; --force puts the team that is there into the archive first",
