@@ -34,12 +34,12 @@ fuzz:
 # make soak SOAK='-fuzz 0 -decode 0 ./mailbox'
 # With KILLS only the kills of teams, so many processes: make soak KILLS=1500
 soak:
-	go run ./internal/testenv/soak $(if $(KILLS),-kills $(KILLS)) $(SOAK)
+	go -C internal/repo run ./soak $(if $(KILLS),-kills $(KILLS)) $(SOAK)
 
 # Breaks forty places of six packages, one after the other, and says which no test
 # finds; writes docs/measured.md. Others: make mutants MUTANTS='-seed 7 -n 12 policy'
 mutants:
-	go run ./internal/testenv/mutants -write $(MUTANTS)
+	go -C internal/repo run ./mutants -write $(MUTANTS)
 
 # Tables and diagrams in the documents, manual pages, schemas.
 generate:
@@ -65,12 +65,12 @@ interop-latest:
 
 # The files of a release, in dist/: for one system make dist SYSTEMS=linux/amd64
 dist:
-	go run ./internal/dist $(if $(VERSION),-version $(VERSION)) $(SYSTEMS)
+	go -C internal/repo run ./dist $(if $(VERSION),-version $(VERSION)) $(SYSTEMS)
 
 # Another module path everywhere: make rename MODULE=example.com/you/waggle
 rename:
 	@[ -n "$(MODULE)" ] || { echo "which path? make rename MODULE=example.com/you/waggle" >&2; exit 2; }
-	go run ./internal/rename "$(MODULE)"
+	go -C internal/repo run ./rename "$(MODULE)"
 	go generate ./...
 
 ci:

@@ -47,8 +47,6 @@ var archRows = map[string]archRow{
 	"internal/install":         {0, "what install.sh has put somewhere; it knows no team"},
 	"internal/caught":          {0, "a panic as an error; it does not know whose"},
 	"internal/modelserver":     {1, "a model that says what a script says; it knows no team"},
-	"internal/docgen/section":  {0, "text between markers"},
-	"internal/docgen/fields":   {1, "the fields of messages as rows of a page"},
 	"internal/sandbox/relay":   {2, "what runs inside a sandbox before the command; it knows no policy"},
 	"internal/sandbox/proxy":   {2, "the way out of a sandbox; it asks whoever embeds it"},
 	"journal":                  {1, "bodies are opaque: the record does not know what it records"},
@@ -129,13 +127,6 @@ var archRows = map[string]archRow{
 	"internal/cli":             {23, "the face that starts the others"},
 	"cmd/waggle":               {24, "main"},
 	"schema/gen":               {24, "a program of go generate"},
-	"internal/docgen":          {24, "a program of go generate"},
-
-	"internal/rename": {24, "a program of make rename"},
-	"internal/dist":   {24, "the program of make dist"},
-
-	"internal/conformance":       {0, "a list of tests; it reads sources and runs nothing"},
-	"internal/conformance/write": {24, "a program of go generate and of continuous integration"},
 }
 
 // archOnly narrows what a package may import inside its rows.
@@ -157,8 +148,6 @@ var archOnly = map[string]struct {
 var archHelpers = map[string]archRow{
 	"internal/testenv":          {0, "what tests ask of the machine"},
 	"internal/testenv/seeded":   {1, "the seed of rapid's properties"},
-	"internal/testenv/soak":     {1, "the program of make soak"},
-	"internal/testenv/mutants":  {1, "the program of make mutants"},
 	"internal/protocoltest":     {1, "generators of payloads"},
 	"internal/claudetest":       {2, "the real Claude Code client against a scripted model; it knows nothing of waggle"},
 	"internal/storetest":        {6, "the stores at their worst; the loop reads them there"},
@@ -388,7 +377,7 @@ func TestArchCheck(t *testing.T) {
 		{"mailbox", "internal/testenv", false, false},
 		{"internal/protocoltest", ".", false, true},
 		{"internal/testenv", ".", false, false},
-		{"internal/testenv/soak", "internal/testenv", false, true},
+		{"internal/testenv/seeded", "internal/testenv", false, true},
 		{"internal/cli", "operator", false, true},
 		{"operator", "internal/cli", false, false},
 	} {

@@ -11,7 +11,7 @@ import (
 
 // archFaces may type commands: the command line itself, what it starts, and what writes its
 // documents.
-var archFaces = []string{"internal/cli", "internal/demo", "internal/docgen", "cmd/"}
+var archFaces = []string{"internal/cli", "internal/demo", "internal/repo/docgen", "cmd/"}
 
 // archCommandTexts are the texts below the command line that name a command all the same.
 var archCommandTexts = map[string]string{

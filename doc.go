@@ -20,3 +20,6 @@
 // environment and no randomness. Nothing here decides anything: who may send a
 // kind is policy's table, what a kind does is control's machine.
 package waggle
+
+//go:generate go -C internal/repo run ./docgen
+//go:generate go -C internal/repo run ./conformance/write

@@ -30,10 +30,17 @@ func TestArchModuleWithoutOpenTelemetry(t *testing.T) {
 	}
 }
 
-// listTests lists the packages of the core, their tests and all that these need, one a line; the
-// line of a program also has the packages that it links.
-var listTests = sync.OnceValues(func() ([]byte, error) {
-	return exec.Command("go", "list", "-deps", "-test", "-f", `{{.ImportPath}}{{if eq .Name "main"}} {{join .Deps " "}}{{end}}`, "./...").Output()
+// listTests lists the packages of the core and of the repository's tools, their tests and all that
+// these need, one a line; the line of a program also has the packages that it links.
+var listTests = sync.OnceValues(func() (all []byte, err error) {
+	for _, dir := range []string{".", "internal/repo"} {
+		out, err := exec.Command("go", "-C", dir, "list", "-deps", "-test", "-f", `{{.ImportPath}}{{if eq .Name "main"}} {{join .Deps " "}}{{end}}`, "./...").Output()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, out...)
+	}
+	return all, nil
 })
 
 func listedTests(t *testing.T) string {

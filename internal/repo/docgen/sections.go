@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/internal/docgen/fields"
+	"waggle/internal/repo/docgen/fields"
 	"waggle/machine"
 	"waggle/policy"
 	"waggle/team"

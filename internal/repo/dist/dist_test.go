@@ -26,7 +26,7 @@ func TestReproducible(t *testing.T) {
 	var outs []string
 	for _, dir := range []string{"a", "b/deeper than the other"} {
 		dir = filepath.Join(t.TempDir(), dir)
-		testenv.Clone(t, "../..", dir)
+		testenv.Clone(t, "../../..", dir)
 		out := filepath.Join(dir, "dist")
 		if err := run(dir, out, "v1", []string{"linux/amd64"}); err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestArchive(t *testing.T) {
 
 // TestExtras: the archive has completions for each shell, the manual and install.sh.
 func TestExtras(t *testing.T) {
-	all, err := extras("../..")
+	all, err := extras("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestRefuses(t *testing.T) {
 		if err := os.WriteFile(kept, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := run("../..", dir, tc[0], tc[1:]); err == nil {
+		if err := run("../../..", dir, tc[0], tc[1:]); err == nil {
 			t.Errorf("%q: no error", tc)
 		}
 		if _, err := os.Stat(kept); err != nil {

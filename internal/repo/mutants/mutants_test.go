@@ -341,7 +341,7 @@ func TestReasons(t *testing.T) {
 // TestFlagsOf: only the tests of a package with properties get the flags that make them leave no file.
 func TestFlagsOf(t *testing.T) {
 	t.Chdir("../../..")
-	for dir, want := range map[string]string{"record": "-rapid.nofailfile", "policy": "-rapid.nofailfile", "internal/testenv/mutants": ""} {
+	for dir, want := range map[string]string{"record": "-rapid.nofailfile", "policy": "-rapid.nofailfile", "internal/repo/mutants": ""} {
 		if got, err := flagsOf(dir); err != nil || strings.Join(got, " ") != want {
 			t.Errorf("%s: %q, %v", dir, got, err)
 		}

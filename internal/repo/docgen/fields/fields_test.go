@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle"
-	"waggle/internal/docgen/fields"
+	"waggle/internal/repo/docgen/fields"
 )
 
 // TestAddedFieldIsFollowed: a field that is added to those of a kind is a row of its table, with all

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/docgen/section"
+	"waggle/internal/repo/docgen/section"
 )
 
 const page = `# Page

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/internal/conformance"
+	"waggle/internal/repo/conformance"
 )
 
-const module = "../.."
+const module = "../../.."
 
 func requirements(t *testing.T) []conformance.Requirement {
 	t.Helper()
@@ -39,7 +39,7 @@ func TestDocumentIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(conformance.Document(requirements(t)), string(have)); diff != "" {
-		t.Errorf("run go generate ./internal/conformance (-want +have):\n%s", diff)
+		t.Errorf("run go generate . (-want +have):\n%s", diff)
 	}
 }
 

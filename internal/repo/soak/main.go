@@ -2,9 +2,9 @@
 // and writes what they report into docs/measured.md: the command, the seed, the
 // machine, and every line that a test printed after "MEASURED: ".
 //
-//	go run ./internal/testenv/soak                    // all of it
-//	go run ./internal/testenv/soak -fuzz 0 -decode 0 ./mailbox  // the tests of one package
-//	go run ./internal/testenv/soak none               // only the fuzzing
+//	go -C internal/repo run ./soak                    // all of it
+//	go -C internal/repo run ./soak -fuzz 0 -decode 0 ./mailbox  // the tests of one package
+//	go -C internal/repo run ./soak none               // only the fuzzing
 //
 // A package has long sizes if its tests ask testenv for them. Each package, and the fuzzing, owns a marked section
 // of the page; a run replaces the sections of what it ran and no others. When
@@ -30,7 +30,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/docgen/section"
+	"waggle/internal/repo/docgen/section"
 )
 
 const page = "docs/measured.md"
@@ -78,6 +78,9 @@ func (f fuzzing) jobs() (jobs []job) {
 const killing = "./internal/crashtest"
 
 func soak(ctx context.Context, kills int, seed uint64, limit time.Duration, f fuzzing, pkgs []string) error {
+	if err := os.Chdir("../.."); err != nil { // from the directory of this module
+		return err
+	}
 	if slices.Equal(pkgs, []string{"none"}) {
 		pkgs = nil
 	} else if len(pkgs) == 0 {
@@ -124,7 +127,7 @@ func longTests(fsys fs.FS) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || path == "internal/testenv") {
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || path == "internal/testenv" || path == "internal/repo") {
 			return fs.SkipDir
 		}
 		dir := "./" + slashpath.Dir(path)

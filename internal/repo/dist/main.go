@@ -1,7 +1,7 @@
 // Dist writes the files of a release: for each system a program, and an archive with
 // completions, manual pages and install.sh beside it; and SHA256SUMS of all of them.
 //
-//	go run ./internal/dist [-o dist] [-version V] [OS/ARCH…]
+//	go -C internal/repo run ./dist [-o ../../dist] [-version V] [OS/ARCH…]
 //
 // Programs are static and stripped. The same sources give the same bytes, wherever they
 // lie and whenever they are built.
@@ -24,10 +24,10 @@ import (
 var targets = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
 
 func main() {
-	out := flag.String("o", "dist", "directory to write into; what an earlier run wrote there is removed")
+	out := flag.String("o", "../../dist", "directory to write into; what an earlier run wrote there is removed")
 	version := flag.String("version", "", "version (default: what git describe says)")
 	flag.Parse()
-	if err := run(".", *out, *version, flag.Args()); err != nil {
+	if err := run("../..", *out, *version, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
 		os.Exit(1)
 	}

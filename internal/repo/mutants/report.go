@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/docgen/section"
+	"waggle/internal/repo/docgen/section"
 )
 
 const page = "docs/measured.md"
@@ -42,7 +42,7 @@ func report(s settings, all []tried, took time.Duration) (int, error) {
 	survived, equivalent := 0, 0
 	why := reasons()
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n    go run ./internal/testenv/mutants -seed %d -n %d %s\n\n%s on %s, with the tests as they are before it.\nThe tests of a mutant end after %s.\n\n",
+	fmt.Fprintf(&b, "## %s\n\n    go -C internal/repo run ./mutants -seed %d -n %d %s\n\n%s on %s, with the tests as they are before it.\nThe tests of a mutant end after %s.\n\n",
 		heading(s.as), s.seed, s.n, strings.Join(s.packages, " "), took.Round(time.Second), machine(), s.span())
 	b.WriteString("| package | mutants | survived | of them equivalent |\n|---|---:|---:|---:|\n")
 	for _, group := range s.packages {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/build"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"waggle/internal/jsonobj"
 )
 
 // tried is one mutant and its result.
@@ -153,7 +154,7 @@ func try(ctx context.Context, s settings, p place, group, temp string) (t tried,
 	if err != nil {
 		return t, false, err
 	}
-	data, err := json.Marshal(map[string]any{"Replace": map[string]string{path: file}})
+	data, err := jsonobj.Marshal(map[string]any{"Replace": map[string]string{path: file}})
 	if err != nil {
 		return t, false, err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/conformance"
+	"waggle/internal/repo/conformance"
 )
 
 // fieldTest is the last cell of a row.

@@ -14,7 +14,7 @@ What the five source documents of the protocol require, in a few words, and the 
 proves it: that waggle writes it so, that it reads it so, and, from outside, that it is so where the command line, a
 program that is not waggle or a real client is on the other side. A row without such a test is *partial*, with the
 reason. The page is generated from
-` + "`internal/conformance/requirements.txt`" + ` by ` + "`go generate ./...`" + `. An empty cell is an
+` + "`internal/repo/conformance/requirements.txt`" + ` by ` + "`go generate ./...`" + `. An empty cell is an
 error there, and so is a test that does not exist. The last column is what continuous
 integration insists on: its step ` + "`conformance`" + ` reads what ` + "`go test -json`" + ` said in the step
 before and fails when a test of this page failed, was skipped, or did not run.

@@ -1,9 +1,9 @@
 // Mutants breaks one place of the code after the other and runs the tests of its
 // package: a mutant that no test fails survives, and shows a line that nothing holds.
 //
-//	go run ./internal/testenv/mutants                       // the forty of make mutants
-//	go run ./internal/testenv/mutants -n 12 -seed 7 journal // others, of one package
-//	go run ./internal/testenv/mutants -list                 // only which ones
+//	go -C internal/repo run ./mutants                       // the forty of make mutants
+//	go -C internal/repo run ./mutants -n 12 -seed 7 journal // others, of one package
+//	go -C internal/repo run ./mutants -list                 // only which ones
 //
 // Packages with a comma between them count as one: their places are drawn together. A
 // mutant is tried with the tests of its own package only. With a plus before a package
@@ -67,7 +67,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	survived, err := run(ctx, s)
+	err := os.Chdir("../..") // from the directory of this module
+	survived := 0
+	if err == nil {
+		survived, err = run(ctx, s)
+	}
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "mutants:", err)

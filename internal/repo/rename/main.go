@@ -1,6 +1,6 @@
 // Rename gives this repository another module path:
 //
-//	go run ./internal/rename example.com/you/waggle
+//	go -C internal/repo run ./rename example.com/you/waggle
 //
 // It changes go.mod of the core and of the further modules, the imports, and every
 // mention of a package by its path in code, documents and scripts. What only looks like
@@ -20,7 +20,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: rename MODULE")
 		os.Exit(2)
 	}
-	changed, err := rename(".", os.Args[1])
+	changed, err := rename("../..", os.Args[1]) // from the directory of this module
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "rename:", err)
 		os.Exit(1)
@@ -91,7 +91,7 @@ func checkPath(path string) error {
 func modulePath(root string) (string, error) {
 	b, err := os.ReadFile(root + "/go.mod")
 	if err != nil {
-		return "", fmt.Errorf("%w; run it at the top of the repository", err)
+		return "", fmt.Errorf("%w; run it in internal/repo", err)
 	}
 	for line := range strings.Lines(string(b)) {
 		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {

@@ -3,12 +3,10 @@
 // What it writes depends on the code alone, so continuous integration runs it and
 // wants no difference.
 //
-//	go generate ./internal/docgen
+//	go -C internal/repo run ./docgen // go generate . calls it
 //
 // A page that wants a section holds its markers; the names are in sections.go.
 package main
-
-//go:generate go run .
 
 import (
 	"errors"
@@ -21,8 +19,11 @@ import (
 
 	"waggle/internal/cli"
 	"waggle/internal/cli/app"
-	"waggle/internal/docgen/section"
+	"waggle/internal/repo/docgen/section"
 )
+
+// top is the top of the repository, from the directory of this module.
+const top = "../.."
 
 // pages are where sections may be, from the top of the repository.
 var pages = []string{"SECURITY.md", "docs/commands.md", "docs/guide/run.md", "docs/kinds.md", "docs/machines.md"}
@@ -35,36 +36,14 @@ func main() {
 }
 
 func run() error {
-	top, err := repository()
-	if err != nil {
-		return err
-	}
 	root := cli.Root(&app.App{})
-	if err := writePages(top, root); err != nil {
+	if err := writePages(root); err != nil {
 		return err
 	}
 	return writeManual(filepath.Join(top, "docs", "man"), root)
 }
 
-// repository is the nearest directory upwards that holds go.mod.
-func repository() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", errors.New("run it inside the repository")
-		}
-		dir = up
-	}
-}
-
-func writePages(top string, root *cobra.Command) error {
+func writePages(root *cobra.Command) error {
 	for _, page := range pages {
 		path := filepath.Join(top, page)
 		data, err := os.ReadFile(path)

@@ -67,6 +67,7 @@ func TestLongTests(t *testing.T) {
 		"c/testdata/x_test.go":          file("testenv.Soak()"),
 		".git/x_test.go":                file("testenv.Soak()"),
 		"internal/testenv/self_test.go": file("testenv.Soak()"),
+		"internal/repo/x/x_test.go":     file("testenv.Soak()"),
 		"top_test.go":                   file("testenv.Soak()"),
 	})
 	if d := cmp.Diff([]string{"./a", "./c/d", "."}, got); err != nil || d != "" {

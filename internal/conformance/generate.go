@@ -1,3 +1,0 @@
-package conformance
-
-//go:generate go run ./write ../../docs/conformance.md
