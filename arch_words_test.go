@@ -184,7 +184,7 @@ func archIsFace(pkg string) bool {
 	return false
 }
 
-// archIsHelper reports packages of tests and programs that make this repository.
+// archIsHelper reports packages of tests.
 func archIsHelper(pkg string) bool {
 	_, helper := archHelpers[pkg]
 	return helper || strings.HasSuffix(pkg, "test")

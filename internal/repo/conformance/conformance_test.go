@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,6 +30,24 @@ func TestEveryRequirementHasItsTests(t *testing.T) {
 	}
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMissing: a test and a script that are not in the sources are named.
+func TestMissing(t *testing.T) {
+	reqs, err := conformance.Parse("000 | a | control.TestA/x | .TestB | internal/cli.TestScripts/here\n000 | c | control.TestC | internal/cli.TestScripts/gone | task.TestD\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := conformance.Missing(fstest.MapFS{
+		"control/a_test.go":                       {Data: []byte("package control\n\nfunc TestA() {}\n\nfunc (x) TestC() {}\n")},
+		"b_test.go":                               {Data: []byte("package b\n\nfunc TestB() {}\n")},
+		"internal/cli/s_test.go":                  {Data: []byte("package cli\n\nfunc TestScripts() {}\n")},
+		"internal/cli/testdata/script/here.txtar": {},
+	}, reqs)
+	want := []string{"control.TestC", "internal/cli.TestScripts/gone", "task.TestD"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 
