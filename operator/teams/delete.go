@@ -91,7 +91,7 @@ type Deleted struct {
 
 // Delete removes a team: its registry, its mailboxes, its sockets, and optionally its task list.
 // The files of a team that waggle led are archived, another program's team is removed. A running
-// team is refused (team.Transitions) unless Force is set, which ends the processes that waggle
+// team is refused (team.State.May) unless Force is set, which ends the processes that waggle
 // started, by their recorded identities; those of other programs are never ended.
 func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOptions) (*Deleted, error) {
 	d := &Deleted{Team: string(name), State: "deleted", Ended: []inspect.Running{}, Tasks: "kept"}
@@ -199,7 +199,7 @@ func (o Operator) archiveFor(cfg *team.Config, d *Deleted) (err error) {
 }
 
 // endFirst ends what prevents the deletion of a team, or returns why not; cause is the error of
-// team.Transitions.
+// team.State.May.
 func (o Operator) endFirst(ctx context.Context, tv *inspect.TeamView, s *operator.State, do DeleteOptions, d *Deleted, cause error) error {
 	var runs []string
 	for _, r := range tv.Live {

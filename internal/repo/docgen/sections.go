@@ -14,7 +14,6 @@ import (
 	"waggle/internal/repo/docgen/fields"
 	"waggle/machine"
 	"waggle/policy"
-	"waggle/team"
 )
 
 // sections are what a page may ask for, by the name in its marker.
@@ -27,19 +26,9 @@ var sections = map[string]func(root *cobra.Command) (string, error){
 	"worker states":  func(*cobra.Command) (string, error) { return diagram(machine.WorkerTable), nil },
 	"leader states":  func(*cobra.Command) (string, error) { return diagram(machine.LeaderTable), nil },
 	"request states": func(*cobra.Command) (string, error) { return diagram(machine.RequestTable), nil },
-	"team states":    func(*cobra.Command) (string, error) { return diagram(teamLife()), nil },
 	"conduct":        func(*cobra.Command) (string, error) { return conduct(), nil },
 	"exit codes":     exitCodes,
 	"commands":       func(root *cobra.Command) (string, error) { return commands(root), nil },
-}
-
-// teamLife is the life of a team as the diagrams want it.
-func teamLife() []machine.Transition {
-	var moves []machine.Transition
-	for _, m := range team.Transitions {
-		moves = append(moves, machine.Transition{From: machine.State(m.From), On: machine.Event(m.On), To: machine.State(m.To)})
-	}
-	return moves
 }
 
 // kinds is the table of payloads.
