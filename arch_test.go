@@ -102,6 +102,7 @@ var archRows = map[string]archRow{
 	"internal/seat":            {15, "members whose client connects: made, taken, given to the next"},
 	"internal/confine":         {15, "a member's sandbox: what its membership asks for, as the worker wants it; programs hand it to workers"},
 	"operator/supervise":       {15, "leads a team to its end with all of them"},
+	"internal/backoff":         {0, "the pause before something that failed is tried again"},
 	"internal/asleep":          {0, "how long this machine was suspended; it asks the system alone"},
 	"internal/cgroup":          {1, "control groups of Linux: what a member started, found without a mark; workers enter them, operators end them"},
 	"operator/results":         {16, "what becomes of a member's work; the check is in the accepted team file"},

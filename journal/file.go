@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/atomicfile"
+	"waggle/internal/backoff"
 )
 
 // Dir is a team's journals on disk.
@@ -77,18 +78,18 @@ type File struct {
 	fold    Fold
 	o       Options
 	at      position
-	id      fileID    // of the segment, to notice a replaced one
-	size    int64     // of the segment when it was last read
-	mod     time.Time // modification time of the segment at that size; zero: read it again
-	checked time.Time // modification time of the directory when the earlier segments were there; zero: check
-	doubt   bool      // compare the last line, whatever the modification time is
-	folded  int       // records, by this File
-	cut     []Ref     // bodies of cuts that no record names yet
-	sticky  error     // BrokenError, FutureError, or what the fold said
-	mending mending   // when sticky is a BrokenError
-	aside   asides    // records that are not folded
-	saved   string    // sum of the snapshot that this File has saved
-	least   position  // that a fold which is made again must reach
+	id      fileID          // of the segment, to notice a replaced one
+	size    int64           // of the segment when it was last read
+	mod     time.Time       // modification time of the segment at that size; zero: read it again
+	checked time.Time       // modification time of the directory when the earlier segments were there; zero: check
+	doubt   bool            // compare the last line, whatever the modification time is
+	folded  int             // records, by this File
+	cut     []Ref           // bodies of cuts that no record names yet
+	sticky  error           // BrokenError, FutureError, or what the fold said
+	mending backoff.Backoff // when sticky is a BrokenError
+	aside   asides          // records that are not folded
+	saved   string          // sum of the snapshot that this File has saved
+	least   position        // that a fold which is made again must reach
 	owed    *unflushed
 	// certain is what certain.json said when it was read last, in the state of certainID.
 	certain   certain
@@ -128,7 +129,7 @@ func (d Dir) Open(name Name, fold Fold, o Options) (*File, error) {
 		return nil, err
 	}
 	j := &File{dir: filepath.Join(d.Path, string(name)), fold: fold, o: o.withDefaults(),
-		at: position{chain: newChain(d.UID, name), seg: 1}}
+		at: position{chain: newChain(d.UID, name), seg: 1}, mending: backoff.Backoff{First: mendFirst, Most: mendMost}}
 	if err := j.checkDir(); err != nil {
 		return j, err
 	}
@@ -243,6 +244,6 @@ func (j *File) broken(b *breach) error {
 		return j.sticky
 	}
 	j.sticky = &BrokenError{Journal: j.at.name, File: b.file, Line: b.line, Seq: max(b.seq, 1), Why: b.why, Err: b.err, Gone: j.gone()}
-	j.mending.later(j.o.Now())
+	j.mending.Fail(j.o.Now())
 	return j.sticky
 }

@@ -17,18 +17,6 @@ const (
 	mendMost  = 4 * time.Second
 )
 
-// mending is the retry state of a broken journal.
-type mending struct {
-	pause time.Duration // 0: the journal is not broken
-	next  time.Time     // no retry before this time
-}
-
-// later sets the time of the next retry.
-func (m *mending) later(now time.Time) {
-	m.pause = min(max(2*m.pause, mendFirst), mendMost)
-	m.next = now.Add(m.pause)
-}
-
 // mend returns the error that ended the use of this File. For a break it returns nil when the
 // journal is whole again; the fold is then fresh and must be folded up to where it was. While the
 // journal is broken the fold does not change.
@@ -38,11 +26,11 @@ func (j *File) mend(ctx context.Context) error {
 		return j.sticky
 	}
 	now := j.o.Now()
-	if now.Before(j.mending.next) {
+	if !j.mending.Due(now) {
 		return j.sticky
 	}
 	if err := j.whole(ctx); err != nil {
-		j.mending.later(now)
+		j.mending.Fail(now)
 		still := *b
 		still.Gone = j.gone()
 		j.sticky = &still

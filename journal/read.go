@@ -34,7 +34,7 @@ func (j *File) Refresh(ctx context.Context) error {
 			if err := j.reached(); err != nil {
 				return err
 			}
-			j.mending = mending{}
+			j.mending.Reset()
 			return nil
 		}
 		j.fresh()

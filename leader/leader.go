@@ -28,6 +28,7 @@ import (
 	"waggle/boxes"
 	"waggle/control"
 	"waggle/internal/asleep"
+	"waggle/internal/backoff"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/message"
@@ -110,8 +111,11 @@ type Leader struct {
 	// preview: deadlines do not decide (Preview).
 	preview bool
 
-	passing sync.Mutex                 // held for a pass
-	pause   pause                      // after one that failed; with passing
+	passing sync.Mutex // held for a pass
+	// After a pass that failed for lack of a resource (lacking: a full disk, too few descriptors) the next ones wait:
+	// a retry at every nudge would make it worse. With passing.
+	lacking error
+	pause   backoff.Backoff
 	sending sync.Mutex                 // held while mail goes out, in the order of the journal
 	parting sync.Mutex                 // held while Gone is called
 	held    atomic.Bool                // an end has found a file locked for longer than it waits
@@ -167,6 +171,7 @@ func New(p Parts) *Leader {
 	}
 	l := &Leader{p: p, began: p.Minter.Now(), asleep: p.Asleep(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[record.Instance]*peer{},
 		procs: map[record.Instance]*spawn.Process{}, gone: map[record.Instance]bool{}, lost: map[record.Instance]*spawn.Process{}, ending: map[record.Instance]int{}, parted: map[record.Instance]bool{},
+		pause: backoff.Backoff{First: 100 * time.Millisecond, Most: 2 * time.Second, Chance: p.Minter.Rand},
 		nudge: make(chan struct{}, 1), trouble: poll.Troubles{Log: p.Log}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.consulted = map[record.Key]uint64{}

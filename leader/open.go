@@ -14,6 +14,7 @@ import (
 	"waggle/boxes"
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/backoff"
 	"waggle/internal/telemetry"
 	"waggle/journal"
 	"waggle/machine"
@@ -143,7 +144,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	p.Refusal = func(m *control.Member) string { return refusal(o, m) }
 	p.Lost = func(ctx context.Context, m *control.Member, forsaken bool) error { return lost(ctx, o, m, forsaken) }
 	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
-	tended := &book{o: o, log: p.Log}
+	tended := &book{o: o, log: p.Log, again: backoff.Backoff{First: tendEvery, Most: tendMost}}
 	p.Tend = tended.tend
 	p.Agent, p.Leading, p.Input, p.Rest = o.Agent, o.Leading, o.Input, o.Rest
 	if o.Observe != nil {

@@ -14,6 +14,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/backoff"
 	"waggle/journal"
 	"waggle/record"
 	"waggle/team"
@@ -98,8 +99,7 @@ type book struct {
 
 	seen  string // the file and the record when both agreed
 	torn  bool   // it could not be used at the last look
-	next  time.Time
-	wait  time.Duration
+	again backoff.Backoff
 	fixed []time.Time
 	quiet bool   // the alarm was raised, and the file has not agreed with the record since
 	edit  string // the last that was told, and the entry that it has on record
@@ -112,7 +112,7 @@ func (b *book) tend(ctx context.Context, live func() []*control.Member) *Edited 
 	path := b.o.Root.ConfigPath(b.o.Team)
 	id, err := atomicfile.Identify(path)
 	key := fmt.Sprint(id, err, onRecord(members))
-	if key == b.seen && id != (atomicfile.Identity{}) || now.Before(b.next) {
+	if key == b.seen && id != (atomicfile.Identity{}) || !b.again.Due(now) {
 		return nil
 	}
 	reg, err := team.Open(b.o.Root, b.o.Team, team.Options{Deadline: shortly})
@@ -130,12 +130,13 @@ func (b *book) tend(ctx context.Context, live func() []*control.Member) *Edited 
 	who, how := compare(cfg, members)
 	switch {
 	case len(who) == 0:
-		b.seen, b.wait, b.quiet, b.edit = key, 0, false, ""
+		b.seen, b.quiet, b.edit = key, false, ""
+		b.again.Reset()
 		return nil
 	case b.o.Writer.Operator || b.quiet:
 		return nil // a command's pass does not correct what another program changed
 	}
-	b.later(now)
+	b.again.Fail(now)
 	b.fixed = slices.DeleteFunc(b.fixed, func(t time.Time) bool { return now.Sub(t) >= editsWithin })
 	e := &Edited{Entry: b.named(string(cfg.AppendJSON(nil)), now), Whom: strings.Join(who, ", "), Why: how + " in " + path + "; the record has them as members"}
 	if len(b.fixed) >= mostEdits {
@@ -147,23 +148,18 @@ func (b *book) tend(ctx context.Context, live func() []*control.Member) *Edited 
 	e.Correct = func(ctx context.Context) error {
 		err := reg.Update(ctx, func(c *team.Config) error { correct(c, live()); return nil })
 		if err == nil {
-			b.fixed, b.next, b.wait = append(b.fixed, now), time.Time{}, 0
+			b.fixed = append(b.fixed, now)
+			b.again.Reset()
 		}
 		return err
 	}
 	return e
 }
 
-// later puts the next look off, longer each time.
-func (b *book) later(now time.Time) {
-	b.wait = min(max(2*b.wait, tendEvery), tendMost)
-	b.next = now.Add(b.wait)
-}
-
 // unusable handles a registry that cannot be read. A process that leads reads it twice: a program
 // that deletes the directory may have begun with this file.
 func (b *book) unusable(live func() []*control.Member, err error, now time.Time) *Edited {
-	b.later(now)
+	b.again.Fail(now)
 	if _, gone := atomicfile.Identify(b.o.Root.TeamDir(b.o.Team)); errors.Is(gone, fs.ErrNotExist) {
 		return nil // CheckDirectory reports it
 	}

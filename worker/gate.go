@@ -348,7 +348,7 @@ func (h host) reopen(ctx context.Context, propose func() ([]journal.Draft, error
 			return err
 		default:
 			h.w.trouble.Note("gate", err, "the gate waits for the journal")
-			again.wait(ctx)
+			again.Wait(ctx)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -386,7 +386,7 @@ func (w *Worker) entries(ctx context.Context) ([]mailbox.Entry, error) {
 		if err == nil || ctx.Err() != nil {
 			return es, err
 		}
-		again.wait(ctx)
+		again.Wait(ctx)
 	}
 }
 
@@ -434,7 +434,7 @@ func (w *Worker) onBoard(t *turn) error {
 		if errors.Is(err, errTampered) || errors.As(err, &state) || errors.As(err, &missing) || try >= boardTries && !short || t.ctx.Err() != nil {
 			return fmt.Errorf("task %s: %w", t.task.ID, err)
 		}
-		again.wait(t.ctx) // a lock, or a half-written file: it may pass
+		again.Wait(t.ctx) // a lock, or a half-written file: it may pass
 	}
 }
 

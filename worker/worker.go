@@ -29,6 +29,7 @@ import (
 	"waggle/agent"
 	"waggle/boxes"
 	"waggle/control"
+	"waggle/internal/backoff"
 	"waggle/internal/caught"
 	"waggle/internal/commands"
 	"waggle/internal/program"
@@ -459,7 +460,7 @@ func (w *Worker) record(ctx context.Context, propose func() ([]journal.Draft, er
 		if !passes(err) || ended {
 			return err
 		}
-		again.wait(ctx)
+		again.Wait(ctx)
 	}
 }
 
@@ -470,19 +471,9 @@ func (w *Worker) appendNow(ctx context.Context, propose func() ([]journal.Draft,
 	return w.append(ctx, propose)
 }
 
-// backoff is the time between retries.
-type backoff struct{ next time.Duration }
-
-func newBackoff() *backoff { return &backoff{50 * time.Millisecond} }
-
-func (b *backoff) wait(ctx context.Context) {
-	t := time.NewTimer(b.next)
-	defer t.Stop()
-	b.next = min(2*b.next, 2*time.Second)
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+// newBackoff is the pauses between retries.
+func newBackoff() *backoff.Backoff {
+	return &backoff.Backoff{First: 50 * time.Millisecond, Most: 2 * time.Second}
 }
 
 // Refresh implements poll.Machine.

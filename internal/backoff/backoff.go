@@ -1,0 +1,53 @@
+// Package backoff has the pause before something that failed is tried again.
+package backoff
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Backoff is a pause that doubles with each failure, from First to Most. One goroutine at a time may use it.
+type Backoff struct {
+	First, Most time.Duration
+	Chance      io.Reader // takes up to half of each pause away, so that not all try at once; nil: nothing
+	pause       time.Duration
+	until       time.Time
+}
+
+// Fail begins the pause that follows a failure, and returns how long it is.
+func (b *Backoff) Fail(now time.Time) time.Duration {
+	b.pause = min(max(2*b.pause, b.First), b.Most)
+	d := b.pause - b.jitter()
+	b.until = now.Add(d)
+	return d
+}
+
+func (b *Backoff) jitter() time.Duration {
+	var part [1]byte
+	if b.Chance == nil {
+		return 0
+	}
+	if _, err := io.ReadFull(b.Chance, part[:]); err != nil {
+		return 0
+	}
+	return b.pause / 2 * time.Duration(part[0]) / 256
+}
+
+// Due reports whether no pause is left: nothing failed, the pause is over, or the clock was set back.
+func (b *Backoff) Due(now time.Time) bool {
+	return !now.Before(b.until) || b.until.Sub(now) > b.Most
+}
+
+// Reset makes it due, and the next pause the first one.
+func (b *Backoff) Reset() { b.pause, b.until = 0, time.Time{} }
+
+// Wait waits out the pause that follows a failure, or until ctx ends.
+func (b *Backoff) Wait(ctx context.Context) {
+	t := time.NewTimer(b.Fail(time.Now()))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
