@@ -275,7 +275,7 @@ func effect(o *Order, peer *Worker) string {
 		return c.given()
 	case o.Commanded.What == record.CommandShutdown:
 		return ""
-	case peer.HasApplied(uint64(o.Seq)):
+	case peer.hasApplied(uint64(o.Seq)):
 		return record.KindApplied
 	case peer.outdated(o.Commanded):
 		return "replaced by a newer one"

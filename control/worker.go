@@ -262,8 +262,8 @@ func (w *Worker) Turn() *record.Taken { return w.turn }
 // unverified.
 func (w *Worker) Owns(entry string) bool { return w.entries[entry] }
 
-// HasApplied reports whether the leader's command with this seq was applied.
-func (w *Worker) HasApplied(ref uint64) bool { return w.commands[ref] }
+// hasApplied reports whether the leader's command with this seq was applied.
+func (w *Worker) hasApplied(ref uint64) bool { return w.commands[ref] }
 
 // Wants reports whether an order of the leader has still to have its effect here.
 func (w *Worker) Wants(o *Order) bool {
@@ -276,7 +276,7 @@ func (w *Worker) Wants(o *Order) bool {
 		c, ok := w.byKey[o.Decided.Key]
 		return ok && c.Open()
 	}
-	return !w.HasApplied(uint64(o.Seq)) && !w.outdated(o.Commanded)
+	return !w.hasApplied(uint64(o.Seq)) && !w.outdated(o.Commanded)
 }
 
 // outdated reports whether a command sets a policy or a mode that a newer one

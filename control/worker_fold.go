@@ -337,7 +337,7 @@ func (w *Worker) appliedRec(r journal.Record, b record.Applied) error {
 		return fmt.Errorf("command %q by %s", b.What, b.Channel)
 	case b.Narrows() && b.Channel == "", b.Channel != "" && b.What != record.CommandShutdown && !b.Narrows():
 		return fmt.Errorf("command %q by %q that narrows nothing, or narrows by order", b.What, b.Channel)
-	case b.Channel == "" && w.HasApplied(b.Ref):
+	case b.Channel == "" && w.hasApplied(b.Ref):
 		return fmt.Errorf("command %d was applied twice", b.Ref)
 	case b.Channel == "":
 		w.commands[b.Ref] = true

@@ -186,7 +186,7 @@ func (d Dir) Journals() journal.Dir {
 // leader's journal is broken, too, when nothing is in it and processes of the team have run.
 func (d Dir) OpenJournal(n journal.Name, fold journal.Fold, o journal.Options) (*journal.File, error) {
 	j, err := d.Journals().Open(n, fold, o)
-	if err == nil && n == journal.Leader && j.Seq() == 0 && d.Begun() {
+	if err == nil && n == journal.Leader && j.Seq() == 0 && d.begun() {
 		err = &journal.BrokenError{Journal: n, File: firstSegment, Line: 1, Seq: 1, Why: "nothing is in it, and the team's processes have run"}
 	}
 	return j, err

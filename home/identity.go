@@ -74,7 +74,7 @@ func (h Home) whose(dir string) (*opened, error) {
 		if (Dir{Path: dir}).Unmade() || h.abroad(dir) != nil || !members(dir) && !written(leader) {
 			return nil, nil
 		}
-		if (Dir{Path: dir}).Begun() || written(leader) { // opening the leader's journal reports that it is lost
+		if (Dir{Path: dir}).begun() || written(leader) { // opening the leader's journal reports that it is lost
 			for _, other := range others(dir) {
 				if known, oerr := other(); oerr == nil && known != nil && h.fits(dir, known) {
 					return known, nil

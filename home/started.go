@@ -66,8 +66,8 @@ func (d Dir) Started() (all []Started, err error) {
 	return all, err
 }
 
-// Begun reports that a process of the team has run.
-func (d Dir) Begun() bool {
+// begun reports that a process of the team has run.
+func (d Dir) begun() bool {
 	all, _ := d.Started() // records that cannot be read are unknown
 	return len(all) > 0
 }

@@ -64,8 +64,8 @@ func (c chain) draw(now time.Time, w Writer, drafts []Draft, keep func([]byte) (
 		}
 		lines, raw = append(lines, l), append(raw, b...)
 		c.pass(l)
-		if len(raw) > MaxAppend {
-			return nil, nil, fmt.Errorf("journal %s: the append is over the limit of %d bytes", c.name, MaxAppend)
+		if len(raw) > maxAppend {
+			return nil, nil, fmt.Errorf("journal %s: the append is over the limit of %d bytes", c.name, maxAppend)
 		}
 	}
 	return lines, raw, nil

@@ -64,7 +64,7 @@ type Draft struct {
 const (
 	MaxInline  = 8 << 10 // bytes of a body in its line
 	MaxBody    = 16 << 20
-	MaxAppend  = 8 << 20 // bytes of all lines of one append
+	maxAppend  = 8 << 20 // bytes of all lines of one append
 	maxSegment = 8 << 20 // a segment of this size gets a successor
 	// segmentSlack is more than what the append that reaches maxSegment can add beyond it.
 	segmentSlack = 256 << 20

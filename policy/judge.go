@@ -61,7 +61,7 @@ const RuleMustAsk = "must ask"
 type Verdict struct {
 	Decision Decision
 	// Rule is the rule or mode that decided: "allow Bash(go test:*)" (more than one
-	// joined by ", "), "deny Bash(rm:*)", "mode plan", RuleSandboxed, Own.Rule, RuleMustAsk, "no rule",
+	// joined by ", "), "deny Bash(rm:*)", "mode plan", RuleSandboxed, Own.rule, RuleMustAsk, "no rule",
 	// or "input" when the call itself cannot be judged.
 	Rule string
 	Why  string // one sentence for a person

@@ -25,8 +25,8 @@ type Own struct {
 // yes is for the command as long as the member is there.
 const RuleOrders = "orders"
 
-// Rule is the Rule of a verdict that allows the command.
-func (o Own) Rule() string { return "file:" + o.File }
+// rule is the Rule of a verdict that allows the command.
+func (o Own) rule() string { return "file:" + o.File }
 
 // byFile allows a member's own command, which no rule and no mode decides. ok is false for any other
 // call, and where the mode lets no rule allow it.
@@ -41,7 +41,7 @@ func (p Policy) byFile(mode ModeInfo, q *question) (v Verdict, ok bool) {
 	case q.stdin != "" && own.Approved == "" && q.takesOrders():
 		return Verdict{Ask, RuleOrders, "The accepted team file has the command, and the command does what its standard input says; a yes is for this command as long as the member is there."}, true
 	}
-	v = Verdict{Allow, own.Rule(), "It is the member's command in the team file that you accepted."}
+	v = Verdict{Allow, own.rule(), "It is the member's command in the team file that you accepted."}
 	if own.Approved != "" {
 		v.Why += " You have allowed it as " + own.Approved + "."
 	}

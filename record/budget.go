@@ -74,7 +74,7 @@ func (l Limit) Raised(to Limit) Limit {
 func (l Limit) String() string {
 	var parts []string
 	if l.CostMicros > 0 {
-		parts = append(parts, "$"+USD(l.CostMicros))
+		parts = append(parts, "$"+usd(l.CostMicros))
 	}
 	if l.Tokens > 0 {
 		parts = append(parts, strconv.FormatInt(l.Tokens, 10)+" tokens")
@@ -96,8 +96,8 @@ func Turns(n int64) string {
 	return strconv.FormatInt(n, 10) + " turns"
 }
 
-// USD writes millionths of a dollar as dollars, exactly: 2.5.
-func USD(micros int64) string {
+// usd writes millionths of a dollar as dollars, exactly: 2.5.
+func usd(micros int64) string {
 	s := fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
@@ -179,7 +179,7 @@ func (e Excess) String() string {
 
 // words are all counts of a usage: $5.01, 1000 tokens, 3 turns, reported.
 func (u Usage) words() string {
-	parts := []string{"$" + USD(u.CostMicros), strconv.FormatInt(u.Tokens(), 10) + " tokens"}
+	parts := []string{"$" + usd(u.CostMicros), strconv.FormatInt(u.Tokens(), 10) + " tokens"}
 	if u.Turns > 0 {
 		parts = append(parts, Turns(u.Turns))
 	}
@@ -199,7 +199,7 @@ type counts struct {
 func (l Limit) counts() counts {
 	c := counts{Tokens: l.Tokens, Turns: l.Turns}
 	if l.CostMicros > 0 {
-		c.USD = json.Number(USD(l.CostMicros))
+		c.USD = json.Number(usd(l.CostMicros))
 	}
 	return c
 }

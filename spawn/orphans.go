@@ -24,8 +24,8 @@ type Mark struct {
 	Run   uint64
 }
 
-// Alive reports whether the program that ran the command still runs.
-func (m Mark) Alive() (bool, error) {
+// alive reports whether the program that ran the command still runs.
+func (m Mark) alive() (bool, error) {
 	return Identity{PID: m.PID, Start: m.Start, Boot: bootID()}.Check()
 }
 
@@ -66,7 +66,7 @@ func (m Marked) Orphan() (by Mark, orphan bool) {
 		return Mark{}, false
 	}
 	by = m.Commands[len(m.Commands)-1]
-	alive, err := by.Alive()
+	alive, err := by.alive()
 	return by, !alive && err == nil
 }
 

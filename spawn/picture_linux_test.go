@@ -299,7 +299,7 @@ func TestNewMark(t *testing.T) {
 		t.Errorf("%+v", m.Commands)
 	}
 	for _, one := range m.Commands {
-		if alive, err := one.Alive(); !alive || err != nil {
+		if alive, err := one.alive(); !alive || err != nil {
 			t.Errorf("%s: %v, %v", one, alive, err)
 		}
 	}

@@ -103,7 +103,7 @@ func (c *Client) hello(ctx context.Context, token string) error {
 	c.c.SetDeadline(time.Now().Add(helloTimeout))
 	stop := context.AfterFunc(ctx, func() { c.c.SetDeadline(time.Now()) })
 	defer stop()
-	b, err := appendRequest(request{version: Version, id: 1, op: opHello, token: token})
+	b, err := appendRequest(request{version: version, id: 1, op: opHello, token: token})
 	if err != nil {
 		return err
 	}
@@ -119,8 +119,8 @@ func (c *Client) hello(ctx context.Context, token string) error {
 		return fmt.Errorf("%s: %w", c.addr, err)
 	case h.Op == opError:
 		return answer(c.addr, h.Code, h.Message)
-	case h.Op != opHello || h.Waggle != Version:
-		return fmt.Errorf("%s does not speak version %d of this protocol", c.addr, Version)
+	case h.Op != opHello || h.Waggle != version:
+		return fmt.Errorf("%s does not speak version %d of this protocol", c.addr, version)
 	}
 	if !stop() {
 		return ctx.Err()

@@ -12,9 +12,9 @@ import (
 	"waggle"
 )
 
-// Version is the version of the socket protocol, and of the path under which HTTP endpoints take
+// version is the version of the socket protocol, and of the path under which HTTP endpoints take
 // messages.
-const Version = 1
+const version = 1
 
 // Code is the reason of a refusal in one word. It is part of the protocols.
 type Code string

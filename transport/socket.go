@@ -366,8 +366,8 @@ func (ss *session) hello(ctx context.Context) bool {
 	case err != nil || req.op != opHello:
 		ss.turnAway(ctx, "its first line was no hello")
 		return false
-	case req.version != Version:
-		ss.fail(req.id, CodeVersion, fmt.Sprintf("this is version %d of the protocol", Version))
+	case req.version != version:
+		ss.fail(req.id, CodeVersion, fmt.Sprintf("this is version %d of the protocol", version))
 		return false
 	case req.token == "":
 		ss.turnAway(ctx, "it had no token")
@@ -383,7 +383,7 @@ func (ss *session) hello(ctx context.Context) bool {
 	ss.s.mu.Lock()
 	ss.greeted = true // before it is told: from then on it is not put out
 	ss.s.mu.Unlock()
-	return ss.write(reply{Waggle: Version, ID: req.id, Op: opHello, Team: string(ss.s.o.Team), Name: ss.s.o.Name}) == nil
+	return ss.write(reply{Waggle: version, ID: req.id, Op: opHello, Team: string(ss.s.o.Team), Name: ss.s.o.Name}) == nil
 }
 
 func (ss *session) turnAway(ctx context.Context, why string) {

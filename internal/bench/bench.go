@@ -201,7 +201,7 @@ func (s *Scenario) Prepare() error {
 		}
 	}
 	s.have, s.new = s.have+1, 1
-	if err := s.side.append(s.ctx, Message(s.have)); err != nil || s.op == Read {
+	if err := s.side.append(s.ctx, message(s.have)); err != nil || s.op == Read {
 		return err
 	}
 	_, err := s.side.unread(s.ctx)
@@ -213,7 +213,7 @@ func (s *Scenario) Do() error {
 	switch s.op {
 	case Append:
 		s.have, s.new = s.have+1, s.new+1
-		return s.side.append(s.ctx, Message(s.have))
+		return s.side.append(s.ctx, message(s.have))
 	case Mark:
 		s.new = 0
 		return s.side.mark(s.ctx)
@@ -247,8 +247,8 @@ func (s *Scenario) check(path string) error {
 	return nil
 }
 
-// Message is an entry of about 300 bytes.
-func Message(n int) waggle.Envelope {
+// message is an entry of about 300 bytes.
+func message(n int) waggle.Envelope {
 	return waggle.Envelope{From: "tester", Text: strings.Repeat("words ", 20), Summary: "a test",
 		Timestamp: fmt.Sprintf("2026-11-20T18:%02d:%02d.%03dZ", n/60_000%60, n/1000%60, n%1000), Color: "blue",
 		MsgV: 1, MsgID: fmt.Sprintf("00000000-0000-4000-8000-%012d", n), Type: "message"}
@@ -258,7 +258,7 @@ func Message(n int) waggle.Envelope {
 func Content(n int) []byte {
 	out := []byte("[")
 	for i := range n {
-		e := Message(i)
+		e := message(i)
 		e.Read = true
 		if i > 0 {
 			out = append(out, ',')

@@ -5,7 +5,7 @@
 //
 //	b := bridge.New(bridge.Options{Desk: desk, Token: token})
 //	server := &http.Server{Handler: b}
-//	go b.Run(ctx, nudges) // without it nothing is pushed
+//	go b.run(ctx, nudges) // without it nothing is pushed
 //	err := server.Serve(loopback)
 //
 // A client with the token acts as the operator, as in any other face, so the token is in a private
@@ -38,8 +38,8 @@ import (
 	"waggle/operator/mail"
 )
 
-// Version is the version of the frames.
-const Version = 1
+// version is the version of the frames.
+const version = 1
 
 // Limits.
 const (
@@ -116,9 +116,9 @@ func New(o Options) *Bridge {
 	return &Bridge{o: o, conns: map[*conn]bool{}}
 }
 
-// Run makes every connection read the team again whenever nudges has a value. It returns when
+// run makes every connection read the team again whenever nudges has a value. It returns when
 // nudges is closed or ctx ends.
-func (b *Bridge) Run(ctx context.Context, nudges <-chan struct{}) {
+func (b *Bridge) run(ctx context.Context, nudges <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():

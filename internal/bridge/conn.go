@@ -84,8 +84,8 @@ func (c *conn) hello(ctx context.Context) error {
 	case f.op != opHello || !c.b.knows(f.token):
 		return &operator.Error{Kind: operator.Refused, Op: "bridge", Msg: "the first frame must be a hello with the token of this bridge",
 			Next: operator.NextBridgeToken.With()}
-	case f.version != Version:
-		return &operator.Error{Kind: operator.Usage, Op: "bridge", Msg: fmt.Sprintf("this bridge speaks version %d, not %d", Version, f.version)}
+	case f.version != version:
+		return &operator.Error{Kind: operator.Usage, Op: "bridge", Msg: fmt.Sprintf("this bridge speaks version %d, not %d", version, f.version)}
 	}
 	if c.mail, err = c.b.o.Desk.Register(ctx, f.id); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (c *conn) hello(ctx context.Context) error {
 	if err := c.b.name(c, f.id); err != nil {
 		return err
 	}
-	return c.write(ctx, push{Op: opWelcome, V: Version, Team: c.b.o.Desk.Team(), ID: f.id})
+	return c.write(ctx, push{Op: opWelcome, V: version, Team: c.b.o.Desk.Team(), ID: f.id})
 }
 
 func (c *conn) write(ctx context.Context, p push) error {

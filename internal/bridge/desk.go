@@ -10,8 +10,8 @@ import (
 	"waggle/operator/mail"
 )
 
-// At is an operator's desk for one team.
-func At(op operator.Operator, team waggle.TeamName) Desk { return desk{op, team} }
+// at is an operator's desk for one team.
+func at(op operator.Operator, team waggle.TeamName) Desk { return desk{op, team} }
 
 type desk struct {
 	op   operator.Operator

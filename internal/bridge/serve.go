@@ -73,12 +73,12 @@ func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o Se
 	if _, err := io.ReadFull(o.Rand, secret); err != nil {
 		return errors.Join(fmt.Errorf("bridge: token: %w", err), listener.Close())
 	}
-	e := Endpoint{V: Version, Team: string(team), URL: "ws://" + listener.Addr().String() + "/", Token: hex.EncodeToString(secret), PID: op.PID}
+	e := Endpoint{V: version, Team: string(team), URL: "ws://" + listener.Addr().String() + "/", Token: hex.EncodeToString(secret), PID: op.PID}
 	if err := publish(dir, e); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, os.Remove(dir.BridgeEndpoint())) }()
-	b := New(Options{Desk: At(op, team), Token: e.Token, Origins: o.Origins, Explain: o.Explain, Log: o.Log})
+	b := New(Options{Desk: at(op, team), Token: e.Token, Origins: o.Origins, Explain: o.Explain, Log: o.Log})
 	return b.serve(ctx, listener, append(op.Boxes(team).Dirs(), dir.Bridges(), dir.LeaderJournal()), func() {
 		if o.Ready != nil {
 			o.Ready(e)
@@ -97,7 +97,7 @@ func (b *Bridge) serve(ctx context.Context, listener net.Listener, dirs []string
 	if err != nil {
 		return errors.Join(fmt.Errorf("bridge: %w", err), listener.Close())
 	}
-	wg.Go(func() { b.Run(ctx, nudges) })
+	wg.Go(func() { b.run(ctx, nudges) })
 	server := &http.Server{Handler: b, ReadHeaderTimeout: helloWait, IdleTimeout: helloWait, ConnState: transport.Impatient(), BaseContext: func(net.Listener) context.Context { return ctx }}
 	done := make(chan error, 1)
 	wg.Go(func() { done <- server.Serve(listener) })

@@ -4,7 +4,7 @@
 //
 //	parent, err := cgroup.Here("/proc")            // where this process may make one
 //	g, err := cgroup.Make(parent, "waggle-api-1")  // and where there is none, there is none
-//	err = g.Enter(os.Getpid())                     // what it starts from now on is in it
+//	err = g.enter(os.Getpid())                     // what it starts from now on is in it
 //	err = g.End(ctx, ancestors)                    // by another process, later
 package cgroup
 
@@ -88,8 +88,8 @@ func Make(parent, name string) (Group, error) {
 	return Group{Path: path, ID: id}, nil
 }
 
-// Enter puts a process into the group; what it starts from then on is in it too.
-func (g Group) Enter(pid int) error {
+// enter puts a process into the group; what it starts from then on is in it too.
+func (g Group) enter(pid int) error {
 	return os.WriteFile(filepath.Join(g.Path, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600)
 }
 

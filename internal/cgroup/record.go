@@ -23,9 +23,9 @@ type Owner struct {
 
 func (o Owner) key() string { return fmt.Sprintf("%s.%d.%s", o.Member, o.PID, o.Start) }
 
-// Name is what the group of a process is called: by the team's directory in the state,
+// name is what the group of a process is called: by the team's directory in the state,
 // whose name no other team has, and the process.
-func (o Owner) Name(dir string) string { return namePrefix + filepath.Base(dir) + "-" + o.key() }
+func (o Owner) name(dir string) string { return namePrefix + filepath.Base(dir) + "-" + o.key() }
 
 const namePrefix = "waggle-"
 
@@ -96,7 +96,7 @@ func load(dir, name string) (r Record, err error) {
 	}
 	r.Owner = Owner{Member: who[0], PID: pid, Start: who[2], Boot: f[0]}
 	r.Path = f[2]
-	if r.ID, err = strconv.ParseUint(f[1], 10, 64); err != nil || filepath.Base(r.Path) != r.Name(dir) {
+	if r.ID, err = strconv.ParseUint(f[1], 10, 64); err != nil || filepath.Base(r.Path) != r.name(dir) {
 		return r, none
 	}
 	return r, nil
@@ -127,7 +127,7 @@ func Join(proc, dir string, who Owner) error {
 	if err != nil {
 		return err
 	}
-	g, err := Make(parent, who.Name(dir))
+	g, err := Make(parent, who.name(dir))
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func Join(proc, dir string, who Owner) error {
 	if err := r.save(dir); err != nil {
 		return errors.Join(err, os.Remove(g.Path))
 	}
-	if err := g.Enter(who.PID); err != nil {
+	if err := g.enter(who.PID); err != nil {
 		return errors.Join(ErrNone, err, os.Remove(g.Path), r.Forget())
 	}
 	return nil

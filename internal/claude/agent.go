@@ -30,7 +30,7 @@ type Spec struct {
 	Model   string   `json:"model,omitempty"`
 	Prompt  string   `json:"prompt,omitempty"` // added to its system prompt
 	Mode    string   `json:"mode,omitempty"`   // the mode in which each turn begins: ModeDefault or ModePlan
-	Args    []string `json:"args,omitempty"`   // see CheckArgs
+	Args    []string `json:"args,omitempty"`   // see checkArgs
 	// Tools are the only tools that it has, nil: all; and NoTools those that it has not. They allow
 	// nothing.
 	Tools   []string `json:"tools,omitzero"`
@@ -45,8 +45,8 @@ var arguments = map[string]bool{ // whether a value follows
 	"--verbose": false,
 }
 
-// CheckArgs refuses arguments that are not permitted.
-func CheckArgs(args []string) error {
+// checkArgs refuses arguments that are not permitted.
+func checkArgs(args []string) error {
 	for i := 0; i < len(args); i++ {
 		name, value, has := strings.Cut(args[i], "=")
 		follows, known := arguments[name]
@@ -114,7 +114,7 @@ func Read(raw json.RawMessage) (Spec, error) {
 	case strings.HasPrefix(s.Model, "-"), strings.HasPrefix(s.Program, "-"):
 		return s, errors.New("claude: model and program do not begin with -")
 	}
-	if err := errors.Join(CheckArgs(s.Args), CheckTools(s.Tools), CheckTools(s.NoTools)); err != nil {
+	if err := errors.Join(checkArgs(s.Args), CheckTools(s.Tools), CheckTools(s.NoTools)); err != nil {
 		return s, fmt.Errorf("claude: %w", err)
 	}
 	return s, nil
@@ -223,7 +223,7 @@ func (a *Agent) SetMode(ctx context.Context, mode policy.Mode) error {
 	if o == nil || t == nil || o.c.Mode() == want || want == ModeDefault && t.owes() {
 		return nil // the next turn begins in this mode
 	}
-	return o.c.SetMode(ctx, want)
+	return o.c.setMode(ctx, want)
 }
 
 // wants returns the client's mode for a mode of the team.
@@ -323,7 +323,7 @@ func (o *opened) meet(ctx context.Context, h agent.Host) error {
 		return nil
 	}
 	say := func(line string) { fmt.Fprintln(h.Output(), line) }
-	missing, err := o.c.Connected(ctx, say)
+	missing, err := o.c.connected(ctx, say)
 	if err != nil {
 		return err
 	}
@@ -425,7 +425,7 @@ func (a *Agent) play(ctx context.Context, w agent.Work, t *turn, mode, words str
 		a.mu.Unlock()
 	}()
 	if t.o.c.Mode() != mode {
-		if err := t.o.c.SetMode(ctx, mode); err != nil {
+		if err := t.o.c.setMode(ctx, mode); err != nil {
 			return agent.Result{}, errors.Join(err, a.shut(context.WithoutCancel(ctx)))
 		}
 	}
@@ -687,7 +687,7 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 	if place.Box != nil {
 		missed = place.Box.Missed
 	}
-	o.c, err = Open(ctx, Start{Missed: missed, Program: found.Program, Version: found.Version, Dir: dir, Env: env, Settings: file, Mode: a.spec.Mode,
+	o.c, err = open(ctx, Start{Missed: missed, Program: found.Program, Version: found.Version, Dir: dir, Env: env, Settings: file, Mode: a.spec.Mode,
 		Model: a.spec.Model, Prompt: told(a.spec.Prompt, place, o.tools.Name()), Server: o.tools.Name(), Serve: o.tools.Serve, Prefixed: o.shells != nil,
 		Tools: a.spec.offered(), Resume: resume, Args: a.spec.Args, Exec: place.Exec, Errors: o.errs, Wants: a.want, Wait: t.Wait})
 	return o, err

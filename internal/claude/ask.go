@@ -37,19 +37,19 @@ func (t *asker) Answer(ctx context.Context, a Asked) Reply {
 		if a.Subtype == elicits {
 			return Reply{response: []byte(cancelled)}
 		}
-		return Deny(a.Ambiguous)
+		return deny(a.Ambiguous)
 	case a.Subtype == elicits:
 		return t.elicit(ctx, a.Request)
 	case t.past && a.Tool == exitPlanMode:
-		return Deny("the turn in which you planned is over, and other work waits: plan again when you are asked to")
+		return deny("the turn in which you planned is over, and other work waits: plan again when you are asked to")
 	case a.Input == nil || a.Tool == "" || a.UseID == "":
-		return Deny("the request names no tool, no input or no tool_use_id")
+		return deny("the request names no tool, no input or no tool_use_id")
 	}
 	if t.own(a.Tool) {
-		return Allow(a.Input)
+		return allow(a.Input)
 	}
 	if why := t.lacks(a.Tool); why != "" {
-		return Deny(why)
+		return deny(why)
 	}
 	switch a.Tool {
 	case "AskUserQuestion":
@@ -60,13 +60,13 @@ func (t *asker) Answer(ctx context.Context, a Asked) Reply {
 		return t.send(ctx, a)
 	}
 	if t.plansFile(a.Tool, a.Input) {
-		return Allow(a.Input)
+		return allow(a.Input)
 	}
 	if slices.Contains(inner, a.Tool) {
 		if why := t.refuses(ctx, agent.Call{Tool: a.Tool, Input: a.Input, Cwd: t.dir, UseID: a.UseID}); why != "" {
-			return Deny(why)
+			return deny(why)
 		}
-		return Allow(a.Input)
+		return allow(a.Input)
 	}
 	return t.call(ctx, a)
 }
@@ -86,23 +86,23 @@ func (t *asker) call(ctx context.Context, a Asked) Reply {
 	call := agent.Call{Tool: a.Tool, Input: a.Input, Cwd: t.dir, Reason: a.Why, UseID: a.UseID}
 	var denied string
 	if denied, call.MustAsk = t.rules.judge(call); denied != "" {
-		return Deny(denied)
+		return deny(denied)
 	}
 	c, err := t.h.Ask(ctx, call)
 	if err != nil {
-		return Deny("it could not be asked: " + err.Error())
+		return deny("it could not be asked: " + err.Error())
 	}
 	if !c.Allowed || c.Input == nil {
-		return Deny(reasonOf(c.Answer))
+		return deny(reasonOf(c.Answer))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, twice := t.claims[a.UseID]; twice {
-		return Deny("the client asks for " + clipped(a.UseID) + " a second time")
+		return deny("the client asks for " + clipped(a.UseID) + " a second time")
 	}
 	t.claims[a.UseID] = c
-	r := Allow(c.Input)
-	if _, ok := r.Allowed(); !ok {
+	r := allow(c.Input)
+	if _, ok := r.allowed(); !ok {
 		delete(t.claims, a.UseID)
 		_ = c.Done(t.ctx, agent.Ran{Failed: true, Err: r.Words() + ", so it was not run"})
 		return r
@@ -133,45 +133,45 @@ func reasonOf(a agent.Answer) string {
 func (t *asker) question(ctx context.Context, a Asked) Reply {
 	q, err := questions(a.Input)
 	if err != nil {
-		return Deny("it cannot be asked: " + err.Error())
+		return deny("it cannot be asked: " + err.Error())
 	}
 	ans, err := t.h.Question(ctx, q)
 	switch {
 	case err != nil:
-		return Deny(agent.NoAnswer + " (" + err.Error() + ")")
+		return deny(agent.NoAnswer + " (" + err.Error() + ")")
 	case !ans.Given && ans.Reason == "":
-		return Deny(agent.NoAnswer)
+		return deny(agent.NoAnswer)
 	case !ans.Given:
-		return Deny(ans.Reason)
+		return deny(ans.Reason)
 	}
 	input, err := withAnswers(a.Input, q, ans.Replies)
 	if err != nil {
-		return Deny(agent.NoAnswer + " (" + err.Error() + ")")
+		return deny(agent.NoAnswer + " (" + err.Error() + ")")
 	}
-	return Allow(input)
+	return allow(input)
 }
 
 // plan requests a decision about the client's plan.
 func (t *asker) plan(ctx context.Context, a Asked) Reply {
 	o, err := jsonobj.Parse(a.Input)
 	if err != nil || len(o.Duplicates()) > 0 {
-		return Deny("the plan cannot be read in one way only")
+		return deny("the plan cannot be read in one way only")
 	}
 	words := o.Text("plan")
 	if strings.TrimSpace(words) == "" {
-		return Deny("There is no plan yet: write it into the plan file, then call ExitPlanMode again.")
+		return deny("There is no plan yet: write it into the plan file, then call ExitPlanMode again.")
 	}
 	ans, err := t.h.Plan(ctx, words)
 	if err != nil {
-		return Deny("the plan could not be asked for: " + err.Error())
+		return deny("the plan could not be asked for: " + err.Error())
 	}
 	if !ans.Allowed {
-		return Deny(reasonOf(ans))
+		return deny(reasonOf(ans))
 	}
 	t.mu.Lock()
 	t.planning = false
 	t.mu.Unlock()
-	return Allow(a.Input)
+	return allow(a.Input)
 }
 
 // send delivers the client's SendMessage to a member of this team, because the client's own teams
@@ -179,16 +179,16 @@ func (t *asker) plan(ctx context.Context, a Asked) Reply {
 func (t *asker) send(ctx context.Context, a Asked) Reply {
 	o, err := jsonobj.Parse(a.Input)
 	if err != nil || len(o.Duplicates()) > 0 {
-		return Deny("the message cannot be read in one way only")
+		return deny("the message cannot be read in one way only")
 	}
 	to, words := o.Text("to"), o.Text("message")
 	if to == "" || words == "" {
-		return Deny("waggle sends words to one member: to and message are texts")
+		return deny("waggle sends words to one member: to and message are texts")
 	}
 	if err := t.h.Say(ctx, to, words, o.Text("summary")); err != nil {
-		return Deny("not sent: " + err.Error())
+		return deny("not sent: " + err.Error())
 	}
-	return Deny("Sent: waggle has put this message into the mailbox of " + to + ", in place of this tool. Do not send it again.")
+	return deny("Sent: waggle has put this message into the mailbox of " + to + ", in place of this tool. Do not send it again.")
 }
 
 // owes reports whether the task needs an approved plan and has none yet.

@@ -36,7 +36,7 @@ type Start struct {
 	Prompt   string   // what is added to its system prompt
 	Tools    string   // the built-in tools that it offers, with commas; "": all
 	Resume   string   // a session's id; "": a new one
-	Args     []string // further arguments (CheckArgs)
+	Args     []string // further arguments (checkArgs)
 	// Server is the name of a tool server that this process is, and Serve answers its messages; "": there
 	// is none.
 	Server string
@@ -157,8 +157,8 @@ var ErrEnded = errors.New("the client ended without a result")
 
 var errSilent = errors.New("the client does not answer")
 
-// Open starts a client and waits until it answers. The caller closes it.
-func Open(ctx context.Context, s Start) (*Client, error) {
+// open starts a client and waits until it answers. The caller closes it.
+func open(ctx context.Context, s Start) (*Client, error) {
 	s.Wait = s.Wait.filled()
 	if s.Mode == "" {
 		s.Mode = ModeDefault
@@ -327,8 +327,8 @@ func (c *Client) lastWords() string {
 	return strings.ToValidUTF8(strings.TrimSpace(string(b[:n])), "\uFFFD")
 }
 
-// SetMode changes the permission mode. It succeeds only when the client confirms the change.
-func (c *Client) SetMode(ctx context.Context, mode string) error {
+// setMode changes the permission mode. It succeeds only when the client confirms the change.
+func (c *Client) setMode(ctx context.Context, mode string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.start.Wait.Answer, errSilent)
 	defer cancel()
 	body, err := c.request(ctx, "set_permission_mode", `,"mode":`+string(jsonobj.AppendString(nil, mode)))
@@ -344,8 +344,8 @@ func (c *Client) SetMode(ctx context.Context, mode string) error {
 	return nil
 }
 
-// Interrupt ends the present turn: the client cancels its requests and sends a result.
-func (c *Client) Interrupt(ctx context.Context) error {
+// interrupt ends the present turn: the client cancels its requests and sends a result.
+func (c *Client) interrupt(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.start.Wait.Answer, errSilent)
 	defer cancel()
 	_, err := c.request(ctx, "interrupt", "")
@@ -502,24 +502,24 @@ type Reply struct {
 	undo     func() // called instead when the client has cancelled the request; may be nil
 }
 
-// Allow lets a call run with exactly this input, a JSON object.
-func Allow(input []byte) Reply {
+// allow lets a call run with exactly this input, a JSON object.
+func allow(input []byte) Reply {
 	if jsonobj.TypeOf(input) != "object" {
-		return Deny("the allowed input is no object")
+		return deny("the allowed input is no object")
 	}
 	return Reply{input: slices.Clone(input)}
 }
 
-// Deny refuses a call. The model reads words as the reason.
-func Deny(words string) Reply {
+// deny refuses a call. The model reads words as the reason.
+func deny(words string) Reply {
 	if strings.TrimSpace(words) == "" {
 		words = "denied without a reason"
 	}
 	return Reply{words: words}
 }
 
-// Allowed reports whether the call runs, and with what.
-func (r Reply) Allowed() (input []byte, ok bool) { return r.input, r.input != nil }
+// allowed reports whether the call runs, and with what.
+func (r Reply) allowed() (input []byte, ok bool) { return r.input, r.input != nil }
 
 // Words is the reason of a denial.
 func (r Reply) Words() string { return r.words }
@@ -533,7 +533,7 @@ func (r Reply) line(id string) []byte {
 		return success(id, `{"behavior":"allow","updatedInput":`+strings.NewReplacer("\n", " ", "\r", " ").Replace(string(r.input))+`}`)
 	}
 	if r.words == "" {
-		r = Deny("")
+		r = deny("")
 	}
 	return success(id, `{"behavior":"deny","message":`+string(jsonobj.AppendString(nil, r.words))+`}`)
 }

@@ -185,7 +185,7 @@ func (c *Client) cut(ctx context.Context, t *running, why error) (Ended, error) 
 	c.mu.Unlock()
 	var err error
 	if busy {
-		if err = c.Interrupt(ctx); err == nil {
+		if err = c.interrupt(ctx); err == nil {
 			within, cancel := context.WithTimeoutCause(ctx, c.start.Wait.End, errors.New("no result after an interrupt"))
 			err = c.await(within, func() bool { return !c.busy })
 			cancel()
@@ -207,7 +207,7 @@ const maxHeld = 64
 // when it has an answer. The caller holds mu.
 func (c *Client) hold(a Asked) {
 	if !c.began || len(c.held) == maxHeld {
-		refusal := Deny(betweenTurns)
+		refusal := deny(betweenTurns)
 		if a.Subtype == elicits {
 			refusal.response = []byte(cancelled)
 		}

@@ -60,17 +60,17 @@ func (e *Event) texts() []struct {
 		{"permission_mode", &e.Mode}, {"model", &e.Model}, {"kind", &e.Kind}, {"text", &e.Text}}
 }
 
-// MaxEvent is the largest permitted input of a hook.
-const MaxEvent = 8 << 20
+// maxEvent is the largest permitted input of a hook.
+const maxEvent = 8 << 20
 
 // readEvent reads what the client gives to the hook of an event, by exact field name.
 func readEvent(in io.Reader, event string) (Event, error) {
-	data, err := io.ReadAll(io.LimitReader(in, MaxEvent+1))
+	data, err := io.ReadAll(io.LimitReader(in, maxEvent+1))
 	switch {
 	case err != nil:
 		return Event{}, fmt.Errorf("hook input: %w", err)
-	case len(data) > MaxEvent:
-		return Event{}, fmt.Errorf("hook input is larger than %d bytes", MaxEvent)
+	case len(data) > maxEvent:
+		return Event{}, fmt.Errorf("hook input is larger than %d bytes", maxEvent)
 	}
 	o, err := jsonobj.Parse(data)
 	if err != nil {

@@ -160,7 +160,7 @@ func (t *paneTurn) decide(a Asked, r Reply, cut bool) Reply {
 	if r.undo != nil {
 		r.undo()
 	}
-	return Deny("It is approved in another form, which this session cannot be given. Call " + a.Tool + " again with exactly this input: " + string(r.input))
+	return deny("It is approved in another form, which this session cannot be given. Call " + a.Tool + " again with exactly this input: " + string(r.input))
 }
 
 // needsUser reports the tools that take an allow only with their input.
@@ -196,7 +196,7 @@ func (t *paneTurn) leave(d *dialog) {
 // verdict tells the client what became of a plan whose dialog the pane has closed meanwhile.
 func (t *paneTurn) verdict(r Reply) {
 	words := "Your plan is approved: carry it out."
-	if _, ok := r.Allowed(); !ok {
+	if _, ok := r.allowed(); !ok {
 		words = "Your plan is not approved. " + r.Words()
 	}
 	t.p.mu.Lock()

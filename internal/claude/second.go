@@ -101,7 +101,7 @@ func (s *Second) one(ctx context.Context, c net.Conn) {
 	if u, ok := c.(*net.UnixConn); !ok || !peer.Ours(u) {
 		return
 	}
-	line, err := bufio.NewReader(io.LimitReader(c, MaxEvent+(2<<10))).ReadBytes('\n')
+	line, err := bufio.NewReader(io.LimitReader(c, maxEvent+(2<<10))).ReadBytes('\n')
 	if err != nil {
 		return
 	}

@@ -40,11 +40,11 @@ func (c *Client) servers(ctx context.Context) ([]server, error) {
 	return slices.DeleteFunc(found, func(s server) bool { return s.name == prefixServer && s.status != connecting }), nil
 }
 
-// Connected waits until no tool server is being connected: the client would ask the model at once, which
+// connected waits until no tool server is being connected: the client would ask the model at once, which
 // then does not know the tools of a server that is slow to start. A wait of more than a second is said. It
 // returns lines about the servers whose tools are missing. A client that does not tell, or goes on
 // connecting after Waits.Servers, is not waited for; the error is ctx's, or ErrEnded.
-func (c *Client) Connected(ctx context.Context, say func(line string)) (missing []string, err error) {
+func (c *Client) connected(ctx context.Context, say func(line string)) (missing []string, err error) {
 	late := time.NewTimer(c.start.Wait.Servers)
 	defer late.Stop()
 	const longest = 500 * time.Millisecond

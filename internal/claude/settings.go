@@ -59,7 +59,7 @@ func PaneSettings(program, prefix string, version Version) ([]byte, error) {
 		}
 		hooks[event] = command{"command", memberHook(program, event), limit}
 	}
-	hooks[preToolUse] = denyOnly(HookCommand(program))
+	hooks[preToolUse] = denyOnly(hookCommand(program))
 	ask := asks
 	if !version.before(withoutOld) {
 		ask = slices.DeleteFunc(slices.Clone(asks), func(tool string) bool { return slices.Contains(old, tool) })
@@ -133,8 +133,8 @@ func settings(ask []string, hooks map[string]command, confined bool, prefix stri
 	return jsonobj.Marshal(s)
 }
 
-// HookCommand is the command of the deny-only hook for a program, quoted for a shell.
-func HookCommand(program string) string { return quoted(program) + " hook claude " + preToolUse }
+// hookCommand is the command of the deny-only hook for a program, quoted for a shell.
+func hookCommand(program string) string { return quoted(program) + " hook claude " + preToolUse }
 
 func quoted(program string) string { return "'" + strings.ReplaceAll(program, "'", `'\''`) + "'" }
 

@@ -123,12 +123,12 @@ func (s *Shells) close() error {
 // gone.
 func prefixScript(program, socket string) string {
 	run := quoted(program) + " hook claude " + ShellEvent + " -- " + quoted(socket) + ` "$1"`
-	return "#!/bin/sh\ncase \"$1\" in\n" + quoted(denyOnly(HookCommand(program)).Command) + ") " + run + " || exit 2; exit 0;;\nesac\nexec " + run + "\n"
+	return "#!/bin/sh\ncase \"$1\" in\n" + quoted(denyOnly(hookCommand(program)).Command) + ") " + run + " || exit 2; exit 0;;\nesac\nexec " + run + "\n"
 }
 
 // hookTexts are the texts of the hooks in the private settings.
 func hookTexts(program string) []string {
-	list := []string{denyOnly(HookCommand(program)).Command}
+	list := []string{denyOnly(hookCommand(program)).Command}
 	for _, event := range events {
 		list = append(list, memberHook(program, event))
 	}

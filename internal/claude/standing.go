@@ -43,7 +43,7 @@ func Look(ctx context.Context, spec Spec, env []string, dir string, wait Waits) 
 	if err := os.WriteFile(file, settings, 0o600); err != nil {
 		return s, err
 	}
-	c, err := Open(ctx, Start{Program: s.Program, Version: s.Version, Dir: dir, Env: Environ(env, ""), Settings: file, Model: spec.Model, Args: spec.Args,
+	c, err := open(ctx, Start{Program: s.Program, Version: s.Version, Dir: dir, Env: Environ(env, ""), Settings: file, Model: spec.Model, Args: spec.Args,
 		Exec: direct{}, Wait: wait})
 	if err != nil {
 		return s, err

@@ -108,13 +108,13 @@ func (a Account) Needs(dir string) (n agent.Needs) {
 	for _, name := range slices.Concat(closed, []string{globalName}) {
 		n.Hidden = append(n.Hidden, filepath.Join(a.Config, name))
 	}
-	n.Writable = []string{a.Sessions(dir)}
+	n.Writable = []string{a.sessions(dir)}
 	n.Files = []string{filepath.Join(a.Config, loginName)}
 	return n
 }
 
-// Sessions is where the sessions of a directory are kept.
-func (a Account) Sessions(dir string) string {
+// sessions is where the sessions of a directory are kept.
+func (a Account) sessions(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
@@ -147,7 +147,7 @@ func (a Account) Move(own, dir string) (config string, err error) {
 	if err := errors.Join(root.RemoveAll(insideName), root.Mkdir(insideName, 0o700), root.Mkdir(insideName+"/projects", 0o700)); err != nil {
 		return "", err
 	}
-	links := map[string]string{"projects/" + filepath.Base(a.Sessions(dir)): a.Sessions(dir)}
+	links := map[string]string{"projects/" + filepath.Base(a.sessions(dir)): a.sessions(dir)}
 	for _, name := range slices.Concat(read, []string{loginName}) {
 		links[name] = filepath.Join(a.Config, name)
 	}

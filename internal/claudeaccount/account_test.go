@@ -58,7 +58,7 @@ func TestMove(t *testing.T) {
 		write(t, filepath.Join(acc.Config, name), "real "+name)
 	}
 	dir := filepath.Join(home, "my work")
-	write(t, filepath.Join(acc.Sessions(dir), "s.jsonl"), "a session")
+	write(t, filepath.Join(acc.sessions(dir), "s.jsonl"), "a session")
 	config, err := acc.Move(own, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestMove(t *testing.T) {
 	if got := read1(t, filepath.Join(config, "settings.json")); got != "real settings.json" {
 		t.Errorf("settings: %q", got)
 	}
-	if got := read1(t, filepath.Join(config, "projects", filepath.Base(acc.Sessions(dir)), "s.jsonl")); got != "a session" {
+	if got := read1(t, filepath.Join(config, "projects", filepath.Base(acc.sessions(dir)), "s.jsonl")); got != "a session" {
 		t.Errorf("sessions: %q", got)
 	}
 	for _, name := range []string{"teams", "projects/-other", "shell-snapshots", "sessions"} {

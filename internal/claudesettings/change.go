@@ -134,7 +134,7 @@ func (s Store) open(path string) (*place, *Record, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := s.Record(p.real)
+	r, err := s.record(p.real)
 	return p, r, err
 }
 

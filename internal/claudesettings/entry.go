@@ -13,9 +13,9 @@ type Event struct {
 	Matcher string // "" where every event counts
 }
 
-// Day is how long a question may wait for its answer: the hook of PermissionRequest
+// day is how long a question may wait for its answer: the hook of PermissionRequest
 // waits for as long, and its dialog stays answerable by hand.
-const Day = 86400
+const day = 86400
 
 // Events are the events with a hook, in the order in which they are written. The first is the one that
 // says that a session waits for its person.
@@ -30,7 +30,7 @@ func (c Client) Events() []Event {
 }
 
 var claudeEvents = []Event{
-	{"PermissionRequest", Day, "*"},
+	{"PermissionRequest", day, "*"},
 	{"PreToolUse", short, "*"},
 	{"PostToolUse", short, "*"},
 	{"UserPromptSubmit", short, ""},

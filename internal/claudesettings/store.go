@@ -49,8 +49,8 @@ func (s Store) name(real, suffix string) string {
 	return filepath.Join(s.Dir, hex.EncodeToString(sum[:])+suffix)
 }
 
-// Record is what an install of this file left, nil without one. real is behind all links.
-func (s Store) Record(real string) (*Record, error) {
+// record is what an install of this file left, nil without one. real is behind all links.
+func (s Store) record(real string) (*Record, error) {
 	path := s.name(real, ".json")
 	b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxRecord})
 	if errors.Is(err, fs.ErrNotExist) {

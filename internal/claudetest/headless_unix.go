@@ -87,8 +87,8 @@ func (s *Headless) read(stdout io.Reader) {
 	close(s.done)
 }
 
-// Send writes a line.
-func (s *Headless) Send(line any) {
+// send writes a line.
+func (s *Headless) send(line any) {
 	s.t.Helper()
 	data, err := json.Marshal(line)
 	if err != nil {
@@ -102,13 +102,13 @@ func (s *Headless) Send(line any) {
 // User sends a prompt.
 func (s *Headless) User(text string) {
 	s.t.Helper()
-	s.Send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": text}})
+	s.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": text}})
 }
 
 // Respond answers a control request.
 func (s *Headless) Respond(requestID string, response any) {
 	s.t.Helper()
-	s.Send(map[string]any{"type": "control_response", "response": map[string]any{
+	s.send(map[string]any{"type": "control_response", "response": map[string]any{
 		"subtype": "success", "request_id": requestID, "response": response,
 	}})
 }
@@ -141,11 +141,11 @@ func (s *Headless) Await(what string, match func(Line) bool) Line {
 func (s *Headless) Close() int {
 	s.t.Helper()
 	_ = s.stdin.Close()
-	return s.Wait()
+	return s.wait()
 }
 
-// Wait waits until the client has ended and returns its exit status, -1 after a signal.
-func (s *Headless) Wait() int {
+// wait waits until the client has ended and returns its exit status, -1 after a signal.
+func (s *Headless) wait() int {
 	s.t.Helper()
 	select {
 	case <-s.done:

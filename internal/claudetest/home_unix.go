@@ -117,14 +117,14 @@ func (h *Home) Repo(name string) string {
 	h.mkdir(dir)
 	h.output("git", "-C", dir, "init", "-q", "-b", "main")
 	h.output("git", "-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "first")
-	h.Trust(dir)
+	h.trust(dir)
 	return dir
 }
 
-// Trust answers for a directory whether it is trusted. 2.1.150 asks once for all that
+// trust answers for a directory whether it is trusted. 2.1.150 asks once for all that
 // is below; later versions ask for each git repository. Answer before the session
 // starts: a running client rewrites the file from what it has in memory.
-func (h *Home) Trust(dir string) {
+func (h *Home) trust(dir string) {
 	h.t.Helper()
 	path := filepath.Join(h.Config, ".claude.json")
 	data, err := os.ReadFile(path)

@@ -391,7 +391,7 @@ func (k known) command(c []Word, i int) int {
 	case "timeout":
 		i++
 	case "env":
-		for i < len(c) && IsAssignment(c[i].Text) {
+		for i < len(c) && isAssignment(c[i].Text) {
 			i++
 		}
 	}

@@ -43,7 +43,7 @@ func (r *reader) open(c *Command) {
 		}
 	}
 	if len(inner) == 0 || inner[0].Sure != Literal || inner[0].Text == "" || inner[0].Text[0] == '-' || strings.Contains(inner[0].Text, "=") ||
-		slices.ContainsFunc(assigns, func(w Word) bool { return w.Sure != Literal || !IsAssignment(w.Text) }) {
+		slices.ContainsFunc(assigns, func(w Word) bool { return w.Sure != Literal || !isAssignment(w.Text) }) {
 		c.Rest = nil
 		return
 	}

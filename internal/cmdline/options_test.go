@@ -123,7 +123,7 @@ func TestTransforms(t *testing.T) {
 // TestIsAssignment: NAME=value and NAME+=value.
 func TestIsAssignment(t *testing.T) {
 	for s, want := range map[string]bool{"A=": true, "a=b": true, "_=1": true, "A1_z=x=y": true, "A+=x": true, "Z9=": true, "z0=": true, "": false, "=x": false, "A": false, "1A=": false, "A-B=": false, "A b=": false, "9=": false, "A/=": false, "A:=": false, "@=": false, "A[=": false, "`=": false, "{=": false} {
-		if got := IsAssignment(s); got != want {
+		if got := isAssignment(s); got != want {
 			t.Errorf("%q: %v", s, got)
 		}
 	}

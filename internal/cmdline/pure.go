@@ -14,7 +14,7 @@ func isPure(words []Word) bool {
 	}
 	if inner, wraps := innerOf(words, fit); wraps && len(words) <= maxWords {
 		for _, w := range words[1:fit.Inner] {
-			if IsAssignment(w.Text) && AssignmentRisk(w) != RiskLow {
+			if isAssignment(w.Text) && AssignmentRisk(w) != RiskLow {
 				return false
 			}
 		}

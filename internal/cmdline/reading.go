@@ -727,7 +727,7 @@ func (r *reader) follow(words []Word) bool {
 		}
 		return true
 	case name == "set":
-		if _, ok := FitSet(words); ok {
+		if _, ok := fitSet(words); ok {
 			return true
 		}
 		r.changed(name)

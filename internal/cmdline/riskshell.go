@@ -13,7 +13,7 @@ func DeclareRisk(args []Word) Risk {
 		if i == 0 {
 			risk = RiskMedium
 		}
-		if !IsAssignment(w.Text) {
+		if !isAssignment(w.Text) {
 			return RiskHigh
 		}
 		risk = Worse(risk, AssignmentRisk(w))

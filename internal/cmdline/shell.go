@@ -82,7 +82,7 @@ func PlainCommand(text string) ([]string, error) {
 	if len(file.Stmts) != 1 {
 		return nil, errors.New("not one command")
 	}
-	if Commented(file) {
+	if commented(file) {
 		return nil, errors.New("it holds a comment")
 	}
 	s := file.Stmts[0]
@@ -134,8 +134,8 @@ func declWords(d *syntax.DeclClause) []Word {
 	return words
 }
 
-// Commented reports whether a text holds a comment.
-func Commented(file *syntax.File) bool {
+// commented reports whether a text holds a comment.
+func commented(file *syntax.File) bool {
 	found := false
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if _, ok := n.(*syntax.Comment); ok {
@@ -160,11 +160,11 @@ func StandardStream(n string) bool { return n == "0" || n == "1" || n == "2" }
 
 // Covers reports whether everything that o allows is allowed by r.
 func (r ShellRule) Covers(o ShellRule) bool {
-	return o.Words != nil && (!o.Prefix || r.Prefix) && r.Allows(o.Words)
+	return o.Words != nil && (!o.Prefix || r.Prefix) && r.allows(o.Words)
 }
 
-// Allows reports whether the words are those of the rule, or begin with them.
-func (r ShellRule) Allows(words []string) bool {
+// allows reports whether the words are those of the rule, or begin with them.
+func (r ShellRule) allows(words []string) bool {
 	switch {
 	case r.Words == nil || len(words) < len(r.Words):
 		return false

@@ -118,8 +118,8 @@ func fitCommand(c []Word) (Fit, bool) {
 	return Fit{Risk: RiskLow, Carrier: true}, c[1].Text[0] != '-' || c[1].Text == "--" || c[1].Text == "-p"
 }
 
-// FitSet parses set -euo pipefail and similar: options that run nothing.
-func FitSet(c []Word) (Fit, bool) {
+// fitSet parses set -euo pipefail and similar: options that run nothing.
+func fitSet(c []Word) (Fit, bool) {
 	for _, w := range c[1:] {
 		if w.Sure != Literal || w.Text != "pipefail" && (len(w.Text) < 2 || w.Text[0] != '-' && w.Text[0] != '+' || strings.Trim(w.Text[1:], "eufo") != "") {
 			return Fit{}, false
@@ -146,6 +146,6 @@ func init() {
 		"awk": fitAwk, "gawk": fitAwk, "mawk": fitAwk, "nawk": fitAwk,
 		"find": fitFind, "fd": fitFd, "fdfind": fitFd,
 		"chmod": fitChmod, "tar": fitTar, "gtar": fitTar,
-		"printf": fitPrintf, "test": fitTest, "[": fitTest, "command": fitCommand, "set": FitSet, "read": fitRead,
+		"printf": fitPrintf, "test": fitTest, "[": fitTest, "command": fitCommand, "set": fitSet, "read": fitRead,
 	}
 }

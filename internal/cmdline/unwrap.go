@@ -208,7 +208,7 @@ func BaseName(s string) string {
 func segments(text string) (out [][]string) {
 	for _, line := range strings.FieldsFunc(bareQuotes.Replace(text), func(r rune) bool { return strings.ContainsRune("\n\r;|&(){}`\x00", r) }) {
 		words := strings.Fields(line)
-		for len(words) > 0 && (IsAssignment(words[0]) || slices.Contains(shellWords, words[0])) {
+		for len(words) > 0 && (isAssignment(words[0]) || slices.Contains(shellWords, words[0])) {
 			words = words[1:]
 		}
 		if len(words) > 0 && len(out) < maxSuspects {
@@ -223,8 +223,8 @@ func segments(text string) (out [][]string) {
 
 var shellWords = []string{"!", "time", "if", "then", "elif", "else", "while", "until", "do", "$", "case", "in", "coproc", "function"}
 
-// IsAssignment reports NAME=value or NAME+=value.
-func IsAssignment(s string) bool {
+// isAssignment reports NAME=value or NAME+=value.
+func isAssignment(s string) bool {
 	name, _, ok := strings.Cut(s, "=")
 	if !ok || name == "" {
 		return false
@@ -305,7 +305,7 @@ func (h wrapper) inner(args []Word) (command, code []Word) {
 			i++
 			continue
 		}
-		if !option && !(h.assigns && IsAssignment(a.Text)) {
+		if !option && !(h.assigns && isAssignment(a.Text)) {
 			break
 		}
 	}

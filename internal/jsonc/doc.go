@@ -10,7 +10,7 @@
 // Parse finds the place of every value. Append, Remove, Replace and Empty collect
 // splices, which Bytes applies. Remove takes back exactly what Append wrote, as long as
 // nobody changed the place. Parse refuses what it cannot keep apart: keys that occur
-// twice, text that is not UTF-8, and files over MaxSize or nested over MaxDepth. Besides
+// twice, text that is not UTF-8, and files over MaxSize or nested over maxDepth. Besides
 // JSON it takes // and /* */ comments and one trailing comma in an object or an array.
 package jsonc
 
@@ -19,7 +19,7 @@ import "fmt"
 // Limits of a document.
 const (
 	MaxSize  = 1 << 20
-	MaxDepth = 128
+	maxDepth = 128
 )
 
 // Error says where data is not JSON with comments.

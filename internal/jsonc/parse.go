@@ -117,8 +117,8 @@ func (p *parser) found() string {
 }
 
 func (p *parser) value(depth int) (*Value, error) {
-	if depth > MaxDepth {
-		return nil, p.fail("nested deeper than %d", MaxDepth)
+	if depth > maxDepth {
+		return nil, p.fail("nested deeper than %d", maxDepth)
 	}
 	v := &Value{Start: p.at}
 	var err error

@@ -19,8 +19,8 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultSize = 8 << 20
-	DefaultKeep = 3
+	defaultSize = 8 << 20
+	defaultKeep = 3
 )
 
 // Options are the settings of a Log. The zero value works.
@@ -57,7 +57,7 @@ type Log struct {
 // directory of its own, such as a link, is refused: whoever can write the directory
 // must not choose what is written to.
 func Open(path string, o Options) (*Log, error) {
-	o.Size, o.Keep = cmp.Or(o.Size, DefaultSize), cmp.Or(o.Keep, DefaultKeep)
+	o.Size, o.Keep = cmp.Or(o.Size, defaultSize), cmp.Or(o.Keep, defaultKeep)
 	root, err := OpenDir(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)

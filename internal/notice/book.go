@@ -39,9 +39,9 @@ func (b *Book) Told(ids []string, at time.Time) {
 	}
 }
 
-// Missed takes back the notice that Look has asked for: no channel has shown it, and of what waits only these were told
+// missed takes back the notice that Look has asked for: no channel has shown it, and of what waits only these were told
 // before. It returns when Look asks again.
-func (b *Book) Missed(told []string) (again time.Time) {
+func (b *Book) missed(told []string) (again time.Time) {
 	for id := range b.told {
 		if !slices.Contains(told, id) {
 			delete(b.told, id)

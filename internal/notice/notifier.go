@@ -158,7 +158,7 @@ func (n *Notifier) lookAt(team string, b *Book, waits []Wait, last bool) (again 
 	case s.Tell:
 		show := func(ctx context.Context, c Channel) error { return c.Show(ctx, of(team, waits, len(ids), n.o.Do)) }
 		if on := n.o.On == nil || n.o.On(); on && !n.each(show) {
-			if at := b.Missed(told); len(n.o.Channels) > 0 {
+			if at := b.missed(told); len(n.o.Channels) > 0 {
 				again = at
 			}
 		}

@@ -92,7 +92,7 @@ func Payload(k waggle.Kind) *rapid.Generator[waggle.Payload] {
 func draw(t *rapid.T, k waggle.Kind) waggle.Payload {
 	text := func(label string) string { return rapid.String().Draw(t, label) }
 	some := func(label string) string { return rapid.StringN(1, -1, -1).Draw(t, label) }
-	at := Timestamp().Draw(t, "timestamp")
+	at := timestamp().Draw(t, "timestamp")
 	switch k {
 	case waggle.KindPermissionRequest:
 		return waggle.PermissionRequest{
@@ -213,8 +213,8 @@ func words(t *rapid.T) string {
 	}).Draw(t, "words")
 }
 
-// Timestamp generates times as envelopes carry them.
-func Timestamp() *rapid.Generator[string] {
+// timestamp generates times as envelopes carry them.
+func timestamp() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return waggle.FormatTime(time.UnixMilli(rapid.Int64Range(0, 253402300799999).Draw(t, "ms")))
 	})

@@ -22,7 +22,7 @@ var hints = sync.OnceValue(func() []hint {
 			`|Name or service not known|getaddrinfo|No route to host|no such host|NXDOMAIN|UnknownHostException|dial udp|lookup |Couldn't connect to server` +
 			`|[Cc]onnection refused|ECONNREFUSED`),
 			"The sandbox has no network but its proxy, and 127.0.0.1 in it is the sandbox's own: use a program that reads HTTPS_PROXY or ALL_PROXY (http://127.0.0.1:" +
-				strconv.Itoa(ProxyPort) + "), which asks for hosts that are not granted yet."},
+				strconv.Itoa(proxyPort) + "), which asks for hosts that are not granted yet."},
 		{Enforced, "files", regexp.MustCompile(`(?i)\.lock'?: read-only file system`),
 			"git writes nothing here: this .git is the person's, and no member changes it. Leave the changes in the files and say so; " +
 				"`worktree: true` in the team file gives the member a checkout in which it commits."},

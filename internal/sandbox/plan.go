@@ -11,8 +11,8 @@ const (
 	insideDir   = "/run/waggle"
 	insideRelay = insideDir + "/relay"
 	insideDoor  = insideDir + "/door"
-	// ProxyPort is the port of the proxy on 127.0.0.1 inside the sandbox.
-	ProxyPort = 3128
+	// proxyPort is the port of the proxy on 127.0.0.1 inside the sandbox.
+	proxyPort = 3128
 )
 
 // Call is one command to run.
@@ -30,9 +30,9 @@ type Plan struct {
 	Env  []string
 }
 
-// Plan writes the command line that runs a call in the sandbox. Its result depends only on its
+// plan writes the command line that runs a call in the sandbox. Its result depends only on its
 // arguments: Look has read the machine.
-func (p Profile) Plan(k Kit, m Machine, l Level, c Call) (Plan, error) {
+func (p Profile) plan(k Kit, m Machine, l Level, c Call) (Plan, error) {
 	if len(c.Argv) == 0 {
 		return Plan{}, errors.New("sandbox: no command")
 	}
@@ -77,7 +77,7 @@ func (p Profile) enforced(k Kit, m Machine, mounts []Mount, c Call) (Plan, error
 	}
 	port := 0
 	if c.Network && c.Door != "" {
-		port = ProxyPort
+		port = proxyPort
 	}
 	cfg.Proxy = port
 	args, err := cfg.Args()

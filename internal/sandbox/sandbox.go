@@ -24,8 +24,8 @@ type Sandbox struct {
 	Used *Used
 }
 
-// Program is where commands in this sandbox find the relay.
-func (s Sandbox) Program() string {
+// program is where commands in this sandbox find the relay.
+func (s Sandbox) program() string {
 	if s.Level == Enforced && runtime.GOOS != "darwin" {
 		return insideRelay
 	}

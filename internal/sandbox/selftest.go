@@ -85,7 +85,7 @@ func (s Sandbox) probe(ctx context.Context, dir string, spec relay.ProbeSpec) ([
 		return nil, fmt.Errorf("sandbox: self-test: %w", err)
 	}
 	var out bytes.Buffer
-	exit, err := s.Run(ctx, spawn.Command{Argv: []string{s.Program(), relay.Subcommand, "probe", string(data)}, Dir: dir,
+	exit, err := s.Run(ctx, spawn.Command{Argv: []string{s.program(), relay.Subcommand, "probe", string(data)}, Dir: dir,
 		Env: []string{"WAGGLE_SELF_TEST_TOKEN=x"}, Output: &out})
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: self-test: %w: %s", err, bytes.TrimSpace(out.Bytes()))

@@ -22,10 +22,10 @@ import (
 // tab is how far a tabulator reaches.
 const tab = 8
 
-// Line is one line as it stands there when it was written: escape sequences are
+// line is one line as it stands there when it was written: escape sequences are
 // taken out, what was overwritten after a carriage return is gone, tabulators are
 // spaces. What else cannot be seen is left to whoever shows it.
-func Line(s string) string {
+func line(s string) string {
 	s = strings.TrimRight(ansi.Strip(s), "\r")
 	if i := strings.LastIndexByte(s, '\r'); i >= 0 {
 		s = s[i+1:]
@@ -55,7 +55,7 @@ func Lines(out []byte) []string {
 	}
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
-		lines[i] = Line(l)
+		lines[i] = line(l)
 	}
 	return lines
 }
@@ -108,7 +108,7 @@ func Of(out []byte, cols, rows int) (lines []string) {
 		return nil
 	}
 	for _, l := range strings.Split(text, "\n") {
-		lines = append(lines, strings.TrimRight(Line(l), " "))
+		lines = append(lines, strings.TrimRight(line(l), " "))
 	}
 	return lines
 }

@@ -21,8 +21,8 @@ import (
 	"waggle/worker"
 )
 
-// Member is the member of an MCP client in the team file, or of `team add`.
-func Member(m teamfile.FileMember) teamfile.FileMember {
+// member is the member of an MCP client in the team file, or of `team add`.
+func member(m teamfile.FileMember) teamfile.FileMember {
 	m.Agent, m.Backend, m.Spec, m.Restart = agent.KindMCP, operator.BackendMCP, nil, nil
 	return m
 }
@@ -36,7 +36,7 @@ func (o Operator) Add(ctx context.Context, name waggle.TeamName, m teamfile.File
 	if err := o.Guard(ctx, s, "team add"); err != nil {
 		return team.Member{}, err
 	}
-	added, _, err := teams.Of(o.Operator).Join(ctx, s, Member(m), false)
+	added, _, err := teams.Of(o.Operator).Join(ctx, s, member(m), false)
 	return added, err
 }
 

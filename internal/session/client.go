@@ -33,18 +33,18 @@ func (c Client) Answers() bool { return c == Claude || c == Codex }
 // Known reports whether a client's hook protocol is spoken here.
 func (c Client) Known() bool { return c == Claude || c == Codex || c == Gemini }
 
-// Changes reports whether a client runs another input than it asked about.
-func (c Client) Changes() bool { return c == Claude }
+// changes reports whether a client runs another input than it asked about.
+func (c Client) changes() bool { return c == Claude }
 
-// Serial reports whether a client holds its own prompt back while its hook waits.
-func (c Client) Serial() bool { return c == Codex }
+// serial reports whether a client holds its own prompt back while its hook waits.
+func (c Client) serial() bool { return c == Codex }
 
 // How long a hook waits that holds back its client's own prompt.
 const (
-	SerialWait = 30 * time.Second
-	// MateWait is for a teammate within a session of Claude Code: its dialog in the lead's
+	serialWait = 30 * time.Second
+	// mateWait is for a teammate within a session of Claude Code: its dialog in the lead's
 	// session comes only after the hook has ended without an answer.
-	MateWait = 2 * time.Minute
+	mateWait = 2 * time.Minute
 )
 
 // eventOf maps a client's event to its name in this package; "" for an event that is not used.

@@ -50,7 +50,7 @@ type Outcome struct {
 func (s *Session) Decide(ctx context.Context, w journal.Writer, v Answer, live Liveness) (Outcome, error) {
 	var out Outcome
 	err := s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
-		req, ok := f.Request(v.Key)
+		req, ok := f.request(v.Key)
 		if !ok {
 			return nil, ErrUnknown
 		}
@@ -71,7 +71,7 @@ func (s *Session) Decide(ctx context.Context, w journal.Writer, v Answer, live L
 		return []journal.Draft{{Kind: recDecided, Must: true, Body: d}}, nil
 	})
 	s.View(func(f *Fold) {
-		if req, ok := f.Request(v.Key); ok {
+		if req, ok := f.request(v.Key); ok {
 			out.Request = *req
 		}
 	})
@@ -93,7 +93,7 @@ func taken(req *Request) string {
 	case req.Closed != nil:
 		return "it is closed: " + req.Closed.Evidence
 	}
-	return req.Answerable()
+	return req.answerable()
 }
 
 // same reports whether two decisions are the same one given twice.
@@ -134,7 +134,7 @@ func draft(f *Fold, req *Request, v Answer) (Decided, error) {
 	}
 	d.Decision = record.DecisionAllow
 	if v.UpdatedInput != "" {
-		if req.Form != FormTool || !req.Client.Changes() {
+		if req.Form != FormTool || !req.Client.changes() {
 			return d, refused(req, "its client accepts no changed input here")
 		}
 		d.UpdatedInput, d.UpdatedDigest = v.UpdatedInput, ChangedDigest(*req, v.UpdatedInput)

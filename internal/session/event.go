@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// MaxEvent is how many bytes a hook reads from its client.
-const MaxEvent = 8 << 20
+// maxEvent is how many bytes a hook reads from its client.
+const maxEvent = 8 << 20
 
 // Event is the input of a hook from a client, decoded by exact field name.
 type Event struct {
@@ -31,14 +31,14 @@ type Event struct {
 	Transcript  string // transcript_path: the client's file of the conversation
 }
 
-// ReadEvent reads one event. Keys that differ only in case from these are other keys.
-func ReadEvent(in io.Reader) (Event, error) {
-	data, err := io.ReadAll(io.LimitReader(in, MaxEvent+1))
+// readEvent reads one event. Keys that differ only in case from these are other keys.
+func readEvent(in io.Reader) (Event, error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxEvent+1))
 	if err != nil {
 		return Event{}, fmt.Errorf("hook input: %w", err)
 	}
-	if len(data) > MaxEvent {
-		return Event{}, fmt.Errorf("hook input is larger than %d bytes", MaxEvent)
+	if len(data) > maxEvent {
+		return Event{}, fmt.Errorf("hook input is larger than %d bytes", maxEvent)
 	}
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(data, &m); err != nil {

@@ -33,9 +33,9 @@ type Request struct {
 	EndAt   time.Time // closed
 }
 
-// Answerable returns why a request takes no answer, "" when it does, as far as the journal says;
+// answerable returns why a request takes no answer, "" when it does, as far as the journal says;
 // Live also checks whether its hook process runs.
-func (r *Request) Answerable() string {
+func (r *Request) answerable() string {
 	switch {
 	case r.State != StateOpen && r.Closed != nil:
 		return r.Closed.Evidence
@@ -68,13 +68,13 @@ type Fold struct {
 	said    []SaidAt
 }
 
-// NewFold returns an empty fold of one session's journal.
-func NewFold(id ID) *Fold {
+// newFold returns an empty fold of one session's journal.
+func newFold(id ID) *Fold {
 	return &Fold{byKey: map[record.Key]*Request{}, id: id, uid: uidOf(id)}
 }
 
-// Open lists the requests that wait for an answer, oldest first.
-func (f *Fold) Open() []*Request {
+// open lists the requests that wait for an answer, oldest first.
+func (f *Fold) open() []*Request {
 	var open []*Request
 	for _, r := range f.Requests {
 		if r.State == StateOpen {
@@ -84,8 +84,8 @@ func (f *Fold) Open() []*Request {
 	return open
 }
 
-// Request finds a request.
-func (f *Fold) Request(k record.Key) (*Request, bool) {
+// request finds a request.
+func (f *Fold) request(k record.Key) (*Request, bool) {
 	r, ok := f.byKey[k]
 	return r, ok
 }
@@ -160,7 +160,7 @@ func (f *Fold) asked(r journal.Record, b Asked) {
 
 func (f *Fold) decided(r journal.Record, b Decided) {
 	req := f.byKey[b.Key]
-	if req == nil || req.Answerable() != "" || b.Digest != req.Digest || !fits(req, b) {
+	if req == nil || req.answerable() != "" || b.Digest != req.Digest || !fits(req, b) {
 		return
 	}
 	req.State, req.Decided, req.DecAt = StateDecided, &b, r.Time

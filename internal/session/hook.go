@@ -44,7 +44,7 @@ type Hook struct {
 	// Tick is how often a waiting hook looks by itself; 0 means a second.
 	Tick time.Duration
 	// Wait is how long it waits for an answer; 0: to the client's own time-out, or
-	// SerialWait or MateWait where the client holds its own prompt back meanwhile.
+	// serialWait or mateWait where the client holds its own prompt back meanwhile.
 	Wait time.Duration
 }
 
@@ -57,7 +57,7 @@ type Registered struct {
 // Run handles one event. It makes the store where there is none, and writes to out only the answer to a
 // request, or that the user has stopped the session, in one write. Its caller only logs the error: a client must never notice it.
 func (h Hook) Run(ctx context.Context, event string, in io.Reader, out io.Writer) error {
-	e, err := ReadEvent(in)
+	e, err := readEvent(in)
 	if err != nil {
 		return err
 	}
@@ -211,13 +211,13 @@ func (h Hook) ask(ctx context.Context, e Event, out io.Writer) error {
 }
 
 // holds reports whether the client shows a request's own dialog only after its hook has ended.
-func (h Hook) holds(r Request) bool { return h.Client.Serial() || r.Agent != "" }
+func (h Hook) holds(r Request) bool { return h.Client.serial() || r.Agent != "" }
 
 // leave closes a request that is asked in the session's own dialog now.
 func (h Hook) leave(ctx context.Context, s *Session, r Request, why string) error {
 	w := journal.Writer{Instance: string(s.ID), PID: h.Self.PID}
 	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
-		now, ok := f.Request(r.Key)
+		now, ok := f.request(r.Key)
 		if !ok || now.State != StateOpen {
 			return nil, nil
 		}
@@ -249,7 +249,7 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 		var ds []journal.Draft
 		if why == "" {
 			ds = closeAll(f, func(r *Request) bool {
-				return r.Agent == e.Agent && r.Why == "" && (r.State == StateAnswered || h.Live.dead(r.Hook)) && !(r.Left() && h.Client.Serial())
+				return r.Agent == e.Agent && r.Why == "" && (r.State == StateAnswered || h.Live.dead(r.Hook)) && !(r.Left() && h.Client.serial())
 			}, "its hook has ended, and the session asked the next thing: it was answered in its own dialog")
 		}
 		ds = append(ds, journal.Draft{Kind: recAsked, Must: true, Body: b})
@@ -263,7 +263,7 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 	}
 	var req Request
 	s.View(func(f *Fold) {
-		if r, ok := f.Request(k); ok {
+		if r, ok := f.request(k); ok {
 			req = *r
 		}
 	})
@@ -324,10 +324,10 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 	var late <-chan time.Time
 	switch {
 	case h.Wait != 0:
-	case h.Client.Serial():
-		h.Wait = SerialWait
+	case h.Client.serial():
+		h.Wait = serialWait
 	case r.Agent != "":
-		h.Wait = MateWait
+		h.Wait = mateWait
 	}
 	if h.Wait > 0 {
 		timer := time.NewTimer(h.Wait)
@@ -373,14 +373,14 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 			if r.Why == "" && h.Live.dead(r.Session) {
 				return h.close(ctx, s, w, r, "its session has ended")
 			}
-			if h.Client.Serial() && s.terminalGone(h.Live) {
+			if h.Client.serial() && s.terminalGone(h.Live) {
 				return h.close(ctx, s, w, r, goneTerminal)
 			}
 		case <-ctx.Done():
 			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
 			why := "its client ended its hook: it was answered in the session's own dialog, or the hook's time was over"
-			if h.Client.Serial() { // its dialog was not shown yet
+			if h.Client.serial() { // its dialog was not shown yet
 				why = goneTerminal
 			}
 			return h.close(late, s, w, r, why)
@@ -409,7 +409,7 @@ func (s *Session) find(k record.Key) (Request, bool) {
 // (evidence.go).
 func (h Hook) closeInDialog(ctx context.Context, s *Session, w journal.Writer, r Request) error {
 	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
-		now, ok := f.Request(r.Key)
+		now, ok := f.request(r.Key)
 		if !ok || now.State != StateOpen {
 			return nil, nil
 		}
@@ -420,7 +420,7 @@ func (h Hook) closeInDialog(ctx context.Context, s *Session, w journal.Writer, r
 
 func (h Hook) close(ctx context.Context, s *Session, w journal.Writer, r Request, why string) error {
 	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
-		now, ok := f.Request(r.Key)
+		now, ok := f.request(r.Key)
 		if !ok || now.State != StateOpen {
 			return nil, nil
 		}
@@ -439,7 +439,7 @@ func (h Hook) give(ctx context.Context, s *Session, w journal.Writer, r Request,
 	}
 	given := false
 	err = s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
-		now, ok := f.Request(r.Key)
+		now, ok := f.request(r.Key)
 		if given = ok && now.State == StateDecided; !given {
 			return nil, nil
 		}

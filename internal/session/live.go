@@ -40,7 +40,7 @@ func (l Liveness) dead(id spawn.Identity) bool {
 // gone returns why an open request can be answered no more, "" when it can.
 func (l Liveness) gone(r *Request) string {
 	switch {
-	case l.dead(r.Hook) && r.Client.Serial(): // its client shows its own dialog only where it still asks
+	case l.dead(r.Hook) && r.Client.serial(): // its client shows its own dialog only where it still asks
 		return goneTerminal
 	case l.dead(r.Hook):
 		return "its hook has ended: answer it in the session's own dialog"
@@ -53,7 +53,7 @@ func (l Liveness) gone(r *Request) string {
 // gone is Liveness.gone of a request of this session.
 func (s *Session) gone(l Liveness, r *Request) string {
 	why := l.gone(r)
-	if why == "" && r.Client.Serial() && s.terminalGone(l) {
+	if why == "" && r.Client.serial() && s.terminalGone(l) {
 		return goneTerminal
 	}
 	return why

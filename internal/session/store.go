@@ -87,7 +87,7 @@ func (s Store) IDs() ([]ID, error) {
 // Open opens the journal of a session and folds it; a session without one is empty. It creates
 // nothing.
 func (s Store) Open(id ID) (*Session, error) {
-	fold := NewFold(id)
+	fold := newFold(id)
 	j, err := journal.Dir{Path: s.dir(id), UID: string(uidOf(id))}.Open(journalName, fold, journal.Options{Now: s.Now})
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)

@@ -53,7 +53,7 @@ type AuditList struct {
 
 // Audit is the document of the calls of a team with an id. broken is the error of the journals that cannot be read.
 func Audit(id, team string, es []operator.AuditEvent, broken error) AuditList {
-	return AuditList{events(es), id, team, Unread(broken)}
+	return AuditList{events(es), id, team, unread(broken)}
 }
 
 // SessionDigest is the document of the requests of sessions since a time.

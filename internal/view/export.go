@@ -82,7 +82,7 @@ func Export(e *teams.TeamExport) ExportDocument {
 		d.Members = append(d.Members, ExportMember{m.Name, m.AgentID, m.Type, m.Model, m.Color, m.Backend, m.Cwd, m.Prompt, page.Stamp(m.Joined), page.Stamp(m.Left), list(m.Files)})
 	}
 	for _, b := range e.Mailboxes {
-		d.Mailboxes = append(d.Mailboxes, ExportMailbox{b.Member, Entries(b.Entries)})
+		d.Mailboxes = append(d.Mailboxes, ExportMailbox{b.Member, entries(b.Entries)})
 	}
 	for _, t := range e.Tasks {
 		d.Tasks = append(d.Tasks, ExportTask{t.ID, t.Subject, t.Description, t.Owner, t.Status, list(t.BlockedBy), t.Blocked})

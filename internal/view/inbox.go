@@ -67,11 +67,11 @@ type AddressDocument struct {
 
 // Inbox is the document of a member's messages.
 func Inbox(in *mail.Inbox) InboxDocument {
-	return InboxDocument{in.Team, in.Member, Entries(in.Entries), in.News}
+	return InboxDocument{in.Team, in.Member, entries(in.Entries), in.News}
 }
 
-// Entries are the documents of messages.
-func Entries(es []mail.InboxEntry) []EntryDocument {
+// entries are the documents of messages.
+func entries(es []mail.InboxEntry) []EntryDocument {
 	out := make([]EntryDocument, 0, len(es))
 	for _, e := range es {
 		out = append(out, Entry(e))

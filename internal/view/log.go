@@ -30,7 +30,7 @@ type LogList struct {
 
 // Log is the document of records. broken is the error of the journals that cannot be read.
 func Log(es []LogEntry, broken error) LogList {
-	l := LogList{make([]LogDocument, 0, len(es)), Unread(broken)}
+	l := LogList{make([]LogDocument, 0, len(es)), unread(broken)}
 	for _, e := range es {
 		l.Records = append(l.Records, LogRecord(e.LogRecord))
 	}

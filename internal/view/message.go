@@ -44,7 +44,7 @@ type StateDocument struct {
 
 // Messages is the document of messages. broken is the error of the journals that cannot be read.
 func Messages(ms []mail.StoredMessage, broken error) MessagesDocument {
-	d := MessagesDocument{make([]MessageDocument, 0, len(ms)), Unread(broken)}
+	d := MessagesDocument{make([]MessageDocument, 0, len(ms)), unread(broken)}
 	for _, m := range ms {
 		d.Messages = append(d.Messages, message(m))
 	}

@@ -49,8 +49,8 @@ type AcknowledgedDocument struct {
 	At   string `json:"at"`   // when it was acknowledged
 }
 
-// Unread are the journals that an error is about (operator.JournalErrors).
-func Unread(err error) []BadRecordDocument {
+// unread are the journals that an error is about (operator.JournalErrors).
+func unread(err error) []BadRecordDocument {
 	var ds []BadRecordDocument
 	for _, e := range operator.JournalErrors(err) {
 		d := BadRecordDocument{Journal: string(e.Journal), Owner: e.Owner}

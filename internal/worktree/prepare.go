@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// IncludeFile names, in the form of .gitignore, files that git ignores and that a new worktree gets.
-const IncludeFile = ".worktreeinclude"
+// includeFile names, in the form of .gitignore, files that git ignores and that a new worktree gets.
+const includeFile = ".worktreeinclude"
 
 // States of a preparation.
 const (
@@ -71,11 +71,11 @@ func (g Git) Included(ctx context.Context, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(filepath.Join(top, IncludeFile)); err != nil {
+	if _, err := os.Lstat(filepath.Join(top, includeFile)); err != nil {
 		return nil, ignoreMissing(err)
 	}
 	var lists [2][]string
-	for i, by := range [][]string{{"--exclude-from=" + IncludeFile}, {"--exclude-standard"}} {
+	for i, by := range [][]string{{"--exclude-from=" + includeFile}, {"--exclude-standard"}} {
 		out, err := g.run(ctx, top, append([]string{"ls-files", "-z", "--others", "--ignored"}, by...)...)
 		if err != nil {
 			return nil, err

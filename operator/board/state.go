@@ -29,7 +29,7 @@ func Failed(l *control.Leader, t task.Task) (why string, ok bool) {
 		return "", false
 	}
 	m, ok := l.ByInstance(order.Instance)
-	if !ok || !waggle.SameName(m.Name, waggle.MemberName(LastOwner(l, t))) {
+	if !ok || !waggle.SameName(m.Name, waggle.MemberName(lastOwner(l, t))) {
 		return "", false
 	}
 	if turn := m.Turns[string(t.ID)]; turn != nil && turn.Failed && (m.Claimed[string(t.ID)] == nil || m.Left != nil) {
@@ -38,8 +38,8 @@ func Failed(l *control.Leader, t task.Task) (why string, ok bool) {
 	return "", false
 }
 
-// LastOwner returns the owner of a task; in a team that has ended, of a task that was given back, its last one.
-func LastOwner(l *control.Leader, t task.Task) string {
+// lastOwner returns the owner of a task; in a team that has ended, of a task that was given back, its last one.
+func lastOwner(l *control.Leader, t task.Task) string {
 	if t.Owner != "" || l == nil || l.Ended == nil {
 		return t.Owner
 	}

@@ -199,7 +199,7 @@ func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*
 func ids(in []task.ID) []task.ID { return append([]task.ID{}, in...) }
 
 func (b *board) view(t task.Task, waits []task.ID) TaskView {
-	t.Owner = LastOwner(b.lead(), t)
+	t.Owner = lastOwner(b.lead(), t)
 	note, do := b.note(t)
 	state := States(b.lead(), []task.Task{t})[t.ID]
 	return TaskView{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: t.Status, State: state, BlockedBy: ids(t.BlockedBy),

@@ -22,7 +22,7 @@ type Suggestion struct {
 	Identical bool // all of them are the same call
 	Risk      string
 	Members   []string
-	// Matched has the calls of the last LookBack that the rule would have matched, of all members;
+	// Matched has the calls of the last lookBack that the rule would have matched, of all members;
 	// Total is how many there were.
 	Matched []SuggestedCall
 	Total   int
@@ -39,8 +39,8 @@ type SuggestedCall struct {
 	By       string
 }
 
-// LookBack is how many calls a suggestion is tested with.
-const LookBack = 200
+// lookBack is how many calls a suggestion is tested with.
+const lookBack = 200
 
 // approval is an allow of the operator's that a rule could have given.
 type approval struct {
@@ -86,7 +86,7 @@ func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggesti
 	return out, nil
 }
 
-// Matches tests a rule with the last LookBack calls of a team. It records nothing.
+// Matches tests a rule with the last lookBack calls of a team. It records nothing.
 func (o Operator) Matches(ctx context.Context, name waggle.TeamName, rule policy.Rule) (Suggestion, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -238,5 +238,5 @@ func calls(s *operator.State) ([]memberCall, error) {
 		}
 	}
 	sort.SliceStable(cs, func(i, j int) bool { return cs[i].Asked.After(cs[j].Asked) })
-	return cs[:min(len(cs), LookBack)], nil
+	return cs[:min(len(cs), lookBack)], nil
 }

@@ -24,11 +24,11 @@ import (
 	"waggle/team"
 )
 
-// UsualAtOnce is how many members that New made work at once in a team, where nobody said another number.
-const UsualAtOnce = 3
+// usualAtOnce is how many members that New made work at once in a team, where nobody said another number.
+const usualAtOnce = 3
 
-// MaxAttempts is the most members that one task gets.
-const MaxAttempts = 9
+// maxAttempts is the most members that one task gets.
+const maxAttempts = 9
 
 // Want is one task for a new member.
 type Want struct {
@@ -64,7 +64,7 @@ type Options struct {
 	Env   []string      // of both
 	Wait  time.Duration // until the members are ready; 0: one second
 	// AtOnce is how many of the members that New made work at once in the team, from now on; the others are queued, and
-	// the process that leads starts them. 0: as before, UsualAtOnce at first.
+	// the process that leads starts them. 0: as before, usualAtOnce at first.
 	AtOnce int
 	// File is a team file that the operator named: what its worktree: says is accepted. "": New finds
 	// waggle.yaml, and asks Accept about it. NoSetup leaves both alone, and what the team's own file says.
@@ -178,8 +178,8 @@ func (o Operator) whole(wants []Want) ([]Want, error) {
 		if w.Task = strings.TrimSpace(w.Task); w.Task == "" && w.Source == nil {
 			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "the task is empty"}
 		}
-		if w.Attempts < 0 || w.Attempts > MaxAttempts {
-			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: fmt.Sprintf("%d attempts: want 1 to %d", w.Attempts, MaxAttempts)}
+		if w.Attempts < 0 || w.Attempts > maxAttempts {
+			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: fmt.Sprintf("%d attempts: want 1 to %d", w.Attempts, maxAttempts)}
 		}
 		if w.Split && (w.Attempts > 1 || w.Agent == agentExec) {
 			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "a task is split by one agent that can plan: not with several attempts, and not by a command"}
@@ -309,9 +309,9 @@ func tooFew() error {
 // atOnce is how many of the members that New made work at once. s is nil for a team that is not open.
 func atOnce(s *operator.State, opt Options) int {
 	if s == nil {
-		return cmp.Or(opt.AtOnce, UsualAtOnce)
+		return cmp.Or(opt.AtOnce, usualAtOnce)
 	}
-	return cmp.Or(opt.AtOnce, s.Lead.AtOnce(), UsualAtOnce)
+	return cmp.Or(opt.AtOnce, s.Lead.AtOnce(), usualAtOnce)
 }
 
 // member is the member that a task gets, without its name.

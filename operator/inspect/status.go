@@ -219,7 +219,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		st.Leader.PID = s.Dir.Leading()
 	}
 	st.Halt = s.Lead.Halt
-	st.Pending, st.Alarms, st.Unanswerable = len(s.Lead.Pending()), Unverified(s), Unanswerable(s)
+	st.Pending, st.Alarms, st.Unanswerable = len(s.Lead.Pending()), Unverified(s), unanswerable(s)
 	for _, scope := range []record.BudgetScope{record.ScopeTeam, record.ScopeRun} {
 		if limit, used, ok := s.Lead.BudgetNow(scope, "", nil); ok {
 			st.Budgets = append(st.Budgets, Budget{scope, limit, used})

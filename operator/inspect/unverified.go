@@ -5,8 +5,8 @@ import (
 	"waggle/operator"
 )
 
-// Unanswerable counts the requests of members of other programs that nobody can answer, and whose sender was told so.
-func Unanswerable(s *operator.State) (n int) {
+// unanswerable counts the requests of members of other programs that nobody can answer, and whose sender was told so.
+func unanswerable(s *operator.State) (n int) {
 	for _, u := range s.Lead.Unverified {
 		if u.Told {
 			n++

@@ -65,8 +65,8 @@ var (
 	Yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow).Render
 )
 
-// InColor gives a member's name its colour. An unknown colour leaves it as it is.
-func InColor(color, s string) string {
+// inColor gives a member's name its colour. An unknown colour leaves it as it is.
+func inColor(color, s string) string {
 	params, ok := team.SGR(color)
 	if !ok {
 		return s
@@ -76,11 +76,11 @@ func InColor(color, s string) string {
 
 // Table writes rows under headers. On a terminal the widest columns are cut so that a row fits in a
 // line; elsewhere nothing is cut. Cells are made visible.
-func (a *App) Table(headers []string, rows [][]string) { a.TableIn(headers, rows, nil) }
+func (a *App) Table(headers []string, rows [][]string) { a.tableIn(headers, rows, nil) }
 
-// TableIn is Table with cells that style may colour; style gets the row's number, without the
+// tableIn is Table with cells that style may colour; style gets the row's number, without the
 // headers, and does not change the width.
-func (a *App) TableIn(headers []string, rows [][]string, style func(row, column int, cell string) string) {
+func (a *App) tableIn(headers []string, rows [][]string, style func(row, column int, cell string) string) {
 	for _, l := range tableLines(headers, rows, Width(a.Out), style) {
 		a.Say("%s", l)
 	}

@@ -70,7 +70,7 @@ func (a *App) showTable(t *page.Table, colors func() map[string]string) {
 	case t.About:
 		a.List(t.Head, t.Rows)
 	case t.Roles != nil:
-		a.TableIn(t.Head, t.Rows, func(row, column int, cell string) string {
+		a.tableIn(t.Head, t.Rows, func(row, column int, cell string) string {
 			if cell == "" {
 				return cell
 			}
@@ -78,11 +78,11 @@ func (a *App) showTable(t *page.Table, colors func() map[string]string) {
 		})
 	case t.Names != nil && colors != nil:
 		of := colors()
-		a.TableIn(t.Head, t.Rows, func(row, column int, cell string) string {
+		a.tableIn(t.Head, t.Rows, func(row, column int, cell string) string {
 			if column != 0 {
 				return cell
 			}
-			return InColor(of[t.Names[row]], cell)
+			return inColor(of[t.Names[row]], cell)
 		})
 	default:
 		a.Table(t.Head, t.Rows)
@@ -206,7 +206,7 @@ func (a *App) Spelled(l page.Line, name waggle.TeamName) string {
 		}
 		text = inRole(s.Role, text)
 		if s.Color != "" {
-			text = InColor(s.Color, text)
+			text = inColor(s.Color, text)
 		}
 		b.WriteString(text)
 	}

@@ -151,8 +151,8 @@ func join(client net.Conn, early io.Reader, host *conn) {
 	client.Close()
 }
 
-// Explain is the message to the user of a tool about a connection that was not made.
-func Explain(r Request, err error) string {
+// explain is the message to the user of a tool about a connection that was not made.
+func explain(r Request, err error) string {
 	var no *refusal
 	if !errors.As(err, &no) {
 		return fmt.Sprintf("waggle: %s could not be reached: %v", net.JoinHostPort(r.Host, r.Port), err)

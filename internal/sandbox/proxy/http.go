@@ -98,7 +98,7 @@ func (c *client) tunnel(w http.ResponseWriter, r *http.Request) {
 	// The request's context ends when the client hangs up: then nobody is asked any more.
 	host, err := c.openTo(r.Context(), req)
 	if err != nil {
-		refuse(w, statusOf(err), Explain(req, err))
+		refuse(w, statusOf(err), explain(req, err))
 		return
 	}
 	defer host.Close()
@@ -125,7 +125,7 @@ func (c *client) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	host, err := c.openTo(r.Context(), req)
 	if err != nil {
-		refuse(w, statusOf(err), Explain(req, err))
+		refuse(w, statusOf(err), explain(req, err))
 		return
 	}
 	defer host.Close()
@@ -147,7 +147,7 @@ func (c *client) forward(w http.ResponseWriter, r *http.Request) {
 		FlushInterval: -1,
 		ErrorLog:      slog.NewLogLogger(c.p.o.Log.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			refuse(w, http.StatusBadGateway, Explain(req, err))
+			refuse(w, http.StatusBadGateway, explain(req, err))
 		},
 	}
 	defer func() {
