@@ -104,13 +104,6 @@ func (s *Session) WaitScreen(pattern string) string {
 	return s.wait("never shows "+pattern, regexp.MustCompile(pattern).MatchString)
 }
 
-// waitGone waits until the screen no longer matches the pattern.
-func (s *Session) waitGone(pattern string) string {
-	s.h.t.Helper()
-	re := regexp.MustCompile(pattern)
-	return s.wait("still shows "+pattern, func(screen string) bool { return !re.MatchString(screen) })
-}
-
 func (s *Session) wait(never string, ok func(string) bool) string {
 	s.h.t.Helper()
 	var screen string

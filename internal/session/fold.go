@@ -73,17 +73,6 @@ func newFold(id ID) *Fold {
 	return &Fold{byKey: map[record.Key]*Request{}, id: id, uid: uidOf(id)}
 }
 
-// open lists the requests that wait for an answer, oldest first.
-func (f *Fold) open() []*Request {
-	var open []*Request
-	for _, r := range f.Requests {
-		if r.State == StateOpen {
-			open = append(open, r)
-		}
-	}
-	return open
-}
-
 // request finds a request.
 func (f *Fold) request(k record.Key) (*Request, bool) {
 	r, ok := f.byKey[k]
