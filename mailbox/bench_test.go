@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle"
+	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 )
@@ -37,7 +38,7 @@ func BenchmarkAppend(b *testing.B) {
 	for _, n := range sizes {
 		for _, tier := range tiers {
 			b.Run(fmt.Sprintf("N=%d/%v", n, tier), func(b *testing.B) {
-				box := filled(b, n, mailbox.Options{Tier: tier})
+				box := filled(b, n, mailbox.Options{}.With(tier, atomicfile.SyncNone))
 				for b.Loop() {
 					must(b, box.Append(b.Context(), e))
 				}
@@ -96,7 +97,7 @@ func BenchmarkMark(b *testing.B) {
 	for _, n := range sizes {
 		for _, tier := range tiers {
 			b.Run(fmt.Sprintf("N=%d/%v", n, tier), func(b *testing.B) {
-				box := filled(b, n, mailbox.Options{Tier: tier})
+				box := filled(b, n, mailbox.Options{}.With(tier, atomicfile.SyncNone))
 				must(b, box.Append(b.Context(), mailboxtest.Message(n)))
 				list, err := box.Unread(b.Context())
 				must(b, err)

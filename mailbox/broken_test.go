@@ -66,8 +66,8 @@ func TestBrokenFiles(t *testing.T) {
 					t.Errorf("quarantine %q", files)
 				}
 			}
-			for _, tier := range []mailbox.Tier{mailbox.TierAuto, mailbox.TierRename} {
-				o := mailbox.Options{Tier: tier}
+			for _, tier := range []atomicfile.Tier{atomicfile.TierAuto, atomicfile.TierRename} {
+				o := mailbox.Options{}.With(tier, atomicfile.SyncNone)
 
 				b, reports := boxWith(t, c.file, o)
 				wantTexts(t, entriesOf(t, b), c.kept...)
@@ -274,7 +274,7 @@ func TestForeignChangeMeanwhile(t *testing.T) {
 		needTierOnce := false
 		for how, write := range change {
 			for _, step := range []string{"read", "temp-created", "temp-written", "synced", "checked"} {
-				if tier == mailbox.TierRename && step == "checked" {
+				if tier == atomicfile.TierRename && step == "checked" {
 					continue // that tier cannot detect the change, and reports so
 				}
 				if !needTierOnce {
@@ -283,7 +283,7 @@ func TestForeignChangeMeanwhile(t *testing.T) {
 				}
 				for _, op := range []string{"append", "mark"} {
 					done := false
-					o := mailbox.Options{Tier: tier}
+					o := mailbox.Options{}.With(tier, atomicfile.SyncNone)
 					b, _ := boxWith(t, "["+e1+"]", mailbox.Options{})
 					o.Hook = func(s string) {
 						if s == step && !done {

@@ -3,13 +3,14 @@ package mailbox_test
 import (
 	"testing"
 
+	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 )
 
 var layouts = []mailbox.Layout{mailbox.Array, mailbox.JSONL}
 
-var tiers = []mailbox.Tier{mailbox.TierExchange, mailbox.TierRename}
+var tiers = []atomicfile.Tier{atomicfile.TierExchange, atomicfile.TierRename}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -21,7 +22,7 @@ func TestConformance(t *testing.T) {
 			t.Run(layout.String()+"/"+tier.String(), func(t *testing.T) {
 				needTier(t, tier)
 				mailboxtest.Run(t, func(t *testing.T, o mailbox.Options) mailbox.Store {
-					o.Tier = tier
+					o = o.With(tier, atomicfile.SyncNone)
 					return openLayout(t, layout, t.TempDir(), o)
 				})
 			})

@@ -9,6 +9,12 @@ import (
 
 // Names for tests of unexported code.
 
+// With returns o with how a new content replaces the old one, and what is flushed before.
+func (o Options) With(t atomicfile.Tier, s atomicfile.Sync) Options {
+	o.tier, o.sync = t, s
+	return o
+}
+
 // Scan returns where the elements of an array begin and end and which are marked
 // read, those before the error if there is one.
 func Scan(data []byte) (elems [][2]int, read []bool, err error) {

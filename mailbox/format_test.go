@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"waggle"
+	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 )
@@ -44,7 +45,7 @@ func TestAppendBytes(t *testing.T) {
 	}
 	for name, c := range cases {
 		for _, tier := range tiers {
-			b, reports := boxWith(t, c.old, mailbox.Options{Tier: tier})
+			b, reports := boxWith(t, c.old, mailbox.Options{}.With(tier, atomicfile.SyncNone))
 			err := b.Append(t.Context(), text("x"))
 			if err != nil && strings.Contains(err.Error(), "cannot exchange") {
 				continue

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"waggle"
+	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 )
 
 // needTier skips on a file system without the tier.
-func needTier(t testing.TB, tier mailbox.Tier) {
+func needTier(t testing.TB, tier atomicfile.Tier) {
 	t.Helper()
-	b := openBox(t, t.TempDir(), mailbox.Options{Tier: tier})
+	b := openBox(t, t.TempDir(), mailbox.Options{}.With(tier, atomicfile.SyncNone))
 	must(t, b.Append(t.Context(), text("a")))
 	if err := b.Append(t.Context(), text("b")); err != nil {
 		if strings.Contains(err.Error(), "cannot exchange") {

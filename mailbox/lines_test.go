@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle"
+	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 )
 
@@ -168,8 +169,8 @@ func TestGarbageLines(t *testing.T) {
 	for name, c := range garbage {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, tier := range []mailbox.Tier{mailbox.TierAuto, mailbox.TierRename} {
-				b, reports := linesWith(t, c.file, mailbox.Options{Tier: tier, Retention: mailbox.Prune})
+			for _, tier := range []atomicfile.Tier{atomicfile.TierAuto, atomicfile.TierRename} {
+				b, reports := linesWith(t, c.file, mailbox.Options{Retention: mailbox.Prune}.With(tier, atomicfile.SyncNone))
 				wantTexts(t, entriesOf(t, b), c.kept...)
 				if d := cmp.Diff([]string{c.bad}, quarantined(t, b)); d != "" {
 					t.Errorf("quarantine (-want +got):\n%s", d)

@@ -22,8 +22,6 @@ type Options struct {
 	Deadline time.Duration // of one operation, with the wait for its lock; 0: 5 s
 	Stale    time.Duration // age of another program's lock that counts as abandoned; 0: 10 s
 	MaxSize  int64         // a larger file is neither read nor written; 0: 256 MiB
-	Sync     Sync
-	Tier     Tier
 	// Queue is a private directory for the queue file of the mailbox's lock; "": the file is beside
 	// the mailbox. Boxes of a team set it.
 	Queue string
@@ -31,37 +29,15 @@ type Options struct {
 	// Hook is called with a step's name between the file operations of an edit, and with "torn" when a
 	// read found the file broken and reads it again; for tests that stop or kill the process there.
 	Hook func(step string)
+
+	sync atomicfile.Sync // the tests set these two
+	tier atomicfile.Tier
 }
-
-// Sync says what is flushed to the disk before an edit is published.
-type Sync int
-
-// Values of Sync: what is flushed.
-const (
-	SyncNone = Sync(atomicfile.SyncNone) // nothing; a power cut may lose or shorten the file
-	SyncData = Sync(atomicfile.SyncData) // the file's data
-	SyncFull = Sync(atomicfile.SyncFull) // and its directory
-)
-
-func (s Sync) String() string { return atomicfile.Sync(s).String() }
-
-// Tier says how a new content replaces the old one.
-type Tier int
-
-// Tiers of publication. Only TierExchange detects a write by a program without the lock between the
-// last check and the publication.
-const (
-	TierAuto     = Tier(atomicfile.TierAuto)     // the best that the directory supports
-	TierExchange = Tier(atomicfile.TierExchange) // exchange the two names and compare
-	TierRename   = Tier(atomicfile.TierRename)   // rename over the old file
-)
-
-func (t Tier) String() string { return atomicfile.Tier(t).String() }
 
 // file is how the mailbox's file is edited.
 func (o Options) file() atomicfile.Options {
 	return atomicfile.Options{Rank: atomicfile.RankInbox, Deadline: o.Deadline, Stale: o.Stale, MaxSize: o.MaxSize,
-		Sync: atomicfile.Sync(o.Sync), Tier: atomicfile.Tier(o.Tier), Queue: o.Queue, Now: o.Now, Hook: o.Hook}
+		Sync: o.sync, Tier: o.tier, Queue: o.Queue, Now: o.Now, Hook: o.Hook}
 }
 
 func (o Options) now() time.Time {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/atomicfile"
 	"waggle/internal/testenv"
 	"waggle/mailbox"
 )
@@ -48,8 +49,8 @@ type child struct {
 	Dir    string
 	Sender string
 	Count  int
-	Tier   mailbox.Tier
-	Sync   mailbox.Sync
+	Tier   atomicfile.Tier
+	Sync   atomicfile.Sync
 	What   syscall.Signal // sent to itself at
 	Step   string         // this step
 	Round  int            // of this message
@@ -57,7 +58,7 @@ type child struct {
 
 func (c child) run() int {
 	n := 0
-	o := mailbox.Options{Tier: c.Tier, Sync: c.Sync, Deadline: 60 * time.Second}
+	o := mailbox.Options{Deadline: 60 * time.Second}.With(c.Tier, c.Sync)
 	done := false
 	o.Hook = func(step string) {
 		if c.What == 0 || done || step != c.Step || n != c.Round {
@@ -285,7 +286,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 			orphans, total := 0, 0
 			for range testenv.Scale(8, 200) {
 				dir := t.TempDir()
-				cmd := child{Dir: dir, Sender: "go", Count: 1 << 30, Tier: tier, Sync: mailbox.Sync(rand.N(3))}.command()
+				cmd := child{Dir: dir, Sender: "go", Count: 1 << 30, Tier: tier, Sync: atomicfile.Sync(rand.N(3))}.command()
 				out, err := cmd.StdoutPipe()
 				must(t, err)
 				must(t, cmd.Start())
@@ -386,7 +387,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	for _, tier := range tiers {
 		needTier(t, tier)
 		for _, step := range steps {
-			if tier == mailbox.TierRename && (step == "compared" || step == "unlinked") {
+			if tier == atomicfile.TierRename && (step == "compared" || step == "unlinked") {
 				continue
 			}
 			for _, round := range []int{0, 3} {
@@ -412,7 +413,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 func TestStoppedWriterLosesNothing(t *testing.T) {
 	t.Parallel()
 	requireTool(t, "node")
-	needTier(t, mailbox.TierExchange)
+	needTier(t, atomicfile.TierExchange)
 	steps := []string{"lock-made", "synced", "checked", "published"}
 	stale := 2000 // the least that proper-lockfile takes
 	if testenv.Scale(0, 1) > 0 {
@@ -428,7 +429,7 @@ func TestStoppedWriterLosesNothing(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "tester.json")
 			must(t, openBox(t, dir, mailbox.Options{}).Append(t.Context(), numbered("first", 0)))
-			cmd := child{Dir: dir, Sender: "go", Count: 3, Tier: mailbox.TierExchange, What: syscall.SIGSTOP, Step: step, Round: 1}.command()
+			cmd := child{Dir: dir, Sender: "go", Count: 3, Tier: atomicfile.TierExchange, What: syscall.SIGSTOP, Step: step, Round: 1}.command()
 			out, err := cmd.StdoutPipe()
 			must(t, err)
 			must(t, cmd.Start())

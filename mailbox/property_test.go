@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
+	"waggle/internal/atomicfile"
 	"waggle/internal/testenv"
 	_ "waggle/internal/testenv/seeded"
 	"waggle/mailbox"
@@ -101,18 +102,18 @@ func TestStoresFollowTheModel(t *testing.T) {
 	for _, layout := range layouts {
 		for _, tier := range tiers {
 			stores[layout.String()+"/"+tier.String()] = func(dir string, o mailbox.Options) (mailbox.Store, error) {
-				o.Tier = tier
+				o = o.With(tier, atomicfile.SyncNone)
 				return mailbox.Dir{Path: dir, Layout: layout}.Open("tester", o)
 			}
 		}
 	}
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			if strings.HasSuffix(name, mailbox.TierExchange.String()) {
-				needTier(t, mailbox.TierExchange)
+			if strings.HasSuffix(name, atomicfile.TierExchange.String()) {
+				needTier(t, atomicfile.TierExchange)
 			}
 			rapid.Check(t, func(t *rapid.T) {
-				o := mailbox.Options{Retention: rapid.SampledFrom([]mailbox.Retention{mailbox.Keep, mailbox.Prune}).Draw(t, "retention"), Sync: rapid.SampledFrom([]mailbox.Sync{mailbox.SyncNone, mailbox.SyncNone, mailbox.SyncData, mailbox.SyncFull}).Draw(t, "sync")}
+				o := mailbox.Options{Retention: rapid.SampledFrom([]mailbox.Retention{mailbox.Keep, mailbox.Prune}).Draw(t, "retention")}.With(atomicfile.TierAuto, rapid.SampledFrom([]atomicfile.Sync{atomicfile.SyncNone, atomicfile.SyncNone, atomicfile.SyncData, atomicfile.SyncFull}).Draw(t, "sync"))
 				dir, err := os.MkdirTemp("", "waggle-mailbox")
 				fatal(t, err)
 				defer os.RemoveAll(dir)

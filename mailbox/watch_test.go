@@ -69,7 +69,7 @@ func TestWatchEvents(t *testing.T) {
 	b := openBox(t, two, mailbox.Options{})
 	for _, tier := range tiers {
 		needTier(t, tier)
-		b = openBox(t, two, mailbox.Options{Tier: tier})
+		b = openBox(t, two, mailbox.Options{}.With(tier, atomicfile.SyncNone))
 		for range 3 {
 			drain(nudges)
 			must(t, b.Append(t.Context(), text("x")))
