@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -415,10 +416,14 @@ func sees(t *testing.T, w *world, at ...spawn.Identity) {
 // fakeDaemon is a process that is called as the one that runs Codex's sessions.
 func fakeDaemon(t *testing.T) spawn.Identity {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", "read end", "codex", "app-server", "--managed-daemon")
+	cmd := exec.Command("sh", "-c", "echo; read end", "codex", "app-server", "--managed-daemon")
 	in, err := cmd.StdinPipe()
-	if err == nil {
+	out, oerr := cmd.StdoutPipe()
+	if err = errors.Join(err, oerr); err == nil {
 		err = cmd.Start()
+	}
+	if err == nil { // for a moment after the start a process has no command line
+		_, err = out.Read(make([]byte, 1))
 	}
 	if err != nil {
 		t.Fatal(err)
