@@ -17,21 +17,21 @@ type Backoff struct {
 
 // Fail begins the pause that follows a failure, and returns how long it is.
 func (b *Backoff) Fail(now time.Time) time.Duration {
-	b.pause = min(max(2*b.pause, b.First), b.Most)
-	d := b.pause - b.jitter()
+	d := b.next()
 	b.until = now.Add(d)
 	return d
 }
 
-func (b *Backoff) jitter() time.Duration {
+func (b *Backoff) next() time.Duration {
+	b.pause = min(max(2*b.pause, b.First), b.Most)
 	var part [1]byte
 	if b.Chance == nil {
-		return 0
+		return b.pause
 	}
 	if _, err := io.ReadFull(b.Chance, part[:]); err != nil {
-		return 0
+		return b.pause
 	}
-	return b.pause / 2 * time.Duration(part[0]) / 256
+	return b.pause - b.pause/2*time.Duration(part[0])/256
 }
 
 // Due reports whether no pause is left: nothing failed, the pause is over, or the clock was set back.
@@ -44,7 +44,7 @@ func (b *Backoff) Reset() { b.pause, b.until = 0, time.Time{} }
 
 // Wait waits out the pause that follows a failure, or until ctx ends.
 func (b *Backoff) Wait(ctx context.Context) {
-	t := time.NewTimer(b.Fail(time.Now()))
+	t := time.NewTimer(b.next())
 	defer t.Stop()
 	select {
 	case <-t.C:

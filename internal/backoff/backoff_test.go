@@ -42,12 +42,12 @@ func TestWait(t *testing.T) {
 		b, began := backoff.Backoff{First: time.Second, Most: 4 * time.Second}, time.Now()
 		b.Wait(t.Context())
 		b.Wait(t.Context())
-		if d := time.Since(began); d != 3*time.Second {
+		if d := time.Since(began); d != 3*time.Second { // the bubble's clock
 			t.Errorf("waited %s", d)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if b.Wait(ended); time.Since(began) != 3*time.Second {
+		if b.Wait(ended); time.Since(began) != 3*time.Second { // the bubble's clock
 			t.Error("waited after the end")
 		}
 	})

@@ -38,8 +38,8 @@ numbers; each changes the files that need it, and writes its version into the re
 
 With --layout, move a team's mailboxes between a JSON array (inboxes/NAME.json) and
 lines (mailbox/NAME.jsonl). The team must be down: a team of which a process runs is
-refused (exit 8), and none is started meanwhile. The command merges the mailboxes of a member
-that has both.
+refused (exit 8), and none is started meanwhile. The command merges the mailboxes of
+a member that has both.
 
 If either is interrupted, the same command finishes it, a change of layout also the next
 process that leads the team; nothing is lost.
