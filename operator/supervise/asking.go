@@ -9,18 +9,18 @@ import (
 )
 
 // ask shows the open requests at the terminal.
-func (r *run) ask(ctx context.Context) {
-	if r.ro.Ask == nil {
+func (r *raised) ask(ctx context.Context) {
+	if r.showing == nil {
 		return
 	}
 	a := &r.asking
-	a.Operator, a.State, a.Ask = decide.Of(r.o.Operator), r.S, r.ro.Ask
+	a.Operator, a.State, a.Ask = decide.Of(r.o.Operator), r.S, r.showing
 	a.Put(ctx, r.S.Lead.Pending())
 }
 
 // wait passes on what waits for the operator.
-func (r *run) wait() {
-	if r.ro.Waiting == nil {
+func (r *raised) wait() {
+	if r.waiting == nil {
 		return
 	}
 	lead, all := r.S.Lead, []Waiting{}
@@ -32,11 +32,11 @@ func (r *run) wait() {
 			all = append(all, Waiting{q.Key, m.Name})
 		}
 	}
-	r.ro.Waiting(r.S, all)
+	r.waiting(r.S, all)
 }
 
 // answer handles an answer from the terminal.
-func (r *run) answer(ctx context.Context, rep decide.Reply) error {
+func (r *raised) answer(ctx context.Context, rep decide.Reply) error {
 	refused, err := r.asking.Take(ctx, rep)
 	if refused != "" {
 		r.Note(operator.Note{What: "not taken", Member: "", Text: refused})

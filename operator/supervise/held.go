@@ -11,7 +11,7 @@ import (
 // held handles a broken leader's journal: while it is broken, this process decides, sends and
 // starts nothing, and reads the journal again from time to time (journal.File). nil, or another
 // error, ends that.
-func (r *run) held(err error) bool {
+func (r *raised) held(err error) bool {
 	b, ok := errors.AsType[*journal.BrokenError](err)
 	if !ok || b.Journal != journal.Leader || b.Gone {
 		if r.ill != nil && err == nil {

@@ -46,8 +46,8 @@ const (
 )
 
 // newJob puts the tasks on the board.
-func (o Operator) newJob(ctx context.Context, s *operator.State, f *teamfile.File, instances map[waggle.MemberName]record.Instance) (*job, error) {
-	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
+func (o Operator) newJob(ctx context.Context, team waggle.TeamName, f *teamfile.File, lead *control.Leader) (*job, error) {
+	board, err := task.Open(o.Root.TasksDir(team), team, task.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,11 @@ func (o Operator) newJob(ctx context.Context, s *operator.State, f *teamfile.Fil
 	}
 	j := &job{board: board}
 	for _, ft := range f.Tasks {
-		j.tasks = append(j.tasks, &jobTask{FileTask: ft, id: ids[ft.Subject], instance: instances[ft.Owner], state: taskOpen, words: record.WordsOfFile})
+		t := &jobTask{FileTask: ft, id: ids[ft.Subject], state: taskOpen, words: record.WordsOfFile}
+		if m, ok := lead.Member(ft.Owner); ok && m.Left == nil {
+			t.instance = m.Instance
+		}
+		j.tasks = append(j.tasks, t)
 	}
 	return j, nil
 }
@@ -91,13 +95,7 @@ func lay(ctx context.Context, board *task.List, f *teamfile.File, had []task.Tas
 // themselves. A member begins a task when those that it comes after are completed; no leader is
 // needed for that.
 func (o Operator) AssignAll(ctx context.Context, s *operator.State, f *teamfile.File, l *leader.Leader) error {
-	instances := map[waggle.MemberName]record.Instance{}
-	l.View(func(lead *control.Leader) {
-		for _, m := range lead.Live() {
-			instances[m.Name] = m.Instance
-		}
-	})
-	j, err := o.newJob(ctx, s, f, instances)
+	j, err := o.newJob(ctx, s.Team, f, s.Lead)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ import (
 
 // keeper is a process that keeps a team up (`up`).
 type keeper struct {
-	*run
+	*raised
 	lo   LeadOptions
 	self spawn.Identity
 
@@ -92,7 +92,6 @@ func (o Operator) leads(ctx context.Context, s *operator.State, b record.Leading
 
 // startAll starts every member whose process does not run.
 func (k *keeper) startAll(ctx context.Context) error {
-	k.ready = k.o.readiness(k.S)
 	if err := k.assignRest(ctx); err != nil {
 		return err
 	}
@@ -117,7 +116,7 @@ func (k *keeper) startFirst(ctx context.Context, ms []*control.Member) {
 		k.failed = append(k.failed, lacking(err))
 	}
 	for _, st := range list {
-		k.Note(operator.Note{What: "started", Member: string(st.member.Name), Text: fmt.Sprintf("pid %d, %s", st.proc.Identity().PID, st.member.Backend)})
+		k.Note(st.note(st.member.Backend))
 	}
 	k.coming = append(k.coming, list...)
 }
@@ -271,7 +270,7 @@ func (k *keeper) settlePanes(ctx context.Context) {
 func (k *keeper) arrive(ctx context.Context) {
 	var left []*started
 	for _, st := range k.coming {
-		got, err := k.ready.look(ctx, st)
+		over, err := k.ready.settle(ctx, st, k.lo.Accept, k.Note)
 		if err != nil && !k.up && operator.Passing(err) { // the look has failed, not the start
 			if k.o.Minter.Now().Before(st.until) {
 				left = append(left, st)
@@ -279,16 +278,9 @@ func (k *keeper) arrive(ctx context.Context) {
 			}
 			err = lacking(fmt.Errorf("%s was not seen to be ready: %w", st.member.Name, err))
 		}
-		if got == nil && err == nil {
-			if !k.ready.moot(st) {
-				left = append(left, st)
-			}
-			continue
-		}
-		if got != nil {
-			err = k.ready.judge(st, got, k.lo.Accept, k.Note)
-		}
 		switch {
+		case !over:
+			left = append(left, st)
 		case err == nil:
 		case !k.up:
 			k.failed = append(k.failed, err)

@@ -109,23 +109,28 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestRaiseIsRefused: Prepare makes nothing for a name that a team has, or with a backend that does
+// TestRaiseIsRefused: Prepare and Run make nothing for a name that a team has, or with a backend that does
 // not exist.
 func TestRaiseIsRefused(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
-	for name, c := range map[string]struct {
-		file string
-		code operator.Kind
-		msg  string
-	}{
-		"no multiplexer": {"team: api\nmembers: [{name: ann, agent: puppet, backend: tmux}]\n", operator.Failed, "tmux"},
+	bare, f := op, parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: tmux}]\ntasks: [{subject: A, owner: ann, instructions: x}]\n")
+	bare.Environ = []string{"PATH=/nowhere"}
+	for name, raise := range map[string]func() error{
+		"up": func() error {
+			_, err := supervise.Of(bare).Prepare(t.Context(), f, false, func(operator.Note) {})
+			return err
+		},
+		"run": func() error {
+			rep, err := supervise.Of(bare).Run(t.Context(), f, supervise.RunOptions{})
+			if rep != nil {
+				t.Errorf("a report of no run: %+v", rep)
+			}
+			return err
+		},
 	} {
-		bare := op
-		bare.Environ = []string{"PATH=/nowhere"}
-		_, err := supervise.Of(bare).Prepare(t.Context(), parse(t, op, c.file), false, func(operator.Note) {})
-		if operator.KindOf(err) != c.code || !strings.Contains(err.Error(), c.msg) {
-			t.Errorf("%s: %v", name, err)
+		if err := raise(); operator.KindOf(err) != operator.Failed || !strings.Contains(err.Error(), "tmux") {
+			t.Errorf("%s without a multiplexer: %v", name, err)
 		}
 		if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
 			t.Errorf("%s: a team was left: %v", name, err)

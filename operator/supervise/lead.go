@@ -17,15 +17,18 @@ import (
 
 // enlistLead joins the agent that a file names as lead: a worker of its own with the lead's name
 // and mailbox. A team does so once; an agent that was stopped stays stopped.
-func (o Operator) enlistLead(ctx context.Context, s *operator.State, f *teamfile.File, attended bool) (err error) {
-	if f.Lead == nil {
+func (o Operator) enlistLead(ctx context.Context, s *operator.State, p plan) (err error) {
+	if p.file.Lead == nil {
 		return nil
 	}
 	if _, ok := s.Lead.Member(waggle.Lead); ok {
 		return nil
 	}
-	m := *f.Lead
-	if m.Backend, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, attended); err != nil {
+	m := *p.file.Lead
+	if p.headless {
+		m.Backend = process.Alone(m)
+	}
+	if m.Backend, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, p.attended); err != nil {
 		return err
 	}
 	if err := process.Of(o.Operator).CheckClient(ctx, m); err != nil {

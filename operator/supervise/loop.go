@@ -27,7 +27,7 @@ type turns struct {
 }
 
 // loop alternates passes and turns until a turn is the last or fails.
-func (r *run) loop(ctx context.Context, t turns) error {
+func (r *raised) loop(ctx context.Context, t turns) error {
 	watch, cancel := context.WithCancel(ctx)
 	defer cancel()
 	dirs := append(r.o.Boxes(r.S.Team).Dirs(), r.S.Dir.LeaderJournal())
@@ -77,7 +77,7 @@ func (r *run) loop(ctx context.Context, t turns) error {
 
 // passing runs one leader pass, and then reads the outcome of the tasks. It tolerates locks, torn
 // writes of other programs, a full disk and a broken journal (held).
-func (r *run) passing(ctx context.Context, tasks func(context.Context) error) error {
+func (r *raised) passing(ctx context.Context, tasks func(context.Context) error) error {
 	if err := r.l.Pass(ctx); err != nil {
 		if r.held(err) {
 			return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // noteNew notes the events that were recorded since the last pass, and those of the job.
-func (r *run) noteNew() {
+func (r *raised) noteNew() {
 	r.Reporter.Report()
 	lead := r.S.Lead
 	if r.job == nil {
@@ -40,7 +40,7 @@ type silence struct {
 const quiet = 15 * time.Second
 
 // noteBusy notes who works, when nothing else was reported for a while.
-func (r *run) noteBusy() {
+func (r *raised) noteBusy() {
 	s := &r.silence
 	if r.Said.After(s.since) {
 		*s = silence{since: r.Said, next: quiet}
@@ -76,7 +76,7 @@ func names(all []string) string {
 }
 
 // noteEnd notes that members are asked to end, when that may take a while.
-func (r *run) noteEnd(e process.TeamEnd) {
+func (r *raised) noteEnd(e process.TeamEnd) {
 	n := 0
 	for _, m := range r.S.Lead.Live() {
 		if running(m) {

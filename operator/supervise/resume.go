@@ -301,7 +301,7 @@ func (o Operator) bring(ctx context.Context, s *operator.State, ms []*control.Me
 	}
 	list, err := o.startAll(ctx, nil, s, ms, lo.Ready, note)
 	for _, st := range list {
-		note(operator.Note{What: "started", Member: string(st.member.Name), Text: fmt.Sprintf("pid %d, %s", st.proc.Identity().PID, st.member.Backend)})
+		note(st.note(st.member.Backend))
 	}
 	return errors.Join(err, o.readiness(s).await(ctx, list, lo.Accept, note))
 }

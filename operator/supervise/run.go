@@ -5,19 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"waggle"
-	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
-	"waggle/operator/teams"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -60,69 +57,35 @@ type Waiting struct {
 }
 
 // Run brings a team up from a file, runs its tasks to completion, ends it by handshake, and
-// reports. The report is complete also when the error is not nil; its Kind decides the exit code
-// (commands §6, "run ends with the first that applies").
+// reports. A team that cannot be made whole is archived, and there is no report. After that the
+// report is complete also when the error is not nil; its Kind decides the exit code (commands §6,
+// "run ends with the first that applies").
 func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Report, error) {
 	if len(f.Tasks) == 0 {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "run", Err: errNoTasks, Advice: f.Path}
 	}
-	if err := f.Under(decide.Of(o.Operator).CeilingOf(nil)); err != nil {
-		return nil, err
-	}
-	if ro.Headless {
-		if err := o.checkHeadless(ctx, f, ro.Wait == 0); err != nil {
-			return nil, err
-		}
-	}
-	held, err := o.Claim("run", f.Team)
+	s, err := o.raise(ctx, plan{op: "run", file: f, attended: !ro.Headless, headless: ro.Headless, wait: ro.Wait, budget: ro.Budget, note: ro.Note})
 	if err != nil {
 		return nil, err
 	}
-	defer held.Free()
-	if err := teams.Of(o.Operator).Clear(ctx, f.Team, ro.Note); err != nil {
-		return nil, err
-	}
-	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, Sandboxed: f.Policy.Sandboxed, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds(), Hosts: f.Network}
-	if o.Operator, err = teams.Of(o.Operator).LedBy(f); err != nil {
-		return nil, err
-	}
-	if ro.Headless {
-		set.Unattended, set.Deadline = ro.Wait == 0, ro.Wait.Milliseconds()
-	}
-	s, err := teams.Of(o.Operator).Make(ctx, f.Team, teamfile.About{Description: f.Description, Metadata: f.Metadata}, f.Layout, set)
+	defer s.Settled()
+	led, err := o.take(ctx, s, f, true, ro.Note)
 	if err != nil {
-		return nil, err
+		_, aerr := process.Of(o.Operator).Archive(context.WithoutCancel(ctx), s, endedFailed)
+		return nil, errors.Join(err, aerr)
 	}
-	s.Claim = held
-	if err := accept(s.Dir, f); err != nil {
-		return nil, err
-	}
-	if err := o.setBudgets(ctx, s, f.Budgets(ro.Budget)); err != nil {
-		return nil, err
-	}
-	r := &run{Reporter: process.Of(o.Operator).Reporter(s, ro.Note), o: o, ro: ro, f: f, began: o.Minter.Now(), watch: inspect.NewWatcher(inspect.Of(o.Operator), ro.Look)}
+	s.Settled() // the team has a leader
+	led.showing, led.waiting, led.watch = ro.Ask, ro.Waiting, inspect.NewWatcher(inspect.Of(led.o.Operator), ro.Look)
+	r := &run{raised: led, ro: ro}
 	r.Reporter.Died = r.died
 	return r.all(ctx)
 }
 
 // run is one run in progress.
 type run struct {
-	*process.Reporter
-	o      Operator
-	ro     RunOptions
-	f      *teamfile.File
-	l      *leader.Leader
-	job    *job
-	ready  *readiness
-	coming []*started // the starts that are being waited for
-	began  time.Time
-	watch  inspect.Watcher // searches for files that more than one member edits
-	asking decide.Asking   // the requests at the terminal
-	end    runEnd
-
-	ill      error // the error of the leader's journal; nil: it is whole
-	silence  silence
-	briefed  time.Time // when the snapshot of status --line was looked at last
+	*raised
+	ro       RunOptions
+	end      runEnd
 	gone     time.Time // when the team's directory disappeared; zero: it exists
 	restless time.Time // since when the job is over and no turn of the lead's agent runs; zero: the job is not over
 }
@@ -136,14 +99,6 @@ type runEnd struct {
 }
 
 func (r *run) all(ctx context.Context) (*Report, error) {
-	leads := process.Of(r.o.Operator).LeaderOptions(r.S, true)
-	leads.Leading = leading{r.o, r.S.Team}
-	l, err := process.Of(r.o.Operator).LeadAs(ctx, r.S, leads)
-	if err != nil {
-		return nil, err
-	}
-	r.l = l
-	r.S.Settled() // the team has a leader
 	work, cancel := context.WithCancel(ctx)
 	if r.ro.Timeout > 0 {
 		expire := r.ro.Expire
@@ -153,7 +108,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 		work, cancel = expire(ctx, r.ro.Timeout)
 	}
 	defer cancel()
-	err = r.start(work)
+	err := r.start(work)
 	if err == nil {
 		err = r.loop(work, turns{pass: r.pass, turn: r.turn, answer: r.replied})
 	}
@@ -162,44 +117,23 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 		r.end.stopped = cmp.Or(context.Cause(ctx), r.end.stopped)
 		err = nil
 	}
-	r.watch.Last(context.WithoutCancel(ctx), l, r.Note)
+	r.watch.Last(context.WithoutCancel(ctx), r.l, r.Note)
 	// The end has its own time limit: members are asked to end also after a timeout or an
 	// interrupt.
 	ferr := r.finish(context.WithoutCancel(ctx))
 	ferr = errors.Join(ferr, process.Of(r.o.Operator).TidyWorktrees(context.WithoutCancel(ctx), r.Reporter))
 	rep := r.report()
-	return rep, errors.Join(err, ferr, l.Close(), r.tidy(context.WithoutCancel(ctx), rep))
+	return rep, errors.Join(err, ferr, r.l.Close(), r.tidy(context.WithoutCancel(ctx), rep))
 }
 
-// start joins every member, assigns the first tasks, and starts the members: their orders are in
-// their mailboxes before their processes run.
+// start assigns the first tasks and starts the members: their orders are in their mailboxes before
+// their processes run.
 func (r *run) start(ctx context.Context) error {
-	instances := map[waggle.MemberName]record.Instance{}
-	if r.f.Lead != nil && r.ro.Headless {
-		r.f.Lead.Backend = process.Alone(*r.f.Lead)
-	}
-	if err := r.o.enlistLead(ctx, r.S, r.f, !r.ro.Headless); err != nil {
-		return err
-	}
-	for _, m := range r.f.Members {
-		if r.ro.Headless {
-			m.Backend = process.Alone(m)
-		}
-		m.File = r.f.SHA256
-		if err := r.o.enlist(ctx, r.S, m, !r.ro.Headless); err != nil {
-			return err
-		}
-		jm, err := decide.Member(r.S, string(m.Name))
-		if err != nil {
-			return err
-		}
-		instances[m.Name] = jm.Instance
-	}
 	self, err := spawn.Identify(r.o.PID)
 	if err != nil {
 		return err
 	}
-	if r.job, err = r.o.newJob(ctx, r.S, r.f, instances); err != nil {
+	if r.job, err = r.o.newJob(ctx, r.S.Team, r.f, r.S.Lead); err != nil {
 		return err
 	}
 	if err := r.o.leads(ctx, r.S, record.LeadingProcess{ID: self, Run: true}); err != nil {
@@ -210,10 +144,9 @@ func (r *run) start(ctx context.Context) error {
 	}
 	list, err := r.o.startAll(ctx, r.l, r.S, restartable(r.S), r.ro.Ready, r.Note)
 	for _, st := range list {
-		r.Note(operator.Note{What: "started", Member: string(st.member.Name), Text: fmt.Sprintf("pid %d, log %s", st.proc.Identity().PID,
-			filepath.Join(r.o.Root.MemberDir(r.f.Team, st.member.Name), "output.log"))})
+		r.Note(st.note("log " + filepath.Join(r.o.Root.MemberDir(r.f.Team, st.member.Name), "output.log")))
 	}
-	r.ready, r.coming = r.o.readiness(r.S), list
+	r.coming = list
 	return err
 }
 
@@ -221,18 +154,11 @@ func (r *run) start(ctx context.Context) error {
 // asked for. A member that ended before it was ready has died: the pass records it.
 func (r *run) arrive(ctx context.Context) {
 	r.coming = slices.DeleteFunc(r.coming, func(st *started) bool {
-		got, err := r.ready.look(ctx, st)
-		if got != nil {
-			err = r.ready.judge(st, got, r.ro.Accept, r.Note)
-		}
-		var e *operator.Error
-		if errors.As(err, &e) && e.Kind == operator.Died {
-			return true
-		}
-		if err != nil && r.end.stopped == nil {
+		over, err := r.ready.settle(ctx, st, r.ro.Accept, r.Note)
+		if err != nil && operator.KindOf(err) != operator.Died && r.end.stopped == nil {
 			r.end.stopped = err
 		}
-		return got != nil || err != nil
+		return over
 	})
 }
 
@@ -279,13 +205,6 @@ func (r *run) homeless() bool {
 // pass runs one leader pass and one step of the job.
 func (r *run) pass(ctx context.Context) error {
 	return r.passing(ctx, func(ctx context.Context) error { return r.job.step(ctx, r.l) })
-}
-
-func (r *run) log() *slog.Logger {
-	if r.o.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return r.o.Log
 }
 
 // finish ends every member: by handshake within the grace, else by signal.

@@ -40,6 +40,11 @@ type started struct {
 	until  time.Time
 }
 
+// note says that it was started.
+func (st *started) note(more string) operator.Note {
+	return operator.Note{What: "started", Member: string(st.member.Name), Text: fmt.Sprintf("pid %d, %s", st.proc.Identity().PID, more)}
+}
+
 // startAll starts the processes of members, all at the same time; those in panes one after the
 // other, so that the panes have the order of the members. It returns the started ones, with the
 // errors of the others. note gets the steps
@@ -198,6 +203,18 @@ func (r *readiness) look(ctx context.Context, st *started) (*record.Ready, error
 		return nil, r.o.startFailed(operator.Timeout, r.s, st, "it was not ready in time")
 	}
 	return nil, nil
+}
+
+// settle reports whether nothing is to be waited for any more: the worker is ready (judge), the start has failed, or it
+// does not matter.
+func (r *readiness) settle(ctx context.Context, st *started, accept bool, note func(operator.Note)) (over bool, err error) {
+	switch got, err := r.look(ctx, st); {
+	case got != nil:
+		return true, r.judge(st, got, accept, note)
+	case err != nil:
+		return true, err
+	}
+	return r.moot(st), nil
 }
 
 // beaten reports a worker that found its lease taken: another process of the member was started at

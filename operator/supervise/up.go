@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,73 +59,8 @@ const (
 // Prepare makes the team of a file: registry, journal, members, tasks and their orders. No process
 // runs yet; Keep starts them. This process holds the Claim of the name until Keep leads the team,
 // or Settled is called.
-func (o Operator) Prepare(ctx context.Context, f *teamfile.File, attended bool, note func(operator.Note)) (_ *operator.State, err error) {
-	if err := f.Under(decide.Of(o.Operator).CeilingOf(nil)); err != nil {
-		return nil, err
-	}
-	held, err := o.Claim("up", f.Team)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			held.Free()
-		}
-	}()
-	if err := teams.Of(o.Operator).Clear(ctx, f.Team, note); err != nil {
-		return nil, err
-	}
-	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, Sandboxed: f.Policy.Sandboxed, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds(), Hosts: f.Network}
-	s, err := teams.Of(o.Operator).Make(ctx, f.Team, teamfile.About{Description: f.Description, Metadata: f.Metadata}, f.Layout, set)
-	if err != nil {
-		return nil, err
-	}
-	s.Claim = held
-	if err := o.raise(ctx, s, f, attended); err != nil {
-		_, aerr := process.Of(o.Operator).Archive(context.WithoutCancel(ctx), s, endedFailed)
-		return nil, errors.Join(err, aerr)
-	}
-	return s, nil
-}
-
-// endedFailed is the End of a team that could not be brought up.
-const endedFailed = "it could not be brought up"
-
-func (o Operator) raise(ctx context.Context, s *operator.State, f *teamfile.File, attended bool) error {
-	if err := accept(s.Dir, f); err != nil {
-		return err
-	}
-	if err := o.setBudgets(ctx, s, f.Budgets(nil)); err != nil {
-		return err
-	}
-	if err := o.enlistLead(ctx, s, f, attended); err != nil {
-		return err
-	}
-	auto := ""
-	for _, m := range f.Members {
-		if m.Backend == operator.BackendAuto && auto == "" { // resolved once: it takes time
-			var err error
-			if auto, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, attended); err != nil {
-				return err
-			}
-		}
-		if m.Backend == operator.BackendAuto {
-			m.Backend = auto
-		}
-		m.File = f.SHA256
-		if err := o.enlist(ctx, s, m, attended); err != nil {
-			return err
-		}
-	}
-	l, err := process.Of(o.Operator).LeadAs(ctx, s, o.Passing(s))
-	if err != nil {
-		return err
-	}
-	err = o.AssignAll(ctx, s, f, l)
-	if err == nil {
-		err = l.Pass(ctx) // their orders are in their mailboxes before they start
-	}
-	return errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
+func (o Operator) Prepare(ctx context.Context, f *teamfile.File, attended bool, note func(operator.Note)) (*operator.State, error) {
+	return o.raise(ctx, plan{op: "up", file: f, attended: attended, orders: true, note: note})
 }
 
 // complete does the rest of Prepare when the process that ran it was stopped, which is certain when
@@ -135,19 +69,10 @@ func (o Operator) raise(ctx context.Context, s *operator.State, f *teamfile.File
 func (o Operator) complete(ctx context.Context, s *operator.State, f *teamfile.File, board *task.List, attended bool) error {
 	err := s.Journal.Refresh(ctx)
 	if err == nil {
-		err = o.enlistLead(ctx, s, f, attended) // an older version gave the lead no worker
+		err = o.enlistAll(ctx, s, plan{file: f, attended: attended}) // an older version gave the lead no worker
 	}
 	if err != nil || s.Lead.Led != nil || s.Lead.Continued > 0 {
 		return err
-	}
-	for _, m := range missing(s, f) {
-		if err := o.unlist(ctx, s, m.Name); err != nil {
-			return err
-		}
-		m.File = f.SHA256
-		if err := o.enlist(ctx, s, m, attended); err != nil {
-			return err
-		}
 	}
 	for _, m := range s.Lead.Live() {
 		if m.Joined.Mode != "" && m.Mode == "" {
@@ -232,37 +157,30 @@ func (o Operator) Keep(ctx context.Context, s *operator.State, f *teamfile.File,
 			return "", err
 		}
 	}
-	o.Operator, err = teams.Of(o.Operator).LedBy(f)
-	if err != nil {
-		return "", err
-	}
 	id, err := spawn.Identify(o.PID)
 	if err != nil {
 		return "", err
 	}
-	leads := process.Of(o.Operator).LeaderOptions(s, false)
-	leads.Leading = leading{o, s.Team}
-	l, err := process.Of(o.Operator).LeadAs(ctx, s, leads)
+	r, err := o.take(ctx, s, f, false, lo.Note)
 	if err != nil {
 		return "", err
 	}
+	defer func() { err = errors.Join(err, r.l.Close()) }()
 	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
+	if err == nil {
+		err = r.o.complete(ctx, s, f, board, lo.Attended)
+	}
+	if err == nil {
+		err = r.l.Refresh(ctx)
+	}
 	if err != nil {
-		return "", errors.Join(err, l.Close())
+		return "", err
 	}
-	if err := o.complete(ctx, s, f, board, lo.Attended); err != nil {
-		return "", errors.Join(err, l.Close())
-	}
-	if err := l.Refresh(ctx); err != nil {
-		return "", errors.Join(err, l.Close())
-	}
-	k := &keeper{run: &run{Reporter: process.Of(o.Operator).Reporter(s, lo.Note), o: o, ro: RunOptions{Ask: lo.Ask, Grace: lo.Grace, Waiting: lo.Waiting}, f: f, l: l, job: &job{board: board},
-		began: o.Minter.Now(), watch: inspect.NewWatcher(inspect.Of(o.Operator), 0)}, lo: lo, self: id, restarted: map[record.Instance]record.Died{}, again: map[record.Instance]time.Time{}}
-	k.Reporter.Died = k.run.died
+	r.job, r.showing, r.waiting, r.watch = &job{board: board}, lo.Ask, lo.Waiting, inspect.NewWatcher(inspect.Of(r.o.Operator), 0)
+	k := &keeper{raised: r, lo: lo, self: id, restarted: map[record.Instance]record.Died{}, again: map[record.Instance]time.Time{}}
 	k.trouble.Log = k.log()
 	k.Mute()
-	how, err = k.lead(ctx)
-	return how, errors.Join(err, l.Close())
+	return k.lead(ctx)
 }
 
 // Abandon ends a team that could not be brought up whole, and archives it.
@@ -356,10 +274,4 @@ func restartable(s *operator.State) []*control.Member {
 		}
 	}
 	return ms
-}
-
-func (r *run) warn(msg string, err error, args ...any) {
-	if err != nil {
-		r.log().Warn(msg, append([]any{slog.Any("err", err)}, args...)...)
-	}
 }
