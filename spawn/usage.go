@@ -10,7 +10,6 @@ type Usage struct {
 	CPU       time.Duration // since they started, of ended children too that were waited for
 	RSS       uint64        // bytes in memory; shared memory is counted for each process
 	Processes int           // 0: no process runs
-	Threads   int           // 0 where the system does not say
 }
 
 // UsageOf reads the process table once and reports what each of the processes uses, in their order.
@@ -38,7 +37,6 @@ func UsageOf(ids ...Identity) ([]Usage, error) {
 			for _, s := range of {
 				used[i].CPU += s.cpu
 				used[i].RSS += s.rss
-				used[i].Threads += s.threads
 				used[i].Processes++
 			}
 		}

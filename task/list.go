@@ -25,8 +25,7 @@ type List struct {
 	o    atomicfile.Options
 }
 
-// maxTask is the largest task file that is read unless the options say
-// otherwise.
+// maxTask is the largest task file that is read.
 const maxTask = 16 << 20
 
 const (

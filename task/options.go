@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"time"
 
 	"waggle/internal/atomicfile"
@@ -11,7 +10,6 @@ import (
 type Options struct {
 	Deadline time.Duration // of each lock; 0: 5 s
 	Stale    time.Duration // age of another program's lock that counts as abandoned; 0: 10 s
-	MaxSize  int64         // a larger file is neither read nor written; 0: 16 MiB
 	// Queue is a private directory for the queue files of the list's locks; "": they are beside the
 	// tasks. team.Root.Queue returns it.
 	Queue string
@@ -28,12 +26,12 @@ type LockedError = atomicfile.LockedError
 var (
 	// ErrNotRegular refuses a link, a FIFO, a device or a directory where a file is expected.
 	ErrNotRegular = atomicfile.ErrNotRegular
-	// ErrTooLarge refuses a file over Options.MaxSize.
+	// ErrTooLarge refuses a file over 16 MiB.
 	ErrTooLarge = atomicfile.ErrTooLarge
 )
 
 // file is how the files of a list are edited.
 func (o Options) file() atomicfile.Options {
-	return atomicfile.Options{Deadline: o.Deadline, Stale: o.Stale, MaxSize: cmp.Or(o.MaxSize, maxTask), Perm: 0o600,
+	return atomicfile.Options{Deadline: o.Deadline, Stale: o.Stale, MaxSize: maxTask, Perm: 0o600,
 		Queue: o.Queue, Now: o.Now, Hook: o.Hook}
 }

@@ -52,9 +52,7 @@ type Start struct {
 	// Wants is told that the client asks while no turn runs: the next one answers, also one without words.
 	// It must not block.
 	Wants func()
-	// Note gets lines that are no frames; nil: they are dropped.
-	Note func(line []byte, err error)
-	Wait Waits
+	Wait  Waits
 }
 
 // Waits are the client's time limits; zero values are the usual ones.
@@ -380,11 +378,10 @@ func (c *Client) gone() {
 	}
 }
 
-// take handles one line of the client.
+// take handles one line of the client. A line that is no frame is dropped.
 func (c *Client) take(line []byte) error {
 	f, err := Decode(line)
 	if err != nil {
-		c.note(line, err)
 		return nil
 	}
 	c.mu.Lock()
@@ -431,12 +428,6 @@ func (c *Client) take(line []byte) error {
 		t.tell(f)
 	}
 	return nil
-}
-
-func (c *Client) note(line []byte, err error) {
-	if c.start.Note != nil {
-		c.start.Note(line, err)
-	}
 }
 
 // tell passes a frame to the turn's handler.

@@ -3,7 +3,6 @@ package claude
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"waggle/internal/jsonobj"
@@ -243,9 +242,7 @@ func (c *Client) ask(t *running, a Asked) {
 		r := t.h.Answer(ctx, a)
 		err := ctx.Err() // the client has cancelled the request, or the turn is cut
 		if err == nil {
-			if err = c.write(r.line(a.ID)); err != nil {
-				c.note(nil, fmt.Errorf("an answer could not be given: %w", err))
-			}
+			err = c.write(r.line(a.ID))
 		}
 		if err != nil && r.undo != nil {
 			r.undo()

@@ -31,7 +31,6 @@ type inPane struct {
 	s       *session          // the client that runs; nil: none
 	turn    *paneTurn         // nil: none runs
 	kept    agent.Conversation
-	closed  bool
 	failed  int // clients in a row that ended before they were ready
 }
 
@@ -70,7 +69,6 @@ func (p *inPane) model() string {
 func (p *inPane) close() error {
 	p.turning.Lock()
 	defer p.turning.Unlock()
-	p.change(func() { p.closed = true })
 	return p.shut()
 }
 

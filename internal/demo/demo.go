@@ -55,7 +55,6 @@ type Options struct {
 
 // Result is what a demo leaves behind.
 type Result struct {
-	Team     waggle.TeamName
 	Journals map[string]string // whose: path
 	Files    []string          // made in the scratch directory
 	PIDs     map[string]int    // members' processes
@@ -385,7 +384,7 @@ func (p *play) ask(ctx context.Context, q decide.Request) (decide.Answer, error)
 }
 
 func (p *play) result() *Result {
-	res := &Result{Team: p.f.Team, Journals: map[string]string{"leader": p.s.Dir.LeaderJournal()}, PIDs: p.pids}
+	res := &Result{Journals: map[string]string{"leader": p.s.Dir.LeaderJournal()}, PIDs: p.pids}
 	for n, i := range p.members {
 		res.Journals[string(n)] = p.s.Dir.JournalOf(string(i))
 	}

@@ -57,8 +57,7 @@ func (r *Request) over() bool { return r.State == StateClosed && !r.Closed.Left 
 // Fold is what a session's journal says.
 type Fold struct {
 	Process  *Opened // the newest; nil before the first
-	Opened   time.Time
-	Ended    *Ended // of the newest process
+	Ended    *Ended  // of the newest process
 	Requests []*Request
 
 	byKey   map[record.Key]*Request
@@ -86,7 +85,7 @@ func (f *Fold) Apply(r journal.Record) error {
 	case recOpened:
 		var b Opened
 		if decode(r, &b) {
-			f.Process, f.Opened, f.Ended = &b, r.Time, nil
+			f.Process, f.Ended = &b, nil
 		}
 	case recEnded:
 		var b Ended

@@ -188,8 +188,6 @@ type Options struct {
 	Dir string
 	// Member is the member that is checked: its Agent, and its settings as a team file has them.
 	Member teamfile.FileMember
-	// Driver makes it act; nil: the one for its kind.
-	Driver Driver
 	// Backend is how members are started; "": as processes of their own. A program that has
 	// registered an agent of its own says operator.BackendInProcess.
 	Backend string
@@ -208,11 +206,9 @@ func Check(ctx context.Context, op operator.Operator, o Options) (_ *Table, err 
 	if o.Backend == "" {
 		o.Backend = operator.BackendProcess
 	}
-	d := o.Driver
-	if d == nil {
-		if d, err = DriverOf(op, o); err != nil {
-			return nil, err
-		}
+	d, err := DriverOf(op, o)
+	if err != nil {
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	version, err := d.Version(ctx)

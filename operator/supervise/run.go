@@ -29,10 +29,8 @@ type RunOptions struct {
 	Grace  time.Duration // for members to end by handshake; 0 means 10 s
 	Budget *record.Limit // of the run; nil: none but those of the file
 	// Hurry, when it is closed, ends the grace at once. May be nil.
-	Hurry  <-chan struct{}
-	Keep   bool          // leave the team's files in the wire tree
-	Ready  time.Duration // for a start until the worker is ready; 0 means 30 s
-	Accept bool          // accept a member that differs from what was asked for
+	Hurry <-chan struct{}
+	Keep  bool // leave the team's files in the wire tree
 	// Homeless is how long the run continues without the team's directory: members still read
 	// answers in the journal, but their messages do not arrive; 0 means 5 s.
 	Homeless time.Duration
@@ -142,7 +140,7 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.pass(ctx); err != nil {
 		return err
 	}
-	list, err := r.o.startAll(ctx, r.l, r.S, restartable(r.S), r.ro.Ready, r.Note)
+	list, err := r.o.startAll(ctx, r.l, r.S, restartable(r.S), 0, r.Note)
 	for _, st := range list {
 		r.Note(st.note("log " + filepath.Join(r.o.Root.MemberDir(r.f.Team, st.member.Name), "output.log")))
 	}
@@ -154,7 +152,7 @@ func (r *run) start(ctx context.Context) error {
 // asked for. A member that ended before it was ready has died: the pass records it.
 func (r *run) arrive(ctx context.Context) {
 	r.coming = slices.DeleteFunc(r.coming, func(st *started) bool {
-		over, err := r.ready.settle(ctx, st, r.ro.Accept, r.Note)
+		over, err := r.ready.settle(ctx, st, false, r.Note)
 		if err != nil && operator.KindOf(err) != operator.Died && r.end.stopped == nil {
 			r.end.stopped = err
 		}
