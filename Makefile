@@ -30,14 +30,14 @@ race:
 fuzz:
 	.ci/fuzz $(SECONDS_OF_FUZZ)
 
-# The large numbers, for an hour or more; writes docs/measured.md. One package:
+# The large numbers, for an hour or more; writes out/measured.md. One package:
 # make soak SOAK='-fuzz 0 -decode 0 ./mailbox'
 # With KILLS only the kills of teams, so many processes: make soak KILLS=1500
 soak:
 	go -C internal/repo run ./soak $(if $(KILLS),-kills $(KILLS)) $(SOAK)
 
 # Breaks forty places of six packages, one after the other, and says which no test
-# finds; writes docs/measured.md. Others: make mutants MUTANTS='-seed 7 -n 12 policy'
+# finds; writes out/measured.md. Others: make mutants MUTANTS='-seed 7 -n 12 policy'
 mutants:
 	go -C internal/repo run ./mutants -write $(MUTANTS)
 

@@ -40,10 +40,10 @@ func (ft *faultTable) add(file string, f *faulty) {
 	ft.cells, ft.failed, ft.slowest = ft.cells+f.n, ft.failed+len(f.bad), max(ft.slowest, f.slow)
 }
 
-// tableCommands are the columns of the table in docs/measured.md.
+// tableCommands are the columns of the table.
 var tableCommands = []string{"status", "pending", "approve", "send", "stop", "resume", "down"}
 
-// String is the table as docs/measured.md has it: of each file, over all damages, the
+// String is the table, as WAGGLE_FAULT_TABLE gets it: of each file, over all damages, the
 // exit codes of each command and its longest time in seconds.
 func (ft *faultTable) String() string {
 	ft.mu.Lock()

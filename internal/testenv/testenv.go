@@ -168,11 +168,11 @@ func UsualSeed() (uint64, error) {
 	return 1, nil
 }
 
-// MeasuredPrefix begins a line that make soak copies into docs/measured.md.
+// MeasuredPrefix begins a line that make soak copies into out/measured.md.
 const MeasuredPrefix = "MEASURED: "
 
 // Measured reports a result worth keeping: what was done, how often, what came
-// out. Make soak copies the line into docs/measured.md.
+// out. Make soak copies the line into out/measured.md.
 func Measured(t testing.TB, format string, args ...any) {
 	t.Helper()
 	t.Log(MeasuredPrefix + fmt.Sprintf(format, args...))

@@ -21,7 +21,7 @@
 // runs again by itself; when it passes then, a second run of all decides, so that a busy
 // machine finds no mutant.
 //
-// With -write the table goes into docs/measured.md, each survivor with its reason from
+// With -write the table goes into out/measured.md, each survivor with its reason from
 // reasons.txt. The exit code is 1 when more survive than -most allows; a survivor that is
 // equivalent counts too.
 package main
@@ -59,8 +59,8 @@ func main() {
 	flag.Uint64Var(&s.seed, "seed", 1, "which mutants")
 	flag.DurationVar(&s.timeout, "timeout", 3*time.Minute, "most time for the tests of one package, once")
 	flag.BoolVar(&s.list, "list", false, "print the places and try nothing")
-	flag.BoolVar(&s.write, "write", false, "write the table into docs/measured.md")
-	flag.StringVar(&s.as, "as", "mutants", "the section's name in docs/measured.md")
+	flag.BoolVar(&s.write, "write", false, "write the table into out/measured.md")
+	flag.StringVar(&s.as, "as", "mutants", "the section's name in out/measured.md")
 	flag.Parse()
 	if s.packages = flag.Args(); len(s.packages) == 0 {
 		s.packages = packages

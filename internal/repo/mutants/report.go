@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 	"waggle/internal/repo/docgen/section"
 )
 
-const page = "docs/measured.md"
+const page = "out/measured.md"
 
 // reasonsText says of mutants why no test need find them: a key, a tab, a reason.
 //
@@ -121,6 +122,9 @@ func write(as, body string) error {
 	}
 	if !found {
 		text = strings.TrimRight(text, "\n") + "\n\n" + section.Wrap(as, body)
+	}
+	if err := os.MkdirAll(filepath.Dir(page), 0o755); err != nil {
+		return err
 	}
 	return os.WriteFile(page, []byte(text), 0o644)
 }

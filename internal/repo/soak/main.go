@@ -1,5 +1,5 @@
 // Soak runs the tests that have a long size at that size, then the fuzz targets,
-// and writes what they report into docs/measured.md: the command, the seed, the
+// and writes what they report into out/measured.md: the command, the seed, the
 // machine, and every line that a test printed after "MEASURED: ".
 //
 //	go -C internal/repo run ./soak                    // all of it
@@ -33,7 +33,7 @@ import (
 	"waggle/internal/repo/docgen/section"
 )
 
-const page = "docs/measured.md"
+const page = "out/measured.md"
 
 const pageHead = `# Measured
 
