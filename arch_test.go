@@ -61,7 +61,7 @@ var archRows = map[string]archRow{
 	"agent":                    {2, "what thinks inside a worker; started through spawn"},
 	"record":                   {2, "what the bodies of records are; pure, and journal never reads them"},
 	"machine":                  {3, "tables: pure"},
-	"internal/snapshot":        {3, "how a fold is kept as bytes; it lists the fields of records"},
+	"internal/snapshot":        {3, "how a fold is kept as bytes; it knows no type of a fold"},
 	"internal/budget":          {3, "what may be used and what was; it knows no journal"},
 	"message":                  {3, "messages and the records they stand for; it decides nothing"},
 	"control":                  {4, "pure machines over journal records and policy"},

@@ -1,24 +1,21 @@
 package snapshot
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
 // Format is the version of the encoding of a snapshot. It rises when a function of this
-// file writes other bytes than before. The contents have versions of their own (leaderFold,
+// package writes other bytes than before. The contents have versions of their own (leaderFold,
 // workerFold) and a shape.
 const Format = 2
 
 var ErrInvalid = errors.New("snapshot: it is cut or is of something else")
 
-// Codec writes a fold, or reads one. One function a type lists its fields and does both,
-// so that what is written and what is read cannot differ.
+// Codec writes a fold, or reads one. The same function does both, so that what is written and what is read cannot differ.
 //
 // Integers are varints, a text is its length and its bytes, a list or a map is its length
 // and one more (0: nil) and its items, those of a map in the order of their written keys.
@@ -38,7 +35,7 @@ type Codec struct {
 // Encode writes what fields lists of x, behind the name of its version.
 func Encode[T any](version string, x *T, fields func(*Codec, *T)) ([]byte, error) {
 	c := &Codec{ids: map[any]uint64{}}
-	Text(c, &version)
+	c.text(&version)
 	fields(c, x)
 	return c.out, c.err
 }
@@ -47,7 +44,7 @@ func Encode[T any](version string, x *T, fields func(*Codec, *T)) ([]byte, error
 func Decode[T any](b []byte, version string, x *T, fields func(*Codec, *T)) error {
 	c := &Codec{reading: true, in: string(b)}
 	var is string
-	if Text(c, &is); is != version {
+	if c.text(&is); is != version {
 		return ErrInvalid
 	}
 	fields(c, x)
@@ -85,24 +82,24 @@ func (c *Codec) bytes(n uint64) string {
 	return s
 }
 
-func Unsigned[T ~uint64](c *Codec, x *T) {
+func (c *Codec) unsigned(x *uint64) {
 	if c.reading {
-		*x = T(c.uvarint())
+		*x = c.uvarint()
 		return
 	}
-	c.out = binary.AppendUvarint(c.out, uint64(*x))
+	c.out = binary.AppendUvarint(c.out, *x)
 }
 
-func Signed[T ~int | ~int64](c *Codec, x *T) {
+func (c *Codec) signed(x *int64) {
 	if !c.reading {
-		c.out = binary.AppendVarint(c.out, int64(*x))
+		c.out = binary.AppendVarint(c.out, *x)
 		return
 	}
 	n := c.uvarint()
-	*x = T(int64(n>>1) ^ -int64(n&1))
+	*x = int64(n>>1) ^ -int64(n&1)
 }
 
-func (c *Codec) Flag(x *bool) {
+func (c *Codec) flag(x *bool) {
 	if c.reading {
 		n := c.uvarint()
 		if *x = n == 1; n > 1 {
@@ -117,17 +114,17 @@ func (c *Codec) Flag(x *bool) {
 	c.out = append(c.out, n)
 }
 
-func Text[T ~string](c *Codec, x *T) {
+func (c *Codec) text(x *string) {
 	if c.reading {
-		*x = T(c.bytes(c.uvarint()))
+		*x = c.bytes(c.uvarint())
 		return
 	}
 	c.out = binary.AppendUvarint(c.out, uint64(len(*x)))
 	c.out = append(c.out, *x...)
 }
 
-// Instant has its zone, and no monotonic clock.
-func (c *Codec) Instant(x *time.Time) {
+// instant has its zone, and no monotonic clock.
+func (c *Codec) instant(x *time.Time) {
 	if !c.reading {
 		c.out = append(c.out, 0) // its length
 		at := len(c.out)
@@ -178,121 +175,3 @@ func (c *Codec) size(have int, isNil bool) (n int, null bool) {
 
 // roomAhead bounds what is set aside for items before they are read.
 const roomAhead = 1 << 12
-
-func List[S ~[]T, T any](c *Codec, x *S, item func(*Codec, *T)) {
-	n, null := c.size(len(*x), *x == nil)
-	switch {
-	case null && c.reading:
-		*x = nil
-	case c.reading:
-		s := make(S, 0, min(n, roomAhead))
-		for range n {
-			if c.err != nil {
-				return
-			}
-			var t T
-			item(c, &t)
-			s = append(s, t)
-		}
-		*x = s
-	default:
-		for i := range *x {
-			item(c, &(*x)[i])
-		}
-	}
-}
-
-func Dict[M ~map[K]V, K comparable, V any](c *Codec, x *M, key func(*Codec, *K), value func(*Codec, *V)) {
-	n, null := c.size(len(*x), *x == nil)
-	switch {
-	case null && c.reading:
-		*x = nil
-	case c.reading:
-		m := make(M, min(n, roomAhead))
-		for range n {
-			var k K
-			var v V
-			key(c, &k)
-			value(c, &v)
-			if c.err != nil {
-				return
-			}
-			m[k] = v
-		}
-		*x = m
-	default:
-		writeSorted(c, *x, key, value)
-	}
-}
-
-// writeSorted writes the items of a map by their written keys.
-func writeSorted[K comparable, V any](c *Codec, m map[K]V, key func(*Codec, *K), value func(*Codec, *V)) {
-	type item struct {
-		from, to int // of its key
-		value    V
-	}
-	var keys Codec // a key holds no pointer
-	items := make([]item, 0, len(m))
-	for k, v := range m {
-		from := len(keys.out)
-		key(&keys, &k)
-		items = append(items, item{from: from, to: len(keys.out), value: v})
-	}
-	slices.SortFunc(items, func(a, b item) int { return bytes.Compare(keys.out[a.from:a.to], keys.out[b.from:b.to]) })
-	for i := range items {
-		c.out = append(c.out, keys.out[items[i].from:items[i].to]...)
-		value(c, &items[i].value)
-	}
-}
-
-// Shared encodes a pointer: a value with several pointers to it is encoded once and decoded once.
-func Shared[T any](c *Codec, x **T, fields func(*Codec, *T)) {
-	if c.reading {
-		readShared(c, x, fields)
-		return
-	}
-	if *x == nil {
-		c.out = append(c.out, 0)
-		return
-	}
-	id, there := c.ids[*x]
-	if !there {
-		id = uint64(len(c.ids) + 1)
-		c.ids[*x] = id
-	}
-	c.out = binary.AppendUvarint(c.out, id)
-	if !there {
-		fields(c, *x)
-	}
-}
-
-func readShared[T any](c *Codec, x **T, fields func(*Codec, *T)) {
-	*x = nil
-	switch id := c.uvarint(); {
-	case id == 0:
-	case id <= uint64(len(c.ptrs)):
-		p, ok := c.ptrs[id-1].(*T)
-		if !ok {
-			c.fail()
-			return
-		}
-		*x = p
-	case id == uint64(len(c.ptrs))+1:
-		p := new(T)
-		c.ptrs = append(c.ptrs, p)
-		fields(c, p)
-		*x = p
-	default:
-		c.fail()
-	}
-}
-
-// To is shared as the item of a list or a map.
-func To[T any](fields func(*Codec, *T)) func(*Codec, **T) {
-	return func(c *Codec, x **T) { Shared(c, x, fields) }
-}
-
-// ListOf is list as the item of a map.
-func ListOf[T any](item func(*Codec, *T)) func(*Codec, *[]T) {
-	return func(c *Codec, x *[]T) { List(c, x, item) }
-}

@@ -12,6 +12,9 @@ import (
 	"waggle/internal/snapshot"
 )
 
+// value is the codec of any type.
+func value[T any](c *snapshot.Codec, x *T) { snapshot.Values(c, x) }
+
 // written is the output of Encode for x behind its version, which is "v".
 func written[T any](t *testing.T, x T, fields func(*snapshot.Codec, *T)) string {
 	t.Helper()
@@ -56,13 +59,13 @@ func TestForm(t *testing.T) {
 	if snapshot.Format != 2 {
 		t.Errorf("the format is %d: the bytes below are those of 2", snapshot.Format)
 	}
-	u := snapshot.Unsigned[uint64]
+	u := value[uint64]
 	form(t, 0, "\x00", u)
 	form(t, 127, "\x7f", u)
 	form(t, 128, "\x80\x01", u)
 	form(t, 1<<32, "\x80\x80\x80\x80\x10", u)
 	form(t, math.MaxUint64, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", u)
-	s := snapshot.Signed[int64]
+	s := value[int64]
 	form(t, 0, "\x00", s)
 	form(t, -1, "\x01", s)
 	form(t, 1, "\x02", s)
@@ -70,13 +73,13 @@ func TestForm(t *testing.T) {
 	form(t, 64, "\x80\x01", s)
 	form(t, math.MaxInt64, "\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", s)
 	form(t, math.MinInt64, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", s)
-	form(t, false, "\x00", (*snapshot.Codec).Flag)
-	form(t, true, "\x01", (*snapshot.Codec).Flag)
-	form(t, "", "\x00", snapshot.Text[string])
-	form(t, "née", "\x04n\xc3\xa9e", snapshot.Text[string])
-	form(t, strings.Repeat("x", 200), "\xc8\x01"+strings.Repeat("x", 200), snapshot.Text[string])
+	form(t, false, "\x00", value[bool])
+	form(t, true, "\x01", value[bool])
+	form(t, "", "\x00", value[string])
+	form(t, "née", "\x04n\xc3\xa9e", value[string])
+	form(t, strings.Repeat("x", 200), "\xc8\x01"+strings.Repeat("x", 200), value[string])
 
-	list := func(c *snapshot.Codec, x *[]string) { snapshot.List(c, x, snapshot.Text[string]) }
+	list := value[[]string]
 	for want, x := range map[string][]string{"\x00": nil, "\x01": {}, "\x02\x00": {""}, "\x03\x01a\x02bc": {"a", "bc"}} {
 		if got := written(t, x, list); got != want {
 			t.Errorf("%q is written as %q, want %q", x, got, want)
@@ -87,9 +90,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-func dict(c *snapshot.Codec, x *map[string]uint64) {
-	snapshot.Dict(c, x, snapshot.Text[string], snapshot.Unsigned[uint64])
-}
+var dict = value[map[string]uint64]
 
 // TestMapsAreSorted: a map is written in the order of its written keys, every time.
 func TestMapsAreSorted(t *testing.T) {
@@ -115,18 +116,18 @@ func TestMapsAreSorted(t *testing.T) {
 // an item that is longer than the rest are refused.
 func TestNumbersAreBounded(t *testing.T) {
 	nine := strings.Repeat("\x80", 9)
-	form(t, 1<<63, nine+"\x01", snapshot.Unsigned[uint64])
-	refuse(t, "eleven bytes", nine+"\x80\x00", snapshot.Unsigned[uint64])
-	refuse(t, "no last byte", "\x80", snapshot.Unsigned[uint64])
-	refuse(t, "no byte", "", snapshot.Unsigned[uint64])
-	refuse(t, "no byte", "", snapshot.Signed[int])
-	refuse(t, "no byte", "", (*snapshot.Codec).Flag)
-	refuse(t, "2", "\x02", (*snapshot.Codec).Flag)
-	refuse(t, "128", "\x80\x01", (*snapshot.Codec).Flag)
-	form(t, "ab", "\x02ab", snapshot.Text[string])
-	refuse(t, "longer than the rest", "\x03ab", snapshot.Text[string])
-	refuse(t, "shorter than the rest", "\x01ab", snapshot.Text[string])
-	refuse(t, "as long as there are numbers", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01ab", snapshot.Text[string])
+	form(t, 1<<63, nine+"\x01", value[uint64])
+	refuse(t, "eleven bytes", nine+"\x80\x00", value[uint64])
+	refuse(t, "no last byte", "\x80", value[uint64])
+	refuse(t, "no byte", "", value[uint64])
+	refuse(t, "no byte", "", value[int])
+	refuse(t, "no byte", "", value[bool])
+	refuse(t, "2", "\x02", value[bool])
+	refuse(t, "128", "\x80\x01", value[bool])
+	form(t, "ab", "\x02ab", value[string])
+	refuse(t, "longer than the rest", "\x03ab", value[string])
+	refuse(t, "shorter than the rest", "\x01ab", value[string])
+	refuse(t, "as long as there are numbers", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01ab", value[string])
 }
 
 // TestInstants: an instant keeps its nanoseconds and its zone; one whose zone cannot be written is
@@ -134,27 +135,27 @@ func TestNumbersAreBounded(t *testing.T) {
 func TestInstants(t *testing.T) {
 	for _, zone := range []*time.Location{time.UTC, time.FixedZone("", 5400), time.FixedZone("", -12*3600)} {
 		x := time.Date(2026, 2, 3, 4, 5, 6, 789, zone)
-		got, err := read(written(t, x, (*snapshot.Codec).Instant), (*snapshot.Codec).Instant)
+		got, err := read(written(t, x, value[time.Time]), value[time.Time])
 		if err != nil || got.Format(time.RFC3339Nano) != x.Format(time.RFC3339Nano) || !got.Equal(x) {
 			t.Errorf("%v is read as %v, %v", x, got, err)
 		}
 	}
 	var zero time.Time
-	if got, err := read(written(t, zero, (*snapshot.Codec).Instant), (*snapshot.Codec).Instant); err != nil || !got.IsZero() {
+	if got, err := read(written(t, zero, value[time.Time]), value[time.Time]); err != nil || !got.IsZero() {
 		t.Errorf("the zero time is read as %v, %v", got, err)
 	}
 	now := time.Now() // has a monotonic clock
-	if got, err := read(written(t, now, (*snapshot.Codec).Instant), (*snapshot.Codec).Instant); err != nil || !got.Equal(now) || got != got.Round(0) {
+	if got, err := read(written(t, now, value[time.Time]), value[time.Time]); err != nil || !got.Equal(now) || got != got.Round(0) {
 		t.Errorf("%v is read as %v, %v", now, got, err)
 	}
 	far := time.Unix(0, 0).In(time.FixedZone("", 40_000*60))
-	if b, err := snapshot.Encode("v", &far, (*snapshot.Codec).Instant); err == nil || !strings.HasPrefix(err.Error(), "snapshot: ") {
+	if b, err := snapshot.Encode("v", &far, value[time.Time]); err == nil || !strings.HasPrefix(err.Error(), "snapshot: ") {
 		t.Errorf("a zone that cannot be written: %q, %v", b, err)
 	}
-	good := written(t, now, (*snapshot.Codec).Instant)
-	refuse(t, "no instant", "\x00", (*snapshot.Codec).Instant)
-	refuse(t, "an unknown form", good[:1]+"\x09"+good[2:], (*snapshot.Codec).Instant)
-	refuse(t, "cut", good[:len(good)-1], (*snapshot.Codec).Instant)
+	good := written(t, now, value[time.Time])
+	refuse(t, "no instant", "\x00", value[time.Time])
+	refuse(t, "an unknown form", good[:1]+"\x09"+good[2:], value[time.Time])
+	refuse(t, "cut", good[:len(good)-1], value[time.Time])
 }
 
 // TestReadOverOld: a field that was empty when it was written is empty when it is read, whatever the
@@ -165,11 +166,7 @@ func TestReadOverOld(t *testing.T) {
 		Dict map[string]string
 		Ptr  *string
 	}
-	fields := func(c *snapshot.Codec, x *old) {
-		snapshot.List(c, &x.List, snapshot.Text[string])
-		snapshot.Dict(c, &x.Dict, snapshot.Text[string], snapshot.Text[string])
-		snapshot.Shared(c, &x.Ptr, snapshot.Text[string])
-	}
+	fields := value[old]
 	b, err := snapshot.Encode("v", &old{}, fields)
 	if err != nil {
 		t.Fatal(err)
@@ -188,11 +185,7 @@ type node struct {
 	Flag *bool
 }
 
-func nodes(c *snapshot.Codec, x *node) {
-	snapshot.Text(c, &x.Name)
-	snapshot.Shared(c, &x.Next, nodes)
-	snapshot.Shared(c, &x.Flag, (*snapshot.Codec).Flag)
-}
+var nodes = value[node]
 
 // TestPointers: a value to which several pointers lead is written once, in a circle too.
 func TestPointers(t *testing.T) {
@@ -216,12 +209,10 @@ func TestPointers(t *testing.T) {
 	refuse(t, "a pointer to another type", "\x01a\x01\x01b\x00\x00\x01", nodes)
 }
 
-// TestPointersOfLists: To and ListOf are a pointer and a list as items.
+// TestPointersOfLists: pointers and lists are items.
 func TestPointersOfLists(t *testing.T) {
 	type board map[string][]*node
-	fields := func(c *snapshot.Codec, x *board) {
-		snapshot.Dict(c, x, snapshot.Text[string], snapshot.ListOf(snapshot.To(nodes)))
-	}
+	fields := value[board]
 	one := &node{Name: "one"}
 	s := written(t, board{"k": {one, nil, one}, "l": nil, "m": {}}, fields)
 	got, err := read(s, fields)
@@ -236,11 +227,11 @@ func TestPointersOfLists(t *testing.T) {
 // TestLengthsAreBounded: a list or a map has at most as many items as there are bytes left, so that a
 // false length costs nothing; one more is refused.
 func TestLengthsAreBounded(t *testing.T) {
+	type none struct{}
 	items := 0
-	none := func(c *snapshot.Codec, _ *struct{}) { items++ }
-	list := func(c *snapshot.Codec, x *[]struct{}) { snapshot.List(c, x, none) }
-	flags := func(c *snapshot.Codec, x *[]bool) { snapshot.List(c, x, (*snapshot.Codec).Flag) }
-	if x, err := read("\x04\x01\x00\x01", flags); err != nil || len(x) != 3 {
+	snapshot.Own(func(c *snapshot.Codec, _ *none) { items++ })
+	list := value[[]none]
+	if x, err := read("\x04\x01\x00\x01", value[[]bool]); err != nil || len(x) != 3 {
 		t.Errorf("as many items as bytes: %v, %v", x, err)
 	}
 	for what, s := range map[string]string{
@@ -265,9 +256,8 @@ func TestNoBomb(t *testing.T) {
 		_    [1023]byte
 	}
 	items := 0
-	item := func(c *snapshot.Codec, x *big) { items++; c.Flag(&x.flag) }
-	list := func(c *snapshot.Codec, x *[]big) { snapshot.List(c, x, item) }
-	maps := func(c *snapshot.Codec, x *map[string]big) { snapshot.Dict(c, x, snapshot.Text[string], item) }
+	snapshot.Own(func(c *snapshot.Codec, x *big) { items++; snapshot.Values(c, &x.flag) })
+	list, maps := value[[]big], value[map[string]big]
 	const n = 1 << 20 // a length that the rest allows
 	claim := "\x81\x80\x40"
 	bytesOf := func(read func()) uint64 {
@@ -290,16 +280,12 @@ func TestNoBomb(t *testing.T) {
 // TestAfterAnError: the rest of a record decodes as zeros, and the error stays.
 func TestAfterAnError(t *testing.T) {
 	type two struct {
-		text string
-		n    uint64
-		p    *bool
+		Text string
+		N    uint64
+		P    *bool
 	}
-	x := two{n: 9}
-	err := snapshot.Decode([]byte("\x01v\x05ab"), "v", &x, func(c *snapshot.Codec, x *two) {
-		snapshot.Text(c, &x.text)
-		snapshot.Unsigned(c, &x.n)
-		snapshot.Shared(c, &x.p, (*snapshot.Codec).Flag)
-	})
+	x := two{N: 9}
+	err := snapshot.Decode([]byte("\x01v\x05ab"), "v", &x, value)
 	if !errors.Is(err, snapshot.ErrInvalid) || x != (two{}) {
 		t.Errorf("%v, %+v", err, x)
 	}

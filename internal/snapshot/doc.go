@@ -1,4 +1,3 @@
-// Package snapshot writes what a fold holds as bytes and reads them back: the encoding, and
-// the fields of what records hold (one function a type, which lists them once and does
-// both). The fields of a fold itself are listed by the package that has the fold.
+// Package snapshot writes what a fold holds as bytes and reads them back, by the types of it. The package that has the fold
+// lists the fields of its own types that are not all exported.
 package snapshot
