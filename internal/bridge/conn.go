@@ -8,8 +8,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"waggle/internal/jsonobj"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/internal/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -97,7 +97,7 @@ func (c *conn) hello(ctx context.Context) error {
 }
 
 func (c *conn) write(ctx context.Context, p push) error {
-	data, err := jsonobj.Marshal(p)
+	data, err := page.DocumentLine(p)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (c *conn) once(ctx context.Context, member string, entries []mail.InboxEntr
 
 // changed sends p when what it shows is not what was sent last.
 func (c *conn) changed(ctx context.Context, last *string, shows any, p push) error {
-	now, err := jsonobj.Marshal(shows)
+	now, err := page.DocumentLine(shows)
 	if err != nil {
 		return err
 	}

@@ -320,7 +320,7 @@ func (b *inboxView) arrived(ctx context.Context) error {
 	if !b.a.Flags.JSON {
 		b.a.ShowPage(view.NewsPage(in.News, b.a.Clock()), b.team, nil)
 	} else if len(in.News) > 0 { // one line for each wake-up of the lead's session
-		if err := b.line(view.NewsDocument{News: in.News}); err != nil {
+		if err := b.line(view.News(in.News)); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 
-	"waggle/internal/jsonobj"
 	"waggle/internal/view/page"
 )
 
@@ -42,7 +41,7 @@ func ClientAdded(c Client) ClientDocument {
 // ClientAddedPage shows the entry that the client's configuration needs.
 func ClientAddedPage(c Client) (p page.Page) {
 	p.Line(page.Plain(fmt.Sprintf("%s is a member of team %s, and waits for its client. The entry for the client's configuration:", c.Member, c.Team)))
-	data, err := jsonobj.MarshalIndent(struct {
+	data, err := page.Document(struct {
 		Servers ClientServers `json:"mcpServers"`
 	}{ClientAdded(c).Servers})
 	if err != nil {

@@ -3,6 +3,7 @@ package view
 import (
 	"waggle"
 	"waggle/internal/view/page"
+	"waggle/operator"
 	"waggle/operator/teams"
 	"waggle/task"
 )
@@ -23,18 +24,18 @@ type ExportDocument struct {
 
 // ExportState are the members of a team.
 type ExportState struct {
-	Team          string              `json:"team"`
-	Created       string              `json:"created"`
-	ActiveMembers []waggle.MemberName `json:"active_members"`
-	TotalMembers  int                 `json:"total_members"`
+	Team          string                               `json:"team"`
+	Created       string                               `json:"created"`
+	ActiveMembers operator.Nullable[waggle.MemberName] `json:"active_members"`
+	TotalMembers  int                                  `json:"total_members"`
 }
 
 // ExportStateDocument are the members of a team, as a document of its own.
 type ExportStateDocument struct {
-	ActiveMembers []waggle.MemberName `json:"active_members"`
-	Created       string              `json:"created"`
-	Team          string              `json:"team"`
-	TotalMembers  int                 `json:"total_members"`
+	ActiveMembers operator.Nullable[waggle.MemberName] `json:"active_members"`
+	Created       string                               `json:"created"`
+	Team          string                               `json:"team"`
+	TotalMembers  int                                  `json:"total_members"`
 }
 
 // ExportMember is one member.

@@ -8,6 +8,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/jsonobj"
 	"waggle/internal/view/page"
 	"waggle/internal/view/sentence"
 	"waggle/operator/decide"
@@ -17,10 +18,10 @@ import (
 
 // InboxDocument is one member's messages.
 type InboxDocument struct {
-	Team    string          `json:"team"`
-	Member  string          `json:"member"`
-	Entries []EntryDocument `json:"entries"`
-	News    []control.News  `json:"news,omitempty"`
+	Team    string            `json:"team"`
+	Member  string            `json:"member"`
+	Entries []EntryDocument   `json:"entries"`
+	News    []json.RawMessage `json:"news,omitempty"`
 }
 
 // EntryDocument is one message.
@@ -55,7 +56,7 @@ type EntryRequestDocument struct {
 
 // NewsDocument is one wake-up of the lead's session.
 type NewsDocument struct {
-	News []control.News `json:"news"`
+	News []json.RawMessage `json:"news"`
 }
 
 // AddressDocument is the address at which a member takes messages.
@@ -65,9 +66,24 @@ type AddressDocument struct {
 	Team    string `json:"team"`
 }
 
+// News is the document of a wake-up.
+func News(ns []control.News) NewsDocument { return NewsDocument{wakes(ns)} }
+
+// wakes are the events of a wake-up, with their times as the journals have them.
+func wakes(ns []control.News) (all []json.RawMessage) {
+	for _, n := range ns {
+		raw, err := jsonobj.Marshal(n)
+		if err != nil {
+			panic(err) // a type of ours
+		}
+		all = append(all, raw)
+	}
+	return all
+}
+
 // Inbox is the document of a member's messages.
 func Inbox(in *mail.Inbox) InboxDocument {
-	return InboxDocument{in.Team, in.Member, entries(in.Entries), in.News}
+	return InboxDocument{in.Team, in.Member, entries(in.Entries), wakes(in.News)}
 }
 
 // entries are the documents of messages.

@@ -30,7 +30,7 @@ func inbox() *mail.Inbox {
 func TestInbox(t *testing.T) {
 	golden(t, "inbox", view.Inbox(inbox()))
 	golden(t, "inbox_empty", view.Inbox(&mail.Inbox{Team: "api", Member: "ann", Entries: []mail.InboxEntry{{}}}))
-	golden(t, "inbox_news", view.NewsDocument{News: inbox().News})
+	golden(t, "inbox_news", view.News(inbox().News))
 	golden(t, "inbox_address", view.AddressDocument{Address: "uds:/s", Member: "ann", Team: "api"})
 	golden(t, "prompt", view.Attachments("words"))
 	golden(t, "prompt_empty", view.Attachments(""))

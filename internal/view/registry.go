@@ -5,6 +5,7 @@ import (
 
 	"waggle"
 	"waggle/internal/jsonobj"
+	"waggle/internal/view/page"
 	"waggle/operator/inspect"
 )
 
@@ -52,7 +53,7 @@ func Registry(tv *inspect.TeamView) (json.RawMessage, error) {
 		{"total_members", len(entries)}, {"dialect", tv.Config.Dialect()}, {"layout", tv.Layout},
 		{"live", len(live)}, {"live_members", live}, {"led", tv.Led}, {"ours", tv.Ours}, {"sockets", tv.Sockets},
 	} {
-		raw, err := jsonobj.Marshal(f.value)
+		raw, err := page.DocumentLine(f.value)
 		if err != nil {
 			return nil, err
 		}

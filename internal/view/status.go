@@ -13,6 +13,7 @@ import (
 	"waggle/internal/view/policyview"
 	"waggle/internal/view/sentence"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/record"
 )
@@ -34,10 +35,10 @@ type StatusDocument struct {
 	Unread      int                  `json:"unread"`  // chat for the operator
 	Alarms      int                  `json:"unverified"`
 	// Unanswerable are requests of members of other programs that nobody can answer; their senders were told.
-	Unanswerable int                         `json:"unanswerable,omitempty"`
-	Ceiling      *policyview.CeilingDocument `json:"ceiling"` // null: there is none
-	Budgets      []BudgetDocument            `json:"budgets,omitempty"`
-	Today        *SpentDocument              `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
+	Unanswerable int                 `json:"unanswerable,omitempty"`
+	Ceiling      *decide.CeilingView `json:"ceiling"` // null: there is none
+	Budgets      []BudgetDocument    `json:"budgets,omitempty"`
+	Today        *SpentDocument      `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
 }
 
 // LeaderDocument says whether a process leads the team.
@@ -167,7 +168,7 @@ type OverlapDocument struct {
 func Status(st *inspect.Status) StatusDocument {
 	d := StatusDocument{Team: st.Team, Notice: notice(st), Broken: st.Broken != nil, Full: st.Room != nil, Leader: leader(st.Leader),
 		Members: make([]MemberDocument, 0, len(st.Members)), Overlaps: Overlaps(st.Overlaps),
-		Pending: st.Pending, Failed: st.Failed, Blocked: st.Blocked, Unread: st.Unread, Alarms: st.Alarms, Unanswerable: st.Unanswerable, Ceiling: policyview.Ceiling(st.Ceiling)}
+		Pending: st.Pending, Failed: st.Failed, Blocked: st.Blocked, Unread: st.Unread, Alarms: st.Alarms, Unanswerable: st.Unanswerable, Ceiling: st.Ceiling}
 	for _, m := range st.Members {
 		d.Members = append(d.Members, member(m))
 	}

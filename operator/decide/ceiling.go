@@ -32,12 +32,12 @@ func (o Operator) Adopt(ctx context.Context, s *operator.State) (bool, error) {
 
 // CeilingView is the user's ceiling as it is shown.
 type CeilingView struct {
-	File   string
-	SHA256 string
-	Mode   string   // the widest; "": any
-	Allow  []string // the most that rules may allow; null: no limit
-	Deny   []string
-	Cut    []string // parts of the policy that the ceiling makes ineffective
+	File   string                    `json:"file"`
+	SHA256 string                    `json:"sha256"`
+	Mode   string                    `json:"mode"`  // the widest; "": any
+	Allow  operator.Nullable[string] `json:"allow"` // the most that rules may allow; null: no limit
+	Deny   []string                  `json:"deny"`
+	Cut    []string                  `json:"cut"` // parts of the policy that the ceiling makes ineffective
 }
 
 // ViewCeiling returns the recorded ceiling for people, nil when there is none.

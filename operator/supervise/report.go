@@ -82,12 +82,12 @@ type MemberReport struct {
 
 // WorktreeReport is the state of a worktree after the run.
 type WorktreeReport struct {
-	Path   string
-	Branch string
+	Path   string `json:"path"`
+	Branch string `json:"branch"`
 	// Kept: it exists, for this reason; Files are the first changed files and commits.
-	Kept  bool
-	Why   string
-	Files []string
+	Kept  bool                      `json:"kept"`
+	Why   string                    `json:"why,omitempty"`
+	Files operator.Nullable[string] `json:"files"`
 }
 
 // report makes a Report from the journals.

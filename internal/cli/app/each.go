@@ -121,7 +121,7 @@ type ofTeam struct {
 
 // MarshalJSON implements json.Marshaler.
 func (o ofTeam) MarshalJSON() ([]byte, error) {
-	raw, err := jsonobj.Marshal(o.doc)
+	raw, err := page.DocumentLine(o.doc)
 	if err != nil {
 		return nil, err
 	}

@@ -21,13 +21,13 @@ import (
 
 // Document writes one JSON document to stdout.
 func (a *App) Document(v any) error {
-	b, err := jsonobj.MarshalIndent(v)
+	b, err := page.Document(v)
 	return WriteJSON(a.Out, b, err)
 }
 
 // Line writes one JSON document on one line: for --follow.
 func (a *App) Line(v any) error {
-	b, err := jsonobj.Marshal(v)
+	b, err := page.DocumentLine(v)
 	return WriteJSON(a.Out, b, err)
 }
 

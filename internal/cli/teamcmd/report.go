@@ -13,8 +13,8 @@ import (
 	"waggle"
 	"waggle/internal/atomicfile"
 	"waggle/internal/cli/app"
-	"waggle/internal/jsonobj"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/internal/view/reportview"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -47,7 +47,7 @@ func writeReport(dir string, rep *supervise.Report, exit int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	doc, err := jsonobj.MarshalIndent(reportview.Of(rep, exit))
+	doc, err := page.Document(reportview.Of(rep, exit))
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli/app"
-	"waggle/internal/jsonobj"
 	"waggle/internal/view"
+	"waggle/internal/view/page"
 	"waggle/operator"
 	"waggle/operator/teams"
 )
@@ -75,6 +75,6 @@ var exportFormats = map[string]func(io.Writer, *teams.TeamExport) error{
 }
 
 func exportJSON(w io.Writer, v any) error {
-	doc, err := jsonobj.MarshalIndent(v)
+	doc, err := page.Document(v)
 	return app.WriteJSON(w, doc, err)
 }

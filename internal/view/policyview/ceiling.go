@@ -7,19 +7,6 @@ import (
 	"waggle/operator/decide"
 )
 
-// CeilingDocument is the user's ceiling.
-type CeilingDocument struct {
-	File   string   `json:"file"`
-	SHA256 string   `json:"sha256"`
-	Mode   string   `json:"mode"`  // the widest; "": any
-	Allow  []string `json:"allow"` // the most that rules may allow; null: no limit
-	Deny   []string `json:"deny"`
-	Cut    []string `json:"cut"` // parts of the policy that the ceiling makes ineffective
-}
-
-// Ceiling is the document of a ceiling, nil where there is none.
-func Ceiling(c *decide.CeilingView) *CeilingDocument { return (*CeilingDocument)(c) }
-
 // CeilingPage shows the user's ceiling. It is empty where there is none.
 func CeilingPage(c *decide.CeilingView) (p page.Page) {
 	if c == nil {

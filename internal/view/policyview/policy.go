@@ -21,7 +21,7 @@ type PolicyDocument struct {
 	Rules     []RuleDocument         `json:"rules"`
 	Hosts     []GrantDocument        `json:"hosts"`
 	Members   []PolicyMemberDocument `json:"members"`
-	Ceiling   *CeilingDocument       `json:"ceiling"` // null: there is none
+	Ceiling   *decide.CeilingView    `json:"ceiling"` // null: there is none
 }
 
 // RuleDocument is one rule.
@@ -36,7 +36,7 @@ type RuleDocument struct {
 // Policy is the document of a policy.
 func Policy(v *decide.PolicyView) PolicyDocument {
 	d := PolicyDocument{Team: v.Team, Version: v.Version, Mode: v.Mode, Sandboxed: sandboxedWord(v.Sandboxed), Decide: make(map[string]string, len(v.Decide)), DeadlineS: int64(v.Deadline.Seconds()),
-		Rules: make([]RuleDocument, 0, len(v.Rules)), Hosts: grants(v.Hosts), Members: policyMembers(v.Members), Ceiling: Ceiling(v.Ceiling)}
+		Rules: make([]RuleDocument, 0, len(v.Rules)), Hosts: grants(v.Hosts), Members: policyMembers(v.Members), Ceiling: v.Ceiling}
 	for gate, decider := range v.Decide {
 		d.Decide[string(gate)] = string(decider)
 	}

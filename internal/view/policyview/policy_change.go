@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	"waggle/internal/view/page"
+	"waggle/operator"
 	"waggle/operator/decide"
 )
 
 // PolicyChangeDocument is the result of a change of policy.
 type PolicyChangeDocument struct {
-	Team    string                 `json:"team"`
-	Version uint64                 `json:"version"`
-	Changed bool                   `json:"changed"` // false: the policy had it already
-	Members []PolicyMemberDocument `json:"members"`
-	Keep    []string               `json:"keep"` // members that may keep a removed rule; null: nothing was changed
+	Team    string                    `json:"team"`
+	Version uint64                    `json:"version"`
+	Changed bool                      `json:"changed"` // false: the policy had it already
+	Members []PolicyMemberDocument    `json:"members"`
+	Keep    operator.Nullable[string] `json:"keep"` // members that may keep a removed rule; null: nothing was changed
 }
 
 // PolicyMemberDocument is how far a member is with a policy.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"waggle/internal/view/page"
+	"waggle/operator"
 	"waggle/operator/reach"
 	"waggle/record"
 )
@@ -75,10 +76,10 @@ func sandboxHead(t reach.Tested) (p page.Page) {
 // ReachDocument is what a command could do, and why.
 type ReachDocument struct {
 	SandboxDocument
-	Command []string            `json:"command"`
-	Dir     string              `json:"dir"`
-	Lines   []ReachLineDocument `json:"lines"`
-	Judged  *JudgedDocument     `json:"judged"` // what the rules say of it; null: it is no member's
+	Command operator.Nullable[string] `json:"command"`
+	Dir     string                    `json:"dir"`
+	Lines   []ReachLineDocument       `json:"lines"`
+	Judged  *JudgedDocument           `json:"judged"` // what the rules say of it; null: it is no member's
 }
 
 // ReachLineDocument is one thing that a command could do, or could not.

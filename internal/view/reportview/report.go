@@ -63,25 +63,15 @@ type Request struct {
 
 // Member is one member.
 type Member struct {
-	Name     string              `json:"name"`
-	PID      int                 `json:"pid"`
-	Trust    string              `json:"trust"`
-	Left     string              `json:"left"`
-	Why      string              `json:"why,omitempty"`
-	Files    string              `json:"files"`    // directory of its output.log, status and artifacts
-	Worktree *Worktree           `json:"worktree"` // null: it had none
-	Spent    *view.SpentDocument `json:"spent,omitempty"`
-	Unread   string              `json:"unread,omitempty"` // why its journal cannot be read, or not beyond a break
-}
-
-// Worktree is the state of a worktree after the run.
-type Worktree struct {
-	Path   string `json:"path"`
-	Branch string `json:"branch"`
-	// Kept: it exists, for this reason; Files are the first changed files and commits.
-	Kept  bool     `json:"kept"`
-	Why   string   `json:"why,omitempty"`
-	Files []string `json:"files"`
+	Name     string                    `json:"name"`
+	PID      int                       `json:"pid"`
+	Trust    string                    `json:"trust"`
+	Left     string                    `json:"left"`
+	Why      string                    `json:"why,omitempty"`
+	Files    string                    `json:"files"`    // directory of its output.log, status and artifacts
+	Worktree *supervise.WorktreeReport `json:"worktree"` // null: it had none
+	Spent    *view.SpentDocument       `json:"spent,omitempty"`
+	Unread   string                    `json:"unread,omitempty"` // why its journal cannot be read, or not beyond a break
 }
 
 // seconds is a duration in seconds, to the millisecond.
@@ -104,7 +94,7 @@ func Of(r *supervise.Report, exit int) Document {
 			page.Stamp(q.At), q.Started})
 	}
 	for _, m := range r.Members {
-		d.Members = append(d.Members, Member{m.Name, m.PID, m.Trust, m.Left, m.Why, m.Files, (*Worktree)(m.Worktree), view.Spent(m.Spent), m.Unread})
+		d.Members = append(d.Members, Member{m.Name, m.PID, m.Trust, m.Left, m.Why, m.Files, m.Worktree, view.Spent(m.Spent), m.Unread})
 	}
 	return d
 }

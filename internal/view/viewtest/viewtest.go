@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/jsonobj"
 	"waggle/internal/view/page"
 	"waggle/operator"
 )
@@ -28,7 +27,7 @@ var Now = At(90)
 // Golden compares a document with its file.
 func Golden(t testing.TB, name string, doc any) {
 	t.Helper()
-	b, err := jsonobj.MarshalIndent(doc)
+	b, err := page.Document(doc)
 	if err != nil {
 		t.Fatal(err)
 	}

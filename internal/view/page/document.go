@@ -1,0 +1,33 @@
+package page
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"waggle/internal/jsonobj"
+)
+
+// documents are what the JSON documents of every face have in common.
+var documents = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false),
+	json.WithMarshalers(json.JoinMarshalers(
+		json.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error { return enc.WriteToken(jsontext.String(Stamp(t))) }),
+		json.MarshalToFunc(func(enc *jsontext.Encoder, d time.Duration) error {
+			return enc.WriteToken(jsontext.Int(d.Milliseconds()))
+		}),
+	)))
+
+// Document is the JSON document of a fact: a time as Stamp has it, a duration in milliseconds, an empty list as [] and
+// never null, no HTML escapes. It is indented.
+func Document(v any) ([]byte, error) {
+	b, err := DocumentLine(v)
+	if err != nil {
+		return nil, err
+	}
+	return jsonobj.AppendIndent(make([]byte, 0, 2*len(b)), b, 0), nil
+}
+
+// DocumentLine is Document on one line.
+func DocumentLine(v any) ([]byte, error) { return json.Marshal(v, documents) }
