@@ -138,8 +138,7 @@ func (c *conn) do(ctx context.Context, f frame) error {
 		if err != nil {
 			return err
 		}
-		results := view.Sents(sent)
-		return c.write(ctx, push{Op: opResult, Ref: f.ref, Sent: &results})
+		return c.write(ctx, push{Op: opResult, Ref: f.ref, Sent: &sent})
 	}
 	return &operator.Error{Kind: operator.Usage, Op: "bridge", Msg: fmt.Sprintf("there is no op %q", f.op)}
 }

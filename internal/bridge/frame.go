@@ -10,6 +10,7 @@ import (
 
 	"waggle/internal/view"
 	"waggle/internal/view/policyview"
+	"waggle/operator/mail"
 )
 
 // Frames from an editor.
@@ -91,7 +92,7 @@ type push struct {
 	Status  *view.StatusDocument        `json:"status,omitempty"`
 	Ref     string                      `json:"ref,omitempty"`
 	Decided *policyview.DecidedDocument `json:"decided,omitempty"`
-	Sent    *[]view.SentDocument        `json:"sent,omitempty"`
+	Sent    *[]mail.Sent                `json:"sent,omitempty"`
 	Code    int                         `json:"code,omitempty"`
 	Error   string                      `json:"error,omitempty"`
 	Hint    string                      `json:"hint,omitempty"`

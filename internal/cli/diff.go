@@ -71,7 +71,10 @@ func diffOf(ctx context.Context, op operator.Operator, of, member string, turn i
 func showDiff(a *app.App, d *results.Diff, stat bool) error {
 	switch {
 	case a.Flags.JSON:
-		return a.Document(resultview.Diff(d, stat))
+		if stat {
+			d.Text = ""
+		}
+		return a.Document(d)
 	case len(d.Files) == 0:
 		a.Talk("%s has changed nothing since %.12s", d.Member, d.Base)
 		return nil

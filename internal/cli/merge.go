@@ -128,7 +128,7 @@ func giveMerged(a *app.App, m *results.Merged, err error) error {
 	if m == nil {
 		return err
 	}
-	return errors.Join(err, a.Give(resultview.Merged(m), resultview.MergedPage(m)))
+	return errors.Join(err, a.Give(m, resultview.MergedPage(m)))
 }
 
 // endMerge finishes or takes back a merge that was interrupted.
@@ -146,7 +146,7 @@ func endMerge(ctx context.Context, a *app.App, member string, mo results.MergeOp
 	if back == nil {
 		return err
 	}
-	return errors.Join(err, a.Give(resultview.Aborted(back), resultview.AbortedPage(back)))
+	return errors.Join(err, a.Give(back, resultview.AbortedPage(back)))
 }
 
 func planMerge(ctx context.Context, a *app.App, member string, mo results.MergeOptions) error {

@@ -34,7 +34,7 @@ and its files. A branch with an open pull request is only pushed.
 			if p == nil || p.URL == "" {
 				return err
 			}
-			return errors.Join(err, a.Give(resultview.Pulled(p), resultview.PulledPage(p)))
+			return errors.Join(err, a.Give(p, resultview.PulledPage(p)))
 		},
 	}
 	f := cmd.Flags()

@@ -141,7 +141,7 @@ func review(ctx context.Context, a *app.App, op operator.Operator, d *results.Di
 
 func giveReview(a *app.App, d *results.Diff, cs []results.Comment, sent []mail.Sent) error {
 	if a.Flags.JSON {
-		return a.Document(resultview.Review(d, cs, sent))
+		return a.Document(resultview.ReviewDocument{Team: d.Team, Member: d.Member, Comments: cs, Results: sent})
 	}
 	if len(cs) > 0 {
 		a.Say("%s in one message", page.Count(len(cs), "comment"))

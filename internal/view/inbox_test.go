@@ -65,8 +65,8 @@ func TestSaid(t *testing.T) {
 
 func TestSent(t *testing.T) {
 	sent := []mail.Sent{{To: "ann", MsgID: "m-1", State: mail.Written, Ahead: 2, Detail: "busy"}, {To: "bob", MsgID: "m-2", State: mail.Delivered, Ahead: 1}}
-	golden(t, "sent", view.SentsDocument{Results: view.Sents(sent)})
-	golden(t, "sent_empty", view.SentsDocument{Results: view.Sents(nil)})
+	golden(t, "sent", view.SentsDocument{Results: sent})
+	golden(t, "sent_empty", view.SentsDocument{})
 	samePage(t, "sent", append(append(view.SentPage(sent), view.SentPage(sent[:1])...), view.SentPage(sent[1:])...))
 }
 

@@ -9,26 +9,7 @@ import (
 
 // SentsDocument is the state of messages, one for each recipient.
 type SentsDocument struct {
-	Results []SentDocument `json:"results"`
-}
-
-// SentDocument is the state of a message to one recipient.
-type SentDocument struct {
-	To     string `json:"to"`
-	MsgID  string `json:"msg_id"`
-	State  string `json:"state"` // written, queued, refused, failed; of an awaited message the state that it reached
-	Ahead  int    `json:"ahead"` // unread messages before this one
-	Detail string `json:"detail"`
-	Error  string `json:"error"`
-}
-
-// Sents are the documents of sent messages.
-func Sents(rs []mail.Sent) []SentDocument {
-	out := make([]SentDocument, 0, len(rs))
-	for _, r := range rs {
-		out = append(out, SentDocument{r.To, r.MsgID, string(r.State), r.Ahead, r.Detail, r.Error})
-	}
-	return out
+	Results []mail.Sent `json:"results"`
 }
 
 // SentPage shows the state of messages. For a single one that failed it is empty: the command's

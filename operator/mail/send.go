@@ -55,13 +55,13 @@ type Message struct {
 
 // Sent is the result of a message to one recipient (commands §4).
 type Sent struct {
-	To     string
-	MsgID  string
-	State  Delivery // written, queued, refused, failed; after Await the state that it reached
-	Ahead  int      // unread messages before this one
-	Detail string
-	Next   operator.Next // what has to be done before the recipient reads it; zero: nothing
-	Error  string
+	To     string        `json:"to"`
+	MsgID  string        `json:"msg_id"`
+	State  Delivery      `json:"state"` // written, queued, refused, failed; after Await the state that it reached
+	Ahead  int           `json:"ahead"` // unread messages before this one
+	Detail string        `json:"detail"`
+	Error  string        `json:"error"`
+	Next   operator.Next `json:"-"` // what has to be done before the recipient reads it; zero: nothing
 	err    error
 	team   waggle.TeamName // of a member; "": it went to another address
 }

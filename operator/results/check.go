@@ -30,12 +30,12 @@ type Command struct {
 
 // Checked is the result of the check of the team file.
 type Checked struct {
-	Command  string // a shell text
-	Dir      string
-	Confined bool
-	Status   int    // of the process; -1: it did not run
-	Tail     string // the end of its output
-	Took     time.Duration
+	Command  string        `json:"command"` // a shell text
+	Dir      string        `json:"dir"`
+	Confined bool          `json:"confined"`
+	Status   int           `json:"exit"`        // of the process; -1: it did not run
+	Tail     string        `json:"output_tail"` // the end of its output
+	Took     time.Duration `json:"took_ms"`
 }
 
 // checkOf returns the check of the member and its directory in the worktree: by the accepted team file, as that is

@@ -11,26 +11,26 @@ import (
 
 // FileChange is the change of one file. A binary file has no lines.
 type FileChange struct {
-	Path    string
-	Added   int
-	Deleted int
-	Binary  bool
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Deleted int    `json:"deleted"`
+	Binary  bool   `json:"binary"`
 }
 
 // Diff is what a member changed since its worktree was made.
 type Diff struct {
-	Team   string
-	Member string
-	Turn   int // that it is of; 0: of all work
-	Branch string
-	Path   string // the worktree
-	Base   string // the commit that the files are compared with
-	Head   string
-	Files  []FileChange
+	Team   string       `json:"team"`
+	Member string       `json:"member"`
+	Turn   int          `json:"turn,omitempty"` // that it is of; 0: of all work
+	Branch string       `json:"branch"`
+	Path   string       `json:"path"` // the worktree
+	Base   string       `json:"base"` // the commit that the files are compared with
+	Head   string       `json:"head"`
+	Files  []FileChange `json:"files"`
 	// Uncommitted are the files of which something is in no commit. They are part of the diff.
-	Uncommitted []string
-	Text        string
-	More        bool // it is cut
+	Uncommitted []string `json:"uncommitted"`
+	More        bool     `json:"cut"`  // it is cut
+	Text        string   `json:"diff"` // "" with --stat
 }
 
 // Lines returns the added and deleted lines of all files.

@@ -47,28 +47,28 @@ type MergeOptions struct {
 
 // Merged is how far a merge came. Into is changed only where Changed is set.
 type Merged struct {
-	Team   string
-	Member string
-	Branch string
-	Into   string
-	How    How
-	Commit string // of all work
+	Team   string `json:"team"`
+	Member string `json:"member"`
+	Branch string `json:"branch"`
+	Into   string `json:"into"`
+	How    How    `json:"how"`    // merge, squash, rebase
+	Commit string `json:"commit"` // of all work
 	// Message is the message of the commit that was made of Files, which were in no commit.
-	Message   string
-	Files     []string
-	Check     *Checked // nil: the team file has none, or it did not come to it
-	Before    string   // where Into was
-	Result    string   // where Into is now
-	Changed   bool     // false: Into is as it was
-	Untouched int      // files that a person has not committed in the checkouts of Into, and that are as they were
-	Hooks     []string // the hooks of the repository that git ran
-	NoHooks   string   // why those that there are were not to run; "": they were
-	Hooked    bool     // the repository has hooks
-	Conflict  []string // the files in which both changed the same lines
-	Task      string   // the task that hands the conflict back to the member; "": none
-	Stopped   bool     // the member was stopped
-	Removed   bool     // worktree and branch
-	Kept      string   // why they are kept
+	Message   string   `json:"message"`
+	Files     []string `json:"files"`
+	Check     *Checked `json:"check"`     // nil: the team file has none, or it did not come to it
+	Before    string   `json:"before"`    // where Into was
+	Result    string   `json:"result"`    // where Into is now
+	Changed   bool     `json:"changed"`   // false: Into is as it was
+	Untouched int      `json:"untouched"` // files that a person has not committed in the checkouts of Into, and that are as they were
+	Hooks     []string `json:"hooks"`     // the hooks of the repository that git ran
+	NoHooks   string   `json:"no_hooks"`  // why those that there are were not to run; "": they were
+	Conflict  []string `json:"conflict"`  // the files in which both changed the same lines
+	Task      string   `json:"task"`      // the task that hands the conflict back to the member; "": none
+	Stopped   bool     `json:"stopped"`   // the member was stopped
+	Removed   bool     `json:"removed"`   // worktree and branch
+	Kept      string   `json:"kept"`      // why they are kept
+	Hooked    bool     `json:"-"`         // the repository has hooks
 }
 
 // Merge merges a member's work into a branch. It commits what is not committed, merges in a scratch
@@ -221,11 +221,12 @@ func (o Operator) ContinueMerge(ctx context.Context, of, member string, mo Merge
 
 // Aborted is a merge that was taken back.
 type Aborted struct {
-	Team, Member string
-	Branch       string
-	Into         string
-	At           string // the commit at which Into is
-	Path         string // the worktree, which keeps what was committed in it
+	Team   string `json:"team"`
+	Member string `json:"member"`
+	Branch string `json:"branch"`
+	Into   string `json:"into"`
+	At     string `json:"at"`   // the commit at which Into is
+	Path   string `json:"path"` // the worktree, which keeps what was committed in it
 }
 
 // AbortMerge takes back a merge whose process was killed: the target and its checkouts are as they

@@ -37,17 +37,17 @@ type PullOptions struct {
 
 // Pulled is a pull request.
 type Pulled struct {
-	Team    string
-	Member  string
-	Branch  string
-	Into    string
-	Remote  string
-	Commit  string
-	Title   string
-	Message string   // of the commit that was made of Files
-	Files   []string // were in no commit
-	URL     string
-	Changed bool // false: there was one for the branch, and it has the new commits
+	Team    string   `json:"team"`
+	Member  string   `json:"member"`
+	Branch  string   `json:"branch"`
+	Into    string   `json:"into"`
+	Remote  string   `json:"remote"`
+	Commit  string   `json:"commit"`
+	Title   string   `json:"title"`
+	Message string   `json:"message"` // of the commit that was made of Files
+	Files   []string `json:"files"`   // were in no commit
+	URL     string   `json:"url"`
+	Changed bool     `json:"changed"` // false: there was one for the branch, and it has the new commits
 }
 
 // Pull pushes a member's branch with the person's git, and makes a pull request with the person's

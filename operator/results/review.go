@@ -9,11 +9,11 @@ import (
 
 // Comment is what a person wrote below a line of a diff.
 type Comment struct {
-	File    string // "": above the first file
-	Line    int    // in the file as the member has it, of a deleted line as it was; 0: of no line
-	Deleted bool   // the line is one that the member deleted
-	Quoted  string // the line of the diff
-	Text    string
+	File    string `json:"file"`    // "": above the first file
+	Line    int    `json:"line"`    // in the file as the member has it, of a deleted line as it was; 0: of no line
+	Deleted bool   `json:"deleted"` // the line is one that the member deleted
+	Quoted  string `json:"quoted"`  // the line of the diff
+	Text    string `json:"text"`
 }
 
 // place is a line of a diff in its file.

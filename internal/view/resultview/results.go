@@ -1,8 +1,8 @@
-// Package resultview puts what became of members' work into documents and pages: the difference, its review, the
+// Package resultview puts what became of members' work into pages: the difference, its review, the
 // comparison of attempts, the merge and the pull request.
 //
 //	d, err := results.Of(op).Diff(ctx, team, member)
-//	return a.Give(resultview.Diff(d, true), resultview.DiffStatPage(d))
+//	return a.Give(d, resultview.DiffStatPage(d))
 package resultview
 
 import (
@@ -10,46 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/view"
 	"waggle/internal/view/page"
 	"waggle/operator/mail"
 	"waggle/operator/results"
 )
-
-// DiffDocument is what a member changed since its worktree was made.
-type DiffDocument struct {
-	Team        string               `json:"team"`
-	Member      string               `json:"member"`
-	Turn        int                  `json:"turn,omitempty"` // that it is of; else of all work
-	Branch      string               `json:"branch"`
-	Path        string               `json:"path"` // the worktree
-	Base        string               `json:"base"` // the commit that the files are compared with
-	Head        string               `json:"head"`
-	Files       []FileChangeDocument `json:"files"`
-	Uncommitted []string             `json:"uncommitted"` // files of which something is in no commit
-	Cut         bool                 `json:"cut"`         // there is more than the document has
-	Diff        string               `json:"diff"`        // "" with --stat
-}
-
-// FileChangeDocument is the change of one file.
-type FileChangeDocument struct {
-	Path    string `json:"path"`
-	Added   int    `json:"added"`
-	Deleted int    `json:"deleted"`
-	Binary  bool   `json:"binary"`
-}
-
-// Diff is the document of what a member changed.
-func Diff(d *results.Diff, stat bool) DiffDocument {
-	doc := DiffDocument{d.Team, d.Member, d.Turn, d.Branch, d.Path, d.Base, d.Head, make([]FileChangeDocument, 0, len(d.Files)), append([]string{}, d.Uncommitted...), d.More, d.Text}
-	if stat {
-		doc.Diff = ""
-	}
-	for _, f := range d.Files {
-		doc.Files = append(doc.Files, FileChangeDocument(f))
-	}
-	return doc
-}
 
 // DiffStatPage lists the changed files of a member.
 func DiffStatPage(d *results.Diff) (p page.Page) {
@@ -111,22 +75,17 @@ type ComparedDocument struct {
 	Working bool                 `json:"working"`
 	Added   int                  `json:"added"`
 	Deleted int                  `json:"deleted"`
-	Files   []FileChangeDocument `json:"files"`
+	Files   []results.FileChange `json:"files"`
 	Cut     bool                 `json:"cut"`   // there are more files
-	Check   *CheckedDocument     `json:"check"` // null: it did not run
+	Check   *results.Checked     `json:"check"` // null: it did not run
 }
 
 // Compare is the document of a comparison.
 func Compare(cs []results.Compared) CompareDocument {
-	doc := CompareDocument{Compared: []ComparedDocument{}}
+	doc := CompareDocument{}
 	for _, c := range cs {
 		added, deleted := c.Diff.Lines()
-		d := ComparedDocument{Team: c.Diff.Team, Member: c.Diff.Member, Branch: c.Diff.Branch, Task: c.Task, State: c.State, Working: c.Working,
-			Added: added, Deleted: deleted, Files: Diff(c.Diff, true).Files, Cut: c.Diff.More}
-		if c.Check != nil {
-			d.Check = checked(c.Check)
-		}
-		doc.Compared = append(doc.Compared, d)
+		doc.Compared = append(doc.Compared, ComparedDocument{c.Diff.Team, c.Diff.Member, c.Diff.Branch, c.Task, c.State, c.Working, added, deleted, c.Diff.Files, c.Diff.More, c.Check})
 	}
 	return doc
 }
@@ -158,71 +117,10 @@ func ComparePage(cs []results.Compared) (p page.Page) {
 	return p
 }
 
-// MergedDocument is how far a merge came.
-type MergedDocument struct {
-	Team      string           `json:"team"`
-	Member    string           `json:"member"`
-	Branch    string           `json:"branch"`
-	Into      string           `json:"into"`
-	How       string           `json:"how"`     // merge, squash, rebase
-	Commit    string           `json:"commit"`  // of all work
-	Message   string           `json:"message"` // of the commit that was made of files; "": none was made
-	Files     []string         `json:"files"`
-	Check     *CheckedDocument `json:"check"`  // null: it did not run
-	Before    string           `json:"before"` // where into was
-	Result    string           `json:"result"`
-	Changed   bool             `json:"changed"`
-	Untouched int              `json:"untouched"` // files that are not committed in the checkouts of into, and as they were
-	Hooks     []string         `json:"hooks"`     // that git ran
-	NoHooks   string           `json:"no_hooks"`  // why those of the repository were not to run; "": they were, or it has none
-	Conflict  []string         `json:"conflict"`
-	Task      string           `json:"task"` // that hands the conflict back; "": none
-	Stopped   bool             `json:"stopped"`
-	Removed   bool             `json:"removed"`
-	Kept      string           `json:"kept"` // why worktree and branch are kept
-}
-
-// CheckedDocument is the result of the check of the team file.
-type CheckedDocument struct {
-	Command  string `json:"command"`
-	Dir      string `json:"dir"`
-	Confined bool   `json:"confined"`
-	Status   int    `json:"exit"`
-	Tail     string `json:"output_tail"`
-	TookMS   int64  `json:"took_ms"`
-}
-
-func checked(c *results.Checked) *CheckedDocument {
-	return &CheckedDocument{c.Command, c.Dir, c.Confined, c.Status, c.Tail, c.Took.Milliseconds()}
-}
-
-// AbortedDocument is a merge that was taken back.
-type AbortedDocument struct {
-	Team   string `json:"team"`
-	Member string `json:"member"`
-	Branch string `json:"branch"`
-	Into   string `json:"into"`
-	At     string `json:"at"`   // the commit at which into is
-	Path   string `json:"path"` // the worktree
-}
-
-// Aborted is the document of a merge that was taken back.
-func Aborted(m *results.Aborted) AbortedDocument { return AbortedDocument(*m) }
-
 // AbortedPage says that a merge was taken back.
 func AbortedPage(m *results.Aborted) (p page.Page) {
 	p.Line(page.Plain(fmt.Sprintf("%s  the merge is taken back: %s is at %.7s as before; the work is on %s", m.Member, m.Into, m.At, m.Branch)))
 	return p
-}
-
-// Merged is the document of a merge.
-func Merged(m *results.Merged) MergedDocument {
-	d := MergedDocument{Team: m.Team, Member: m.Member, Branch: m.Branch, Into: m.Into, How: string(m.How), Commit: m.Commit, Message: m.Message, Files: append([]string{}, m.Files...),
-		Before: m.Before, Untouched: m.Untouched, Result: m.Result, Changed: m.Changed, Hooks: append([]string{}, m.Hooks...), NoHooks: m.NoHooks, Conflict: append([]string{}, m.Conflict...), Task: m.Task, Stopped: m.Stopped, Removed: m.Removed, Kept: m.Kept}
-	if m.Check != nil {
-		d.Check = checked(m.Check)
-	}
-	return d
 }
 
 // MergePlanDocument is what a merge would do.
@@ -231,16 +129,15 @@ type MergePlanDocument struct {
 	Member      string               `json:"member"`
 	Branch      string               `json:"branch"`
 	Into        string               `json:"into"`
-	How         string               `json:"how"`
+	How         results.How          `json:"how"`
 	Check       string               `json:"check"` // a shell text; "": none
-	Files       []FileChangeDocument `json:"files"`
+	Files       []results.FileChange `json:"files"`
 	Uncommitted []string             `json:"uncommitted"`
 }
 
 // MergePlan is the document of what a merge would do.
 func MergePlan(m *results.MergePlan) MergePlanDocument {
-	d := Diff(m.Diff, true)
-	return MergePlanDocument{m.Team, m.Member, d.Branch, m.Into, string(m.How), m.Check, d.Files, d.Uncommitted}
+	return MergePlanDocument{m.Team, m.Member, m.Diff.Branch, m.Into, m.How, m.Check, m.Diff.Files, m.Diff.Uncommitted}
 }
 
 // MergePlanPage says what a merge would do.
@@ -326,28 +223,6 @@ func hooksText(m *results.Merged) string {
 	return "your git hooks ran: " + strings.Join(m.Hooks, ", ")
 }
 
-// PulledDocument is a pull request.
-type PulledDocument struct {
-	Team    string   `json:"team"`
-	Member  string   `json:"member"`
-	Branch  string   `json:"branch"`
-	Into    string   `json:"into"`
-	Remote  string   `json:"remote"`
-	Commit  string   `json:"commit"`
-	Title   string   `json:"title"`
-	Message string   `json:"message"` // of the commit that was made of files; "": none was made
-	Files   []string `json:"files"`
-	URL     string   `json:"url"`
-	Changed bool     `json:"changed"` // false: there was one for the branch
-}
-
-// Pulled is the document of a pull request.
-func Pulled(p *results.Pulled) PulledDocument {
-	d := PulledDocument(*p)
-	d.Files = append([]string{}, p.Files...)
-	return d
-}
-
 // PulledPage says where a pull request is.
 func PulledPage(r *results.Pulled) (p page.Page) {
 	if r.Message != "" {
@@ -396,28 +271,10 @@ func PullBody(r results.Report) string {
 
 // ReviewDocument is a review that was sent.
 type ReviewDocument struct {
-	Team     string              `json:"team"`
-	Member   string              `json:"member"`
-	Comments []CommentDocument   `json:"comments"`
-	Results  []view.SentDocument `json:"results"` // null: there was nothing to send
-}
-
-// CommentDocument is a comment on a line of a diff.
-type CommentDocument struct {
-	File    string `json:"file"`    // "": of no file
-	Line    int    `json:"line"`    // 0: of no line
-	Deleted bool   `json:"deleted"` // the line is one that the member deleted
-	Quoted  string `json:"quoted"`
-	Text    string `json:"text"`
-}
-
-// Review is the document of a review.
-func Review(d *results.Diff, cs []results.Comment, sent []mail.Sent) ReviewDocument {
-	doc := ReviewDocument{Team: d.Team, Member: d.Member, Comments: make([]CommentDocument, 0, len(cs)), Results: view.Sents(sent)}
-	for _, c := range cs {
-		doc.Comments = append(doc.Comments, CommentDocument(c))
-	}
-	return doc
+	Team     string            `json:"team"`
+	Member   string            `json:"member"`
+	Comments []results.Comment `json:"comments"`
+	Results  []mail.Sent       `json:"results"` // null: there was nothing to send
 }
 
 // ReviewSheet is what a person gets in an editor: how to comment, and the diff.

@@ -17,10 +17,11 @@ func someDiff() *results.Diff {
 }
 
 func TestDiffViews(t *testing.T) {
-	golden(t, "diff", resultview.Diff(someDiff(), false))
-	golden(t, "diff_stat", resultview.Diff(someDiff(), true))
+	golden(t, "diff", someDiff())
 	samePage(t, "diff_stat", resultview.DiffStatPage(someDiff()))
 	d := *someDiff()
+	d.Text = ""
+	golden(t, "diff_stat", d)
 	d.Files, d.More = d.Files[:1], true
 	samePage(t, "diff_stat_cut", resultview.DiffStatPage(&d))
 }
@@ -28,7 +29,7 @@ func TestDiffViews(t *testing.T) {
 func TestMergedViews(t *testing.T) {
 	m := &results.Merged{Team: "api", Member: "bob", Branch: "waggle/api/bob", Into: "main", How: results.HowMerge, Commit: "abc", Message: "fix it\n\nWork of bob in team api.\n", Files: []string{"a.go", "new.go"},
 		Check: &results.Checked{Command: "go test ./...", Dir: "/w/bob", Tail: "ok\n", Took: 8200 * time.Millisecond}, Before: "fedcba9876543210", Result: "0123456789abcdef", Changed: true, Untouched: 2, Hooks: []string{"pre-commit", "commit-msg"}, Stopped: true, Removed: true}
-	golden(t, "merged", resultview.Merged(m))
+	golden(t, "merged", m)
 	samePage(t, "merged", resultview.MergedPage(m))
 	kept := *m
 	kept.Hooks, kept.Message, kept.Check, kept.Stopped, kept.Removed, kept.Kept = nil, "", nil, false, false, "as asked"
@@ -41,7 +42,7 @@ func TestMergedViews(t *testing.T) {
 	clash.Check, clash.Conflict = nil, []string{"a.go", "b.go"}
 	samePage(t, "merged_conflict", resultview.MergedPage(&clash))
 	back := &results.Aborted{Team: "api", Member: "bob", Branch: "waggle/api/bob", Into: "main", At: "fedcba9876543210", Path: "/w/bob"}
-	golden(t, "aborted", resultview.Aborted(back))
+	golden(t, "aborted", back)
 	samePage(t, "aborted", resultview.AbortedPage(back))
 	none := kept
 	none.NoHooks, none.Hooked, none.Changed = "", true, false
@@ -50,7 +51,7 @@ func TestMergedViews(t *testing.T) {
 
 func TestPulledViews(t *testing.T) {
 	p := &results.Pulled{Team: "api", Member: "bob", Branch: "waggle/api/bob", Into: "main", Remote: "origin", Commit: "abc", Title: "fix it", Message: "fix it\n", Files: []string{"a.go"}, URL: "https://example.com/1", Changed: true}
-	golden(t, "pulled", resultview.Pulled(p))
+	golden(t, "pulled", p)
 	samePage(t, "pulled", resultview.PulledPage(p))
 	same(t, "pull_body.md", resultview.PullBody(results.Report{Diff: *someDiff(), Tasks: []results.Task{{ID: "1", Subject: "fix it", State: results.TaskDone}, {ID: "2", Subject: "more", State: results.TaskFailed}},
 		Commits: []string{"fix it", "begin"}, Earlier: true}))
@@ -58,7 +59,7 @@ func TestPulledViews(t *testing.T) {
 
 func TestReviewViews(t *testing.T) {
 	cs := []results.Comment{{Text: "good"}, {File: "a.go", Line: 1, Deleted: true, Quoted: "-one", Text: "keep it"}, {File: "a.go", Line: 2, Quoted: "+three", Text: "why?\nreally"}, {File: "logo.png", Text: "large"}}
-	golden(t, "review", resultview.Review(someDiff(), cs, []mail.Sent{{To: "bob", MsgID: "m", State: mail.Queued}}))
+	golden(t, "review", resultview.ReviewDocument{Team: "api", Member: "bob", Comments: cs, Results: []mail.Sent{{To: "bob", MsgID: "m", State: mail.Queued}}})
 	same(t, "review.txt", resultview.ReviewText(someDiff(), cs))
 	same(t, "review_sheet.txt", resultview.ReviewSheet(someDiff()))
 	if got := results.Comments(resultview.ReviewSheet(someDiff()), resultview.ReviewSheet(someDiff())); len(got) > 0 {
