@@ -173,14 +173,14 @@ func runNew(ctx context.Context, a *app.App, n newFlags, args []string) error {
 		if err != nil {
 			return agentAdvice(err)
 		}
-		return a.Give(view.Fresh(st), view.FreshPlanPage(st))
+		return a.Give(st, view.FreshPlanPage(st))
 	}
 	st, err := fresh.Of(op).New(ctx, wants, opt)
 	if st == nil {
 		return agentAdvice(err)
 	}
 	if a.Flags.JSON {
-		return errors.Join(err, a.Document(view.Fresh(st)), notStarted(st))
+		return errors.Join(err, a.Document(st), notStarted(st))
 	}
 	a.ShowPage(view.FreshPage(st), st.Team, nil)
 	return errors.Join(err, notStarted(st))

@@ -104,5 +104,5 @@ func startProposal(ctx context.Context, a *app.App, q decide.Request) error {
 	if st == nil {
 		return agentAdvice(err)
 	}
-	return errors.Join(err, a.Give(view.Fresh(st), view.FreshPage(st)), notStarted(st))
+	return errors.Join(err, a.Give(st, view.FreshPage(st)), notStarted(st))
 }

@@ -20,8 +20,8 @@ import (
 
 	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
-	"waggle/internal/view"
 	"waggle/operator/inspect"
+	"waggle/operator/supervise"
 	"waggle/spawn"
 )
 
@@ -259,7 +259,7 @@ func TestSlowShells(t *testing.T) {
 			for i := range n {
 				wg.Go(func() {
 					out, said, code := h.waggle("spawn", fmt.Sprintf("s%d", i), "--team", "slow", "--backend", backend, "--json")
-					var sp view.SpawnedDocument
+					var sp supervise.Spawned
 					if err := json.Unmarshal([]byte(out), &sp); code != 0 || err != nil || sp.Ready == nil || sp.PID == 0 {
 						t.Errorf("spawn %d: code %d, %v\n%s%s", i, code, err, out, said)
 					}

@@ -17,7 +17,6 @@ import (
 
 	"waggle/control"
 	"waggle/internal/testenv"
-	"waggle/internal/view"
 	"waggle/operator/supervise"
 	"waggle/record"
 	"waggle/spawn"
@@ -330,7 +329,7 @@ func (d *drama) some() {
 func (d *drama) dry(was *picture) {
 	d.t.Helper()
 	out, _ := d.waggle(fine, "resume", "--plan", "--json")
-	var p view.ResumeDocument
+	var p supervise.ResumePlan
 	must(d.t, json.Unmarshal([]byte(out), &p))
 	if p.Led || len(p.Members) != len(was.members) {
 		d.t.Errorf("the plan is %+v, members %d", p, len(was.members))

@@ -10,25 +10,7 @@ import (
 
 // ArtifactsDocument are the files that members made.
 type ArtifactsDocument struct {
-	Artifacts []ArtifactDocument `json:"artifacts"`
-}
-
-// ArtifactDocument is one file that a member left in its directory.
-type ArtifactDocument struct {
-	Member   string `json:"member"`
-	Kind     string `json:"kind"` // artifact, log, status
-	Path     string `json:"path"` // from the member's directory
-	Size     int64  `json:"size"`
-	Modified string `json:"modified"`
-}
-
-// Artifacts is the document of files that members made.
-func Artifacts(rows []board.ArtifactRow) ArtifactsDocument {
-	d := ArtifactsDocument{make([]ArtifactDocument, 0, len(rows))}
-	for _, r := range rows {
-		d.Artifacts = append(d.Artifacts, ArtifactDocument{string(r.Member), r.Kind, r.Path, r.Size, page.Stamp(r.Modified)})
-	}
-	return d
+	Artifacts []board.ArtifactRow `json:"artifacts"`
 }
 
 // ArtifactsPage has a row for each file.

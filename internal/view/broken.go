@@ -8,28 +8,6 @@ import (
 	"waggle/operator/process"
 )
 
-// BrokenDocument is a break in a journal, and what continues without the records after it.
-type BrokenDocument struct {
-	Team         string   `json:"team"`
-	Journal      string   `json:"journal"` // leader, or the instance of a member
-	Member       string   `json:"member"`  // the owner; "": the leader
-	File         string   `json:"file"`
-	Line         int      `json:"line"`
-	Seq          uint64   `json:"seq"` // of the bad record: the argument of an acknowledgement
-	Why          string   `json:"why"`
-	Readable     uint64   `json:"readable_records"` // how many records stand before it
-	Lost         int      `json:"lost_records"`     // the bad record and those after it
-	Bytes        int64    `json:"lost_bytes"`
-	SHA256       string   `json:"lost_sha256"`
-	Kept         string   `json:"kept"`    // the path of the unchanged journal
-	Members      []string `json:"members"` // members that continue, each as a new instance
-	Dropped      []string `json:"dropped"` // members that do not continue; all are empty until it is acknowledged
-	Acknowledged bool     `json:"acknowledged"`
-}
-
-// Broken is the document of a break.
-func Broken(b *process.Broken) BrokenDocument { return BrokenDocument(*b) }
-
 // BrokenPage shows where a journal is broken, which records are lost, and what continues.
 func BrokenPage(b *process.Broken) (p page.Page) {
 	say := func(format string, args ...any) { p.Line(page.Plain(fmt.Sprintf(format, args...))) }

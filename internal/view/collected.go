@@ -10,24 +10,10 @@ import (
 
 // CollectedDocument is what teams have left behind.
 type CollectedDocument struct {
-	Found  []GarbageDocument `json:"found"`
-	Kept   []KeptDocument    `json:"kept"`
-	Unseen []UnseenDocument  `json:"unseen"` // members that may have left processes which cannot be found
-	Living int               `json:"living"` // processes in kept that run for a team whose journal cannot be read
-}
-
-// GarbageDocument is one process or file that a team has left behind.
-type GarbageDocument struct {
-	Kind   string `json:"kind"`
-	Team   string `json:"team"`
-	Member string `json:"member"` // "" when it belongs to no member
-	PID    int    `json:"pid"`    // 0: no process
-	Start  string `json:"start"`  // of the process, as recorded
-	Argv   string `json:"argv"`   // what the process runs, in one line
-	Path   string `json:"path"`   // of a file or a worktree; the pane, and its server's socket
-	Why    string `json:"why"`
-	Done   bool   `json:"done"` // it has been ended or removed
-	Error  string `json:"error,omitempty"`
+	Found  []*process.Garbage `json:"found"`
+	Kept   []KeptDocument     `json:"kept"`
+	Unseen []process.Unseen   `json:"unseen"` // members that may have left processes which cannot be found
+	Living int                `json:"living"` // processes in kept that run for a team whose journal cannot be read
 }
 
 // KeptDocument is a process or file that was found and not ended or removed.
@@ -39,23 +25,11 @@ type KeptDocument struct {
 	Why    string `json:"why"` // with the next step
 }
 
-// UnseenDocument is a member that may have left processes which cannot be found.
-type UnseenDocument struct {
-	Team   string `json:"team"`
-	Member string `json:"member"`
-}
-
 // Collected is the document of what teams have left behind.
 func Collected(c *process.Collected, spell page.Spell) CollectedDocument {
-	d := CollectedDocument{make([]GarbageDocument, 0, len(c.Found)), make([]KeptDocument, 0, len(c.Kept)), make([]UnseenDocument, 0, len(c.Unseen)), c.Living}
-	for _, g := range c.Found {
-		d.Found = append(d.Found, GarbageDocument{g.Kind, g.Team, g.Member, g.PID, g.Start, g.Argv, g.Path, g.Why, g.Done, g.Error})
-	}
+	d := CollectedDocument{c.Found, make([]KeptDocument, 0, len(c.Kept)), c.Unseen, c.Living}
 	for _, k := range c.Kept {
 		d.Kept = append(d.Kept, KeptDocument{k.Kind, k.Team, k.Member, k.Path, spell.Sentence(k.Why, k.Do)})
-	}
-	for _, u := range c.Unseen {
-		d.Unseen = append(d.Unseen, UnseenDocument(u))
 	}
 	return d
 }

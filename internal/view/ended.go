@@ -7,61 +7,6 @@ import (
 	"waggle/record"
 )
 
-// EndedDocument is how a team ended.
-type EndedDocument struct {
-	Team      string              `json:"team"`
-	State     string              `json:"state"` // ended
-	Members   []MemberEndDocument `json:"members"`
-	Archive   string              `json:"archive"`
-	Worktrees []LeftWorktree      `json:"worktrees"` // the kept worktrees of its members
-}
-
-// MemberEndDocument is how a member ended.
-type MemberEndDocument struct {
-	Member   string        `json:"member"`
-	How      string        `json:"how"`      // handshake, stopped, died; released: waggle does not run it; stays: so, and it refused; listed: only the registry has it, and it was not asked
-	Step     string        `json:"step"`     // the last step that was needed: handshake, stdin, term, kill; gone when it had ended by itself
-	Rejected string        `json:"rejected"` // why it rejected its shutdown; "" without a reason
-	Forced   bool          `json:"forced"`   // it was not asked
-	Answered bool          `json:"answered"` // it answered its shutdown request
-	Worktree *LeftWorktree `json:"worktree"` // set when it was kept; null: it has none any more
-}
-
-// LeftWorktree is the worktree of a member that has left, and why it is still there.
-type LeftWorktree struct {
-	Member string   `json:"member"`
-	Path   string   `json:"path"`
-	Branch string   `json:"branch"`
-	Why    string   `json:"why"`   // 2 uncommitted files, 1 unpushed commit
-	Files  []string `json:"files"` // the first of them, and of the commits
-}
-
-// MemberEnd is the document of how a member ended.
-func MemberEnd(e process.MemberEnd) MemberEndDocument {
-	d := MemberEndDocument{Member: e.Member, How: e.How, Step: e.Step, Rejected: e.Rejected, Forced: e.Forced, Answered: e.Answered}
-	if e.Worktree != nil {
-		w := leftWorktree(*e.Worktree)
-		d.Worktree = &w
-	}
-	return d
-}
-
-func leftWorktree(k operator.KeptWorktree) LeftWorktree {
-	return LeftWorktree{k.Member, k.Path, k.Branch, k.Why, k.Files}
-}
-
-// Ended is the document of how a team ended.
-func Ended(r *process.DownResult) EndedDocument {
-	d := EndedDocument{r.Team, r.State, make([]MemberEndDocument, 0, len(r.Members)), r.Archive, make([]LeftWorktree, 0, len(r.Worktrees))}
-	for _, m := range r.Members {
-		d.Members = append(d.Members, MemberEnd(m))
-	}
-	for _, k := range r.Worktrees {
-		d.Worktrees = append(d.Worktrees, leftWorktree(k))
-	}
-	return d
-}
-
 // MemberEndPage says how a member ended.
 func MemberEndPage(e process.MemberEnd) (p page.Page) {
 	p.Line(page.Plain(e.Member + ": " + endText(e)))

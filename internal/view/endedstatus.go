@@ -12,17 +12,17 @@ import (
 
 // EndedStatusDocument is the status of a team that has ended.
 type EndedStatusDocument struct {
-	Team      string              `json:"team"`
-	State     string              `json:"state"` // ended
-	ID        string              `json:"id"`    // of its record; a later team of the name has another
-	Opened    string              `json:"opened"`
-	EndedAt   string              `json:"ended_at"`
-	How       string              `json:"how"` // down, run, deleted, replaced
-	Members   []LeftDocument      `json:"members"`
-	Tasks     []EndedTaskDocument `json:"tasks"`
-	Worktrees []LeftWorktree      `json:"worktrees"` // what is kept; path "": only the branch is
-	Pending   int                 `json:"pending"`   // 0: nothing waits
-	Dir       string              `json:"dir"`       // of its journals and its archive
+	Team      string                  `json:"team"`
+	State     string                  `json:"state"` // ended
+	ID        string                  `json:"id"`    // of its record; a later team of the name has another
+	Opened    string                  `json:"opened"`
+	EndedAt   string                  `json:"ended_at"`
+	How       string                  `json:"how"` // down, run, deleted, replaced
+	Members   []LeftDocument          `json:"members"`
+	Tasks     []EndedTaskDocument     `json:"tasks"`
+	Worktrees []operator.KeptWorktree `json:"worktrees"` // what is kept; path "": only the branch is
+	Pending   int                     `json:"pending"`   // 0: nothing waits
+	Dir       string                  `json:"dir"`       // of its journals and its archive
 }
 
 // LeftDocument is how a member of an ended team left.
@@ -46,15 +46,12 @@ type EndedTaskDocument struct {
 // EndedStatus is the document of a team that has ended.
 func EndedStatus(st *inspect.EndedStatus) EndedStatusDocument {
 	d := EndedStatusDocument{Team: st.Team, State: "ended", ID: st.ID, Opened: page.Stamp(st.Opened), EndedAt: page.Stamp(st.At), How: st.How, Members: []LeftDocument{}, Tasks: []EndedTaskDocument{},
-		Worktrees: []LeftWorktree{}, Dir: st.State}
+		Worktrees: st.Kept, Dir: st.State}
 	for _, m := range st.Members {
 		d.Members = append(d.Members, LeftDocument{m.Name, "left", m.How, m.Detail, page.Stamp(m.At)})
 	}
 	for _, t := range st.Tasks {
 		d.Tasks = append(d.Tasks, EndedTaskDocument{t.ID, t.Subject, t.Owner, string(t.State), t.Note})
-	}
-	for _, k := range st.Kept {
-		d.Worktrees = append(d.Worktrees, leftWorktree(k))
 	}
 	return d
 }

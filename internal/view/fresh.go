@@ -10,43 +10,6 @@ import (
 	"waggle/operator/fresh"
 )
 
-// FreshDocument is what waggle new has started.
-type FreshDocument struct {
-	Team    string                `json:"team"`
-	Opened  bool                  `json:"opened"` // the team was opened for it
-	Dir     string                `json:"dir"`
-	Members []FreshMemberDocument `json:"members"`
-}
-
-// FreshMemberDocument is a member that waggle new has made.
-type FreshMemberDocument struct {
-	Name     string   `json:"name"`
-	Agent    string   `json:"agent"`
-	Session  string   `json:"session"`
-	Task     string   `json:"task"`
-	Subject  string   `json:"subject"`
-	Branch   string   `json:"branch"` // "": it works in the directory itself
-	Worktree string   `json:"worktree"`
-	Copied   []string `json:"copied"` // files that git ignores, which its worktree gets
-	Setup    []string `json:"setup"`  // shell texts that run in it before the member starts
-	State    string   `json:"state"`
-	Queue    int      `json:"queue"` // its place in the queue; 0: it is not in it
-	Why      string   `json:"why"`
-	Split    bool     `json:"split"`
-	Attempt  int      `json:"attempt"` // of attempts; 0: the only one
-	Attempts int      `json:"attempts"`
-}
-
-// Fresh is the document of what was started.
-func Fresh(st *fresh.Started) FreshDocument {
-	doc := FreshDocument{string(st.Team), st.Opened, st.Dir, make([]FreshMemberDocument, 0, len(st.Members))}
-	for _, m := range st.Members {
-		doc.Members = append(doc.Members, FreshMemberDocument{string(m.Name), m.Agent, m.Session, m.Task, m.Subject, m.Branch, m.Worktree,
-			append([]string{}, m.Copied...), append([]string{}, m.Setup...), m.State, m.Queue, m.Why, m.Split, m.Attempt, m.Attempts})
-	}
-	return doc
-}
-
 // FreshPage is what was started, and what a person does next.
 func FreshPage(st *fresh.Started) (p page.Page) {
 	if st.Opened {

@@ -13,28 +13,8 @@ import (
 
 // HaltsDocument is what became of all work when it was stopped.
 type HaltsDocument struct {
-	Teams    []HaltedDocument      `json:"teams"`
-	Sessions []SessionHaltDocument `json:"sessions"` // of the user's own sessions
-}
-
-// SessionHaltDocument is what became of the work of a session that waggle does not run.
-type SessionHaltDocument struct {
-	Session string   `json:"session"`
-	Name    string   `json:"name"`
-	Client  string   `json:"client"`
-	PID     int      `json:"pid"`
-	How     string   `json:"how"`   // stops: what it asks is denied, and its calls are refused; idle; runs: it goes on
-	Asked   []string `json:"asked"` // handles of what it asked
-	Why     string   `json:"why"`   // why it goes on
-}
-
-// HaltedSessions is the document of what became of the work of sessions.
-func HaltedSessions(hs []decide.SessionHalt) []SessionHaltDocument {
-	ds := make([]SessionHaltDocument, 0, len(hs))
-	for _, h := range hs {
-		ds = append(ds, SessionHaltDocument(h))
-	}
-	return ds
+	Teams    []HaltedDocument     `json:"teams"`
+	Sessions []decide.SessionHalt `json:"sessions"` // of the user's own sessions
 }
 
 // HaltedSessionsPage names the sessions that had work. Where they were not to be stopped, it names the way to.
@@ -63,31 +43,8 @@ func HaltedSessionsPage(hs []decide.SessionHalt, stopped bool) (p page.Page) {
 
 // HaltedDocument is what became of a team's work when it was stopped.
 type HaltedDocument struct {
-	Team    string               `json:"team"`
-	At      string               `json:"at"`
-	Again   bool                 `json:"again"`  // it was stopped before
-	Theirs  bool                 `json:"theirs"` // another program leads it: nothing is stopped
-	Members []MemberHaltDocument `json:"members"`
-	Error   string               `json:"error,omitempty"` // the team is not stopped
-}
-
-// MemberHaltDocument is what became of one member's work.
-type MemberHaltDocument struct {
-	Member string   `json:"member"`
-	How    string   `json:"how"`   // cut; idle: it had no turn; ended: it did not stop in time, and its processes were ended; down: none runs; runs: it goes on
-	Task   string   `json:"task"`  // of the turn that was cut short
-	Calls  []string `json:"calls"` // that ran then
-	Asked  []string `json:"asked"` // handles of its requests, which were closed
-	Why    string   `json:"why"`   // why it goes on
-}
-
-// Halted is the document of what became of a team's work.
-func Halted(h *process.Halted) HaltedDocument {
-	d := HaltedDocument{Team: h.Team, At: page.Stamp(h.At), Again: h.Again, Theirs: h.Theirs, Members: make([]MemberHaltDocument, 0, len(h.Members))}
-	for _, m := range h.Members {
-		d.Members = append(d.Members, MemberHaltDocument(m))
-	}
-	return d
+	*process.Halted
+	Error string `json:"error,omitempty"` // the team is not stopped
 }
 
 // HaltedPage says what became of a team's work, and how it goes on.

@@ -72,7 +72,7 @@ func TestSent(t *testing.T) {
 
 func TestEndpoint(t *testing.T) {
 	e := mail.Endpoint{V: 1, URL: "http://127.0.0.1:1", Token: "secret", PID: 7}
-	golden(t, "endpoint", view.Endpoint(e))
+	golden(t, "endpoint", e)
 	samePage(t, "endpoint", view.EndpointPage(e))
 }
 

@@ -20,9 +20,9 @@ func TestEnded(t *testing.T) {
 		{Member: "gus", How: "listed"}, {Member: "hal", How: record.LeftStopped, Step: "kill", Forced: true}, {Member: "ida", How: record.LeftStopped, Step: "stdin"},
 		{Member: "jon", How: record.LeftStopped, Step: "its pane was killed"}, {Member: "lou", How: "stays", Step: "handshake", Rejected: "busy", Answered: true}, {Member: "kim", How: record.LeftStopped, Step: "gone", Forced: true}}
 	d := &process.DownResult{Team: "api", State: "ended", Members: ends, Archive: "/a", Worktrees: []operator.KeptWorktree{kept}}
-	golden(t, "member_end", view.MemberEnd(refused))
-	golden(t, "ended", view.Ended(d))
-	golden(t, "ended_empty", view.Ended(&process.DownResult{}))
+	golden(t, "member_end", refused)
+	golden(t, "ended", d)
+	golden(t, "ended_empty", &process.DownResult{})
 	samePage(t, "ended", append(view.EndedPage(d), view.EndedPage(&process.DownResult{Team: "full"})...))
 	var p page.Page
 	for _, e := range ends {
@@ -54,8 +54,8 @@ func TestBroken(t *testing.T) {
 	b := &process.Broken{Team: "api", Journal: "i-1", Member: "ann", File: "/j", Line: 4, Seq: 3, Why: "a byte was changed", Readable: 2, Lost: 5, Bytes: 600, SHA256: "ff",
 		Kept: "/k", Members: []string{"ann"}, Dropped: []string{"bob", "cleo"}, Acknowledged: true}
 	lead := &process.Broken{Team: "api", Journal: "leader", File: "/l", Seq: 1, Why: "it is cut", Members: []string{}, Dropped: []string{}}
-	golden(t, "broken", view.Broken(b))
-	golden(t, "broken_leader", view.Broken(lead))
+	golden(t, "broken", b)
+	golden(t, "broken_leader", lead)
 	samePage(t, "broken", append(view.BrokenPage(b), view.BrokenPage(lead)...))
 }
 

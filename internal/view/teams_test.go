@@ -72,14 +72,14 @@ func TestMigrated(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	ps := []teams.Problem{{Path: "config.json", Pointer: "/name", Message: "is missing"}, {Path: "x", Message: "is no JSON"}}
-	golden(t, "problems", view.Problems(ps))
-	golden(t, "problems_empty", view.Problems(nil))
+	golden(t, "problems", view.ProblemsDocument{Problems: ps})
+	golden(t, "problems_empty", view.ProblemsDocument{})
 	samePage(t, "problems", append(view.ProblemsPage(ps, "api"), view.ProblemsPage(nil, "api")...))
 }
 
 func TestToken(t *testing.T) {
 	m := teams.Minted{Team: "api", Member: "ann", Token: "api:secret", Expires: at(1)}
-	golden(t, "token", view.Token(m))
+	golden(t, "token", m)
 	samePage(t, "token", view.TokenPage(m))
 }
 

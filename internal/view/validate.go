@@ -8,23 +8,7 @@ import (
 
 // ProblemsDocument has the problems of a team's files.
 type ProblemsDocument struct {
-	Problems []ProblemDocument `json:"problems"`
-}
-
-// ProblemDocument is one problem of a file.
-type ProblemDocument struct {
-	Path    string `json:"path"`
-	Pointer string `json:"pointer"` // RFC 6901; "" is the whole file
-	Message string `json:"message"`
-}
-
-// Problems is the document of problems.
-func Problems(ps []teams.Problem) ProblemsDocument {
-	d := ProblemsDocument{make([]ProblemDocument, 0, len(ps))}
-	for _, p := range ps {
-		d.Problems = append(d.Problems, ProblemDocument(p))
-	}
-	return d
+	Problems []teams.Problem `json:"problems"`
 }
 
 // ProblemsPage has a line for each problem, or says that there is none.

@@ -17,11 +17,11 @@ import (
 
 // ArtifactRow is one file that a member left in its directory.
 type ArtifactRow struct {
-	Member   waggle.MemberName
-	Kind     string // artifact, log, status
-	Path     string // relative to the member's directory
-	Size     int64
-	Modified time.Time
+	Member   waggle.MemberName `json:"member"`
+	Kind     string            `json:"kind"` // artifact, log, status
+	Path     string            `json:"path"` // relative to the member's directory
+	Size     int64             `json:"size"`
+	Modified time.Time         `json:"modified"`
 }
 
 // Artifacts lists the files of a member, or of all when member is "": its log, its status and its

@@ -19,13 +19,13 @@ const (
 
 // SessionHalt is what became of the work of a session that waggle does not run.
 type SessionHalt struct {
-	Session string
-	Name    string
-	Client  string
-	PID     int
-	How     string
-	Asked   []string // handles of what it asked
-	Why     string   // of SessionRuns
+	Session string   `json:"session"`
+	Name    string   `json:"name"`
+	Client  string   `json:"client"`
+	PID     int      `json:"pid"`
+	How     string   `json:"how"`   // stops: what it asks is denied, and its calls are refused; idle; runs: it goes on
+	Asked   []string `json:"asked"` // handles of what it asked
+	Why     string   `json:"why"`   // of SessionRuns: why it goes on
 }
 
 // HaltSessions stops the turns of the user's own sessions, as far as their hooks can: what a session asks is denied,

@@ -92,30 +92,29 @@ const (
 
 // Started is what New has started.
 type Started struct {
-	Team    waggle.TeamName
-	Opened  bool // it opened the team
-	Dir     string
-	Members []Member
+	Team    waggle.TeamName `json:"team"`
+	Opened  bool            `json:"opened"` // it opened the team
+	Dir     string          `json:"dir"`
+	Members []Member        `json:"members"`
 }
 
 // Member is a member that New has made.
 type Member struct {
-	Name     waggle.MemberName
-	Agent    string
-	Session  string
-	Task     string // its id
-	Subject  string
-	Branch   string // "": it works in the directory itself
-	Worktree string
-	Copied   []string // files that git ignores and that its worktree gets
-	Setup    []string // shell texts that run in it before the member starts
-	State    string
-	Why      string // of StateBlocked and StateFailed
-	Queue    int    // its place in the queue; 0: it is not in it
-	Split    bool   // it proposes the parts of its task
-	Attempt  int    // of Attempts; 0: the only one
-	Attempts int
-
+	Name     waggle.MemberName `json:"name"`
+	Agent    string            `json:"agent"`
+	Session  string            `json:"session"`
+	Task     string            `json:"task"` // its id
+	Subject  string            `json:"subject"`
+	Branch   string            `json:"branch"` // "": it works in the directory itself
+	Worktree string            `json:"worktree"`
+	Copied   []string          `json:"copied"` // files that git ignores and that its worktree gets
+	Setup    []string          `json:"setup"`  // shell texts that run in it before the member starts
+	State    string            `json:"state"`
+	Queue    int               `json:"queue"`   // its place in the queue; 0: it is not in it
+	Why      string            `json:"why"`     // of StateBlocked and StateFailed
+	Split    bool              `json:"split"`   // it proposes the parts of its task
+	Attempt  int               `json:"attempt"` // of Attempts; 0: the only one
+	Attempts int               `json:"attempts"`
 	instance record.Instance
 	begins   *spawn.Process
 	log      string

@@ -21,23 +21,21 @@ import (
 
 // Broken is a break in a journal, and what continues without the records after it.
 type Broken struct {
-	Team     string
-	Journal  string // leader, or the instance of a member
-	Member   string // the owner; "": the leader
-	File     string
-	Line     int
-	Seq      uint64 // of the bad record: the argument of AcknowledgeBreak
-	Why      string
-	Readable uint64 // how many records stand before it
-	Lost     int    // the bad record and those after it
-	Bytes    int64
-	SHA256   string
-	// Kept is the path of the unchanged journal; Members are those that continue, each as a new
-	// instance, and Dropped those that do not. All are empty until it is acknowledged.
-	Kept         string
-	Members      []string
-	Dropped      []string
-	Acknowledged bool
+	Team         string   `json:"team"`
+	Journal      string   `json:"journal"` // leader, or the instance of a member
+	Member       string   `json:"member"`  // the owner; "": the leader
+	File         string   `json:"file"`
+	Line         int      `json:"line"`
+	Seq          uint64   `json:"seq"` // of the bad record: the argument of AcknowledgeBreak
+	Why          string   `json:"why"`
+	Readable     uint64   `json:"readable_records"` // how many records stand before it
+	Lost         int      `json:"lost_records"`     // the bad record and those after it
+	Bytes        int64    `json:"lost_bytes"`
+	SHA256       string   `json:"lost_sha256"`
+	Kept         string   `json:"kept"`    // the path of the unchanged journal
+	Members      []string `json:"members"` // members that continue, each as a new instance
+	Dropped      []string `json:"dropped"` // members that do not continue; all are empty until it is acknowledged
+	Acknowledged bool     `json:"acknowledged"`
 }
 
 // Break finds a broken journal of a team: the leader's, else that of the first member that has one,

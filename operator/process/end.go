@@ -38,17 +38,17 @@ const askAgain = time.Second
 
 // MemberEnd is how a member ended.
 type MemberEnd struct {
-	Member string
-	How    string // handshake, stopped, died; released: waggle does not run it; stays: so, and it refused; listed: only the registry has it
+	Member string `json:"member"`
+	How    string `json:"how"` // handshake, stopped, died; released: waggle does not run it; stays: so, and it refused; listed: only the registry has it, and it was not asked
 	// Step is the last step that was needed: handshake, stdin, term, kill; gone when it had ended
 	// by itself.
-	Step     string
-	Rejected string // why it rejected its shutdown; "" without a reason
-	Forced   bool   // it was not asked
-	Queued   bool   // it was in the queue, and had not started
-	Answered bool   // it answered its shutdown request
+	Step     string `json:"step"`
+	Rejected string `json:"rejected"` // why it rejected its shutdown; "" without a reason
+	Forced   bool   `json:"forced"`   // it was not asked
+	Answered bool   `json:"answered"` // it answered its shutdown request
 	// Worktree is its worktree when that was kept; null: it has none any more.
-	Worktree *operator.KeptWorktree
+	Worktree *operator.KeptWorktree `json:"worktree"`
+	Queued   bool                   `json:"-"` // it was in the queue, and had not started
 }
 
 // Kind is the outcome: None, it agreed, or was not asked; Refused, it refused, and was ended or stays;

@@ -41,17 +41,16 @@ const (
 
 // Garbage is one process or file that a team has left behind.
 type Garbage struct {
-	Kind   string
-	Team   string
-	Member string // "" when it belongs to no member
-	PID    int    // 0: no process
-	Start  string // the start time of the process, as recorded
-	Argv   string // what the process runs, in one line
-	Path   string // of a file or a worktree; for a pane its server's socket too
-	Why    string
-	Done   bool // it has been ended or removed
-	Error  string
-
+	Kind   string `json:"kind"`
+	Team   string `json:"team"`
+	Member string `json:"member"` // "" when it belongs to no member
+	PID    int    `json:"pid"`    // 0: no process
+	Start  string `json:"start"`  // the start time of the process, as recorded
+	Argv   string `json:"argv"`   // what the process runs, in one line
+	Path   string `json:"path"`   // of a file or a worktree; for a pane its server's socket too
+	Why    string `json:"why"`
+	Done   bool   `json:"done"` // it has been ended or removed
+	Error  string `json:"error,omitempty"`
 	// unused checks once more, right before end acts; gone checks the result.
 	unused func(context.Context) bool
 	gone   func() bool

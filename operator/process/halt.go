@@ -35,23 +35,23 @@ const (
 
 // MemberHalt is what became of one member's work.
 type MemberHalt struct {
-	Member string
-	How    string
-	Task   string   // of the turn that was cut short; "": it had none
-	Calls  []string // the calls that ran then, and were interrupted
-	Asked  []string // handles of its open requests, which were closed: they are asked again when it goes on
-	Why    string   // of HaltRuns
+	Member string   `json:"member"`
+	How    string   `json:"how"`   // cut; idle: it had no turn; ended: it did not stop in time, and its processes were ended; down: none runs; runs: it goes on
+	Task   string   `json:"task"`  // of the turn that was cut short; "": it had none
+	Calls  []string `json:"calls"` // the calls that ran then, and were interrupted
+	Asked  []string `json:"asked"` // handles of its open requests, which were closed: they are asked again when it goes on
+	Why    string   `json:"why"`   // of HaltRuns: why it goes on
 }
 
 // Halted is what became of a team's work.
 type Halted struct {
-	Team    string
-	At      time.Time
-	Again   bool   // it was halted before
-	Reason  string // that is on record; of Again the one of before
-	Unsaid  bool   // another reason was given, which is not on record
-	Theirs  bool   // another program leads it: nothing is stopped
-	Members []MemberHalt
+	Team    string       `json:"team"`
+	At      time.Time    `json:"at"`
+	Again   bool         `json:"again"`  // it was halted before
+	Theirs  bool         `json:"theirs"` // another program leads it: nothing is stopped
+	Members []MemberHalt `json:"members"`
+	Reason  string       `json:"-"` // that is on record; of Again the one of before
+	Unsaid  bool         `json:"-"` // another reason was given, which is not on record
 }
 
 // Kind is the outcome: None, nothing of the team runs any more; Timeout, a member had to be ended for it;

@@ -258,14 +258,14 @@ func (st *stopping) let(ctx context.Context, rung string) error {
 
 // DownResult is how a team ended.
 type DownResult struct {
-	Team    string
-	State   string // ended
-	Members []MemberEnd
-	Archive string
+	Team    string      `json:"team"`
+	State   string      `json:"state"` // ended
+	Members []MemberEnd `json:"members"`
+	Archive string      `json:"archive"`
 	// Worktrees are the kept worktrees of its members.
-	Worktrees []operator.KeptWorktree
+	Worktrees []operator.KeptWorktree `json:"worktrees"`
 	// Broken: the leader's journal was broken and is set aside; nothing is known of what was ordered in it.
-	Broken bool
+	Broken bool `json:"-"`
 }
 
 // Kind is the outcome: None, every member that could be asked agreed, or none was asked; Refused,

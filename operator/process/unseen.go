@@ -11,8 +11,8 @@ import (
 // commands started and that cleared their environment and left their process group cannot be found
 // any more: without a control group only their parent, the dead process, identified them.
 type Unseen struct {
-	Team   string
-	Member string
+	Team   string `json:"team"`
+	Member string `json:"member"`
 }
 
 // unseenOf finds the members of a team whose processes died. A death before the machine was started

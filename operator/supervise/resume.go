@@ -34,29 +34,29 @@ const (
 
 // ResumePlan is what a resume of a team would do.
 type ResumePlan struct {
-	Team    string
-	Led     bool // a process leads it
-	PID     int  // of that process; 0: none is on record
-	Members []ResumeMember
-	Halted  bool // all work is stopped, and would go on
+	Team    string         `json:"team"`
+	Led     bool           `json:"led"` // a process leads it
+	PID     int            `json:"pid"` // of that process; 0: none is on record
+	Members []ResumeMember `json:"members"`
+	Halted  bool           `json:"halted"` // all work is stopped, and would go on
 	// Changed says that the team file differs from the accepted one.
-	Changed     bool
-	File        string
-	Tasks       int
-	Undelivered int      // messages in mailboxes that were not taken
-	Pending     []string // ids of open requests: they stay open
-	Unknown     []string // calls that were started and have no recorded end: they are not run again
+	Changed     bool     `json:"file_changed"`
+	File        string   `json:"file"`
+	Tasks       int      `json:"open_tasks"`
+	Undelivered int      `json:"undelivered"` // messages in mailboxes that were not taken
+	Pending     []string `json:"pending"`     // ids of open requests: they stay open
+	Unknown     []string `json:"unknown"`     // calls that were started and have no recorded end: they are not run again
 	// Leftover are running commands of dead processes: their end will not be recorded.
-	Leftover []string
+	Leftover []string `json:"leftover"`
 }
 
 // ResumeMember is one member of the plan.
 type ResumeMember struct {
-	Name    string
-	Action  string
-	Session string // its instance
-	PID     int
-	Why     string
+	Name    string `json:"name"`
+	Action  string `json:"action"`
+	Session string `json:"session"` // its instance
+	PID     int    `json:"pid"`
+	Why     string `json:"why"`
 }
 
 // Starts counts the members that would be started.
@@ -319,18 +319,18 @@ type NewMember struct {
 
 // Spawned is a member that was started.
 type Spawned struct {
-	Team    string
-	Name    string
-	Session string
-	PID     int
-	Backend string
-	Task    string
-	Ready   *record.Ready
+	Team    string        `json:"team"`
+	Name    string        `json:"name"`
+	Session string        `json:"session"`
+	PID     int           `json:"pid"`
+	Backend string        `json:"backend"`
+	Task    string        `json:"task"`
+	Ready   *record.Ready `json:"ready"` // as its journal has it
 	// Queue is its place in the queue when it joined: the process that leads starts it. 0: it is not queued.
-	Queue int
+	Queue int `json:"-"`
 	// Worktree is its own git worktree; nil: it has none.
-	Worktree *record.Worktree
-	Prepare  *record.Preparation // of that worktree; nil: it has none
+	Worktree *record.Worktree    `json:"-"`
+	Prepare  *record.Preparation `json:"-"` // of that worktree; nil: it has none
 }
 
 // Spawn starts a new member of a running team. Its prompt is in its mailbox before its process

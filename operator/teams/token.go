@@ -37,10 +37,10 @@ type joinToken struct {
 // Minted is a token with which one process may join a team, once (trust §2: a membership is an
 // instance of its own).
 type Minted struct {
-	Team    string
-	Member  string
-	Token   string // TEAM:SECRET
-	Expires time.Time
+	Team    string    `json:"team"`
+	Member  string    `json:"member"`
+	Token   string    `json:"token"` // TEAM:SECRET
+	Expires time.Time `json:"expires"`
 }
 
 // DefaultTokenLife is how long a token may be used.

@@ -19,9 +19,9 @@ import (
 
 // Problem is one violation of a format that Validate found.
 type Problem struct {
-	Path    string
-	Pointer string // RFC 6901; "" is the whole file
-	Message string
+	Path    string `json:"path"`
+	Pointer string `json:"pointer"` // RFC 6901; "" is the whole file
+	Message string `json:"message"`
 }
 
 // String is PATH#POINTER: MESSAGE.

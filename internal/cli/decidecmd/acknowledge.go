@@ -106,7 +106,7 @@ func acknowledgeBreak(a *app.App, cmd *cobra.Command, op operator.Operator, name
 	if b == nil {
 		return err
 	}
-	if werr := a.Give(view.Broken(b), view.BrokenPage(b)); werr != nil {
+	if werr := a.Give(b, view.BrokenPage(b)); werr != nil {
 		return werr
 	}
 	switch {

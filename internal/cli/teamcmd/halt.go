@@ -51,7 +51,7 @@ type halting struct {
 
 // say shows what became of the work. A session that goes on counts only where sessions were to be stopped.
 func (h halting) say(a *app.App, sessions bool) error {
-	doc := view.HaltsDocument{Teams: []view.HaltedDocument{}, Sessions: view.HaltedSessions(h.sessions)}
+	doc := view.HaltsDocument{Sessions: h.sessions}
 	failed := []error{h.problem}
 	kind := operator.None
 	for i, t := range h.halted {
@@ -60,10 +60,10 @@ func (h halting) say(a *app.App, sessions bool) error {
 		}
 		switch {
 		case t == nil:
-			doc.Teams = append(doc.Teams, view.HaltedDocument{Team: string(h.names[i]), Members: []view.MemberHaltDocument{}, Error: h.errs[i].Error()})
+			doc.Teams = append(doc.Teams, view.HaltedDocument{Halted: &process.Halted{Team: string(h.names[i])}, Error: h.errs[i].Error()})
 			continue
 		case a.Flags.JSON:
-			doc.Teams = append(doc.Teams, view.Halted(t))
+			doc.Teams = append(doc.Teams, view.HaltedDocument{Halted: t})
 		default:
 			a.ShowPage(view.HaltedPage(t), "", nil)
 		}

@@ -54,7 +54,7 @@ once, and only until it expires. --json: {"team","member","token","expires"}.`,
 			if err != nil {
 				return err
 			}
-			if err := a.Give(view.Token(t), view.TokenPage(t)); err != nil || a.Flags.JSON {
+			if err := a.Give(t, view.TokenPage(t)); err != nil || a.Flags.JSON {
 				return err
 			}
 			a.Talk("for one 'waggle join' as %s until %s; give it in WAGGLE_JOIN, never as an argument", t.Member, page.Clock(t.Expires, a.Clock()))

@@ -34,7 +34,7 @@ serves every team unless --team names one.`,
 				if err != nil {
 					return err
 				}
-				return a.Give(view.Endpoint(e), view.EndpointPage(e))
+				return a.Give(e, view.EndpointPage(e))
 			}
 			if a.Flags.Team != "" {
 				if so.Team, err = waggle.ParseTeam(a.Flags.Team); err != nil {

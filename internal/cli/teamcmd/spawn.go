@@ -10,7 +10,6 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/internal/cli/app"
-	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
@@ -43,7 +42,7 @@ keeps it. --json: {"team","name","session","pid","backend","task","ready"}.`,
 				return err
 			}
 			if a.Flags.JSON {
-				return a.Document(view.Spawned(sp))
+				return a.Document(sp)
 			}
 			a.Say("%s is up: process %d, %s", sp.Name, sp.PID, sp.Backend)
 			return nil

@@ -72,7 +72,7 @@ denied, and their calls are refused, until you type there.
 			if err != nil {
 				return err
 			}
-			if err := a.Give(view.MemberEnd(*end), view.MemberEndPage(*end)); err != nil {
+			if err := a.Give(end, view.MemberEndPage(*end)); err != nil {
 				return err
 			}
 			return exitOf(end.Kind())
@@ -126,7 +126,7 @@ died, 10 its budget was used up, 3 nobody answered its question, 6 it was denied
 			if err != nil {
 				return err
 			}
-			switch err := a.Give(view.Ended(d), view.EndedPage(d)); {
+			switch err := a.Give(d, view.EndedPage(d)); {
 			case err != nil:
 				return err
 			case d.Archive == "":

@@ -29,7 +29,7 @@ k8s are named as reserved. It changes nothing. Exit code 1 when there are proble
 				if err != nil {
 					return app.Answer{}, err
 				}
-				x := app.Answer{Doc: view.Problems(problems), Page: view.ProblemsPage(problems, name)}
+				x := app.Answer{Doc: view.ProblemsDocument{Problems: problems}, Page: view.ProblemsPage(problems, name)}
 				if len(problems) == 0 {
 					return x, nil
 				}

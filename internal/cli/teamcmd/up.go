@@ -401,7 +401,7 @@ func resumeMember(ctx context.Context, a *app.App, op operator.Operator, team wa
 	}
 	if dry {
 		p.PlanReturn(s, member)
-		return a.Give(view.Resume(p), view.ResumePage(p))
+		return a.Give(p, view.ResumePage(p))
 	}
 	attend(a, &l)
 	started, err := supervise.Of(op).RestartMember(ctx, s, member, l.lo)
@@ -421,7 +421,7 @@ func resume(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 		return err
 	}
 	if dry {
-		return a.Give(view.Resume(p), view.ResumePage(p))
+		return a.Give(p, view.ResumePage(p))
 	}
 	if p.Changed && !accepted {
 		if err := askChanged(ctx, a, s, op, p); err != nil {
