@@ -72,7 +72,7 @@ func lookAtAgent(ctx context.Context, a *app.App, m teamfile.FileMember, backend
 	if err != nil {
 		return &operator.Error{Kind: operator.Failed, Op: "doctor agent", Msg: err.Error()}
 	}
-	if err := a.Give(view.Standing(s), view.StandingPage(s)); err != nil {
+	if err := a.Give(view.StandingDocument{Standing: s, OK: s.OK()}, view.StandingPage(s)); err != nil {
 		return err
 	}
 	if !s.OK() {

@@ -75,7 +75,7 @@ A journal that is broken is named in "problems", as by audit verify, and is exit
 			if len(said) == 0 {
 				return errors.Join(missing, err)
 			}
-			return a.Give(view.Said(said), view.SaidPage(said, a.Clock()))
+			return a.Give(view.SaidDocument{Said: said}, view.SaidPage(said, a.Clock()))
 		},
 	}
 }

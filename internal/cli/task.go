@@ -314,7 +314,7 @@ func taskReleaseOf(a *app.App, cmd *cobra.Command, of string) error {
 	if len(ids) == 0 && !a.Flags.JSON {
 		a.Talk("%s has no unfinished task", operator.Visible(string(who)))
 	}
-	return a.Give(view.Released(ids), view.ReleasedPage(ids))
+	return a.Give(view.ReleasedDocument{Released: ids}, view.ReleasedPage(ids))
 }
 
 func taskRmCmd(a *app.App) *cobra.Command {
@@ -342,7 +342,7 @@ blocked by them any more. A task that a member is working on is not removed. --j
 			if len(gone) == 0 {
 				return err
 			}
-			return errors.Join(err, a.Give(view.Removed(gone), view.RemovedPage(gone)))
+			return errors.Join(err, a.Give(view.RemovedDocument{Removed: gone}, view.RemovedPage(gone)))
 		},
 	}
 }

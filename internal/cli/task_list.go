@@ -96,7 +96,7 @@ order is null when no member has an order of waggle for it.`,
 				if err != nil {
 					return app.Answer{}, err
 				}
-				return app.Answer{Doc: view.OneTask(d, a.StepsOf(name)), Page: view.TaskPage(d, a.Clock(), a.StepsOf(name))}, nil
+				return app.Answer{Doc: view.OneTask(*d, a.StepsOf(name)), Page: view.TaskPage(d, a.Clock(), a.StepsOf(name))}, nil
 			})
 		},
 	}

@@ -2,36 +2,18 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	"waggle/internal/view/page"
 	"waggle/operator/teams"
 )
 
-// AdoptedDocument is a running session that has become a member.
-type AdoptedDocument struct {
-	Team     string            `json:"team"`
-	Name     string            `json:"name"`
-	Instance string            `json:"instance"`
-	PID      int               `json:"pid"`
-	Start    string            `json:"start"`   // kernel start time, opaque
-	Session  string            `json:"session"` // "" when it was named by its process
-	Above    bool              `json:"above"`   // the process is an ancestor of this program
-	Trust    string            `json:"trust"`
-	Controls []ControlDocument `json:"controls"` // what waggle can do with it and what it cannot
-}
-
-// ControlDocument is one operation on a member.
-type ControlDocument struct {
-	What string `json:"what"`
-	Can  bool   `json:"can"`
-	How  string `json:"how"` // the way, or the reason why it is not possible
-}
-
-// Adopted is the document of a session that has become a member.
-func Adopted(a *teams.Adopted, spell page.Spell) AdoptedDocument {
-	d := AdoptedDocument{a.Team, a.Name, string(a.Instance), a.PID, a.Start, a.Session, a.Above, string(a.Trust), make([]ControlDocument, 0, len(a.Controls))}
-	for _, c := range a.Controls {
-		d.Controls = append(d.Controls, ControlDocument{c.What, c.Can, spell.Sentence(c.How, c.Do)})
+// Adopted is the document of a session that has become a member: its controls name their steps.
+func Adopted(a *teams.Adopted, spell page.Spell) teams.Adopted {
+	d := *a
+	d.Controls = slices.Clone(a.Controls)
+	for i, c := range d.Controls {
+		d.Controls[i].How = spell.Sentence(c.How, c.Do)
 	}
 	return d
 }

@@ -5,6 +5,7 @@ import (
 
 	"waggle"
 	"waggle/internal/view/page"
+	"waggle/operator/inspect"
 	"waggle/operator/teams"
 	"waggle/team"
 )
@@ -18,22 +19,9 @@ type BackupDocument struct {
 	Team    string         `json:"team"`
 }
 
-// RestoredDocument is what a restore did.
-type RestoredDocument struct {
-	Team      string         `json:"team"`
-	From      string         `json:"from"` // its name in the backup
-	Files     int            `json:"files"`
-	Verified  bool           `json:"verified"`  // the backup has a sum for every file, and they are right
-	Authority string         `json:"authority"` // kept, new or none
-	History   string         `json:"history"`   // where the backup's journals are; "" when there are none
-	Replaced  string         `json:"replaced"`  // where the team is that was there; "" when there was none
-	Ended     []EndedProcess `json:"ended"`
-	Skipped   []team.Skipped `json:"skipped"`
-}
-
 // Backup is the document of a backup.
 func Backup(r team.BackupReport, of waggle.TeamName, path string) BackupDocument {
-	return BackupDocument{r.Bytes, r.Files, path, list(r.Skipped), string(of)}
+	return BackupDocument{r.Bytes, r.Files, path, r.Skipped, string(of)}
 }
 
 // BackupPage says what a backup has.
@@ -48,11 +36,6 @@ func SkippedPage(ss []team.Skipped) (p page.Page) {
 		p.Line(page.Warning("note:"), page.Plain(fmt.Sprintf(" %s is not in it: it %s", s.Path, s.Why)))
 	}
 	return p
-}
-
-// Restored is the document of a restore.
-func Restored(r *teams.Restored) RestoredDocument {
-	return RestoredDocument{r.Team, r.From, r.Files, r.Verified, string(r.Authority), r.History, r.Replaced, ended(r.Ended), list(r.Skipped)}
 }
 
 // RestoredPage says what was restored.
@@ -99,15 +82,15 @@ type RestorePlanDocument struct {
 	Verified  bool              `json:"verified"`
 	Authority string            `json:"authority"` // kept, new or none
 	Replaces  bool              `json:"replaces"`  // a team of that name would be moved into the archive
-	Running   []RunningDocument `json:"running"`   // its processes, which would be ended
+	Running   []inspect.Running `json:"running"`   // its processes, which would be ended
 	Skipped   []team.Skipped    `json:"skipped"`
 }
 
 // RestorePlan is the document of what a restore would do.
 func RestorePlan(p *teams.RestorePlan) RestorePlanDocument {
-	d := RestorePlanDocument{p.Team, p.From, p.Files, p.Verified, p.Authority, p.Replaces != nil, []RunningDocument{}, list(p.Skipped)}
+	d := RestorePlanDocument{p.Team, p.From, p.Files, p.Verified, p.Authority, p.Replaces != nil, nil, p.Skipped}
 	if p.Replaces != nil {
-		d.Running = EndPlan(p.Replaces).Running
+		d.Running = p.Replaces.Live
 	}
 	return d
 }

@@ -2,34 +2,19 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"waggle/internal/view/page"
 	"waggle/operator/process"
 )
 
-// CollectedDocument is what teams have left behind.
-type CollectedDocument struct {
-	Found  []*process.Garbage `json:"found"`
-	Kept   []KeptDocument     `json:"kept"`
-	Unseen []process.Unseen   `json:"unseen"` // members that may have left processes which cannot be found
-	Living int                `json:"living"` // processes in kept that run for a team whose journal cannot be read
-}
-
-// KeptDocument is a process or file that was found and not ended or removed.
-type KeptDocument struct {
-	Kind   string `json:"kind"` // team, worktree, process, pane, command
-	Team   string `json:"team"`
-	Member string `json:"member"`
-	Path   string `json:"path"`
-	Why    string `json:"why"` // with the next step
-}
-
-// Collected is the document of what teams have left behind.
-func Collected(c *process.Collected, spell page.Spell) CollectedDocument {
-	d := CollectedDocument{c.Found, make([]KeptDocument, 0, len(c.Kept)), c.Unseen, c.Living}
-	for _, k := range c.Kept {
-		d.Kept = append(d.Kept, KeptDocument{k.Kind, k.Team, k.Member, k.Path, spell.Sentence(k.Why, k.Do)})
+// Collected is the document of what teams have left behind: what is kept names its steps.
+func Collected(c *process.Collected, spell page.Spell) process.Collected {
+	d := *c
+	d.Kept = slices.Clone(c.Kept)
+	for i, k := range d.Kept {
+		d.Kept[i].Why = spell.Sentence(k.Why, k.Do)
 	}
 	return d
 }

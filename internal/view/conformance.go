@@ -10,23 +10,8 @@ import (
 
 // StandingDocument is how an agent stands on this machine.
 type StandingDocument struct {
-	Agent    string   `json:"agent"`
-	Program  string   `json:"program"`   // "": waggle itself, or what connects
-	Version  string   `json:"version"`   // of the program; "": none
-	LoggedIn *bool    `json:"logged_in"` // null: it has no account
-	Login    string   `json:"login"`     // by what it is logged in
-	Gated    []string `json:"gated"`     // what asks the team
-	NotGated []string `json:"not_gated"` // what does not
-	OK       bool     `json:"ok"`
-}
-
-// Standing is the document of it.
-func Standing(s *agentcheck.Standing) StandingDocument {
-	d := StandingDocument{s.Agent, s.Program, s.Version, nil, s.Login, append([]string{}, s.Gated...), append([]string{}, s.NotGated...), s.OK()}
-	if s.Accounts {
-		d.LoggedIn = new(s.Login != "")
-	}
-	return d
+	*agentcheck.Standing
+	OK bool `json:"ok"`
 }
 
 // StandingPage has the four lines of it: version, login, gated, not gated.
@@ -46,7 +31,7 @@ func StandingPage(s *agentcheck.Standing) (p page.Page) {
 	}
 	line("version", page.Plain(version))
 	switch {
-	case !s.Accounts:
+	case s.LoggedIn == nil:
 		line("logged in", page.Plain("needs no account"))
 	case s.Login == "":
 		line("logged in", page.Bad("no"))
@@ -73,27 +58,15 @@ func StandingPage(s *agentcheck.Standing) (p page.Page) {
 
 // AgentDocument is the conformance table of an agent.
 type AgentDocument struct {
-	Agent   string              `json:"agent"`
-	Version string              `json:"version"` // of the program behind it; "": none
-	OK      bool                `json:"ok"`
-	Lines   []AgentLineDocument `json:"lines"`
-}
-
-// AgentLineDocument is one line of it.
-type AgentLineDocument struct {
-	Line    string `json:"line"`
-	Verdict string `json:"verdict"` // yes, no, unsupported
-	Detail  string `json:"detail"`
-	Source  string `json:"source"` // of unsupported: where it is written
+	Agent   string           `json:"agent"`
+	Version string           `json:"version"` // of the program behind it; "": none
+	OK      bool             `json:"ok"`
+	Lines   []agentcheck.Row `json:"lines"`
 }
 
 // Agent is the document of a conformance table.
 func Agent(t *agentcheck.Table) AgentDocument {
-	d := AgentDocument{Agent: t.Agent, Version: t.Version, OK: t.OK(), Lines: make([]AgentLineDocument, 0, len(t.Rows))}
-	for _, r := range t.Rows {
-		d.Lines = append(d.Lines, AgentLineDocument{string(r.Line), string(r.Verdict), r.Detail, r.Source})
-	}
-	return d
+	return AgentDocument{t.Agent, t.Version, t.OK(), t.Rows}
 }
 
 // AgentPage has a line for each of the table.

@@ -7,22 +7,14 @@ import (
 
 // FindingsDocument is the result of an examination of this machine.
 type FindingsDocument struct {
-	Findings []FindingDocument `json:"findings"`
+	Findings []doctor.Finding `json:"findings"`
 }
 
-// FindingDocument is the result of one check.
-type FindingDocument struct {
-	What   string `json:"what"`
-	Status string `json:"status"`
-	Detail string `json:"detail"`
-	Next   string `json:"next"` // what to do about it; "" for nothing
-}
-
-// Findings is the document of what was looked at.
-func Findings(fs []doctor.Finding, spell page.Spell) FindingsDocument {
-	d := FindingsDocument{make([]FindingDocument, 0, len(fs))}
+// Findings is the document of what was looked at: each names its step.
+func Findings(fs []doctor.Finding, spell page.Spell) (d FindingsDocument) {
 	for _, f := range fs {
-		d.Findings = append(d.Findings, FindingDocument{f.What, string(f.Status), f.Detail, spell.Sentence(f.Next, f.Do)})
+		f.Next = spell.Sentence(f.Next, f.Do)
+		d.Findings = append(d.Findings, f)
 	}
 	return d
 }

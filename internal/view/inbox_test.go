@@ -59,7 +59,7 @@ func TestMessages(t *testing.T) {
 
 func TestSaid(t *testing.T) {
 	said := []mail.SaidMessage{{MsgID: "m-1", Session: "s-1", From: "operator", Socket: "/s", State: mail.Written, Detail: "read", At: at(1), SHA256: "ff", Bytes: 2}}
-	golden(t, "said", view.Said(said))
+	golden(t, "said", view.SaidDocument{Said: said})
 	samePage(t, "said", view.SaidPage(said, now))
 }
 

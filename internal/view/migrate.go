@@ -6,7 +6,6 @@ import (
 
 	"waggle/internal/view/page"
 	"waggle/operator/teams"
-	"waggle/team"
 )
 
 // MigratedDocument is the result of a change of layout.
@@ -18,17 +17,9 @@ type MigratedDocument struct {
 	Notes   []string `json:"notes"`   // problems found in the files
 }
 
-// MigratedSchemaDocument is the result of bringing a team's files to the newest version, or the
-// plan for it.
-type MigratedSchemaDocument struct {
-	Team   string `json:"team"`
-	DryRun bool   `json:"dry_run"`
-	team.Migration
-}
-
 // Migrated is the document of a change of layout.
 func Migrated(m *teams.Migrated) MigratedDocument {
-	d := MigratedDocument{m.Team, m.Layout.String(), m.Changed, []string{}, list(m.Notes)}
+	d := MigratedDocument{m.Team, m.Layout.String(), m.Changed, []string{}, m.Notes}
 	for _, n := range m.Members {
 		d.Members = append(d.Members, string(n))
 	}
@@ -44,11 +35,6 @@ func MigratedPage(m *teams.Migrated) (p page.Page) {
 	}
 	p.Line(page.Plain("the mailboxes of "), page.Strong(d.Team), page.Plain(" are in the layout "+d.Layout+end))
 	return p
-}
-
-// MigratedSchema is the document of a change of version.
-func MigratedSchema(m *teams.MigratedSchema) MigratedSchemaDocument {
-	return MigratedSchemaDocument(*m)
 }
 
 // MigratedSchemaPage shows what each step did, and the version of the team; for a dry run what each

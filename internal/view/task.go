@@ -9,65 +9,33 @@ import (
 	"strings"
 	"time"
 
+	"waggle"
 	"waggle/internal/view/page"
 	"waggle/operator/board"
 	"waggle/task"
 )
 
-// TaskDocument is a task of the list.
+// TaskDocument is a task of a list.
 type TaskDocument struct {
-	ID        task.ID     `json:"id"`
-	Subject   string      `json:"subject"`
-	Owner     string      `json:"owner"`
-	Status    task.Status `json:"status"`         // as the file has it: of a failed or blocked task pending
-	State     string      `json:"state"`          // status, failed or blocked
-	BlockedBy []task.ID   `json:"blocked_by"`     // as the file has it: also those that are done
-	Blocked   bool        `json:"blocked"`        // one of blocked_by is neither completed nor removed
-	WaitsFor  []task.ID   `json:"waits_for"`      // the tasks of blocked_by that are open
-	Note      string      `json:"note"`           // what the board does not show, and what to do about it
-	Team      string      `json:"team,omitempty"` // in lists
-}
-
-// TaskDetailDocument is one task whole.
-type TaskDetailDocument struct {
-	TaskDocument
-	Description string                     `json:"description"`
-	ActiveForm  string                     `json:"active_form"`
-	Blocks      []task.ID                  `json:"blocks"`
-	Metadata    map[string]json.RawMessage `json:"metadata"`
-	Order       *TaskOrderDocument         `json:"order"` // null: no member has an order from waggle
-}
-
-// TaskOrderDocument is the newest order for a task.
-type TaskOrderDocument struct {
-	Member string `json:"member"`
-	Seq    uint64 `json:"seq"`
-	At     string `json:"at"`
-	By     string `json:"by"`
-	Sent   bool   `json:"sent"` // the message is in the member's mailbox
-	SHA256 string `json:"sha256"`
-	Check  string `json:"check,omitempty"` // decides whether it is done
+	board.TaskView
+	Team waggle.TeamName `json:"team"`
 }
 
 // OneTaskDocument is what shows one task.
 type OneTaskDocument struct {
-	Task TaskDetailDocument `json:"task"`
+	Task board.TaskDetail `json:"task"`
 }
 
 // OneTask is the document of one task.
-func OneTask(d *board.TaskDetail, spell page.Spell) OneTaskDocument {
-	out := TaskDetailDocument{TaskDocument: taskDocument(d.TaskView, spell), Description: d.Description, ActiveForm: d.ActiveForm, Blocks: list(d.Blocks), Metadata: d.Metadata}
-	if out.Metadata == nil {
-		out.Metadata = map[string]json.RawMessage{}
-	}
-	if o := d.Order; o != nil {
-		out.Order = &TaskOrderDocument{string(o.Member), o.Seq, page.Stamp(o.At), string(o.By), o.Sent, o.SHA256, o.Check}
-	}
-	return OneTaskDocument{out}
+func OneTask(d board.TaskDetail, spell page.Spell) OneTaskDocument {
+	d.TaskView = spelled(d.TaskView, spell)
+	return OneTaskDocument{d}
 }
 
-func taskDocument(t board.TaskView, spell page.Spell) TaskDocument {
-	return TaskDocument{t.ID, t.Subject, t.Owner, t.Status, stateText(t), list(t.BlockedBy), t.Blocked, list(t.WaitsFor), spell.Sentence(t.Note, t.Do), ""}
+// spelled is a task whose note names its step, and whose state is its status where that is all that is known.
+func spelled(t board.TaskView, spell page.Spell) board.TaskView {
+	t.State, t.Note = board.TaskState(stateText(t)), spell.Sentence(t.Note, t.Do)
+	return t
 }
 
 // list is a list that is never null.

@@ -47,8 +47,8 @@ func TestTask(t *testing.T) {
 	d := &board.TaskDetail{TaskView: tasks().Tasks[4], Description: "first\n  second\n\n", ActiveForm: "Building", Blocks: []task.ID{"2"},
 		Metadata: map[string]json.RawMessage{"b": json.RawMessage(`{"x":1}`), "a": json.RawMessage(`"words"`)},
 		Order:    &board.TaskOrder{Member: "ann", Seq: 7, At: at(1), By: policy.RoleOperator, Sent: true, SHA256: "ff"}}
-	golden(t, "task", view.OneTask(d, spell))
-	golden(t, "task_empty", view.OneTask(&board.TaskDetail{}, spell))
+	golden(t, "task", view.OneTask(*d, spell))
+	golden(t, "task_empty", view.OneTask(board.TaskDetail{}, spell))
 	samePage(t, "task", view.TaskPage(d, now, spell))
 	samePage(t, "task_empty", view.TaskPage(&board.TaskDetail{TaskView: board.TaskView{ID: "1", Status: task.Pending}}, now, spell))
 }
@@ -60,8 +60,8 @@ func TestTaskResult(t *testing.T) {
 	golden(t, "task_result", view.TaskResult(r, spell))
 	golden(t, "task_results", view.TaskResults([]*board.TaskResult{told, free}, spell))
 	golden(t, "task_results_empty", view.TaskResults(nil, spell))
-	golden(t, "task_released", view.Released(nil))
-	golden(t, "task_removed", view.Removed([]task.ID{"1", "2"}))
+	golden(t, "task_released", view.ReleasedDocument{})
+	golden(t, "task_removed", view.RemovedDocument{Removed: []task.ID{"1", "2"}})
 	var p page.Page
 	for _, did := range []view.TaskStep{view.TaskAdded, view.TaskAssigned, view.TaskClaimed, view.TaskMoved, view.TaskReleased} {
 		p = append(p, view.TaskResultPage(r, did)...)

@@ -18,13 +18,10 @@ type TasksDocument struct {
 }
 
 // Tasks is the document of lists.
-func Tasks(spell func(waggle.TeamName) page.Spell, ls ...*board.TaskList) TasksDocument {
-	d := TasksDocument{[]TaskDocument{}}
+func Tasks(spell func(waggle.TeamName) page.Spell, ls ...*board.TaskList) (d TasksDocument) {
 	for _, l := range ls {
 		for _, t := range l.Tasks {
-			doc := taskDocument(t, spell(l.Team))
-			doc.Team = string(l.Team)
-			d.Tasks = append(d.Tasks, doc)
+			d.Tasks = append(d.Tasks, TaskDocument{spelled(t, spell(l.Team)), l.Team})
 		}
 	}
 	return d

@@ -8,16 +8,9 @@ import (
 	"waggle/task"
 )
 
-// TaskResultDocument is the outcome of a step on a task.
-type TaskResultDocument struct {
-	Task    TaskDocument `json:"task"`
-	Changed bool         `json:"changed"` // false: the task was in this state already
-	Ordered bool         `json:"ordered"` // the leader's journal holds a new order to do it
-}
-
 // TaskResultsDocument is the outcome of a step on several tasks.
 type TaskResultsDocument struct {
-	Results []TaskResultDocument `json:"results"`
+	Results []board.TaskResult `json:"results"`
 }
 
 // ReleasedDocument are the tasks that were released.
@@ -31,24 +24,17 @@ type RemovedDocument struct {
 }
 
 // TaskResult is the document of the outcome of a step on a task.
-func TaskResult(r *board.TaskResult, spell page.Spell) TaskResultDocument {
-	return TaskResultDocument{taskDocument(r.Task, spell), r.Changed, r.Ordered}
+func TaskResult(r *board.TaskResult, spell page.Spell) board.TaskResult {
+	return board.TaskResult{Task: spelled(r.Task, spell), Changed: r.Changed, Ordered: r.Ordered}
 }
 
 // TaskResults is the document of the outcome of a step on several tasks.
-func TaskResults(rs []*board.TaskResult, spell page.Spell) TaskResultsDocument {
-	d := TaskResultsDocument{make([]TaskResultDocument, 0, len(rs))}
+func TaskResults(rs []*board.TaskResult, spell page.Spell) (d TaskResultsDocument) {
 	for _, r := range rs {
 		d.Results = append(d.Results, TaskResult(r, spell))
 	}
 	return d
 }
-
-// Released is the document of tasks that were released.
-func Released(ids []task.ID) ReleasedDocument { return ReleasedDocument{list(ids)} }
-
-// Removed is the document of tasks that were removed.
-func Removed(ids []task.ID) RemovedDocument { return RemovedDocument{list(ids)} }
 
 // TaskStep is a step on a task.
 type TaskStep int

@@ -5,7 +5,6 @@ import (
 
 	"waggle"
 	"waggle/internal/view/page"
-	"waggle/operator/inspect"
 	"waggle/operator/teams"
 	"waggle/team"
 )
@@ -28,21 +27,6 @@ type RegisteredDocument struct {
 type UnregisteredDocument struct {
 	Member string `json:"member"`
 	State  string `json:"state"` // removed
-}
-
-// EndedProcess is a process that was ended.
-type EndedProcess struct {
-	Name waggle.MemberName `json:"name"`
-	PID  int               `json:"pid"`
-}
-
-// DeletedDocument is what a deletion did.
-type DeletedDocument struct {
-	Team    string         `json:"team"`
-	State   string         `json:"state"`   // deleted
-	Ended   []EndedProcess `json:"ended"`   // processes that were ended first
-	Archive string         `json:"archive"` // where what waggle led is kept; "" when it was another program's
-	Tasks   string         `json:"tasks"`   // kept, archived or removed
 }
 
 // CreatedPage shows the path of a team.
@@ -72,19 +56,6 @@ func Unregistered(member string) UnregisteredDocument {
 func UnregisteredPage(member string, of waggle.TeamName) (p page.Page) {
 	p.Line(page.Plain(fmt.Sprintf("%s is out of team %s", member, of)))
 	return p
-}
-
-// Deleted is the document of a deletion.
-func Deleted(d *teams.Deleted) DeletedDocument {
-	return DeletedDocument{d.Team, d.State, ended(d.Ended), d.Archive, d.Tasks}
-}
-
-func ended(rs []inspect.Running) []EndedProcess {
-	out := make([]EndedProcess, 0, len(rs))
-	for _, r := range rs {
-		out = append(out, EndedProcess{r.Name, r.PID})
-	}
-	return out
 }
 
 // DeletedPage says what a deletion did.

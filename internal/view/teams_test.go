@@ -22,8 +22,8 @@ func TestTeam(t *testing.T) {
 	golden(t, "team_created", made)
 	golden(t, "team_registered", view.Registered(m, "/old"))
 	golden(t, "team_unregistered", view.Unregistered("ann"))
-	golden(t, "team_deleted", view.Deleted(deleted))
-	golden(t, "team_deleted_empty", view.Deleted(&teams.Deleted{}))
+	golden(t, "team_deleted", deleted)
+	golden(t, "team_deleted_empty", &teams.Deleted{})
 	p := append(view.CreatedPage(made), view.RegisteredPage(m)...)
 	samePage(t, "team", append(append(p, view.UnregisteredPage("ann", "api")...), view.DeletedPage(deleted)...))
 }
@@ -36,8 +36,8 @@ func TestBackup(t *testing.T) {
 	rs := &teams.Restored{Team: "copy", From: "api", Files: 2, Authority: teams.AuthorityNew, History: "/h", Replaced: "/r",
 		Ended: []inspect.Running{{Name: "ann", PID: 17}}, Skipped: r.Skipped}
 	kept := &teams.Restored{Team: "api", From: "api", Verified: true, Authority: teams.AuthorityKept}
-	golden(t, "restored", view.Restored(rs))
-	golden(t, "restored_empty", view.Restored(&teams.Restored{}))
+	golden(t, "restored", rs)
+	golden(t, "restored_empty", &teams.Restored{})
 	plan := &teams.RestorePlan{Restored: *rs, Replaces: &inspect.TeamView{Live: rs.Ended}}
 	golden(t, "restore_plan", view.RestorePlan(plan))
 	golden(t, "restore_plan_empty", view.RestorePlan(&teams.RestorePlan{}))
@@ -66,7 +66,7 @@ func TestMigrated(t *testing.T) {
 	s := &teams.MigratedSchema{Team: "api", Migration: team.Migration{From: "1.0", To: "1.1", Steps: []team.StepDone{{Number: 2, Version: "1.1", What: "names", Changes: []string{"a"}}}}}
 	dry, same := *s, &teams.MigratedSchema{Team: "api", Migration: team.Migration{To: "1.1"}}
 	dry.DryRun = true
-	golden(t, "migrated_schema", view.MigratedSchema(s))
+	golden(t, "migrated_schema", s)
 	samePage(t, "migrated_schema", append(append(view.MigratedSchemaPage(s), view.MigratedSchemaPage(&dry)...), view.MigratedSchemaPage(same)...))
 }
 

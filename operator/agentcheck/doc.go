@@ -77,10 +77,10 @@ const (
 
 // Row is a line with what was found.
 type Row struct {
-	Line    Line
-	Verdict Verdict
-	Detail  string
-	Source  string // of Unsupported
+	Line    Line    `json:"line"`
+	Verdict Verdict `json:"verdict"` // yes, no, unsupported
+	Detail  string  `json:"detail"`
+	Source  string  `json:"source"` // of Unsupported
 }
 
 // Table is what was found of an agent.

@@ -14,19 +14,17 @@ import (
 // Standing is how an agent stands on this machine, as far as that is known without a turn: its version, its
 // login, and what of its work asks the team.
 type Standing struct {
-	Agent   string
-	Program string // "": waggle itself, or what connects
-	Version string // of the program; "": it has none, or does not say
-	// Login is by what the program is logged in, "" when it is not. Accounts is false for an agent that
-	// has no account.
-	Login    string
-	Accounts bool
-	Gated    []string
-	NotGated []string
+	Agent    string   `json:"agent"`
+	Program  string   `json:"program"`   // "": waggle itself, or what connects
+	Version  string   `json:"version"`   // of the program; "": it has none, or does not say
+	LoggedIn *bool    `json:"logged_in"` // nil: it has no account
+	Login    string   `json:"login"`     // by what it is logged in
+	Gated    []string `json:"gated"`     // what asks the team
+	NotGated []string `json:"not_gated"` // what does not
 }
 
 // OK reports an agent that could begin a turn.
-func (s *Standing) OK() bool { return !s.Accounts || s.Login != "" }
+func (s *Standing) OK() bool { return s.LoggedIn == nil || *s.LoggedIn }
 
 // What is not gated of any agent that runs commands.
 const itself = "what an allowed command does itself: the team's sandbox holds that (docs/sandbox.md)"
@@ -70,7 +68,7 @@ func (s *Standing) ofClient(ctx context.Context, op operator.Operator, o Options
 	if err != nil {
 		return err
 	}
-	s.Program, s.Version, s.Login, s.Accounts = found.Program, found.Version.String(), found.Login, true
+	s.Program, s.Version, s.LoggedIn, s.Login = found.Program, found.Version.String(), new(found.Login != ""), found.Login
 	if teamfile.InPane(o.Backend) {
 		if err := found.InPane(); err != nil {
 			return err

@@ -23,18 +23,18 @@ import (
 
 // TaskView is a task as `task list` shows it (commands §4).
 type TaskView struct {
-	ID        task.ID
-	Subject   string
-	Owner     string
-	Status    task.Status
-	State     TaskState // Status, failed or blocked
-	BlockedBy []task.ID // as the file has it, with completed ones
-	Blocked   bool      // one of BlockedBy is neither completed nor removed
-	WaitsFor  []task.ID // the tasks of BlockedBy that are open
+	ID        task.ID     `json:"id"`
+	Subject   string      `json:"subject"`
+	Owner     string      `json:"owner"`
+	Status    task.Status `json:"status"`     // as the file has it: of a failed or blocked task pending
+	State     TaskState   `json:"state"`      // Status, failed or blocked
+	BlockedBy []task.ID   `json:"blocked_by"` // as the file has it, with completed ones
+	Blocked   bool        `json:"blocked"`    // one of BlockedBy is neither completed nor removed
+	WaitsFor  []task.ID   `json:"waits_for"`  // the tasks of BlockedBy that are open
 	// Note has what the board does not show: that the last run failed and how, who released the
 	// task, that no member has an order for it.
-	Note string
-	Do   operator.Next // the step that Note suggests
+	Note string        `json:"note"`
+	Do   operator.Next `json:"-"` // the step that Note suggests
 }
 
 // TaskList is a team's list.
@@ -49,22 +49,22 @@ type TaskList struct {
 // TaskDetail is one task whole.
 type TaskDetail struct {
 	TaskView
-	Description string
-	ActiveForm  string
-	Blocks      []task.ID
-	Metadata    map[string]json.RawMessage
-	Order       *TaskOrder // nil: no member has an order from waggle
+	Description string                     `json:"description"`
+	ActiveForm  string                     `json:"active_form"`
+	Blocks      []task.ID                  `json:"blocks"`
+	Metadata    map[string]json.RawMessage `json:"metadata"`
+	Order       *TaskOrder                 `json:"order"` // nil: no member has an order from waggle
 }
 
 // TaskOrder is the newest order to do a task, as the leader's journal has it.
 type TaskOrder struct {
-	Member waggle.MemberName
-	Seq    uint64
-	At     time.Time
-	By     policy.Role
-	Sent   bool // the message is in the member's mailbox
-	SHA256 string
-	Check  string // decides whether it is done; "": the member's agent or its command
+	Member waggle.MemberName `json:"member"`
+	Seq    uint64            `json:"seq"`
+	At     time.Time         `json:"at"`
+	By     policy.Role       `json:"by"`
+	Sent   bool              `json:"sent"` // the message is in the member's mailbox
+	SHA256 string            `json:"sha256"`
+	Check  string            `json:"check,omitempty"` // decides whether it is done; "": the member's agent or its command
 }
 
 // board is a team's task list, with the team's registry and journal.

@@ -22,11 +22,11 @@ import (
 
 // TaskResult is the outcome of a step on a task.
 type TaskResult struct {
-	Task    TaskView
-	Changed bool // false: the task was in this state already
+	Task    TaskView `json:"task"`
+	Changed bool     `json:"changed"` // false: the task was in this state already
 	// Ordered says that the leader's journal has a new order for the task. The order makes a member
 	// that waggle runs do the task.
-	Ordered bool
+	Ordered bool `json:"ordered"`
 }
 
 // NewTask is a task to put on the board.

@@ -6,11 +6,11 @@ import "waggle/operator"
 
 // Finding is the result of one check.
 type Finding struct {
-	What   string
-	Status Status
-	Detail string
-	Next   string // what to do, where Do has no step for it
-	Do     operator.Next
+	What   string        `json:"what"`
+	Status Status        `json:"status"`
+	Detail string        `json:"detail"`
+	Next   string        `json:"next"` // what to do, where Do has no step for it
+	Do     operator.Next `json:"-"`
 }
 
 // Status is the severity of a finding.

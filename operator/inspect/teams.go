@@ -63,8 +63,8 @@ type TeamView struct {
 
 // Running is a process of a team.
 type Running struct {
-	Name waggle.MemberName
-	PID  int
+	Name waggle.MemberName `json:"name"`
+	PID  int               `json:"pid"`
 }
 
 // Team reads a team's registry and finds its running processes: for a team that waggle leads those

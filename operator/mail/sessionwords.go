@@ -342,15 +342,15 @@ func (o Operator) SocketAddress(ctx context.Context, team waggle.TeamName, membe
 
 // SaidMessage is the state of a message to a session.
 type SaidMessage struct {
-	MsgID   string
-	Session string
-	From    string
-	Socket  string
-	State   Delivery // queued, written, failed
-	Detail  string
-	At      time.Time
-	SHA256  string // of the text, which is not kept
-	Bytes   int
+	MsgID   string    `json:"msg_id"`
+	Session string    `json:"session"`
+	From    string    `json:"from"`
+	Socket  string    `json:"socket"`
+	State   Delivery  `json:"state"` // queued, written, failed
+	Detail  string    `json:"detail"`
+	At      time.Time `json:"at"`
+	SHA256  string    `json:"sha256"` // of the text, which is not kept
+	Bytes   int       `json:"bytes"`
 }
 
 // Said finds messages to sessions by their msg_id or its beginning.

@@ -59,23 +59,23 @@ type Garbage struct {
 
 // Kept is a process or file that GC found and did not end or remove, with the reason.
 type Kept struct {
-	Kind   string // team, worktree, process, pane, command
-	Team   string
-	ID     string // of the team that has a worktree; "": of another kind
-	Member string
-	Path   string
-	Why    string
-	Do     operator.Next // the next step
+	Kind   string        `json:"kind"` // team, worktree, process, pane, command
+	Team   string        `json:"team"`
+	Member string        `json:"member"`
+	Path   string        `json:"path"`
+	Why    string        `json:"why"` // with the next step
+	ID     string        `json:"-"`   // of the team that has a worktree; "": of another kind
+	Do     operator.Next `json:"-"`   // the next step
 }
 
 // Collected is what GC found (commands §4).
 type Collected struct {
-	Found []*Garbage
-	Kept  []Kept
+	Found []*Garbage `json:"found"`
+	Kept  []Kept     `json:"kept"`
 	// Unseen are members that may have left processes which cannot be found.
-	Unseen []Unseen
+	Unseen []Unseen `json:"unseen"`
 	// Living counts processes in Kept that run for a team whose journal cannot be read.
-	Living int
+	Living int `json:"living"`
 }
 
 // Undone counts the items that could not be ended or removed.

@@ -36,26 +36,26 @@ type AdoptOptions struct {
 
 // Adopted is a running session that has become a member.
 type Adopted struct {
-	Team     string
-	Name     string
-	Instance record.Instance
-	PID      int
-	Start    string // kernel start time, opaque
-	Session  string // "" of a program that is no session of Claude Code, or of a client that registers none
+	Team     string          `json:"team"`
+	Name     string          `json:"name"`
+	Instance record.Instance `json:"instance"`
+	PID      int             `json:"pid"`
+	Start    string          `json:"start"`   // kernel start time, opaque
+	Session  string          `json:"session"` // "" of a program that is no session of Claude Code, or of a client that registers none
 	// Above says that the process is an ancestor of this program: its commands are the member's
 	// from now on, not the operator's.
-	Above bool
-	Trust record.Level
+	Above bool         `json:"above"`
+	Trust record.Level `json:"trust"`
 	// Controls list what waggle can do with it and what it cannot.
-	Controls []Control
+	Controls []Control `json:"controls"`
 }
 
 // Control is one operation on a member.
 type Control struct {
-	What string
-	Can  bool
-	How  string        // the way, or the reason why it is not possible
-	Do   operator.Next // the step, where a person has to do it
+	What string        `json:"what"`
+	Can  bool          `json:"can"`
+	How  string        `json:"how"` // the way, or the reason why it is not possible
+	Do   operator.Next `json:"-"`   // the step, where a person has to do it
 }
 
 // Adopt makes a running process of the user a member of a team that waggle leads, at trust file. It

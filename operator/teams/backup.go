@@ -72,15 +72,15 @@ type RestoreOptions struct {
 
 // Restored says what a restore did.
 type Restored struct {
-	Team      string
-	From      string // its name in the backup
-	Files     int
-	Verified  bool   // the backup has a correct sum for every file
-	Authority string // kept, new or none
-	History   string // the path of the backup's journals; "" when there are none
-	Replaced  string // the archive of the replaced team; "" when there was none
-	Ended     []inspect.Running
-	Skipped   []team.Skipped
+	Team      string            `json:"team"`
+	From      string            `json:"from"` // its name in the backup
+	Files     int               `json:"files"`
+	Verified  bool              `json:"verified"`  // the backup has a correct sum for every file
+	Authority string            `json:"authority"` // kept, new or none
+	History   string            `json:"history"`   // the path of the backup's journals; "" when there are none
+	Replaced  string            `json:"replaced"`  // the archive of the replaced team; "" when there was none
+	Ended     []inspect.Running `json:"ended"`
+	Skipped   []team.Skipped    `json:"skipped"`
 }
 
 // Restore makes a team of a backup (team.Unpack lists what it refuses). An existing team is an

@@ -82,11 +82,11 @@ type DeleteOptions struct {
 
 // Deleted is the result of a deletion.
 type Deleted struct {
-	Team    string
-	State   string            // deleted
-	Ended   []inspect.Running // processes that were ended first
-	Archive string            // the archive of what waggle led; "" when it was another program's team
-	Tasks   string            // kept, archived or removed
+	Team    string            `json:"team"`
+	State   string            `json:"state"`   // deleted
+	Ended   []inspect.Running `json:"ended"`   // processes that were ended first
+	Archive string            `json:"archive"` // the archive of what waggle led; "" when it was another program's team
+	Tasks   string            `json:"tasks"`   // kept, archived or removed
 }
 
 // Delete removes a team: its registry, its mailboxes, its sockets, and optionally its task list.

@@ -96,8 +96,8 @@ func runs(tv *inspect.TeamView, to mailbox.Layout) error {
 // MigratedSchema is the result of bringing a team's files to the newest version; with DryRun, of
 // the plan for it.
 type MigratedSchema struct {
-	Team   string
-	DryRun bool
+	Team   string `json:"team"`
+	DryRun bool   `json:"dry_run"`
 	team.Migration
 }
 

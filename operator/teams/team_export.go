@@ -36,17 +36,17 @@ type TeamExport struct {
 
 // TeamMember is one member.
 type TeamMember struct {
-	Name    string
-	AgentID string
-	Type    string
-	Model   string
-	Color   string
-	Backend string
-	Cwd     string
-	Prompt  string
-	Joined  time.Time
-	Left    time.Time // zero for a present member
-	Files   []string  // the files of its directory: paths below tasks/<team>/<name>
+	Name    string    `json:"name"`
+	AgentID string    `json:"agent_id"`
+	Type    string    `json:"type"`
+	Model   string    `json:"model"`
+	Color   string    `json:"color"`
+	Backend string    `json:"backend"`
+	Cwd     string    `json:"cwd"`
+	Prompt  string    `json:"prompt"`
+	Joined  time.Time `json:"joined"`
+	Left    time.Time `json:"left"`  // zero for a present member
+	Files   []string  `json:"files"` // the files of its directory: paths below tasks/<team>/<name>
 }
 
 // TeamMailbox is one mailbox, of a present member or one that has left.
@@ -57,13 +57,13 @@ type TeamMailbox struct {
 
 // TeamTask is one task.
 type TeamTask struct {
-	ID          task.ID
-	Subject     string
-	Description string
-	Owner       string
-	Status      task.Status
-	BlockedBy   []task.ID
-	Blocked     bool
+	ID          task.ID     `json:"id"`
+	Subject     string      `json:"subject"`
+	Description string      `json:"description"`
+	Owner       string      `json:"owner"`
+	Status      task.Status `json:"status"`
+	BlockedBy   []task.ID   `json:"blocked_by"`
+	Blocked     bool        `json:"blocked"`
 }
 
 // ExportTeam reads a team. Problems has what cannot be read; the rest is returned. It takes no lock

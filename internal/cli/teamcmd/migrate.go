@@ -84,7 +84,7 @@ func sayMigrated(a *app.App, m *teams.Migrated) error {
 }
 
 func sayMigratedSchema(a *app.App, m *teams.MigratedSchema) error {
-	if err := a.Give(view.MigratedSchema(m), view.MigratedSchemaPage(m)); err != nil || a.Flags.JSON {
+	if err := a.Give(m, view.MigratedSchemaPage(m)); err != nil || a.Flags.JSON {
 		return err
 	}
 	if m.DryRun && len(m.Steps) > 0 {

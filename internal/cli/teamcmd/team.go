@@ -254,7 +254,7 @@ with --plan as for down.`,
 			if err != nil {
 				return err
 			}
-			if err := a.Give(view.Deleted(d), view.DeletedPage(d)); err != nil {
+			if err := a.Give(d, view.DeletedPage(d)); err != nil {
 				return err
 			}
 			if d.Archive != "" && !a.Flags.JSON {

@@ -152,7 +152,7 @@ journal here is that of the very same team does the team continue it.
 			if err != nil {
 				return err
 			}
-			if err := a.Give(view.Restored(rs), view.RestoredPage(rs)); err != nil || a.Flags.JSON {
+			if err := a.Give(rs, view.RestoredPage(rs)); err != nil || a.Flags.JSON {
 				return err
 			}
 			a.Tell(view.RestoredNotes(rs), "")
