@@ -17,6 +17,7 @@ import (
 	"waggle/internal/confine"
 	"waggle/internal/testenv"
 	"waggle/internal/view/reportview"
+	"waggle/operator/supervise"
 	"waggle/record"
 )
 
@@ -170,7 +171,7 @@ func TestQuestionsSaved(t *testing.T) {
 }
 
 // run runs the commands, one task each, and returns the report and its requests that no rule decided.
-func (b build) run(t *testing.T, program string, flag bool) (rep reportview.Document, questions []reportview.Request) {
+func (b build) run(t *testing.T, program string, flag bool) (rep reportview.Document, questions []supervise.RequestReport) {
 	t.Helper()
 	base := testenv.DiskDir(t) // its member is in a sandbox
 	dir := filepath.Join(base, "project")

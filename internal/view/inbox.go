@@ -24,24 +24,11 @@ type InboxDocument struct {
 	News    []json.RawMessage `json:"news,omitempty"`
 }
 
-// EntryDocument is one message.
+// EntryDocument is one message, with the request that it asks or answers.
 type EntryDocument struct {
-	Index     int      `json:"index"`
-	From      string   `json:"from"`
-	Timestamp string   `json:"timestamp"` // as the message says
-	Read      bool     `json:"read"`
-	Kind      string   `json:"kind"`
-	Text      string   `json:"text"`
-	Payload   any      `json:"payload"`
-	Summary   string   `json:"summary"`
-	Color     string   `json:"color"`
-	MsgID     string   `json:"msg_id"`
-	Warnings  []string `json:"warnings"`
-	ID        string   `json:"id"`      // identity: hash and occurrence
-	Archive   string   `json:"archive"` // the file in the archive it is in; "" for one in the mailbox
-	// Request is the request that it asks or answers, as the leader's journal has it.
+	mail.InboxEntry
 	Request *EntryRequestDocument `json:"request,omitempty"`
-	Reply   string                `json:"reply,omitempty"` // to a shutdown request
+	Reply   string                `json:"reply,omitempty"`
 }
 
 // EntryRequestDocument is the request that a message asks or answers.
@@ -87,8 +74,7 @@ func Inbox(in *mail.Inbox) InboxDocument {
 }
 
 // entries are the documents of messages.
-func entries(es []mail.InboxEntry) []EntryDocument {
-	out := make([]EntryDocument, 0, len(es))
+func entries(es []mail.InboxEntry) (out []EntryDocument) {
 	for _, e := range es {
 		out = append(out, Entry(e))
 	}
@@ -97,8 +83,7 @@ func entries(es []mail.InboxEntry) []EntryDocument {
 
 // Entry is the document of one message.
 func Entry(e mail.InboxEntry) EntryDocument {
-	return EntryDocument{e.Index, e.From, e.Timestamp, e.Read, e.Kind, e.Text, e.Payload, e.Summary, e.Color, e.MsgID, list(e.Warnings), e.ID, e.Archive,
-		entryRequest(e.Request), e.Reply}
+	return EntryDocument{e, entryRequest(e.Request), e.Reply}
 }
 
 func entryRequest(q *decide.Request) *EntryRequestDocument {

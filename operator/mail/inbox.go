@@ -17,24 +17,24 @@ import (
 
 // InboxEntry is one message as `inbox` shows it (commands §4).
 type InboxEntry struct {
-	Index     int
-	From      string
-	Timestamp string // as the message says
-	Read      bool
-	Kind      string
-	Text      string
-	Payload   any
-	Summary   string
-	Color     string
-	MsgID     string
-	Warnings  []string
-	ID        string // identity: hash and occurrence
-	Archive   string // the file in the archive it is in; "" for one in the mailbox
-	Entry     mailbox.Entry
+	Index     int      `json:"index"`
+	From      string   `json:"from"`
+	Timestamp string   `json:"timestamp"` // as the message says
+	Read      bool     `json:"read"`
+	Kind      string   `json:"kind"`
+	Text      string   `json:"text"`
+	Payload   any      `json:"payload"`
+	Summary   string   `json:"summary"`
+	Color     string   `json:"color"`
+	MsgID     string   `json:"msg_id"`
+	Warnings  []string `json:"warnings"`
+	ID        string   `json:"id"`      // identity: hash and occurrence
+	Archive   string   `json:"archive"` // the file in the archive it is in; "" for one in the mailbox
 	// Request is the request that it asks or answers, as the leader's journal has it; nil: none that is known.
-	Request *decide.Request
+	Request *decide.Request `json:"-"`
 	// Reply is what the member said to a shutdown request; "": nothing yet.
-	Reply string
+	Reply string        `json:"-"`
+	Entry mailbox.Entry `json:"-"`
 }
 
 // Inbox is one member's messages.

@@ -48,36 +48,36 @@ type TaskReport struct {
 
 // RequestReport is one gated call and its decision.
 type RequestReport struct {
-	ID       string
-	Kind     string
-	Member   string
-	Tool     string
-	Input    json.RawMessage
-	Host     string // with its port, where the request names one
-	Digest   string
-	Decision string
-	By       string
-	Rule     string
-	Reason   string
-	Closed   bool // nobody denied it: its member took it back for Reason
-	At       time.Time
-	Started  bool
+	ID       string          `json:"id"`
+	Kind     string          `json:"kind"`
+	Member   string          `json:"member"`
+	Tool     string          `json:"tool"`
+	Input    json.RawMessage `json:"input"`
+	Host     string          `json:"host,omitempty"` // with its port, where the request names one
+	Digest   string          `json:"digest"`
+	Decision string          `json:"decision"`
+	By       string          `json:"by"`
+	Rule     string          `json:"rule"`
+	Reason   string          `json:"reason,omitempty"`
+	At       time.Time       `json:"at"`
+	Started  bool            `json:"started"`
+	Closed   bool            `json:"-"` // nobody denied it: its member took it back for Reason
 }
 
 // MemberReport is the outcome of one member.
 type MemberReport struct {
-	Name  string
-	PID   int
-	Trust string
-	Left  string
-	Why   string // why it died, where that is on record
-	Files string // directory of its output.log, status and artifacts
+	Name  string `json:"name"`
+	PID   int    `json:"pid"`
+	Trust string `json:"trust"`
+	Left  string `json:"left"`
+	Why   string `json:"why,omitempty"` // why it died, where that is on record
+	Files string `json:"files"`         // directory of its output.log, status and artifacts
 	// Worktree is the state of the member's own checkout; null: it had none.
-	Worktree *WorktreeReport
+	Worktree *WorktreeReport `json:"worktree"`
 	// Spent is what its agent says that it used; nil: it says nothing.
-	Spent *record.Usage
+	Spent *record.Usage `json:"-"`
 	// Unread says why its journal cannot be read, or not beyond a break; "": it was read, or the break is acknowledged.
-	Unread string
+	Unread string `json:"-"`
 }
 
 // WorktreeReport is the state of a worktree after the run.
