@@ -44,7 +44,7 @@ type StateDocument struct {
 
 // Messages is the document of messages. broken is the error of the journals that cannot be read.
 func Messages(ms []mail.StoredMessage, broken error) MessagesDocument {
-	d := MessagesDocument{make([]MessageDocument, 0, len(ms)), unread(broken)}
+	d := MessagesDocument{Problems: unread(broken)}
 	for _, m := range ms {
 		d.Messages = append(d.Messages, message(m))
 	}
@@ -52,7 +52,7 @@ func Messages(ms []mail.StoredMessage, broken error) MessagesDocument {
 }
 
 func message(m mail.StoredMessage) MessageDocument {
-	d := MessageDocument{m.To, m.From, m.MsgID, string(m.State), sinceOf(m), m.Ahead, string(m.Priority), Entry(m.Entry), m.Raw, make([]StateDocument, 0, len(m.States))}
+	d := MessageDocument{m.To, m.From, m.MsgID, string(m.State), sinceOf(m), m.Ahead, string(m.Priority), Entry(m.Entry), m.Raw, nil}
 	for _, s := range m.States {
 		d.States = append(d.States, StateDocument{string(s.State), stateAt(s), s.Evidence, s.Detail})
 	}

@@ -19,7 +19,7 @@ type MigratedDocument struct {
 
 // Migrated is the document of a change of layout.
 func Migrated(m *teams.Migrated) MigratedDocument {
-	d := MigratedDocument{m.Team, m.Layout.String(), m.Changed, []string{}, m.Notes}
+	d := MigratedDocument{m.Team, m.Layout.String(), m.Changed, nil, m.Notes}
 	for _, n := range m.Members {
 		d.Members = append(d.Members, string(n))
 	}

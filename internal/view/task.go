@@ -38,9 +38,6 @@ func spelled(t board.TaskView, spell page.Spell) board.TaskView {
 	return t
 }
 
-// list is a list that is never null.
-func list[T any](in []T) []T { return append([]T{}, in...) }
-
 // TaskPage is a task for people.
 func TaskPage(d *board.TaskDetail, now time.Time, spell page.Spell) (p page.Page) {
 	row := func(k, v string) {

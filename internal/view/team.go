@@ -47,11 +47,6 @@ func RegisteredPage(m team.Member) (p page.Page) {
 	return p
 }
 
-// Unregistered is the document of a member that was taken out of the registry.
-func Unregistered(member string) UnregisteredDocument {
-	return UnregisteredDocument{member, "removed"}
-}
-
 // UnregisteredPage shows that a member was removed from a team.
 func UnregisteredPage(member string, of waggle.TeamName) (p page.Page) {
 	p.Line(page.Plain(fmt.Sprintf("%s is out of team %s", member, of)))

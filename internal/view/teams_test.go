@@ -21,7 +21,7 @@ func TestTeam(t *testing.T) {
 	deleted := &teams.Deleted{Team: "api", State: "deleted", Ended: []inspect.Running{{Name: "ann", PID: 17}}, Archive: "/a", Tasks: "kept"}
 	golden(t, "team_created", made)
 	golden(t, "team_registered", view.Registered(m, "/old"))
-	golden(t, "team_unregistered", view.Unregistered("ann"))
+	golden(t, "team_unregistered", view.UnregisteredDocument{Member: "ann", State: "removed"})
 	golden(t, "team_deleted", deleted)
 	golden(t, "team_deleted_empty", &teams.Deleted{})
 	p := append(view.CreatedPage(made), view.RegisteredPage(m)...)

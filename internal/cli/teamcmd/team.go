@@ -224,7 +224,7 @@ func teamRemoveCmd(a *app.App) *cobra.Command {
 			if err := teams.Of(op).Remove(cmd.Context(), name, args[0]); err != nil {
 				return err
 			}
-			return a.Give(view.Unregistered(args[0]), view.UnregisteredPage(args[0], name))
+			return a.Give(view.UnregisteredDocument{Member: args[0], State: "removed"}, view.UnregisteredPage(args[0], name))
 		},
 	}
 }

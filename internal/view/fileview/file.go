@@ -40,7 +40,7 @@ type FilePlanDocument struct {
 
 // FilePlan is the document of what a team file would start.
 func FilePlan(f *teamfile.File) FilePlanDocument {
-	d := FilePlanDocument{File: f.Path, SHA256: f.SHA256, Team: string(f.Team), Members: []string{}, Tasks: []string{}, Meaning: Meaning(f)}
+	d := FilePlanDocument{File: f.Path, SHA256: f.SHA256, Team: string(f.Team), Meaning: Meaning(f)}
 	for _, m := range f.Members {
 		d.Members = append(d.Members, string(m.Name))
 	}
