@@ -9,11 +9,17 @@ import (
 
 // Compared is one member's work beside that of others.
 type Compared struct {
-	Diff    *Diff
-	Task    string   // the subject of its newest task
-	State   string   // of that task: TaskDone, TaskFailed, TaskOpen
-	Working bool     // it is in the middle of a turn
-	Check   *Checked // nil: it did not run
+	Team    string       `json:"team"`
+	Member  string       `json:"member"`
+	Branch  string       `json:"branch"`
+	Task    string       `json:"task"`    // the subject of its newest task
+	State   string       `json:"state"`   // of that task: TaskDone, TaskFailed, TaskOpen
+	Working bool         `json:"working"` // it is in the middle of a turn
+	Added   int          `json:"added"`
+	Deleted int          `json:"deleted"`
+	Files   []FileChange `json:"files"`
+	Cut     bool         `json:"cut"`   // there are more files
+	Check   *Checked     `json:"check"` // nil: it did not run
 }
 
 // CompareOptions are the settings of Compare.
@@ -35,10 +41,12 @@ func (o Operator) Compare(ctx context.Context, of string, members []string, co C
 		if err != nil {
 			return nil, err
 		}
-		c := Compared{State: TaskOpen, Working: operator.KindOf(w.working("compare")) == operator.Refused}
-		if c.Diff, err = w.diff(ctx, "compare"); err != nil {
+		d, err := w.diff(ctx, "compare")
+		if err != nil {
 			return nil, err
 		}
+		c := Compared{Team: d.Team, Member: d.Member, Branch: d.Branch, State: TaskOpen, Working: operator.KindOf(w.working("compare")) == operator.Refused, Files: d.Files, Cut: d.More}
+		c.Added, c.Deleted = d.Lines()
 		if ts := w.tasks(); len(ts) > 0 {
 			c.Task, c.State = w.subject(), ts[len(ts)-1].State
 		}

@@ -259,10 +259,10 @@ func TestDiffAndCompare(t *testing.T) {
 	if err != nil || len(cs) != 2 {
 		t.Fatal(cs, err)
 	}
-	if a, _ := cs[0].Diff.Lines(); a != 1 || cs[0].Working || cs[0].Check != nil || cs[0].State != results.TaskOpen {
+	if cs[0].Added != 1 || len(cs[0].Files) != 1 || cs[0].Member != "ann" || cs[0].Branch != d.Branch || cs[0].Working || cs[0].Check != nil || cs[0].State != results.TaskOpen {
 		t.Errorf("%+v", cs[0])
 	}
-	if a, del := cs[1].Diff.Lines(); a != 2 || del != 0 {
+	if cs[1].Added != 2 || cs[1].Deleted != 0 {
 		t.Errorf("%+v", cs[1])
 	}
 	_, err = results.Of(m.op).Compare(t.Context(), "", []string{"ann", "nobody"}, results.CompareOptions{})

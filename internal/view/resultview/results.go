@@ -62,39 +62,13 @@ func files(n int) string {
 
 // CompareDocument is the work of several members side by side.
 type CompareDocument struct {
-	Compared []ComparedDocument `json:"compared"`
-}
-
-// ComparedDocument is the work of one of them.
-type ComparedDocument struct {
-	Team    string               `json:"team"`
-	Member  string               `json:"member"`
-	Branch  string               `json:"branch"`
-	Task    string               `json:"task"`
-	State   string               `json:"state"` // done, failed, open
-	Working bool                 `json:"working"`
-	Added   int                  `json:"added"`
-	Deleted int                  `json:"deleted"`
-	Files   []results.FileChange `json:"files"`
-	Cut     bool                 `json:"cut"`   // there are more files
-	Check   *results.Checked     `json:"check"` // null: it did not run
-}
-
-// Compare is the document of a comparison.
-func Compare(cs []results.Compared) CompareDocument {
-	doc := CompareDocument{}
-	for _, c := range cs {
-		added, deleted := c.Diff.Lines()
-		doc.Compared = append(doc.Compared, ComparedDocument{c.Diff.Team, c.Diff.Member, c.Diff.Branch, c.Task, c.State, c.Working, added, deleted, c.Diff.Files, c.Diff.More, c.Check})
-	}
-	return doc
+	Compared []results.Compared `json:"compared"`
 }
 
 // ComparePage is a row for each member.
 func ComparePage(cs []results.Compared) (p page.Page) {
 	t := page.Table{Head: []string{"MEMBER", "STATE", "FILES", "+", "-", "CHECK", "TASK"}}
 	for _, c := range cs {
-		added, deleted := c.Diff.Lines()
 		state := c.State
 		if c.Working {
 			state = "working"
@@ -107,11 +81,11 @@ func ComparePage(cs []results.Compared) (p page.Page) {
 		default:
 			check = "failed"
 		}
-		changed := fmt.Sprint(len(c.Diff.Files))
-		if c.Diff.More {
+		changed := fmt.Sprint(len(c.Files))
+		if c.Cut {
 			changed += ", cut"
 		}
-		t.Rows = append(t.Rows, []string{c.Diff.Member, state, changed, fmt.Sprint(added), fmt.Sprint(deleted), check, c.Task})
+		t.Rows = append(t.Rows, []string{c.Member, state, changed, fmt.Sprint(c.Added), fmt.Sprint(c.Deleted), check, c.Task})
 	}
 	p.Table(t)
 	return p
