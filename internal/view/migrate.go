@@ -2,38 +2,18 @@ package view
 
 import (
 	"fmt"
-	"strings"
 
 	"waggle/internal/view/page"
 	"waggle/operator/teams"
 )
 
-// MigratedDocument is the result of a change of layout.
-type MigratedDocument struct {
-	Team    string   `json:"team"`
-	Layout  string   `json:"layout"`  // the present layout
-	Changed bool     `json:"changed"` // mailboxes were moved or merged
-	Members []string `json:"members"` // the members that have a mailbox
-	Notes   []string `json:"notes"`   // problems found in the files
-}
-
-// Migrated is the document of a change of layout.
-func Migrated(m *teams.Migrated) MigratedDocument {
-	d := MigratedDocument{m.Team, m.Layout.String(), m.Changed, nil, m.Notes}
-	for _, n := range m.Members {
-		d.Members = append(d.Members, string(n))
-	}
-	return d
-}
-
 // MigratedPage says in which layout the mailboxes are.
 func MigratedPage(m *teams.Migrated) (p page.Page) {
-	d := Migrated(m)
 	end := " already"
-	if d.Changed {
-		end = ": " + strings.Join(d.Members, ", ")
+	if m.Changed {
+		end = ": " + texts(m.Members, ", ")
 	}
-	p.Line(page.Plain("the mailboxes of "), page.Strong(d.Team), page.Plain(" are in the layout "+d.Layout+end))
+	p.Line(page.Plain("the mailboxes of "), page.Strong(m.Team), page.Plain(" are in the layout "+m.Layout+end))
 	return p
 }
 

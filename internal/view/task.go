@@ -84,8 +84,8 @@ func content(raw json.RawMessage) string {
 	return line.String()
 }
 
-// texts are ids for people.
-func texts(ids []task.ID, between string) string {
+// texts are ids or names for people.
+func texts[T ~string](ids []T, between string) string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
 		out[i] = string(id)

@@ -5,7 +5,6 @@ import (
 
 	"waggle"
 	"waggle/internal/view"
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
@@ -59,10 +58,10 @@ func TestAdopted(t *testing.T) {
 }
 
 func TestMigrated(t *testing.T) {
-	m := &teams.Migrated{Team: "api", Layout: mailbox.JSONL, Changed: true, Members: []waggle.MemberName{"ann", "bob"}, Notes: []string{"one"}}
-	golden(t, "migrated", view.Migrated(m))
-	golden(t, "migrated_empty", view.Migrated(&teams.Migrated{}))
-	samePage(t, "migrated", append(view.MigratedPage(m), view.MigratedPage(&teams.Migrated{Team: "api"})...))
+	m := &teams.Migrated{Team: "api", Layout: "jsonl", Changed: true, Members: []waggle.MemberName{"ann", "bob"}, Notes: []string{"one"}}
+	golden(t, "migrated", m)
+	golden(t, "migrated_empty", &teams.Migrated{Layout: "array"})
+	samePage(t, "migrated", append(view.MigratedPage(m), view.MigratedPage(&teams.Migrated{Team: "api", Layout: "array"})...))
 	s := &teams.MigratedSchema{Team: "api", Migration: team.Migration{From: "1.0", To: "1.1", Steps: []team.StepDone{{Number: 2, Version: "1.1", What: "names", Changes: []string{"a"}}}}}
 	dry, same := *s, &teams.MigratedSchema{Team: "api", Migration: team.Migration{To: "1.1"}}
 	dry.DryRun = true

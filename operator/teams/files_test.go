@@ -33,7 +33,7 @@ func TestMigrate(t *testing.T) {
 		changed bool
 	}{{mailbox.JSONL, true}, {mailbox.JSONL, false}, {mailbox.Array, true}} {
 		m, err := o.Migrate(ctx, "api", c.to)
-		if err != nil || m.Changed != c.changed || m.Layout != c.to || m.Team != "api" || !slices.Equal(m.Members, []waggle.MemberName{"bob", "team-lead"}) || len(m.Notes) != 0 {
+		if err != nil || m.Changed != c.changed || m.Layout != c.to.String() || m.Team != "api" || !slices.Equal(m.Members, []waggle.MemberName{"bob", "team-lead"}) || len(m.Notes) != 0 {
 			t.Fatalf("%+v: %+v, %v", c, m, err)
 		}
 		in, err := mail.Of(op).Inbox(ctx, "api", "bob", true)

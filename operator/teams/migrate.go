@@ -18,11 +18,11 @@ import (
 
 // Migrated is the result of a change of layout.
 type Migrated struct {
-	Team    string
-	Layout  mailbox.Layout      // the present layout
-	Changed bool                // mailboxes were moved or merged
-	Members []waggle.MemberName // the members that have a mailbox
-	Notes   []string            // problems found in the files
+	Team    string              `json:"team"`
+	Layout  string              `json:"layout"`  // the present layout
+	Changed bool                `json:"changed"` // mailboxes were moved or merged
+	Members []waggle.MemberName `json:"members"` // the members that have a mailbox
+	Notes   []string            `json:"notes"`   // problems found in the files
 }
 
 // Migrate moves a team's mailboxes to a layout, and merges the two mailboxes of a member that has both. A team of
@@ -53,7 +53,7 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	boxes := o.Boxes(name)
-	m = &Migrated{Team: string(name), Layout: to}
+	m = &Migrated{Team: string(name), Layout: to.String()}
 	m.Changed, err = boxes.Migrate(ctx, to, mailbox.Options{Report: func(r mailbox.Report) { m.Notes = append(m.Notes, r.What) }})
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.KindOf(err), Op: "team migrate", Err: err, Advice: "nothing is lost; the same command goes on where this one stopped"}

@@ -80,7 +80,7 @@ process that leads the team; nothing is lost.
 
 func sayMigrated(a *app.App, m *teams.Migrated) error {
 	a.Notes(m.Notes)
-	return a.Give(view.Migrated(m), view.MigratedPage(m))
+	return a.Give(m, view.MigratedPage(m))
 }
 
 func sayMigratedSchema(a *app.App, m *teams.MigratedSchema) error {
