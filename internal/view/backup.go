@@ -5,7 +5,6 @@ import (
 
 	"waggle"
 	"waggle/internal/view/page"
-	"waggle/operator/inspect"
 	"waggle/operator/teams"
 	"waggle/team"
 )
@@ -74,32 +73,11 @@ func RestoredNotes(r *teams.Restored) (p page.Page) {
 	return p
 }
 
-// RestorePlanDocument is what a restore would do.
-type RestorePlanDocument struct {
-	Team      string            `json:"team"`
-	From      string            `json:"from"`
-	Files     int               `json:"files"`
-	Verified  bool              `json:"verified"`
-	Authority string            `json:"authority"` // kept, new or none
-	Replaces  bool              `json:"replaces"`  // a team of that name would be moved into the archive
-	Running   []inspect.Running `json:"running"`   // its processes, which would be ended
-	Skipped   []team.Skipped    `json:"skipped"`
-}
-
-// RestorePlan is the document of what a restore would do.
-func RestorePlan(p *teams.RestorePlan) RestorePlanDocument {
-	d := RestorePlanDocument{p.Team, p.From, p.Files, p.Verified, p.Authority, p.Replaces != nil, nil, p.Skipped}
-	if p.Replaces != nil {
-		d.Running = p.Replaces.Live
-	}
-	return d
-}
-
 // RestorePlanPage says what a restore would do.
 func RestorePlanPage(r *teams.RestorePlan) (p page.Page) {
 	say := func(format string, args ...any) { p.Line(page.Plain(fmt.Sprintf(format, args...))) }
-	if r.Replaces != nil {
-		for _, m := range r.Replaces.Live {
+	if r.Replaces {
+		for _, m := range r.Running {
 			say("would end %s (process %d)", m.Name, m.PID)
 		}
 		say("would move the team %s that is there into the archive", r.Team)

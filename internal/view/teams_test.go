@@ -37,10 +37,10 @@ func TestBackup(t *testing.T) {
 	kept := &teams.Restored{Team: "api", From: "api", Verified: true, Authority: teams.AuthorityKept}
 	golden(t, "restored", rs)
 	golden(t, "restored_empty", &teams.Restored{})
-	plan := &teams.RestorePlan{Restored: *rs, Replaces: &inspect.TeamView{Live: rs.Ended}}
-	golden(t, "restore_plan", view.RestorePlan(plan))
-	golden(t, "restore_plan_empty", view.RestorePlan(&teams.RestorePlan{}))
-	samePage(t, "restore_plan", append(view.RestorePlanPage(plan), view.RestorePlanPage(&teams.RestorePlan{Restored: *kept})...))
+	plan := &teams.RestorePlan{Team: "copy", From: "api", Files: 2, Authority: teams.AuthorityNew, Replaces: true, Running: rs.Ended, Skipped: r.Skipped}
+	golden(t, "restore_plan", plan)
+	golden(t, "restore_plan_empty", &teams.RestorePlan{})
+	samePage(t, "restore_plan", append(view.RestorePlanPage(plan), view.RestorePlanPage(&teams.RestorePlan{Team: "api", From: "api", Verified: true, Authority: teams.AuthorityKept})...))
 	p := append(view.RestoredPage(rs), view.RestoredNotes(rs)...)
 	p = append(append(p, view.RestoredPage(kept)...), view.RestoredNotes(kept)...)
 	samePage(t, "restored", append(p, view.RestoredNotes(&teams.Restored{Verified: true, Authority: teams.AuthorityNone})...))

@@ -134,8 +134,14 @@ func (o Operator) unpack(ctx context.Context, into team.Root, in io.Reader, do R
 
 // RestorePlan is what a restore would do.
 type RestorePlan struct {
-	Restored
-	Replaces *inspect.TeamView // the team that it would archive, whose processes it would end; nil: none is there
+	Team      string            `json:"team"`
+	From      string            `json:"from"`
+	Files     int               `json:"files"`
+	Verified  bool              `json:"verified"`
+	Authority string            `json:"authority"` // kept, new or none
+	Replaces  bool              `json:"replaces"`  // a team of that name would be moved into the archive
+	Running   []inspect.Running `json:"running"`   // its processes, which would be ended
+	Skipped   []team.Skipped    `json:"skipped"`
 }
 
 // PlanRestore says what Restore would do, or returns the error that it would refuse with. It reads the backup into
@@ -146,17 +152,18 @@ func (o Operator) PlanRestore(ctx context.Context, in io.Reader, do RestoreOptio
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, u.Close()) }()
-	p := &RestorePlan{Restored: *rs}
+	p := &RestorePlan{Team: rs.Team, From: rs.From, Files: rs.Files, Verified: rs.Verified, Authority: rs.Authority, Skipped: rs.Skipped}
 	if left, err := mail.Of(o.Operator).Leftover(ctx, name); err != nil {
 		return nil, err
 	} else if left == nil { // else its end is completed first, and its place is free then
-		if p.Replaces, err = o.inTheWay(ctx, name, do); err != nil {
+		there, err := o.inTheWay(ctx, name, do)
+		if err != nil {
 			return nil, err
 		}
-		if p.Replaces == nil {
-			if err := u.Fits(o.Root, name); err != nil {
-				return nil, exists(err, name)
-			}
+		if there != nil {
+			p.Replaces, p.Running = true, there.Live
+		} else if err := u.Fits(o.Root, name); err != nil {
+			return nil, exists(err, name)
 		}
 	}
 	if !u.Header.Led {
@@ -167,7 +174,7 @@ func (o Operator) PlanRestore(ctx context.Context, in io.Reader, do RestoreOptio
 		return nil, err
 	}
 	p.Authority = AuthorityNew
-	if s != nil && p.Replaces == nil && u.Header.UID == string(s.Dir.UID) && u.Header.Root == o.RootURL && u.Header.Team == name {
+	if s != nil && !p.Replaces && u.Header.UID == string(s.Dir.UID) && u.Header.Root == o.RootURL && u.Header.Team == name {
 		p.Authority = AuthorityKept
 	}
 	return p, nil

@@ -177,5 +177,5 @@ func planRestore(ctx context.Context, a *app.App, op operator.Operator, in io.Re
 	if err != nil {
 		return err
 	}
-	return a.Give(view.RestorePlan(p), view.RestorePlanPage(p))
+	return a.Give(p, view.RestorePlanPage(p))
 }
