@@ -86,7 +86,7 @@ type MemberDocument struct {
 	Spent        *SpentDocument        `json:"spent,omitempty"`
 	Steps        []StepDocument        `json:"steps,omitempty"`
 	Budget       *BudgetDocument       `json:"budget,omitempty"` // its own
-	Evidence     *EvidenceDocument     `json:"evidence"`
+	Evidence     *inspect.Evidence     `json:"evidence"`
 }
 
 // WorktreeDocument is a member's own checkout.
@@ -198,7 +198,7 @@ func leader(l inspect.LeaderStatus) LeaderDocument {
 func member(m inspect.MemberStatus) MemberDocument {
 	d := MemberDocument{Name: m.Name, Lead: m.Lead, State: m.State, Is: m.Is, Since: page.Stamp(m.Since), Why: m.Why, PID: m.PID, Backend: m.Backend, Trust: string(m.Trust), From: string(m.From), Sandbox: string(m.Sandbox),
 		Task: m.Task, Pending: m.Pending, Policy: m.Policy, Socket: m.Socket, Restarts: m.Restarts, Ready: m.Ready, Log: m.Log,
-		Worktree: (*WorktreeDocument)(m.Worktree), Evidence: evidence(m.Evidence)}
+		Worktree: (*WorktreeDocument)(m.Worktree), Evidence: m.Evidence}
 	if u := m.Usage; u != nil {
 		d.Usage = &UsageDocument{u.CPU.Seconds(), u.RSS, u.Processes}
 	}

@@ -32,73 +32,73 @@ import (
 
 // Evidence is what the state of a member rests on. A time is zero where there is none.
 type Evidence struct {
-	Process  ProcessEvidence
-	Journal  JournalEvidence
-	Orders   OrdersEvidence
-	Mailbox  MailboxEvidence
-	Output   OutputEvidence
-	Terminal *TerminalEvidence  // null: it has no terminal, or no record of one
-	Died     *DiedEvidence      // null: no record says that its newest start has died
-	Tools    []process.LeftTool // commands that its dead process has left running
-	Stopping string             // why its end is expected; "" when it is not
+	Process  ProcessEvidence    `json:"process"`
+	Journal  JournalEvidence    `json:"journal"`
+	Orders   OrdersEvidence     `json:"orders"`
+	Mailbox  MailboxEvidence    `json:"mailbox"`
+	Output   OutputEvidence     `json:"output"`
+	Terminal *TerminalEvidence  `json:"terminal"` // null: it has no terminal, or no record of one
+	Died     *DiedEvidence      `json:"died"`     // null: no record says that its newest start has died
+	Tools    []process.LeftTool `json:"tools"`    // commands that its dead process has left running
+	Stopping string             `json:"stopping"` // why its end is expected; "" when it is not
 }
 
 // ProcessEvidence is the state of the recorded process in the process table.
 type ProcessEvidence struct {
-	PID     int    // 0: no process is recorded
-	Start   string // kernel start time, opaque
-	Epoch   uint64 // the number of its start, from 1
-	Since   time.Time
-	State   string // running, stopped, gone, none, unknown
-	Problem string
+	PID     int       `json:"pid"`   // 0: no process is recorded
+	Start   string    `json:"start"` // kernel start time, opaque
+	Epoch   uint64    `json:"epoch"` // the number of its start, from 1
+	Since   time.Time `json:"since"`
+	State   string    `json:"state"` // running, stopped, gone, none, unknown
+	Problem string    `json:"problem"`
 }
 
 // JournalEvidence is the state in the member's own journal.
 type JournalEvidence struct {
-	State    string // of the worker's machine; "" without a journal
-	LastKind string
-	LastAt   time.Time
-	Problem  string // why it cannot be read
+	State    string    `json:"state"` // of the worker's machine; "" without a journal
+	LastKind string    `json:"last_kind"`
+	LastAt   time.Time `json:"last_at"`
+	Problem  string    `json:"problem"` // why it cannot be read
 }
 
 // OrdersEvidence has the orders that the member has not applied.
 type OrdersEvidence struct {
-	Unapplied int
-	Oldest    time.Time
-	Watched   time.Duration // how long the oldest was seen to stay unapplied while this program ran
+	Unapplied int           `json:"unapplied"`
+	Oldest    time.Time     `json:"oldest_at"`
+	Watched   time.Duration `json:"watched_ms"` // how long the oldest was seen to stay unapplied while this program ran
 }
 
 // MailboxEvidence counts the unread entries of the member's mailbox.
 type MailboxEvidence struct {
-	Control int
-	Chat    int
-	Oldest  string // time of the oldest control entry: a claim of the entry, so it is text
-	Problem string
+	Control int    `json:"unread_control"`
+	Chat    int    `json:"unread_chat"`
+	Oldest  string `json:"oldest_control_at"` // time of the oldest control entry: a claim of the entry, so it is text
+	Problem string `json:"problem"`
 }
 
 // OutputEvidence is the member's output.log.
 type OutputEvidence struct {
-	Path string
-	Size int64
-	At   time.Time // when it was written last; zero: there is none
+	Path string    `json:"path"`
+	Size int64     `json:"size"`
+	At   time.Time `json:"at"` // when it was written last; zero: there is none
 }
 
 // TerminalEvidence is what the holder of the member's terminal reports.
 type TerminalEvidence struct {
-	Socket string // the socket to attach to
-	Pane   string // of a multiplexer; "" for none
-	Server string // the multiplexer's socket
-	Holder string // running, stopped, gone, unknown
-	Ended  bool   // the holder has seen the process end
-	Exit   string // its exit status
+	Socket string `json:"socket"` // the socket to attach to
+	Pane   string `json:"pane"`   // of a multiplexer; "" for none
+	Server string `json:"server"` // the multiplexer's socket
+	Holder string `json:"holder"` // running, stopped, gone, unknown
+	Ended  bool   `json:"ended"`  // the holder has seen the process end
+	Exit   string `json:"exit"`   // its exit status
 }
 
 // DiedEvidence is the recorded end of a process.
 type DiedEvidence struct {
-	At      time.Time
-	Detail  string
-	Restart time.Time // zero: no restart is planned
-	GaveUp  bool
+	At      time.Time `json:"at"`
+	Detail  string    `json:"detail"`
+	Restart time.Time `json:"restart_at"` // zero: no restart is planned
+	GaveUp  bool      `json:"gave_up"`
 }
 
 // probe gathers facts of the members of one team.

@@ -15,8 +15,8 @@ import (
 
 // LeftTool is a command that a dead process of a member has left running.
 type LeftTool struct {
-	PID  int
-	Argv string
+	PID  int    `json:"pid"`
+	Argv string `json:"argv"`
 }
 
 // LeftTools lists the commands that a member's dead processes left running: those in their recorded
