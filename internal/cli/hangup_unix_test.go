@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -40,7 +39,7 @@ func TestHangupDetaches(t *testing.T) {
 	testenv.Eventually(t, "it is up", func() bool {
 		o, _, code := h.waggle("status", "--team", "hung", "--json")
 		var st view.StatusDocument
-		return code == 0 && json.Unmarshal([]byte(o), &st) == nil && len(st.Members) == 1 && st.Members[0].Ready != nil
+		return code == 0 && testenv.Decode([]byte(o), &st) == nil && len(st.Members) == 1 && st.Members[0].Ready != nil
 	})
 	before := h.status("hung")
 	if before.Leader.PID != cmd.Process.Pid {

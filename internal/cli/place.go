@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli/app"
-	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/spawn"
@@ -33,7 +32,7 @@ any more.
 			case err != nil:
 				return err
 			case a.Flags.JSON:
-				return a.Document(view.Place(p))
+				return a.Document(p)
 			case app.Tty(a.Out):
 				a.Say("%s", operator.Visible(p.Path))
 				return nil
@@ -69,7 +68,7 @@ member's WAGGLE_PORT_BASE.
 				return err
 			}
 			if a.Flags.JSON {
-				return a.Document(view.Place(p))
+				return a.Document(p)
 			}
 			return nil
 		},

@@ -126,7 +126,7 @@ func (h *homeTree) write(name, text string) string {
 func (h *homeTree) status(team string) *view.StatusDocument {
 	h.t.Helper()
 	var st view.StatusDocument
-	if err := json.Unmarshal([]byte(h.must("status", "--team", team, "--json")), &st); err != nil {
+	if err := testenv.Decode([]byte(h.must("status", "--team", team, "--json")), &st); err != nil {
 		h.t.Fatal(err)
 	}
 	return &st

@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -183,7 +182,7 @@ func TestUpInTmux(t *testing.T) {
 	})
 	out, code := u.waggle("status", "--json")
 	var st view.StatusDocument
-	if err := json.Unmarshal([]byte(out), &st); err != nil || code != 0 || !st.Leader.Led {
+	if err := testenv.Decode([]byte(out), &st); err != nil || code != 0 || !st.Leader.Led {
 		t.Errorf("after detach: %d %v\n%s", code, err, out)
 	}
 	if got := u.panes(); len(got) != 3 {
@@ -248,7 +247,7 @@ func TestAttachInTmux(t *testing.T) {
 func (u *inTmux) status() (st view.StatusDocument) {
 	u.t.Helper()
 	out, code := u.waggle("status", "--json")
-	if err := json.Unmarshal([]byte(out), &st); err != nil || code != 0 {
+	if err := testenv.Decode([]byte(out), &st); err != nil || code != 0 {
 		u.t.Fatalf("status: %d, %v\n%s", code, err, out)
 	}
 	return st

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,8 +16,8 @@ import (
 	"waggle/control"
 	"waggle/home"
 	"waggle/internal/testenv"
-	"waggle/internal/view"
 	"waggle/journal"
+	"waggle/operator/inspect"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -35,9 +34,9 @@ func TestVerifyTampered(t *testing.T) {
 	testenv.Eventually(t, "the task has run", func() bool { b, _ := os.ReadFile(filepath.Join(h.work, "ran")); return len(b) > 0 })
 	h.must("down", "told")
 
-	verify := func() (v view.VerifiedDocument, code int) {
+	verify := func() (v inspect.Verified, code int) {
 		out, said, code := h.waggle("audit", "verify", "told", "--json")
-		if err := json.Unmarshal([]byte(out), &v); err != nil {
+		if err := testenv.Decode([]byte(out), &v); err != nil {
 			t.Fatalf("%v\n%s%s", err, out, said)
 		}
 		return v, code

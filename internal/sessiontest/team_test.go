@@ -3,29 +3,29 @@
 package sessiontest
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	"waggle/internal/claudetest"
 	"waggle/internal/session"
-	"waggle/internal/view"
+	"waggle/internal/testenv"
+	"waggle/operator/decide"
 )
 
 const teams = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1"
 
 // rows are the sessions that status lists; none while there is nothing to list.
-func (w *world) rows() []view.SessionDocument {
+func (w *world) rows() []decide.SessionRow {
 	w.t.Helper()
 	var doc struct {
-		Sessions []view.SessionDocument `json:"sessions"`
+		Sessions []decide.SessionRow `json:"sessions"`
 	}
 	s := w.run("status", "--json")
 	if s.code == 9 {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(s.out), &doc); s.code != 0 || err != nil {
+	if err := testenv.Decode([]byte(s.out), &doc); s.code != 0 || err != nil {
 		w.t.Fatalf("status --json: exit %d, %v: %s%s", s.code, err, s.out, s.err)
 	}
 	return doc.Sessions
@@ -115,7 +115,7 @@ func TestMateUnattended(t *testing.T) {
 		}
 		w := newWorld(t, version, crew("ann"))
 		s := w.h.StartIn(w.h.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "in-process", "you are marker-lead")
-		at := func() (row view.SessionDocument) {
+		at := func() (row decide.SessionRow) {
 			for _, r := range w.rows() {
 				if r.Under != "" && strings.Contains(r.Why, "answer in its own terminal") {
 					row = r
@@ -150,7 +150,7 @@ func TestPaneMate(t *testing.T) {
 		}
 		w := newWorld(t, version, crew("bob"))
 		s := w.h.StartIn(w.h.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "tmux", "you are marker-lead")
-		var row view.SessionDocument
+		var row decide.SessionRow
 		claudetest.Until(w.t, func() string { return "no row says answer at the lead\n" + s.Screen() + w.ok("status") }, func() bool {
 			for _, r := range w.rows() {
 				if strings.Contains(r.Why, "answer at the lead") {
@@ -170,7 +170,7 @@ func TestPaneMate(t *testing.T) {
 		})
 		w.ran("bob", 1)
 		claudetest.Until(w.t, func() string { return "answered, it is listed as before: " + w.ok("status") }, func() bool {
-			return !slices.ContainsFunc(w.rows(), func(r view.SessionDocument) bool { return strings.Contains(r.Why, "answer at the lead") })
+			return !slices.ContainsFunc(w.rows(), func(r decide.SessionRow) bool { return strings.Contains(r.Why, "answer at the lead") })
 		})
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 // AuditOfSessions is the document of what sessions asked since a time.
 func AuditOfSessions(es []operator.AuditEvent, since time.Time) SessionDigest {
-	return SessionDigest{events(es), page.Stamp(since)}
+	return SessionDigest{es, page.Stamp(since)}
 }
 
 // SessionsRecapPage says what sessions asked, and who answered.

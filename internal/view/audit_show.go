@@ -11,21 +11,6 @@ import (
 	"waggle/record"
 )
 
-// AuditDetail is one call with every record about it.
-type AuditDetail struct {
-	Event   AuditDocument    `json:"event"`
-	Records []RecordDocument `json:"records"`
-}
-
-// AuditShow is the document of one call.
-func AuditShow(d *inspect.AuditDetail) AuditDetail {
-	out := AuditDetail{event(d.Event), make([]RecordDocument, 0, len(d.Records))}
-	for _, r := range d.Records {
-		out.Records = append(out.Records, Record(r))
-	}
-	return out
-}
-
 // AuditShowPage is one call whole.
 func AuditShowPage(d *inspect.AuditDetail, now time.Time) (p page.Page) {
 	e := d.Event

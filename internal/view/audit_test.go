@@ -32,9 +32,9 @@ func TestAudit(t *testing.T) {
 func TestAuditShow(t *testing.T) {
 	d := &inspect.AuditDetail{Event: auditEvents()[0], Records: []inspect.AuditRecord{
 		{Journal: "leader", Owner: "leader", Seq: 3, Time: at(6), Writer: journal.Writer{Operator: true}, Kind: "decided", Body: json.RawMessage(`{"id":"perm-1"}`)}}}
-	golden(t, "audit_show", view.AuditShow(d))
-	golden(t, "audit_show_empty", view.AuditShow(&inspect.AuditDetail{}))
-	golden(t, "audit_record", view.Record(d.Records[0]))
+	golden(t, "audit_show", d)
+	golden(t, "audit_show_empty", &inspect.AuditDetail{})
+	golden(t, "audit_record", d.Records[0])
 	samePage(t, "audit_show", view.AuditShowPage(d, now))
 	samePage(t, "audit_show_empty", view.AuditShowPage(&inspect.AuditDetail{}, now))
 }

@@ -18,42 +18,17 @@ type EndedStatusDocument struct {
 	Opened    string                  `json:"opened"`
 	EndedAt   string                  `json:"ended_at"`
 	How       string                  `json:"how"` // down, run, deleted, replaced
-	Members   []LeftDocument          `json:"members"`
-	Tasks     []EndedTaskDocument     `json:"tasks"`
+	Members   []inspect.EndedMember   `json:"members"`
+	Tasks     []inspect.EndedTask     `json:"tasks"`
 	Worktrees []operator.KeptWorktree `json:"worktrees"` // what is kept; path "": only the branch is
 	Pending   int                     `json:"pending"`   // 0: nothing waits
 	Dir       string                  `json:"dir"`       // of its journals and its archive
 }
 
-// LeftDocument is how a member of an ended team left.
-type LeftDocument struct {
-	Name   string `json:"name"`
-	State  string `json:"state"` // left
-	How    string `json:"how"`
-	Detail string `json:"detail"`
-	At     string `json:"at"`
-}
-
-// EndedTaskDocument is a task at the end of its team.
-type EndedTaskDocument struct {
-	ID      string `json:"id"`
-	Subject string `json:"subject"`
-	Owner   string `json:"owner"`
-	State   string `json:"state"`
-	Note    string `json:"note"`
-}
-
 // EndedStatus is the document of a team that has ended.
 func EndedStatus(st *inspect.EndedStatus) EndedStatusDocument {
-	d := EndedStatusDocument{Team: st.Team, State: "ended", ID: st.ID, Opened: page.Stamp(st.Opened), EndedAt: page.Stamp(st.At), How: st.How, Members: []LeftDocument{}, Tasks: []EndedTaskDocument{},
+	return EndedStatusDocument{Team: st.Team, State: "ended", ID: st.ID, Opened: page.Stamp(st.Opened), EndedAt: page.Stamp(st.At), How: st.How, Members: st.Members, Tasks: st.Tasks,
 		Worktrees: st.Kept, Dir: st.State}
-	for _, m := range st.Members {
-		d.Members = append(d.Members, LeftDocument{m.Name, "left", m.How, m.Detail, page.Stamp(m.At)})
-	}
-	for _, t := range st.Tasks {
-		d.Tasks = append(d.Tasks, EndedTaskDocument{t.ID, t.Subject, t.Owner, string(t.State), t.Note})
-	}
-	return d
 }
 
 // EndedStatusPage shows when and how a team ended, what became of its members and tasks, and what is kept.

@@ -11,7 +11,7 @@ import (
 
 func TestEndedStatus(t *testing.T) {
 	st := &inspect.EndedStatus{EndedTeam: inspect.EndedTeam{ID: "api-00000001", Team: "api", At: at(1), How: "down"}, Opened: at(0), State: "/state/teams/api-00000001",
-		Members: []inspect.EndedMember{{Name: "ann", At: at(1), How: "handshake", Detail: "exit status 0"}, {Name: "bob", At: at(1), How: "stopped"}},
+		Members: []inspect.EndedMember{{Name: "ann", At: at(1), How: "handshake", Detail: "exit status 0", State: "left"}, {Name: "bob", At: at(1), How: "stopped", State: "left"}},
 		Tasks:   []inspect.EndedTask{{ID: "1", Subject: "make", Owner: "ann", State: board.StateCompleted}, {ID: "2", Subject: "clean", Owner: "bob", State: board.StateFailed, Note: "denied"}},
 		Kept: []operator.KeptWorktree{{Member: "ann", Path: "/w/ann", Branch: "waggle/api/ann", Why: "1 uncommitted file", Files: []string{"made.txt"}},
 			{Member: "bob", Branch: "waggle/api/bob", Why: "its worktree was removed", Files: []string{}}}}

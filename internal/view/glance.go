@@ -7,16 +7,6 @@ import (
 	"waggle/operator/inspect"
 )
 
-// GlanceDocument is all teams in three numbers.
-type GlanceDocument struct {
-	Waiting int `json:"waiting"`
-	Working int `json:"working"`
-	Failed  int `json:"failed"`
-}
-
-// Glance is the document of the numbers.
-func Glance(g inspect.Glance) GlanceDocument { return GlanceDocument(g) }
-
 // GlanceLine is the numbers that are not zero, "" when all are.
 func GlanceLine(g inspect.Glance) string {
 	var parts []string

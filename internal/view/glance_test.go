@@ -19,5 +19,5 @@ func TestGlanceLine(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", g, got, want)
 		}
 	}
-	golden(t, "glance", view.Glance(inspect.Glance{Waiting: 2}))
+	golden(t, "glance", inspect.Glance{Waiting: 2})
 }

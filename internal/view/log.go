@@ -8,6 +8,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/operator/inspect"
 )
 
 // LogDocument is one journal record.
@@ -25,7 +26,7 @@ type LogDocument struct {
 // LogList is the document of records.
 type LogList struct {
 	Records  []LogDocument       `json:"records"`
-	Problems []BadRecordDocument `json:"problems,omitempty"` // journals that cannot be read to their end
+	Problems []inspect.BadRecord `json:"problems,omitempty"` // journals that cannot be read to their end
 }
 
 // Log is the document of records. broken is the error of the journals that cannot be read.

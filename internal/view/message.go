@@ -10,6 +10,7 @@ import (
 
 	"waggle"
 	"waggle/internal/view/page"
+	"waggle/operator/inspect"
 	"waggle/operator/mail"
 	"waggle/record"
 )
@@ -17,7 +18,7 @@ import (
 // MessagesDocument are messages with their states.
 type MessagesDocument struct {
 	Messages []MessageDocument   `json:"messages"`
-	Problems []BadRecordDocument `json:"problems,omitempty"` // journals that cannot be read to their end
+	Problems []inspect.BadRecord `json:"problems,omitempty"` // journals that cannot be read to their end
 }
 
 // MessageDocument is a message, the mailbox that holds it, and its delivery state.

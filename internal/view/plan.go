@@ -8,19 +8,6 @@ import (
 	"waggle/operator/decide"
 )
 
-// EscalatedDocument is the result of escalating a plan.
-type EscalatedDocument struct {
-	ID       string `json:"id"`
-	Member   string `json:"member"`
-	Revision int    `json:"revision"`
-	Digest   string `json:"digest"`
-	Changed  bool   `json:"changed"` // false: only the operator could answer it already
-	Decider  string `json:"decider"` // who answers plans by the policy
-}
-
-// Escalated is the document of an escalated plan.
-func Escalated(e *decide.Escalated) EscalatedDocument { return EscalatedDocument(*e) }
-
 // EscalatedPage shows who has to answer a plan.
 func EscalatedPage(e *decide.Escalated) (p page.Page) {
 	waits := "waited for you alone already"

@@ -9,7 +9,7 @@ import (
 
 func TestEscalated(t *testing.T) {
 	e := &decide.Escalated{ID: "plan-1", Member: "ann", Revision: 2, Digest: "ab", Changed: true, Decider: "leader"}
-	golden(t, "escalated", view.Escalated(e))
+	golden(t, "escalated", e)
 	samePage(t, "escalated", view.EscalatedPage(e))
 	e.Changed = false
 	samePage(t, "escalated_before", view.EscalatedPage(e))
@@ -26,6 +26,6 @@ func TestPlanDiff(t *testing.T) {
 
 func TestDivergence(t *testing.T) {
 	d := &decide.Divergence{Team: "api", Seq: 9, Member: "ann", Leader: 7, Why: "it took an answer that the leader's journal does not have", Lifted: true}
-	golden(t, "divergence", view.Divergence(d))
+	golden(t, "divergence", d)
 	samePage(t, "divergence", view.DivergencePage(d))
 }

@@ -34,58 +34,27 @@ type PendingDocument struct {
 type QuestionDocument struct {
 	PendingDocument
 	record.Bound
-	Unheld    string          `json:"unheld,omitempty"`
-	MustAsk   string          `json:"must_ask,omitempty"` // why a person decides although a rule would allow it
-	Because   string          `json:"because,omitempty"`  // why no rule and no mode answers it
-	Host      string          `json:"host,omitempty"`
-	Port      string          `json:"port,omitempty"`
-	Plan      string          `json:"plan,omitempty"`
-	Revision  int             `json:"revision,omitempty"`
-	Hash      string          `json:"hash,omitempty"`
-	Questions []AskedDocument `json:"questions,omitempty"`
-	Task      string          `json:"task,omitempty"`
-	Command   string          `json:"command,omitempty"`
-	Pattern   string          `json:"pattern"`
-	Suggest   []string        `json:"suggest"`
-	Weights   []int           `json:"suggest_matched,omitempty"` // how many of the last calls each of suggest would have matched
-	Weighed   int             `json:"suggest_calls,omitempty"`   // how many calls these are
-	Trust     string          `json:"trust"`
-	Votes     []string        `json:"votes,omitempty"`
-	Escalated string          `json:"escalated,omitempty"`
-	Asker     string          `json:"asker,omitempty"`
-	LeadOut   string          `json:"lead_out,omitempty"` // who answers while a person has the session of the lead's agent
-	Answer    *AnswerDocument `json:"answer,omitempty"`
-}
-
-// AskedDocument is one of several questions in words that an agent asks in one request.
-type AskedDocument struct {
-	Text     string           `json:"question"`
-	Header   string           `json:"header,omitempty"`
-	Options  []OptionDocument `json:"options"`
-	Multiple bool             `json:"multiple,omitempty"`
-	Closed   bool             `json:"closed,omitempty"`
-}
-
-// OptionDocument is an answer that the agent offers.
-type OptionDocument struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
-}
-
-// AnswerDocument is the answer that a request has.
-type AnswerDocument struct {
-	Decision string          `json:"decision"`
-	By       string          `json:"by"`
-	Via      string          `json:"via"`
-	Rule     string          `json:"rule,omitempty"`
-	Reason   string          `json:"reason,omitempty"`
-	At       string          `json:"at"`
-	Policy   uint64          `json:"policy_version"`
-	State    string          `json:"state"`
-	Evidence string          `json:"evidence,omitempty"`
-	Input    json.RawMessage `json:"input,omitempty"`
-	Digest   string          `json:"digest,omitempty"`
-	Answers  []string        `json:"answers,omitempty"`
+	Unheld    string            `json:"unheld,omitempty"`
+	MustAsk   string            `json:"must_ask,omitempty"` // why a person decides although a rule would allow it
+	Because   string            `json:"because,omitempty"`  // why no rule and no mode answers it
+	Host      string            `json:"host,omitempty"`
+	Port      string            `json:"port,omitempty"`
+	Plan      string            `json:"plan,omitempty"`
+	Revision  int               `json:"revision,omitempty"`
+	Hash      string            `json:"hash,omitempty"`
+	Questions []decide.Asked    `json:"questions,omitempty"`
+	Task      string            `json:"task,omitempty"`
+	Command   string            `json:"command,omitempty"`
+	Pattern   string            `json:"pattern"`
+	Suggest   []string          `json:"suggest"`
+	Weights   []int             `json:"suggest_matched,omitempty"` // how many of the last calls each of suggest would have matched
+	Weighed   int               `json:"suggest_calls,omitempty"`   // how many calls these are
+	Trust     string            `json:"trust"`
+	Votes     []string          `json:"votes,omitempty"`
+	Escalated string            `json:"escalated,omitempty"`
+	Asker     string            `json:"asker,omitempty"`
+	LeadOut   string            `json:"lead_out,omitempty"` // who answers while a person has the session of the lead's agent
+	Answer    *decide.AnswerNow `json:"answer,omitempty"`
 }
 
 // GroupDocument is a group of requests that are alike.
@@ -139,20 +108,9 @@ func pendingItem(q decide.PendingItem, now time.Time) PendingDocument {
 
 // Question is the document of one request.
 func Question(q decide.Request, now time.Time) QuestionDocument {
-	d := QuestionDocument{PendingDocument: pendingItem(q.PendingItem, now), Bound: q.Bound, Unheld: q.Unheld, MustAsk: q.MustAsk, Because: q.Because, Host: q.Host, Port: q.Port, Plan: q.Plan,
+	return QuestionDocument{PendingDocument: pendingItem(q.PendingItem, now), Bound: q.Bound, Unheld: q.Unheld, MustAsk: q.MustAsk, Because: q.Because, Host: q.Host, Port: q.Port, Plan: q.Plan,
 		Revision: q.Revision, Hash: q.Hash, Task: q.Task, Command: q.Command, Pattern: q.Pattern, Suggest: q.Suggest, Weights: q.Weights, Weighed: q.Weighed, Trust: q.Trust, Votes: q.Votes,
-		Escalated: q.Escalated, Asker: q.Asker, LeadOut: q.LeadOut}
-	for _, one := range q.Questions {
-		a := AskedDocument{Text: one.Text, Header: one.Header, Options: []OptionDocument{}, Multiple: one.Multiple, Closed: one.Closed}
-		for _, o := range one.Options {
-			a.Options = append(a.Options, OptionDocument(o))
-		}
-		d.Questions = append(d.Questions, a)
-	}
-	if n := q.Answer; n != nil {
-		d.Answer = &AnswerDocument{n.Decision, n.By, n.Via, n.Rule, n.Reason, page.Stamp(n.At), n.Policy, n.State, n.Evidence, n.Input, n.Digest, n.Answers}
-	}
-	return d
+		Escalated: q.Escalated, Asker: q.Asker, LeadOut: q.LeadOut, Questions: q.Questions, Answer: q.Answer}
 }
 
 // Questions are the documents of requests, never null.

@@ -12,18 +12,18 @@ import (
 // RecapDocument is what happened in a team since a time. Lists are in order of time; next is the
 // next command, "" for none.
 type RecapDocument struct {
-	Team      string          `json:"team"`
-	Since     string          `json:"since"`
-	SinceWhy  string          `json:"since_why"`
-	State     string          `json:"state"` // led, not led, interrupted, ended, other
-	Results   []RecapResult   `json:"results"`
-	Members   []RecapMember   `json:"members"`
-	Decisions []RecapDecision `json:"decisions"`
-	Calls     RecapCalls      `json:"calls"`
-	Messages  []RecapMessage  `json:"messages"`
-	Sent      []RecapSent     `json:"sent"`
-	Waiting   []RecapWaiting  `json:"waiting"`
-	Trouble   []RecapMember   `json:"trouble"`
+	Team      string                 `json:"team"`
+	Since     string                 `json:"since"`
+	SinceWhy  string                 `json:"since_why"`
+	State     string                 `json:"state"` // led, not led, interrupted, ended, other
+	Results   []RecapResult          `json:"results"`
+	Members   []RecapMember          `json:"members"`
+	Decisions []RecapDecision        `json:"decisions"`
+	Calls     RecapCalls             `json:"calls"`
+	Messages  []inspect.RecapMessage `json:"messages"`
+	Sent      []inspect.RecapSent    `json:"sent"`
+	Waiting   []RecapWaiting         `json:"waiting"`
+	Trouble   []RecapMember          `json:"trouble"`
 }
 
 // RecapList is the document of several teams.
@@ -71,22 +71,6 @@ type RecapCalls struct {
 	Denied  []RecapDecision `json:"denied"`
 }
 
-// RecapMessage is a message to the lead.
-type RecapMessage struct {
-	At   string `json:"at"` // as the message says
-	From string `json:"from"`
-	Text string `json:"text"`
-	Read bool   `json:"read"`
-}
-
-// RecapSent is a message that was sent in another program's team.
-type RecapSent struct {
-	At   string `json:"at"`
-	From string `json:"from"`
-	To   string `json:"to"`
-	Text string `json:"text"`
-}
-
 // RecapWaiting is an open request.
 type RecapWaiting struct {
 	ID     string `json:"id"`
@@ -103,16 +87,10 @@ type RecapWaiting struct {
 func Recap(d *inspect.Recap, now time.Time, spell func(operator.Next) string) RecapDocument {
 	s := recapSpeller(spell)
 	out := RecapDocument{Team: d.Team, Since: waggle.FormatTime(d.Since), SinceWhy: d.SinceWhy, State: d.State, Results: []RecapResult{}, Members: s.members(d.Members),
-		Decisions: s.decisions(d.Decisions), Calls: RecapCalls{d.Calls.Allowed, s.decisions(d.Calls.Denied)}, Messages: []RecapMessage{}, Sent: []RecapSent{},
+		Decisions: s.decisions(d.Decisions), Calls: RecapCalls{d.Calls.Allowed, s.decisions(d.Calls.Denied)}, Messages: d.Messages, Sent: d.Sent,
 		Waiting: []RecapWaiting{}, Trouble: s.members(d.Trouble)}
 	for _, r := range d.Results {
 		out.Results = append(out.Results, RecapResult{page.Stamp(r.At), r.Member, r.Task, r.Subject, r.Outcome, r.Note, spell(r.Do)})
-	}
-	for _, m := range d.Messages {
-		out.Messages = append(out.Messages, RecapMessage{m.Timestamp, m.From, m.Text, m.Read})
-	}
-	for _, m := range d.Sent {
-		out.Sent = append(out.Sent, RecapSent{page.Stamp(m.At), m.From, m.To, m.Text})
 	}
 	for _, w := range d.Waiting {
 		out.Waiting = append(out.Waiting, RecapWaiting{w.ID, w.Handle, w.Member, w.Asks, w.Risk, page.AgeSeconds(w.Asked, now), w.Asker, spell(w.Do)})

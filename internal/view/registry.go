@@ -9,27 +9,9 @@ import (
 	"waggle/operator/inspect"
 )
 
-// TeamRow is one team of a list (commands §4).
-type TeamRow struct {
-	Name    string `json:"name"`
-	Dialect string `json:"dialect"` // named, session, or unreadable
-	Layout  string `json:"layout"`  // array or jsonl
-	Members int    `json:"members"` // present ones, the lead included
-	Live    int    `json:"live"`    // processes of it that run
-}
-
 // TeamList is the document of teams.
 type TeamList struct {
-	Teams []TeamRow `json:"teams"`
-}
-
-// Teams is the document of teams.
-func Teams(rows []inspect.TeamRow) TeamList {
-	l := TeamList{make([]TeamRow, 0, len(rows))}
-	for _, r := range rows {
-		l.Teams = append(l.Teams, TeamRow(r))
-	}
-	return l
+	Teams []inspect.TeamRow `json:"teams"`
 }
 
 // Registry is the document of a team: the registry's own fields in their order, then those of seed

@@ -9,8 +9,8 @@ import (
 )
 
 func TestTeams(t *testing.T) {
-	golden(t, "teams", view.Teams([]inspect.TeamRow{{Name: "api", Dialect: "named", Layout: "array", Members: 2, Live: 1}, {Name: "zero", Dialect: "unreadable", Layout: "array"}}))
-	golden(t, "teams_empty", view.Teams(nil))
+	golden(t, "teams", view.TeamList{Teams: []inspect.TeamRow{{Name: "api", Dialect: "named", Layout: "array", Members: 2, Live: 1}, {Name: "zero", Dialect: "unreadable", Layout: "array"}}})
+	golden(t, "teams_empty", view.TeamList{})
 }
 
 func TestRegistry(t *testing.T) {

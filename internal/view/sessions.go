@@ -9,47 +9,17 @@ import (
 	"waggle/operator/inspect"
 )
 
-// SessionDocument is a session, or a teammate in one.
-type SessionDocument struct {
-	Team    string   `json:"team"`
-	Session string   `json:"session"`
-	Client  string   `json:"client"`
-	Name    string   `json:"name"`
-	Under   string   `json:"under,omitempty"` // the session that a teammate runs in
-	PID     int      `json:"pid"`
-	State   string   `json:"state"`
-	Since   string   `json:"since"` // "" when it is not known
-	Why     string   `json:"why"`
-	Handles []string `json:"handles"` // of what it asks
-	Pane    string   `json:"pane"`    // tmux
-	Cwd     string   `json:"cwd"`
-	Version string   `json:"version"`
-	Hook    bool     `json:"hook"` // a hook of waggle has reported for it
-	Reached bool     `json:"takes_words"`
-	Trust   string   `json:"trust"`
-}
-
 // TeamAndSessions is the document of one team beside the sessions.
 type TeamAndSessions struct {
 	StatusDocument
-	Sessions []SessionDocument `json:"sessions"`
+	Sessions []decide.SessionRow `json:"sessions"`
 }
 
 // TeamsAndSessions is the document of several teams, or none, beside the sessions.
 type TeamsAndSessions struct {
-	Sessions []SessionDocument `json:"sessions"`
-	Teams    []StatusDocument  `json:"teams"`
-	Today    *SpentDocument    `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
-}
-
-// Sessions are the documents of sessions, never null.
-func Sessions(rows []decide.SessionRow) []SessionDocument {
-	out := make([]SessionDocument, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, SessionDocument{r.Team, r.Session, r.Client, r.Name, r.Under, r.PID, r.State, page.Stamp(r.Since), r.Why, append([]string{}, r.Handles...), r.Pane, r.Cwd,
-			r.Version, r.Hook, r.Reached, r.Trust})
-	}
-	return out
+	Sessions []decide.SessionRow `json:"sessions"`
+	Teams    []StatusDocument    `json:"teams"`
+	Today    *SpentDocument      `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
 }
 
 // SessionsPage shows sessions, a teammate below the session that it runs in. It is empty

@@ -14,8 +14,8 @@ func TestSessions(t *testing.T) {
 		{Team: "-", Session: "s-2", Name: "web", State: "idle", Why: "rests"},
 	}
 	st := view.Status(status())
-	golden(t, "sessions", view.TeamsAndSessions{Teams: []view.StatusDocument{}, Sessions: view.Sessions(rows)})
-	golden(t, "sessions_team", view.TeamAndSessions{StatusDocument: st, Sessions: view.Sessions(nil)})
+	golden(t, "sessions", view.TeamsAndSessions{Teams: []view.StatusDocument{}, Sessions: rows})
+	golden(t, "sessions_team", view.TeamAndSessions{StatusDocument: st})
 	samePage(t, "sessions", view.SessionsPage(rows, now))
 	samePage(t, "sessions_empty", view.SessionsPage(nil, now))
 }

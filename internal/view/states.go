@@ -10,20 +10,12 @@ const conditionVersion = 1
 
 // ConditionDocument is one line of the stream of members' conditions (commands §4).
 type ConditionDocument struct {
-	V      int               `json:"v"`
-	Time   string            `json:"time"`
-	Team   string            `json:"team"`
-	Member string            `json:"member"`
-	State  inspect.Condition `json:"state"`
-	From   inspect.Condition `json:"from"` // "": its first
-	Why    string            `json:"why"`
-	Handle string            `json:"handle"` // of the request that waits for a person; "": none
+	V int `json:"v"`
+	inspect.Change
 }
 
 // State is the document of a condition.
-func State(c inspect.Change) ConditionDocument {
-	return ConditionDocument{conditionVersion, page.Stamp(c.Time), string(c.Team), string(c.Member), c.Is, c.From, c.Why, c.Handle}
-}
+func State(c inspect.Change) ConditionDocument { return ConditionDocument{conditionVersion, c} }
 
 // WaitDocument says how a wait for a member's condition ended.
 type WaitDocument struct {

@@ -13,32 +13,22 @@ import (
 	"waggle/internal/view/policyview"
 	"waggle/internal/view/sentence"
 	"waggle/operator"
-	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/record"
 )
 
 // StatusDocument is the status of a team (commands §4).
 type StatusDocument struct {
-	Team        string               `json:"team"`
-	Notice      string               `json:"notice"` // the error of the team's directory or its journal; "" for none
-	Broken      bool                 `json:"broken"` // the leader's journal is broken
-	Full        bool                 `json:"full"`   // STATE takes no record now
-	Leader      LeaderDocument       `json:"leader"`
-	Members     []MemberDocument     `json:"members"`
-	Halted      *HaltDocument        `json:"halted"`      // null: the operator has not stopped all work
-	Interrupted *InterruptedDocument `json:"interrupted"` // null: no member waits for a leader
-	Overlaps    []OverlapDocument    `json:"overlaps"`
-	Pending     int                  `json:"pending"`
-	Failed      int                  `json:"failed"`  // tasks whose last turn failed
-	Blocked     int                  `json:"blocked"` // tasks that wait for one that failed
-	Unread      int                  `json:"unread"`  // chat for the operator
-	Alarms      int                  `json:"unverified"`
-	// Unanswerable are requests of members of other programs that nobody can answer; their senders were told.
-	Unanswerable int                 `json:"unanswerable,omitempty"`
-	Ceiling      *decide.CeilingView `json:"ceiling"` // null: there is none
-	Budgets      []BudgetDocument    `json:"budgets,omitempty"`
-	Today        *SpentDocument      `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
+	Team    string           `json:"team"`
+	Notice  string           `json:"notice"` // the error of the team's directory or its journal; "" for none
+	Broken  bool             `json:"broken"` // the leader's journal is broken
+	Full    bool             `json:"full"`   // STATE takes no record now
+	Leader  LeaderDocument   `json:"leader"`
+	Members []MemberDocument `json:"members"`
+	Halted  *HaltDocument    `json:"halted"` // null: the operator has not stopped all work
+	*inspect.Status
+	Budgets []BudgetDocument `json:"budgets,omitempty"`
+	Today   *SpentDocument   `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
 }
 
 // LeaderDocument says whether a process leads the team.
@@ -59,49 +49,14 @@ type LeaderDocument struct {
 
 // MemberDocument is one member.
 type MemberDocument struct {
-	Name     string              `json:"name"`
-	Lead     string              `json:"lead"`
-	State    inspect.MemberState `json:"state"`
-	Is       inspect.Condition   `json:"condition"`
-	Since    string              `json:"since"` // "": not known
-	Why      string              `json:"why"`
-	PID      int                 `json:"pid"`
-	Backend  string              `json:"backend"`
-	Trust    string              `json:"trust"`
-	From     string              `json:"provenance"` // spawned, token, adopted, registered, mcp, guest; "" of another program's member
-	Sandbox  string              `json:"sandbox"`    // what confines its commands: enforced, files only, each maybe with (shell only); off, unknown
-	Task     string              `json:"task"`
-	Pending  int                 `json:"pending"`
-	Policy   uint64              `json:"policy_version"`
-	Socket   string              `json:"socket"`
-	Restarts uint64              `json:"restarts"`
-	Ready    *record.Ready       `json:"ready"` // the report of its present start; null: it takes no work yet
-	Log      string              `json:"log"`
-	Worktree *WorktreeDocument   `json:"worktree"`                 // null: it has none
-	Refused  *RefusedDocument    `json:"merge_refused,omitempty"`  // the last merge of its work, when that changed nothing
-	Resolved bool                `json:"merge_resolved,omitempty"` // it has resolved the conflict of that merge: merge again
-	Usage    *UsageDocument      `json:"usage"`                    // null: it has none, or the system does not say
+	inspect.MemberStatus
+	Usage *UsageDocument `json:"usage"` // null: it has none, or the system does not say
 	// What its agent says of itself.
 	Conversation *ConversationDocument `json:"conversation,omitempty"`
 	Spent        *SpentDocument        `json:"spent,omitempty"`
-	Steps        []StepDocument        `json:"steps,omitempty"`
+	Steps        []record.Step         `json:"steps,omitempty"`
 	Budget       *BudgetDocument       `json:"budget,omitempty"` // its own
 	Evidence     *inspect.Evidence     `json:"evidence"`
-}
-
-// WorktreeDocument is a member's own checkout.
-type WorktreeDocument struct {
-	Path   string `json:"path"`
-	Branch string `json:"branch"`
-	Base   string `json:"base"`
-}
-
-// RefusedDocument is a merge that changed nothing.
-type RefusedDocument struct {
-	Why  string `json:"why"`
-	Into string `json:"into"`
-	At   string `json:"at"`
-	Open bool   `json:"open,omitempty"` // its process was killed: waggle merge NAME --continue, or --abort
 }
 
 // UsageDocument is what a member uses.
@@ -130,12 +85,6 @@ type SpentDocument struct {
 	Source     string `json:"source"` // reported, or estimated; "": its agent says nothing, and only its turns are counted
 }
 
-// StepDocument is a step that an agent declared for its turn.
-type StepDocument struct {
-	Text  string `json:"text"`
-	State string `json:"state"`
-}
-
 // Spent is the document of a usage, nil without one.
 func Spent(u *record.Usage) *SpentDocument {
 	if u == nil {
@@ -150,25 +99,9 @@ type HaltDocument struct {
 	Reason string `json:"reason"`
 }
 
-// InterruptedDocument is a team with dead members and no process that leads it.
-type InterruptedDocument struct {
-	At      string `json:"at"`
-	Members int    `json:"members"`
-	Pending int    `json:"pending"`
-}
-
-// OverlapDocument is a file that more than one member edited.
-type OverlapDocument struct {
-	File    string   `json:"file"`
-	Repo    string   `json:"repo"`
-	Members []string `json:"members"`
-}
-
 // Status is the document of a team's status.
 func Status(st *inspect.Status) StatusDocument {
-	d := StatusDocument{Team: st.Team, Notice: notice(st), Broken: st.Broken != nil, Full: st.Room != nil, Leader: leader(st.Leader),
-		Members: make([]MemberDocument, 0, len(st.Members)), Overlaps: Overlaps(st.Overlaps),
-		Pending: st.Pending, Failed: st.Failed, Blocked: st.Blocked, Unread: st.Unread, Alarms: st.Alarms, Unanswerable: st.Unanswerable, Ceiling: st.Ceiling}
+	d := StatusDocument{Team: st.Team, Notice: notice(st), Broken: st.Broken != nil, Full: st.Room != nil, Leader: leader(st.Leader), Status: st}
 	for _, m := range st.Members {
 		d.Members = append(d.Members, member(m))
 	}
@@ -177,9 +110,6 @@ func Status(st *inspect.Status) StatusDocument {
 	}
 	if h := st.Halt; h != nil {
 		d.Halted = &HaltDocument{page.Stamp(h.At), h.Reason}
-	}
-	if in := st.Interrupted; in != nil {
-		d.Interrupted = &InterruptedDocument{page.Stamp(in.At), in.Members, in.Pending}
 	}
 	return d
 }
@@ -196,34 +126,15 @@ func leader(l inspect.LeaderStatus) LeaderDocument {
 }
 
 func member(m inspect.MemberStatus) MemberDocument {
-	d := MemberDocument{Name: m.Name, Lead: m.Lead, State: m.State, Is: m.Is, Since: page.Stamp(m.Since), Why: m.Why, PID: m.PID, Backend: m.Backend, Trust: string(m.Trust), From: string(m.From), Sandbox: string(m.Sandbox),
-		Task: m.Task, Pending: m.Pending, Policy: m.Policy, Socket: m.Socket, Restarts: m.Restarts, Ready: m.Ready, Log: m.Log,
-		Worktree: (*WorktreeDocument)(m.Worktree), Evidence: m.Evidence}
+	d := MemberDocument{MemberStatus: m, Conversation: (*ConversationDocument)(m.Conversation), Spent: Spent(m.Spent), Steps: m.Steps, Evidence: m.Evidence}
 	if u := m.Usage; u != nil {
 		d.Usage = &UsageDocument{u.CPU.Seconds(), u.RSS, u.Processes}
 	}
-	if r := m.Refused; r != nil {
-		d.Refused = &RefusedDocument{r.Why, r.Into, page.Stamp(r.At), r.Open}
-	}
-	d.Resolved = m.Resolved
-	d.Conversation, d.Spent = (*ConversationDocument)(m.Conversation), Spent(m.Spent)
 	if m.Budget != nil {
 		b := budgetOf(*m.Budget)
 		d.Budget = &b
 	}
-	for _, s := range m.Steps {
-		d.Steps = append(d.Steps, StepDocument(s))
-	}
 	return d
-}
-
-// Overlaps is the document of the files that several members edited.
-func Overlaps(vs []inspect.Overlap) []OverlapDocument {
-	out := make([]OverlapDocument, 0, len(vs))
-	for _, v := range vs {
-		out = append(out, OverlapDocument(v))
-	}
-	return out
 }
 
 // notice describes the error of a team's directory or its journal.

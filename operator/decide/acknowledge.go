@@ -14,12 +14,12 @@ import (
 // Divergence is a contradiction of the journals that stops every decision: a member took an answer
 // or an order that the leader's journal does not have (trust §4).
 type Divergence struct {
-	Team   string
-	Seq    uint64 // of its record: what Acknowledge names
-	Member string
-	Leader uint64 // the seq of the leader's journal that the member's journal names
-	Why    string
-	Lifted bool
+	Team   string `json:"team"`
+	Seq    uint64 `json:"seq"` // of its record: what Acknowledge names
+	Member string `json:"member"`
+	Leader uint64 `json:"leader_seq"` // the seq of the leader's journal that the member's journal names
+	Why    string `json:"why"`
+	Lifted bool   `json:"acknowledged"`
 }
 
 // Divergence returns the unacknowledged divergence of a team, nil when the journals agree. It

@@ -37,22 +37,20 @@ type Answer struct {
 
 // Decided is the result of an Answer (commands §4).
 type Decided struct {
-	ID        string
-	Handle    string // what people type for it
-	Revision  int    // of a plan; 0 for what is none
-	Decision  string
-	By        string
-	At        time.Time
-	Changed   bool
-	Delivered bool
-	// Digest is that of the changed input that runs instead.
-	Digest string
-	// Voted: the allow is one of two that it takes.
-	Voted bool
+	ID        string    `json:"id"`
+	Handle    string    `json:"handle"`             // what people type for it
+	Revision  int       `json:"revision,omitempty"` // of a plan; 0 for what is none
+	Decision  string    `json:"decision"`
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
+	Changed   bool      `json:"changed"`
+	Delivered bool      `json:"delivered"`
+	Digest    string    `json:"updated_digest,omitempty"` // of the changed input that runs instead
+	Voted     bool      `json:"voted,omitempty"`          // the allow is one of two that it takes
 	// Asker says that the process that asked is dead: nobody has the answer yet; "" when it lives.
-	Asker string
+	Asker string `json:"-"`
 	// Silent says why the process that leads does not deliver it now; "": nothing is known to keep it.
-	Silent string
+	Silent string `json:"-"`
 	// taught: its rule was made with it (Learn).
 	taught bool
 	err    error

@@ -16,20 +16,20 @@ import (
 // Explained is a call of the past: the rule or person that decided it, and the policy's verdict on
 // the same call now.
 type Explained struct {
-	ID       string
-	Handle   string
-	Kind     string
-	Member   string
-	Asks     string   // in one line
-	Risky    []string // what makes it one of high risk, where it is
-	Decision string   // "": it is open
-	By       string
-	Rule     string
-	Reason   string
-	At       time.Time // when it was asked
-	Version  uint64
-	Digest   string
-	Now      *Judged // nil for a plan: rules do not judge plans
+	ID       string    `json:"id"`
+	Handle   string    `json:"handle"`
+	Kind     string    `json:"kind"`
+	Member   string    `json:"member"`
+	Asks     string    `json:"asks"`            // in one line
+	Risky    []string  `json:"risky,omitempty"` // what makes it one of high risk, where it is
+	Decision string    `json:"decision"`        // "": it is open
+	By       string    `json:"by"`
+	Rule     string    `json:"rule"`
+	Reason   string    `json:"reason"`
+	At       time.Time `json:"at"` // when it was asked
+	Version  uint64    `json:"policy_version"`
+	Digest   string    `json:"digest"`
+	Now      *Judged   `json:"now"` // nil for a plan: rules do not judge plans
 }
 
 // Explain finds a call in the journals of its member, by its id or an unambiguous

@@ -58,12 +58,12 @@ func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev
 
 // Escalated is the result of EscalatePlan.
 type Escalated struct {
-	ID       string
-	Member   string
-	Revision int
-	Digest   string
-	Changed  bool   // false: only the operator could answer it already
-	Decider  string // who answers plans by the policy
+	ID       string `json:"id"`
+	Member   string `json:"member"`
+	Revision int    `json:"revision"`
+	Digest   string `json:"digest"`
+	Changed  bool   `json:"changed"` // false: only the operator could answer it already
+	Decider  string `json:"decider"` // who answers plans by the policy
 }
 
 // EscalatePlan makes the operator the only one to answer one revision of a plan: from then on

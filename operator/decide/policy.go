@@ -18,22 +18,22 @@ import (
 
 // PolicyChange is a version of the policy and the members that have applied it.
 type PolicyChange struct {
-	Team    string
-	Version uint64
-	Changed bool // false: the policy had it already
-	Members []PolicyMember
+	Team    string         `json:"team"`
+	Version uint64         `json:"version"`
+	Changed bool           `json:"changed"` // false: the policy had it already
+	Members []PolicyMember `json:"members"`
 	// Keep names the members that may keep a removed rule: waggle does not run them, and whether their program
 	// reads permissionUpdate.removedRules is not known (protocol §1.8).
-	Keep []string
+	Keep operator.Nullable[string] `json:"keep"` // members that may keep a removed rule; null: nothing was changed
 }
 
 // PolicyMember is how far a member is with the newest version. The version applies to the member
 // from the moment it is in the journal: every call that starts is judged by it.
 type PolicyMember struct {
-	Name    string
-	State   string // applied, pending; unsupported: the member accepts no policy from waggle
-	Version uint64
-	Mode    string // the member's present mode, apart from a plan that it owes
+	Name    string `json:"name"`
+	State   string `json:"state"` // applied, pending; unsupported: the member accepts no policy from waggle
+	Version uint64 `json:"version"`
+	Mode    string `json:"mode"` // the member's present mode, apart from a plan that it owes
 }
 
 // Values of PolicyMember.State.

@@ -124,27 +124,27 @@ func ruleView(s *operator.State, r record.Scoped) RuleView {
 
 // Judged is the policy's verdict on a call, with the reason (`policy test`, `explain`).
 type Judged struct {
-	As       string // a member, "" for what the team may
-	Tool     string
-	Input    json.RawMessage
-	Cwd      string
-	Decision string // allow, ask, deny
-	Rule     string // the rule that decides
-	Why      string
-	Decider  string // who answers when the verdict is ask
-	Mode     string
-	Area     string
-	Risk     string
-	Version  uint64
-	Rules    []RuleJudged // every rule that was compared
+	As       string          `json:"as"` // a member, "" for what the team may
+	Tool     string          `json:"tool"`
+	Input    json.RawMessage `json:"input"`
+	Cwd      string          `json:"cwd"`
+	Decision string          `json:"decision"` // allow, ask, deny
+	Rule     string          `json:"rule"`     // the rule that decides
+	Why      string          `json:"why"`
+	Decider  string          `json:"decider"` // who answers when the verdict is ask
+	Mode     string          `json:"mode"`
+	Area     string          `json:"area"`
+	Risk     string          `json:"risk"`
+	Version  uint64          `json:"policy_version"`
+	Rules    []RuleJudged    `json:"rules"` // every rule that was compared
 }
 
 // RuleJudged is the result of one rule alone.
 type RuleJudged struct {
-	Rule   string
-	Effect string
-	Match  string // matches, may match, does not match
-	Counts bool
+	Rule   string `json:"rule"`
+	Effect string `json:"effect"`
+	Match  string `json:"match"` // matches, may match, does not match
+	Counts bool   `json:"counts"`
 }
 
 // TestPolicy judges a call with the policy in force, for a member or, without one, for the team. It

@@ -63,17 +63,17 @@ type Request struct {
 
 // Asked is one of several questions in words that an agent asks in one request.
 type Asked struct {
-	Text     string
-	Header   string
-	Options  []Option
-	Multiple bool // several options may be chosen
-	Closed   bool // it takes options only
+	Text     string   `json:"question"`
+	Header   string   `json:"header,omitempty"`
+	Options  []Option `json:"options"`
+	Multiple bool     `json:"multiple,omitempty"` // several options may be chosen
+	Closed   bool     `json:"closed,omitempty"`   // it takes options only
 }
 
 // Option is an answer that the agent offers.
 type Option struct {
-	Label       string
-	Description string
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
 }
 
 // asked reads the questions in an input; an input of another form has none.
@@ -118,20 +118,20 @@ type PendingItem struct {
 
 // AnswerNow is the present answer to a request.
 type AnswerNow struct {
-	Decision string
-	By       string
-	Via      string
-	Rule     string
-	Reason   string
-	At       time.Time
-	Policy   uint64
-	State    string // decided, sent, closed
-	Evidence string
+	Decision string    `json:"decision"`
+	By       string    `json:"by"`
+	Via      string    `json:"via"`
+	Rule     string    `json:"rule,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	At       time.Time `json:"at"`
+	Policy   uint64    `json:"policy_version"`
+	State    string    `json:"state"` // decided, sent, closed
+	Evidence string    `json:"evidence,omitempty"`
 	// Input is what runs instead of what was asked, under its own digest.
-	Input  json.RawMessage
-	Digest string
+	Input  json.RawMessage `json:"input,omitempty"`
+	Digest string          `json:"digest,omitempty"`
 	// Answers are those to a question, one for each.
-	Answers []string
+	Answers []string `json:"answers,omitempty"`
 }
 
 // Values of PendingItem.Status.

@@ -38,22 +38,22 @@ func (o Operator) SeenSessions() (bool, error) {
 
 // SessionRow is a session, or a teammate in one, as `status --json` lists it.
 type SessionRow struct {
-	Team    string
-	Session string
-	Client  string
-	Name    string
-	Under   string // the session that a teammate runs in
-	PID     int
-	State   string
-	Since   time.Time // zero: it is not known
-	Why     string
-	Handles []string // of what it asks
-	Pane    string   // tmux
-	Cwd     string
-	Version string
-	Hook    bool // a hook of ours has spoken for it
-	Reached bool
-	Trust   string
+	Team    string    `json:"team"`
+	Session string    `json:"session"`
+	Client  string    `json:"client"`
+	Name    string    `json:"name"`
+	Under   string    `json:"under,omitempty"` // the session that a teammate runs in
+	PID     int       `json:"pid"`
+	State   string    `json:"state"`
+	Since   time.Time `json:"since"` // zero: it is not known
+	Why     string    `json:"why"`
+	Handles []string  `json:"handles"` // of what it asks
+	Pane    string    `json:"pane"`    // tmux
+	Cwd     string    `json:"cwd"`
+	Version string    `json:"version"`
+	Hook    bool      `json:"hook"` // a hook of ours has spoken for it
+	Reached bool      `json:"takes_words"`
+	Trust   string    `json:"trust"`
 }
 
 // Sessions lists the running sessions of this user, adopted ones too, and their open requests; of a session that

@@ -16,27 +16,27 @@ import (
 
 // Suggestion is a rule that would have answered requests for the operator.
 type Suggestion struct {
-	Rule      string
-	Scope     string // the member that asked, or team
-	Approvals int
-	Identical bool // all of them are the same call
-	Risk      string
-	Members   []string
+	Rule      string   `json:"rule"`
+	Scope     string   `json:"scope"` // the member that asked, or team
+	Approvals int      `json:"approvals"`
+	Identical bool     `json:"identical"` // all of them are the same call
+	Risk      string   `json:"risk"`
+	Members   []string `json:"members"`
 	// Matched has the calls of the last lookBack that the rule would have matched, of all members;
 	// Total is how many there were.
-	Matched []SuggestedCall
-	Total   int
-	Looked  int
+	Matched []SuggestedCall `json:"matched"`
+	Total   int             `json:"matched_total"`
+	Looked  int             `json:"calls_looked_at"`
 }
 
 // SuggestedCall is one call that a suggested rule would have matched.
 type SuggestedCall struct {
-	ID       string
-	Member   string
-	Tool     string
-	Input    json.RawMessage
-	Decision string
-	By       string
+	ID       string          `json:"id"`
+	Member   string          `json:"member"`
+	Tool     string          `json:"tool"`
+	Input    json.RawMessage `json:"input"`
+	Decision string          `json:"decision"`
+	By       string          `json:"by"`
 }
 
 // lookBack is how many calls a suggestion is tested with.

@@ -21,16 +21,16 @@ import (
 // Act is what one command of the operator decided in a team: answers, changes of its policy, or an answer with the
 // rule that was made with it.
 type Act struct {
-	Team waggle.TeamName // SessionTeam: a rule for sessions, or an answer to one
-	At   time.Time
+	Team waggle.TeamName `json:"team"` // SessionTeam: a rule for sessions, or an answer to one
+	At   time.Time       `json:"at"`
 	// Answers are the requests that it answered and that were not taken back since.
-	Answers []ActAnswer
+	Answers []ActAnswer `json:"answers"`
 	// Changes are what it changed in the policy: "allow Bash(npm test)".
-	Changes []ActChange
-	// Ran are calls that a rule of it allowed and that have started: nothing undoes them.
-	Ran []string
+	Changes []ActChange `json:"changes"`
 	// Late are the reasons why an answer of it cannot be taken back.
-	Late []string
+	Late []string `json:"late"`
+	// Ran are calls that a rule of it allowed and that have started: nothing undoes them.
+	Ran []string `json:"ran"`
 
 	of   string       // the handle that a person named; "": the newest
 	act  *act         // of a team, with the answers that can be taken back
@@ -39,16 +39,16 @@ type Act struct {
 
 // ActAnswer is an answer of an Act.
 type ActAnswer struct {
-	Handle   string
-	Member   string
-	Decision string
-	What     string
+	Handle   string `json:"handle"`
+	Member   string `json:"member"`
+	Decision string `json:"decision"`
+	What     string `json:"what"`
 }
 
 // ActChange is a rule, an answer about a host, or a setting that an Act has made or removed.
 type ActChange struct {
-	Rule  string
-	Added bool // false: it was removed, and holds again
+	Rule  string `json:"rule"`
+	Added bool   `json:"added"` // false: it was removed, and holds again
 }
 
 // Spent reports that nothing of an act can be taken back.

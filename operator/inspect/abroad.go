@@ -29,10 +29,10 @@ func (o Operator) WorkedIn(name waggle.TeamName) bool {
 
 // RecapSent are messages that were sent in another program's team.
 type RecapSent struct {
-	At   time.Time
-	From string
-	To   string
-	Text string
+	At   time.Time `json:"at"`
+	From string    `json:"from"`
+	To   string    `json:"to"`
+	Text string    `json:"text"`
 }
 
 // recapAbroad adds what the operator did in another program's team.

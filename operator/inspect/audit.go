@@ -109,19 +109,19 @@ func outcome(c *control.Call) string {
 
 // AuditDetail is one call with every record about it, of both journals.
 type AuditDetail struct {
-	Event   operator.AuditEvent
-	Records []AuditRecord
+	Event   operator.AuditEvent `json:"event"`
+	Records []AuditRecord       `json:"records"`
 }
 
 // AuditRecord is one record about a call.
 type AuditRecord struct {
-	Journal string
-	Owner   string
-	Seq     uint64
-	Time    time.Time
-	Writer  journal.Writer
-	Kind    string
-	Body    json.RawMessage
+	Journal string          `json:"journal"`
+	Owner   string          `json:"owner"`
+	Seq     uint64          `json:"seq"`
+	Time    time.Time       `json:"time"`
+	Writer  journal.Writer  `json:"writer"` // as the journal has it
+	Kind    string          `json:"kind"`
+	Body    json.RawMessage `json:"body"`
 }
 
 // AuditShow returns one call by its id, or an unambiguous beginning of it.

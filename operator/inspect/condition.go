@@ -141,9 +141,9 @@ func (m MemberStatus) Due() string {
 
 // Stand is a condition with what people are told of it.
 type Stand struct {
-	Is    Condition
-	For   string    // whom or what it waits for (ann), or is blocked by (ann/3); "": nobody
-	Until time.Time // when its limit is over; zero: it has none
+	Is    Condition `json:"condition"`
+	For   string    `json:"-"` // whom or what it waits for (ann), or is blocked by (ann/3); "": nobody
+	Until time.Time `json:"-"` // when its limit is over; zero: it has none
 }
 
 // Words is the condition as people are shown it; clock formats a time.

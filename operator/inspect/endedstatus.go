@@ -25,18 +25,21 @@ type EndedStatus struct {
 
 // EndedMember is how a member of an ended team left.
 type EndedMember struct {
-	Name   string
-	Lead   string // the team file's name of the agent behind the lead; "" of a member
-	At     time.Time
-	How    string // "": no record says so
-	Detail string
+	Name   string    `json:"name"`
+	State  string    `json:"state"` // left
+	How    string    `json:"how"`   // "": no record says so
+	Detail string    `json:"detail"`
+	At     time.Time `json:"at"`
+	Lead   string    `json:"-"` // the team file's name of the agent behind the lead; "" of a member
 }
 
 // EndedTask is a task of an ended team, as it was at the end.
 type EndedTask struct {
-	ID, Subject, Owner string
-	State              board.TaskState
-	Note               string // what the board does not show
+	ID      string          `json:"id"`
+	Subject string          `json:"subject"`
+	Owner   string          `json:"owner"`
+	State   board.TaskState `json:"state"`
+	Note    string          `json:"note"` // what the board does not show
 }
 
 // EndedStatus returns how a team ended. The operator must be one of operator.EndedTeam.
@@ -71,7 +74,7 @@ func (o Operator) EndedStatus(ctx context.Context, name waggle.TeamName) (*Ended
 }
 
 func endedMember(m *control.Member) EndedMember {
-	e := EndedMember{Name: string(m.Name), Lead: m.Joined.Lead}
+	e := EndedMember{Name: string(m.Name), Lead: m.Joined.Lead, State: "left"}
 	if m.Left != nil {
 		e.At, e.How, e.Detail = m.LeftAt, m.Left.How, m.Left.Detail
 	}

@@ -15,9 +15,9 @@ import (
 
 // Glance is all teams and sessions in three numbers, for a line that is drawn often.
 type Glance struct {
-	Waiting int // open requests, and idle members whose work waits for a merge: refused, or its conflict is resolved
-	Working int // members that run a turn and wait for nothing
-	Failed  int // members whose process is gone, and tasks that failed and were not assigned anew
+	Waiting int `json:"waiting"` // open requests, and idle members whose work waits for a merge: refused, or its conflict is resolved
+	Working int `json:"working"` // members that run a turn and wait for nothing
+	Failed  int `json:"failed"`  // members whose process is gone, and tasks that failed and were not assigned anew
 }
 
 // Glance counts over one team, or with "" over every team that waggle leads here and every session.

@@ -22,9 +22,9 @@ import (
 // Overlap is a file that more than one running member of a team edited: in worktrees of one
 // repository, or in one checkout, as far as their tool calls name the file.
 type Overlap struct {
-	File    string   // below Repo; absolute when there is none
-	Repo    string   // the checkout that worktrees were made from; "" when none was
-	Members []string // sorted
+	File    string   `json:"file"`    // below Repo; absolute when there is none
+	Repo    string   `json:"repo"`    // the checkout that worktrees were made from; "" when none was
+	Members []string `json:"members"` // sorted
 }
 
 const (

@@ -15,12 +15,12 @@ import (
 
 // Place is where a member works (`path`, `open`, `shell`).
 type Place struct {
-	Team     string
-	Member   string
-	Path     string // the top level of its worktree, else its directory
-	Branch   string // of the worktree; "" for a member without one
-	Ports    string // the entry of its environment with its first port; "" for a member that waggle does not run
-	Confined bool   // its commands run in a sandbox
+	Team     string `json:"team"`
+	Member   string `json:"member"`
+	Path     string `json:"path"`   // the top level of its worktree, else its directory
+	Branch   string `json:"branch"` // of the worktree; "" for a member without one
+	Ports    string `json:"-"`      // the entry of its environment with its first port; "" for a member that waggle does not run
+	Confined bool   `json:"-"`      // its commands run in a sandbox
 }
 
 // PlaceOf returns where a member works, or has worked. It also finds a member that has left, and one of a team that has

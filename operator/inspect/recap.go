@@ -77,10 +77,10 @@ type RecapCalls struct {
 
 // RecapMessage is a message to the lead.
 type RecapMessage struct {
-	Timestamp string // the time that the message claims, as text
-	From      string
-	Text      string
-	Read      bool
+	Timestamp string `json:"at"` // the time that the message claims, as text
+	From      string `json:"from"`
+	Text      string `json:"text"`
+	Read      bool   `json:"read"`
 }
 
 // RecapWaiting is an open request.

@@ -20,15 +20,14 @@ import (
 
 // Change is the new condition of a member.
 type Change struct {
-	Time   time.Time // of the record that made it so, or of the look that found it
-	Team   waggle.TeamName
-	Member waggle.MemberName
-	Is     Condition
-	From   Condition // "": this is its first
-	Why    string
-	Handle string // of the oldest request that waits for a person; "": none
-
-	Done bool // it has done all that it was given, also when it has left since
+	Time   time.Time         `json:"time"` // of the record that made it so, or of the look that found it
+	Team   waggle.TeamName   `json:"team"`
+	Member waggle.MemberName `json:"member"`
+	Is     Condition         `json:"state"`
+	From   Condition         `json:"from"` // "": this is its first
+	Why    string            `json:"why"`
+	Handle string            `json:"handle"` // of the oldest request that waits for a person; "": none
+	Done   bool              `json:"-"`      // it has done all that it was given, also when it has left since
 }
 
 // States follows the conditions of a team's members. It folds the journals, as every observer does, so that each change

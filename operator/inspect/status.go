@@ -22,39 +22,39 @@ import (
 
 // Status is a team at a glance (commands §4).
 type Status struct {
-	Team string
+	Team string `json:"-"`
 	// Gone records that the team's directory is missing; nil: it exists.
-	Gone *record.Noticed
+	Gone *record.Noticed `json:"-"`
 	// Broken is the error of the leader's journal when it cannot be read to its end: then the team
 	// can only be ended by force. Nil: the journal is whole.
-	Broken error
+	Broken error `json:"-"`
 	// Room is the reason why STATE takes no record now. The team continues by itself when STATE
 	// takes records again. Nil: it does.
-	Room error
+	Room error `json:"-"`
 	// Damage lists other errors of the team's files.
-	Damage  []string
-	Leader  LeaderStatus
-	Members []MemberStatus
+	Damage  []string       `json:"-"`
+	Leader  LeaderStatus   `json:"-"`
+	Members []MemberStatus `json:"-"`
 	// Halt says that the operator has stopped all work; nil: it goes on.
-	Halt *control.Halt
+	Halt *control.Halt `json:"-"`
+	// Merges are the interrupted merges of members that have left, by name.
+	Merges []OpenMerge `json:"-"`
 	// Interrupted says that members have died and no process leads that would restart them; null
 	// otherwise.
-	Interrupted *Interrupted
-	// Merges are the interrupted merges of members that have left, by name.
-	Merges []OpenMerge
+	Interrupted *Interrupted `json:"interrupted"`
 	// Overlaps are files that more than one member edited.
-	Overlaps []Overlap
-	Pending  int
-	Failed   int // tasks of the board whose last turn failed
-	Blocked  int // tasks that wait for one that failed
-	Unread   int // chat for the operator
-	Alarms   int
-	// Unanswerable are requests of members of other programs without an id of their own; their senders were told.
-	Unanswerable int
+	Overlaps []Overlap `json:"overlaps"`
+	Pending  int       `json:"pending"`
+	Failed   int       `json:"failed"`  // tasks of the board whose last turn failed
+	Blocked  int       `json:"blocked"` // tasks that wait for one that failed
+	Unread   int       `json:"unread"`  // chat for the operator
+	Alarms   int       `json:"unverified"`
+	// Unanswerable are requests of members of other programs without an id of their own, which nobody can answer; their senders were told.
+	Unanswerable int `json:"unanswerable,omitempty"`
 	// Ceiling is the user's ceiling over the team's policy; null: there is none.
-	Ceiling *decide.CeilingView
+	Ceiling *decide.CeilingView `json:"ceiling"`
 	// Budgets are those of the team and of its run.
-	Budgets []Budget
+	Budgets []Budget `json:"-"`
 }
 
 // Budget is a budget as it holds now, and what was used of it.
@@ -94,48 +94,48 @@ type OpenMerge struct {
 
 // MemberStatus is the status of one member.
 type MemberStatus struct {
-	Name  string
-	Lead  string // the team file's name of the agent behind the lead; "" of a member
-	State MemberState
+	Name  string      `json:"name"`
+	Lead  string      `json:"lead"` // the team file's name of the agent behind the lead; "" of a member
+	State MemberState `json:"state"`
 	Stand
-	Since    time.Time // zero: not known
-	Why      string
-	Stays    bool   // it is dead, and only a resume starts it again
-	Asks     string // what a dead member asks: its request stays open; "": nothing
-	PID      int
-	Backend  string
-	Trust    record.Level
-	From     record.Provenance // "": another program's member, which nothing here made
-	Unheard  bool              // only the registry of a team of waggle has it: what it asks and reports has no effect
-	Task     string
-	Pending  int
-	Policy   uint64
-	Socket   string        // the socket at which its process takes messages; "" for none
-	Restarts uint64        // starts of it after the first
-	Ready    *record.Ready // the report of its present start; null: it takes no work yet
-	Log      string        // its output; "" when waggle does not run it
-	Sandbox  record.HeldLevel
+	Since    time.Time         `json:"since"` // zero: not known
+	Why      string            `json:"why"`
+	PID      int               `json:"pid"`
+	Backend  string            `json:"backend"`
+	Trust    record.Level      `json:"trust"`
+	From     record.Provenance `json:"provenance"` // spawned, token, adopted, registered, mcp, guest; "": another program's member, which nothing here made
+	Sandbox  record.HeldLevel  `json:"sandbox"`    // what confines its commands: enforced, files only, each maybe with (shell only); off, unknown
+	Task     string            `json:"task"`
+	Pending  int               `json:"pending"`
+	Policy   uint64            `json:"policy_version"`
+	Socket   string            `json:"socket"`   // the socket at which its process takes messages; "" for none
+	Restarts uint64            `json:"restarts"` // starts of it after the first
+	Ready    *record.Ready     `json:"ready"`    // the report of its present start; null: it takes no work yet
+	Log      string            `json:"log"`      // its output; "" when waggle does not run it
 	// Worktree is the member's own checkout; null: it has none.
-	Worktree *process.WorktreeView
+	Worktree *process.WorktreeView `json:"worktree"`
 	// Refused is the last merge of its work, when that changed nothing; nil: none, or its branch has
 	// changed since.
-	Refused *process.RefusedMerge
+	Refused *process.RefusedMerge `json:"merge_refused,omitempty"`
 	// Resolved says that it has done the task that handed the conflict of that merge back.
-	Resolved bool
-	// Unsettled is what a person has to settle about a task that it has and that is not done, in words; "": nothing.
-	Unsettled string
-	// Checked is the last check of its newest task; nil: that has none, or it did not run.
-	Checked *record.Checked
+	Resolved bool `json:"merge_resolved,omitempty"`
 	// Usage is that of its process and the processes below; null: it has none, or the system does
 	// not report it.
-	Usage *MemberUsage
+	Usage *MemberUsage `json:"-"`
 	// Conversation, Spent and Steps are what its agent says of itself: nil without.
-	Conversation *record.Conversation
-	Spent        *record.Usage
-	Steps        []record.Step
+	Conversation *record.Conversation `json:"-"`
+	Spent        *record.Usage        `json:"-"`
+	Steps        []record.Step        `json:"-"`
 	// Budget is the member's own; nil: it has none.
-	Budget   *Budget
-	Evidence *Evidence
+	Budget   *Budget   `json:"-"`
+	Evidence *Evidence `json:"-"`
+	Stays    bool      `json:"-"` // it is dead, and only a resume starts it again
+	Asks     string    `json:"-"` // what a dead member asks: its request stays open; "": nothing
+	Unheard  bool      `json:"-"` // only the registry of a team of waggle has it: what it asks and reports has no effect
+	// Unsettled is what a person has to settle about a task that it has and that is not done, in words; "": nothing.
+	Unsettled string `json:"-"`
+	// Checked is the last check of its newest task; nil: that has none, or it did not run.
+	Checked *record.Checked `json:"-"`
 }
 
 // MemberUsage is what a member's processes use.
@@ -156,9 +156,9 @@ func spent(w *control.Worker) *record.Usage {
 
 // Interrupted is a team with dead members and no process that leads it.
 type Interrupted struct {
-	At      time.Time // of the last record or output
-	Members int       // that a resume restarts
-	Pending int       // open requests
+	At      time.Time `json:"at"`      // of the last record or output
+	Members int       `json:"members"` // that a resume restarts
+	Pending int       `json:"pending"` // open requests
 }
 
 // Status returns the state of every member of a team, with the evidence. Where the leader's journal

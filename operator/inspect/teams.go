@@ -16,11 +16,11 @@ import (
 
 // TeamRow is one team as `team list` shows it (commands §4).
 type TeamRow struct {
-	Name    string
-	Dialect string // named, session, or unreadable
-	Layout  string // array or jsonl
-	Members int    // present ones, the lead included
-	Live    int    // processes of it that run
+	Name    string `json:"name"`
+	Dialect string `json:"dialect"` // named, session, or unreadable
+	Layout  string `json:"layout"`  // array or jsonl
+	Members int    `json:"members"` // present ones, the lead included
+	Live    int    `json:"live"`    // processes of it that run
 }
 
 // Teams lists the teams of the wire tree by name. A team whose files cannot be read is listed too;

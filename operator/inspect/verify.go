@@ -18,47 +18,47 @@ import (
 
 // Verified is the result of a check of a team's record (`audit verify`).
 type Verified struct {
-	Team     string
-	ID       string
-	OK       bool
-	Journals []JournalVerified
-	Problems []BadRecord
+	Team     string            `json:"team"`
+	ID       string            `json:"id"`
+	OK       bool              `json:"ok"`
+	Journals []JournalVerified `json:"journals"`
+	Problems []BadRecord       `json:"problems"`
 	// Acknowledged are breaks that the operator has acknowledged: the records after them have no
 	// effect any more.
-	Acknowledged []AcknowledgedBreak
+	Acknowledged []AcknowledgedBreak `json:"acknowledged"` // breaks that the operator has acknowledged
 	// Snapshots is how many snapshots were compared with the folds of their journals.
-	Snapshots int
+	Snapshots int `json:"snapshots"` // the number of snapshots that were compared with the folds of their journals
 	// Recomputed counts the decisions of the rules that this program's judge repeated,
 	// NotRecomputed those of another or unknown version of the judge.
-	Recomputed    int
-	NotRecomputed int
+	Recomputed    int `json:"recomputed"` // the number of decisions of the rules that the judge repeated
+	NotRecomputed int `json:"not_recomputed"`
 }
 
 // JournalVerified is one journal whose every line was read.
 type JournalVerified struct {
-	Name    string
-	Owner   string // leader, or the member
-	Records uint64
-	Head    string // SHA-256 of the last line: to be stored elsewhere and compared
-	OK      bool
+	Name    string `json:"name"`
+	Owner   string `json:"owner"` // leader, or the member
+	Records uint64 `json:"records"`
+	Head    string `json:"head"` // SHA-256 of the last line: to be stored elsewhere and compared
+	OK      bool   `json:"ok"`
 }
 
 // AcknowledgedBreak is a break that a record of the leader's journal names.
 type AcknowledgedBreak struct {
 	BadRecord
-	Lost int
-	Kept string    // the path of the unchanged journal
-	At   time.Time // when it was acknowledged
+	Lost int       `json:"lost_records"`
+	Kept string    `json:"kept"` // the path of the unchanged journal
+	At   time.Time `json:"at"`   // when it was acknowledged
 }
 
 // BadRecord is a record or file that is not as it was written, and its position.
 type BadRecord struct {
-	Journal string
-	Owner   string
-	File    string // absolute; "" when the problem is not in one file
-	Line    int    // from 1; 0: the whole file
-	Seq     uint64
-	Why     string
+	Journal string `json:"journal"`
+	Owner   string `json:"owner"`
+	File    string `json:"file"` // absolute; "" when the problem is not in one file
+	Line    int    `json:"line"` // from 1; 0: the whole file
+	Seq     uint64 `json:"seq"`
+	Why     string `json:"why"`
 }
 
 func (p BadRecord) String() string {

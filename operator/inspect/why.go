@@ -21,22 +21,22 @@ import (
 
 // Why is the state of one member with all facts behind it (`why`).
 type Why struct {
-	Team  string
-	Name  string
-	State string // that of status; left, when the member has left
+	Team  string `json:"team"`
+	Name  string `json:"name"`
+	State string `json:"state"` // that of status; left, when the member has left
 	Stand
-	Since    time.Time // zero: not known
-	Why      string
-	Trust    record.Level
-	Unheard  bool // only the registry of a team of waggle has it (Operator.Unheard)
-	Evidence []Fact
+	Since    time.Time    `json:"since"` // zero: not known
+	Why      string       `json:"why"`
+	Trust    record.Level `json:"trust"`
+	Unheard  bool         `json:"unheard,omitempty"` // only the registry of a team of waggle has it (Operator.Unheard)
+	Evidence []Fact       `json:"evidence"`
 }
 
 // Fact is one fact and its source.
 type Fact struct {
-	Source string    // leader's journal, its journal, its worktree, process, mailbox, registry, output
-	At     time.Time // zero: now
-	Detail string
+	Source string    `json:"source"` // leader's journal, its journal, its worktree, process, mailbox, registry, output
+	At     time.Time `json:"at"`     // zero: now
+	Detail string    `json:"detail"`
 }
 
 // Why returns the state of a member, its beginning and its facts. It also finds a member that has

@@ -229,11 +229,11 @@ func (o Operator) Halted(s *operator.State) func(*control.Member) bool {
 
 // RefusedMerge is a merge of a member's work that changed nothing, or that was interrupted.
 type RefusedMerge struct {
-	Why  string
-	Into string // the branch that it was for
-	At   time.Time
+	Why  string    `json:"why"`
+	Into string    `json:"into"` // the branch that it was for
+	At   time.Time `json:"at"`
 	// Open says that its process was killed: it is to be continued or taken back.
-	Open bool
+	Open bool `json:"open,omitempty"` // its process was killed: waggle merge NAME --continue, or --abort
 }
 
 // Step is what a person does next about it.

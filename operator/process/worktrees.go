@@ -168,9 +168,9 @@ func worktreeError(name waggle.MemberName, err error) error {
 
 // WorktreeView is a member's worktree.
 type WorktreeView struct {
-	Path   string
-	Branch string
-	Base   string // the commit that it began at
+	Path   string `json:"path"`
+	Branch string `json:"branch"`
+	Base   string `json:"base"` // the commit that it began at
 }
 
 // ViewWorktree returns a member's worktree in the form of status, nil where it has none.

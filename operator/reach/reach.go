@@ -146,9 +146,9 @@ func (b *Box) Close() error { return errors.Join(b.box.Close(), os.RemoveAll(b.d
 
 // Point is one point of the self-test.
 type Point struct {
-	Name   string
-	OK     bool
-	Detail string
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
 }
 
 // Tested is the result of the self-test of a sandbox.
@@ -179,9 +179,9 @@ func (b *Box) Tested() Tested {
 
 // Line is the access of a command to one path or host.
 type Line struct {
-	Subject string // a path, a host, or what the line is about
-	Verdict string // read, write, forbidden, absent, own; allowed, denied, asked, refused, open
-	Why     string
+	Subject string `json:"subject"` // a path, a host, or what the line is about
+	Verdict string `json:"verdict"` // read, write, forbidden, absent, own; allowed, denied, asked, refused, open
+	Why     string `json:"why"`
 }
 
 // Explained lists the access of a command.

@@ -72,7 +72,7 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 				return &operator.Error{Kind: operator.NotFound, Op: "acknowledge", Msg: "the journals are whole and agree: there is nothing to acknowledge"}
 			}
 			if a.Flags.JSON {
-				if err := a.Document(view.Divergence(d)); err != nil {
+				if err := a.Document(d); err != nil {
 					return err
 				}
 			} else {

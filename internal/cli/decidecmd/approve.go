@@ -245,7 +245,7 @@ func sayLearned(ctx context.Context, a *app.App, op operator.Operator, name wagg
 		if learned, err = decide.Of(op).Learn(ctx, name, results, *lesson); err != nil {
 			return errors.Join(err, sayDecided(a, results))
 		}
-		doc.Policy = policyview.PolicyChange(learned)
+		doc.Policy = learned
 	}
 	if a.Flags.JSON {
 		if err := a.Document(doc); err != nil {

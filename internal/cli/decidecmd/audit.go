@@ -60,7 +60,7 @@ Keep the heads in another place: a person who rewrites a whole chain changes its
 				if !v.OK {
 					err = app.ExitError(app.ExitFailed)
 				}
-				return app.Answer{Doc: view.Verified(v), Page: view.VerifiedPage(v)}, err
+				return app.Answer{Doc: v, Page: view.VerifiedPage(v)}, err
 			})
 		},
 	}
@@ -188,7 +188,7 @@ that was deleted. --json: {"event","records":[{"journal","owner","seq","time","w
 				if d == nil {
 					return app.Answer{}, err
 				}
-				return app.Answer{Doc: view.AuditShow(d), Page: view.AuditShowPage(d, a.Clock())}, err
+				return app.Answer{Doc: d, Page: view.AuditShowPage(d, a.Clock())}, err
 			})
 		},
 	}
@@ -217,7 +217,7 @@ not change.
 			if redact {
 				r = inspect.NewRedactor(a.Environ)
 			}
-			return inspect.Of(op).Export(cmd.Context(), of, r, func(rec inspect.AuditRecord) error { return a.Line(view.Record(rec)) })
+			return inspect.Of(op).Export(cmd.Context(), of, r, func(rec inspect.AuditRecord) error { return a.Line(rec) })
 		},
 	}
 	cmd.Flags().BoolVar(&redact, "redact", false, "mask secrets")

@@ -161,7 +161,7 @@ withdrawn, or needs two approvals anyway. --json: {"id","member","revision","dig
 				return err
 			}
 			if a.Flags.JSON {
-				return a.Document(view.Escalated(e))
+				return a.Document(e)
 			}
 			a.ShowPage(view.EscalatedPage(e), name, nil)
 			a.Talk("%s waggle plan show %s%s", app.Faint("next:"), e.ID, a.Scope(name))

@@ -173,7 +173,7 @@ func ruleArg(a *app.App, s string) (policy.Rule, operator.Operator, waggle.TeamN
 }
 
 func changed(a *app.App, c *decide.PolicyChange, what string) error {
-	return a.Give(policyview.PolicyChange(c), policyview.PolicyChangePage(c, what))
+	return a.Give(c, policyview.PolicyChangePage(c, what))
 }
 
 const callHelp = `TOOLCALL is written as 'Bash(go test ./...)', 'Read(docs/a.md)',
@@ -235,7 +235,7 @@ func (f *judging) judge(ctx context.Context, a *app.App, call string, every bool
 		if err != nil {
 			return app.Answer{}, err
 		}
-		return app.Answer{Doc: policyview.Judged(j), Page: policyview.JudgedPage(j, every)}, nil
+		return app.Answer{Doc: j, Page: policyview.JudgedPage(j, every)}, nil
 	})
 }
 
@@ -283,7 +283,7 @@ func explain(ctx context.Context, a *app.App, id string) error {
 		if err != nil {
 			return app.Answer{}, err
 		}
-		return app.Answer{Doc: policyview.Explained(e), Page: policyview.ExplainedPage(e, a.Clock())}, nil
+		return app.Answer{Doc: e, Page: policyview.ExplainedPage(e, a.Clock())}, nil
 	})
 }
 
@@ -304,7 +304,7 @@ rule already allows, and changes nothing. --json: {"suggestions":[{"rule","scope
 				if err != nil {
 					return app.Answer{}, err
 				}
-				x := app.Answer{Doc: policyview.Suggestions(ss)}
+				x := app.Answer{Doc: policyview.SuggestionList{Suggestions: ss}}
 				if len(ss) == 0 {
 					x.None = "nothing to suggest: no call of low or medium risk was approved twice"
 				}

@@ -57,7 +57,7 @@ func undo(ctx context.Context, a *app.App, of string, plan bool) error {
 		}
 	}
 	done := !plan && !act.Spent()
-	if err := a.Give(view.Undo(act, done), view.UndoPage(act, done || act.Spent())); err != nil {
+	if err := a.Give(view.UndoDocument{Act: act, Done: done}, view.UndoPage(act, done || act.Spent())); err != nil {
 		return err
 	}
 	if len(act.Late) > 0 && !plan {

@@ -18,6 +18,7 @@ import (
 	"waggle/internal/view/page"
 	"waggle/internal/view/policyview"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/policy"
 	"waggle/team"
@@ -87,18 +88,18 @@ func why(ctx context.Context, a *app.App, f judging, what string) error {
 	return a.EachTeam(ctx, f.team(a), func(op operator.Operator, name waggle.TeamName) (app.Answer, error) {
 		var p page.Page
 		var doc struct {
-			Read *policyview.JudgedDocument `json:"read"`
-			Edit *policyview.JudgedDocument `json:"edit"`
-			Open *policyview.JudgedDocument `json:"open,omitempty"`
+			Read *decide.Judged `json:"read"`
+			Edit *decide.Judged `json:"edit"`
+			Open *decide.Judged `json:"open,omitempty"`
 		}
-		docs := []**policyview.JudgedDocument{&doc.Read, &doc.Edit, &doc.Open}
+		docs := []**decide.Judged{&doc.Read, &doc.Edit, &doc.Open}
 		for i, call := range calls {
 			j, err := f.judged(ctx, op, name, call)
 			if err != nil {
 				return app.Answer{}, err
 			}
 			p.Line(page.Plain([]string{"read ", "edit ", "open the host "}[i] + what))
-			p, *docs[i] = append(p, policyview.JudgedPage(j, false)...), policyview.Judged(j)
+			p, *docs[i] = append(p, policyview.JudgedPage(j, false)...), j
 		}
 		return app.Answer{Doc: doc, Page: p}, nil
 	})
@@ -118,7 +119,7 @@ func whyMember(ctx context.Context, a *app.App, name string) error {
 	if err != nil {
 		return err
 	}
-	return a.Give(view.Why(y), view.WhyPage(y, a.Clock()))
+	return a.Give(y, view.WhyPage(y, a.Clock()))
 }
 
 // whySession is for a session of this user; done is false when what names none.
@@ -135,7 +136,7 @@ func whySession(ctx context.Context, a *app.App, what string) (done bool, err er
 	if err != nil {
 		return true, err
 	}
-	return true, a.Give(view.Why(y), view.WhyPage(y, a.Clock()))
+	return true, a.Give(y, view.WhyPage(y, a.Clock()))
 }
 
 func whyDecided(ctx context.Context, a *app.App, id string) error {

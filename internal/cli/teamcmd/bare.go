@@ -37,7 +37,7 @@ func Bare(ctx context.Context, a *app.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Document(view.TeamsAndSessions{Teams: []view.StatusDocument{}, Sessions: view.Sessions(rows)})
+		return a.Document(view.TeamsAndSessions{Teams: []view.StatusDocument{}, Sessions: rows})
 	}
 	v, err := overview(ctx, a, op)
 	if err != nil {

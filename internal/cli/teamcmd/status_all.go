@@ -54,7 +54,7 @@ func statusAll(ctx context.Context, a *app.App, whole bool) error {
 // statusDocument is the document of the teams here, of the sessions, and of what was used today.
 func statusDocument(sts []*inspect.Status, rows []decide.SessionRow, today *view.SpentDocument) any {
 	if len(sts) == 1 {
-		d := view.TeamAndSessions{StatusDocument: view.Status(sts[0]), Sessions: view.Sessions(rows)}
+		d := view.TeamAndSessions{StatusDocument: view.Status(sts[0]), Sessions: rows}
 		d.Today = today
 		return d
 	}
@@ -62,5 +62,5 @@ func statusDocument(sts []*inspect.Status, rows []decide.SessionRow, today *view
 	for _, st := range sts {
 		all = append(all, view.Status(st))
 	}
-	return view.TeamsAndSessions{Teams: all, Sessions: view.Sessions(rows), Today: today}
+	return view.TeamsAndSessions{Teams: all, Sessions: rows, Today: today}
 }

@@ -34,7 +34,7 @@ func statusLine(ctx context.Context, a *app.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Document(view.Glance(g))
+		return a.Document(g)
 	}
 	if text := view.GlanceLine(g); text != "" {
 		a.Say("%s", text)

@@ -9,22 +9,13 @@ import (
 	"waggle/operator/decide"
 )
 
-// DecidedDocument is the result of an answer (commands §4).
+// DecidedDocument is the result of an answer, and why it was refused.
 type DecidedDocument struct {
-	ID        string `json:"id"`
-	Handle    string `json:"handle"`
-	Revision  int    `json:"revision,omitempty"` // of a plan
-	Decision  string `json:"decision"`
-	By        string `json:"by"`
-	At        string `json:"at"`
-	Changed   bool   `json:"changed"`
-	Delivered bool   `json:"delivered"`
-	Digest    string `json:"updated_digest,omitempty"` // of the changed input that runs instead
-	Voted     bool   `json:"voted,omitempty"`          // the allow is one of two that it takes
-	Error     string `json:"error,omitempty"`
+	decide.Decided
+	Error string `json:"error,omitempty"`
 }
 
-// DecidedList is the document of answers. Policy is set with a new rule: a PolicyChangeDocument, or
+// DecidedList is the document of answers. Policy is set with a new rule: a decide.PolicyChange, or
 // the SessionRulesDocument of a rule for sessions.
 type DecidedList struct {
 	Policy  any               `json:"policy,omitempty"`
@@ -33,7 +24,7 @@ type DecidedList struct {
 
 // Decided is the document of one answer.
 func Decided(d decide.Decided) DecidedDocument {
-	out := DecidedDocument{ID: d.ID, Handle: d.Handle, Revision: d.Revision, Decision: d.Decision, By: d.By, At: page.Stamp(d.At), Changed: d.Changed, Delivered: d.Delivered, Digest: d.Digest, Voted: d.Voted}
+	out := DecidedDocument{Decided: d}
 	if d.Err() != nil {
 		out.Error = d.Err().Error()
 	}

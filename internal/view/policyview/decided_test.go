@@ -19,7 +19,7 @@ func TestDecided(t *testing.T) {
 	golden(t, "decided", policyview.Results(append(ds, decide.Refused("perm-5", errors.New("there is no request perm-5")))))
 	golden(t, "decided_empty", policyview.Results(nil))
 	learned := policyview.Results(ds[:1])
-	learned.Policy = policyview.PolicyChange(&decide.PolicyChange{Team: "api", Version: 3})
+	learned.Policy = &decide.PolicyChange{Team: "api", Version: 3}
 	golden(t, "decided_learned", learned)
 	var ls []page.Line
 	for _, d := range ds {

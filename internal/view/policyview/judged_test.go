@@ -15,8 +15,8 @@ func judged() *decide.Judged {
 }
 
 func TestJudged(t *testing.T) {
-	golden(t, "judged", policyview.Judged(judged()))
-	golden(t, "judged_empty", policyview.Judged(&decide.Judged{}))
+	golden(t, "judged", judged())
+	golden(t, "judged_empty", &decide.Judged{})
 	samePage(t, "judged", policyview.JudgedPage(judged(), false))
 	samePage(t, "judged_every", policyview.JudgedPage(judged(), true))
 	samePage(t, "judged_allow", policyview.JudgedPage(&decide.Judged{Decision: "allow", Rule: "Bash"}, true))
@@ -25,8 +25,8 @@ func TestJudged(t *testing.T) {
 
 func TestExplained(t *testing.T) {
 	e := &decide.Explained{ID: "perm-1", Handle: "7KQF", Asks: "ls; rm -rf b", Risky: []string{"rm -rf b: it deletes files"}, Kind: "permission_request", Member: "ann", Decision: "allow", By: "rules", Rule: "Bash(ls:*)", Reason: "fine", At: at(0), Version: 2, Digest: "ab", Now: judged()}
-	golden(t, "explained", policyview.Explained(e))
-	golden(t, "explained_empty", policyview.Explained(&decide.Explained{}))
+	golden(t, "explained", e)
+	golden(t, "explained_empty", &decide.Explained{})
 	samePage(t, "explained", policyview.ExplainedPage(e, now))
 	samePage(t, "explained_open", policyview.ExplainedPage(&decide.Explained{ID: "plan-1", Handle: "2DK8", Kind: "plan_approval_request", Member: "ann", At: at(0)}, now))
 	samePage(t, "explained_person", policyview.ExplainedPage(&decide.Explained{ID: "perm-2", Handle: "9ABC", Kind: "permission_request", Member: "ann", Decision: "deny", By: "operator", At: at(0)}, now))
@@ -37,8 +37,8 @@ func TestSuggestions(t *testing.T) {
 	for range 7 {
 		s.Matched = append(s.Matched, decide.SuggestedCall{ID: "perm-1", Member: "ann", Tool: "Bash", Input: json.RawMessage(`{"command":"go test"}`), Decision: "allow", By: "operator"})
 	}
-	golden(t, "suggestions", policyview.Suggestions([]decide.Suggestion{s, {}}))
-	golden(t, "suggestions_empty", policyview.Suggestions(nil))
+	golden(t, "suggestions", policyview.SuggestionList{Suggestions: []decide.Suggestion{s, {}}})
+	golden(t, "suggestions_empty", policyview.SuggestionList{})
 	samePage(t, "suggestion", policyview.SuggestionPage(s))
 	samePage(t, "suggestion_alike", policyview.SuggestionPage(decide.Suggestion{Rule: "Read", Risk: "low", Approvals: 2, Members: []string{"ann", "bob"}}))
 }

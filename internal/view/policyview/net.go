@@ -122,16 +122,16 @@ func untilOr(t, now time.Time, always string) string {
 
 // NetDecidedDocument is the result of an answer about a host.
 type NetDecidedDocument struct {
-	Results []DecidedDocument     `json:"results"`
-	Policy  *PolicyChangeDocument `json:"policy"` // null: no standing answer was made
-	Grants  []GrantDocument       `json:"grants"` // the standing answers that it made
+	Results []DecidedDocument    `json:"results"`
+	Policy  *decide.PolicyChange `json:"policy"` // null: no standing answer was made
+	Grants  []GrantDocument      `json:"grants"` // the standing answers that it made
 	// Unenforced are the members that were answered and whose commands nothing holds to the answer.
 	Unenforced []string `json:"unenforced"`
 }
 
 // NetDecided is the document of an answer about a host.
 func NetDecided(n *decide.NetDecided) NetDecidedDocument {
-	return NetDecidedDocument{decided(n.Results), PolicyChange(n.Policy), grants(n.Grants), append([]string{}, n.Unenforced...)}
+	return NetDecidedDocument{decided(n.Results), n.Policy, grants(n.Grants), append([]string{}, n.Unenforced...)}
 }
 
 // notHeld says that nothing holds commands to a standing answer; "" where something does.

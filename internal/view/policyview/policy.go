@@ -12,16 +12,16 @@ import (
 
 // PolicyDocument is the policy in force.
 type PolicyDocument struct {
-	Team      string                 `json:"team"`
-	Version   uint64                 `json:"version"`
-	Mode      string                 `json:"mode"`
-	Sandboxed string                 `json:"sandboxed"`  // allow, ask: a shell call that runs inside a verified sandbox
-	Decide    map[string]string      `json:"decide"`     // by gate
-	DeadlineS int64                  `json:"deadline_s"` // how long a request stays open; 0: without limit
-	Rules     []RuleDocument         `json:"rules"`
-	Hosts     []GrantDocument        `json:"hosts"`
-	Members   []PolicyMemberDocument `json:"members"`
-	Ceiling   *decide.CeilingView    `json:"ceiling"` // null: there is none
+	Team      string                `json:"team"`
+	Version   uint64                `json:"version"`
+	Mode      string                `json:"mode"`
+	Sandboxed string                `json:"sandboxed"`  // allow, ask: a shell call that runs inside a verified sandbox
+	Decide    map[string]string     `json:"decide"`     // by gate
+	DeadlineS int64                 `json:"deadline_s"` // how long a request stays open; 0: without limit
+	Rules     []RuleDocument        `json:"rules"`
+	Hosts     []GrantDocument       `json:"hosts"`
+	Members   []decide.PolicyMember `json:"members"`
+	Ceiling   *decide.CeilingView   `json:"ceiling"` // null: there is none
 }
 
 // RuleDocument is one rule.
@@ -36,7 +36,7 @@ type RuleDocument struct {
 // Policy is the document of a policy.
 func Policy(v *decide.PolicyView) PolicyDocument {
 	d := PolicyDocument{Team: v.Team, Version: v.Version, Mode: v.Mode, Sandboxed: sandboxedWord(v.Sandboxed), Decide: make(map[string]string, len(v.Decide)), DeadlineS: int64(v.Deadline.Seconds()),
-		Rules: make([]RuleDocument, 0, len(v.Rules)), Hosts: grants(v.Hosts), Members: policyMembers(v.Members), Ceiling: v.Ceiling}
+		Rules: make([]RuleDocument, 0, len(v.Rules)), Hosts: grants(v.Hosts), Members: v.Members, Ceiling: v.Ceiling}
 	for gate, decider := range v.Decide {
 		d.Decide[string(gate)] = string(decider)
 	}

@@ -4,46 +4,12 @@ import (
 	"fmt"
 
 	"waggle/internal/view/page"
-	"waggle/operator"
 	"waggle/operator/decide"
 )
 
-// PolicyChangeDocument is the result of a change of policy.
-type PolicyChangeDocument struct {
-	Team    string                    `json:"team"`
-	Version uint64                    `json:"version"`
-	Changed bool                      `json:"changed"` // false: the policy had it already
-	Members []PolicyMemberDocument    `json:"members"`
-	Keep    operator.Nullable[string] `json:"keep"` // members that may keep a removed rule; null: nothing was changed
-}
-
-// PolicyMemberDocument is how far a member is with a policy.
-type PolicyMemberDocument struct {
-	Name    string `json:"name"`
-	State   string `json:"state"` // applied, pending, unsupported
-	Version uint64 `json:"version"`
-	Mode    string `json:"mode"`
-}
-
-// PolicyChange is the document of a change, nil where there is none.
-func PolicyChange(c *decide.PolicyChange) *PolicyChangeDocument {
-	if c == nil {
-		return nil
-	}
-	return &PolicyChangeDocument{c.Team, c.Version, c.Changed, policyMembers(c.Members), c.Keep}
-}
-
 // Mode is the document of the members' modes, in the form of a change that changes nothing.
-func Mode(v *decide.PolicyView) *PolicyChangeDocument {
-	return PolicyChange(&decide.PolicyChange{Team: v.Team, Version: v.Version, Members: v.Members})
-}
-
-func policyMembers(ms []decide.PolicyMember) []PolicyMemberDocument {
-	out := make([]PolicyMemberDocument, 0, len(ms))
-	for _, m := range ms {
-		out = append(out, PolicyMemberDocument(m))
-	}
-	return out
+func Mode(v *decide.PolicyView) *decide.PolicyChange {
+	return &decide.PolicyChange{Team: v.Team, Version: v.Version, Members: v.Members}
 }
 
 // PolicyChangePage shows a new version of the policy, and which members have applied it.

@@ -42,8 +42,8 @@ func TestMode(t *testing.T) {
 
 func TestPolicyChange(t *testing.T) {
 	c := &decide.PolicyChange{Team: "api", Version: 3, Changed: true, Members: policyMembers(), Keep: []string{"bob"}}
-	golden(t, "policy_change", policyview.PolicyChange(c))
-	golden(t, "policy_change_none", policyview.PolicyChange(nil))
+	golden(t, "policy_change", c)
+	golden(t, "policy_change_none", nil)
 	samePage(t, "policy_change", policyview.PolicyChangePage(c, "rule Bash"))
 	samePage(t, "policy_change_none", policyview.PolicyChangePage(&decide.PolicyChange{Version: 3}, "rule Bash"))
 }

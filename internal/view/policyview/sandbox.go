@@ -5,36 +5,26 @@ import (
 
 	"waggle/internal/view/page"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/operator/reach"
 	"waggle/record"
 )
 
 // SandboxDocument is what a sandbox was found to hold.
 type SandboxDocument struct {
-	Member string          `json:"member"` // "": of a directory
-	Tree   string          `json:"tree"`   // what commands may change
-	Level  string          `json:"level"`  // enforced, files only, off
-	Passed bool            `json:"passed"` // it is enforced, and every point held
-	Why    string          `json:"why"`    // why there is not more
-	Fix    string          `json:"fix"`    // what would permit more
-	Gaps   []string        `json:"gaps"`   // what the level does not hold
-	Points []PointDocument `json:"points"`
-}
-
-// PointDocument is one thing that the self-test tried.
-type PointDocument struct {
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
+	Member string        `json:"member"` // "": of a directory
+	Tree   string        `json:"tree"`   // what commands may change
+	Level  string        `json:"level"`  // enforced, files only, off
+	Passed bool          `json:"passed"` // it is enforced, and every point held
+	Why    string        `json:"why"`    // why there is not more
+	Fix    string        `json:"fix"`    // what would permit more
+	Gaps   []string      `json:"gaps"`   // what the level does not hold
+	Points []reach.Point `json:"points"`
 }
 
 // Sandbox is the document of a self-test.
 func Sandbox(t reach.Tested) SandboxDocument {
-	d := SandboxDocument{t.Member, t.Tree, string(t.Level), t.Passed(), t.Why, t.Fix, append([]string{}, t.Gaps...), make([]PointDocument, 0, len(t.Points))}
-	for _, p := range t.Points {
-		d.Points = append(d.Points, PointDocument(p))
-	}
-	return d
+	return SandboxDocument{t.Member, t.Tree, string(t.Level), t.Passed(), t.Why, t.Fix, t.Gaps, t.Points}
 }
 
 // SandboxPage has a line for each point of a self-test.
@@ -78,24 +68,13 @@ type ReachDocument struct {
 	SandboxDocument
 	Command operator.Nullable[string] `json:"command"`
 	Dir     string                    `json:"dir"`
-	Lines   []ReachLineDocument       `json:"lines"`
-	Judged  *JudgedDocument           `json:"judged"` // what the rules say of it; null: it is no member's
-}
-
-// ReachLineDocument is one thing that a command could do, or could not.
-type ReachLineDocument struct {
-	Subject string `json:"subject"` // a path, a host, or what it is about
-	Verdict string `json:"verdict"` // read, write, forbidden, absent, own; allowed, denied, asked, refused, open
-	Why     string `json:"why"`
+	Lines   []reach.Line              `json:"lines"`
+	Judged  *decide.Judged            `json:"judged"` // what the rules say of it; null: it is no member's
 }
 
 // Reach is the document of a command that is explained.
 func Reach(e *reach.Explained) ReachDocument {
-	d := ReachDocument{SandboxDocument: Sandbox(e.Tested), Command: e.Command, Dir: e.Dir, Lines: make([]ReachLineDocument, 0, len(e.Lines)), Judged: Judged(e.Judged)}
-	for _, l := range e.Lines {
-		d.Lines = append(d.Lines, ReachLineDocument(l))
-	}
-	return d
+	return ReachDocument{Sandbox(e.Tested), e.Command, e.Dir, e.Lines, e.Judged}
 }
 
 // ReachPage says what the rules make of a command, and what it could do.

@@ -11,6 +11,7 @@ import (
 
 	"waggle/internal/view"
 	"waggle/internal/view/page"
+	"waggle/operator/inspect"
 	"waggle/operator/supervise"
 )
 
@@ -26,7 +27,7 @@ type Document struct {
 	Tasks    []Task                    `json:"tasks"`
 	Requests []supervise.RequestReport `json:"requests"`
 	Members  []Member                  `json:"members"`
-	Overlaps []view.OverlapDocument    `json:"overlaps"` // files that more than one member edited
+	Overlaps []inspect.Overlap         `json:"overlaps"` // files that more than one member edited
 }
 
 // Task is one task's outcome.
@@ -56,7 +57,7 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 10
 // Of returns the document of a run that ends with an exit code.
 func Of(r *supervise.Report, exit int) Document {
 	d := Document{Team: r.Team, Exit: exit, Reason: r.Reason, Began: page.Stamp(r.Began), Took: seconds(r.Took), Sandbox: string(r.Sandbox), State: r.State,
-		Requests: r.Requests, Overlaps: view.Overlaps(r.Overlaps)}
+		Requests: r.Requests, Overlaps: r.Overlaps}
 	for _, t := range r.Tasks {
 		d.Tasks = append(d.Tasks, Task{t.ID, t.Subject, t.Owner, t.Required, t.Status, t.Began, seconds(t.Took), t.ExitCode, t.Why, t.OutputTail})
 	}
