@@ -33,36 +33,20 @@ type RecapList struct {
 
 // RecapResult is the end of a turn of a task.
 type RecapResult struct {
-	At      string `json:"at"`
-	Member  string `json:"member"`
-	Task    string `json:"task"`
-	Subject string `json:"subject"`
-	Outcome string `json:"outcome"`
-	Note    string `json:"note"`
-	Next    string `json:"next"`
+	inspect.RecapResult
+	Next string `json:"next"`
 }
 
 // RecapMember is something that happened to a member, or how it is.
 type RecapMember struct {
-	At     string `json:"at"`
-	Member string `json:"member"`
-	What   string `json:"what"`
-	Detail string `json:"detail"`
-	Next   string `json:"next"`
+	inspect.RecapMember
+	Next string `json:"next"`
 }
 
 // RecapDecision is an answer that a rule, the lead's agent or the deadline gave.
 type RecapDecision struct {
-	At       string `json:"at"`
-	ID       string `json:"id"`
-	Member   string `json:"member"`
-	Asks     string `json:"asks"`
-	Decision string `json:"decision"`
-	By       string `json:"by"`
-	Via      string `json:"via"`
-	Rule     string `json:"rule"`
-	Reason   string `json:"reason"`
-	Next     string `json:"next"`
+	inspect.RecapDecision
+	Next string `json:"next"`
 }
 
 // RecapCalls counts the calls that rules decided without a question.
@@ -90,7 +74,7 @@ func Recap(d *inspect.Recap, now time.Time, spell func(operator.Next) string) Re
 		Decisions: s.decisions(d.Decisions), Calls: RecapCalls{d.Calls.Allowed, s.decisions(d.Calls.Denied)}, Messages: d.Messages, Sent: d.Sent,
 		Waiting: []RecapWaiting{}, Trouble: s.members(d.Trouble)}
 	for _, r := range d.Results {
-		out.Results = append(out.Results, RecapResult{page.Stamp(r.At), r.Member, r.Task, r.Subject, r.Outcome, r.Note, spell(r.Do)})
+		out.Results = append(out.Results, RecapResult{r, spell(r.Do)})
 	}
 	for _, w := range d.Waiting {
 		out.Waiting = append(out.Waiting, RecapWaiting{w.ID, w.Handle, w.Member, w.Asks, w.Risk, page.AgeSeconds(w.Asked, now), w.Asker, spell(w.Do)})
@@ -103,7 +87,7 @@ type recapSpeller func(operator.Next) string
 func (s recapSpeller) members(ms []inspect.RecapMember) []RecapMember {
 	out := make([]RecapMember, 0, len(ms))
 	for _, m := range ms {
-		out = append(out, RecapMember{page.Stamp(m.At), m.Member, m.What, m.Detail, s(m.Do)})
+		out = append(out, RecapMember{m, s(m.Do)})
 	}
 	return out
 }
@@ -111,7 +95,7 @@ func (s recapSpeller) members(ms []inspect.RecapMember) []RecapMember {
 func (s recapSpeller) decisions(ns []inspect.RecapDecision) []RecapDecision {
 	out := make([]RecapDecision, 0, len(ns))
 	for _, n := range ns {
-		out = append(out, RecapDecision{page.Stamp(n.At), n.ID, n.Member, n.Asks, n.Decision, n.By, n.Via, n.Rule, n.Reason, s(n.Do)})
+		out = append(out, RecapDecision{n, s(n.Do)})
 	}
 	return out
 }

@@ -243,11 +243,11 @@ func (a NetAnswer) standing() bool { return a.Session || a.Until != nil }
 
 // NetDecided is what became of a NetAnswer.
 type NetDecided struct {
-	Results []Decided
-	Policy  *PolicyChange // nil: nothing stands
-	Grants  []GrantView   // that stand now for what was answered
+	Results []Decided     `json:"-"`
+	Policy  *PolicyChange `json:"policy"` // nil: nothing stands
+	Grants  []GrantView   `json:"grants"` // that stand now for what was answered
 	// Unenforced are the members that were answered and whose commands nothing holds to the answer.
-	Unenforced []string
+	Unenforced []string `json:"unenforced"`
 }
 
 // DecideNet answers every open request about a host, each by its own id. When the
@@ -490,33 +490,31 @@ func withGrants(hosts, grants []record.HostGrant, stand bool) []record.HostGrant
 
 // GrantView is a standing answer about a host as it is shown.
 type GrantView struct {
-	Host    string
-	Port    string
-	Shown   string
-	Effect  string    // allow, deny
-	Scope   string    // a member's name, or team
-	Expires time.Time // zero: as long as the member exists
-	From    string    // the request that it answered
-	By      string    // operator, team file; "" is not known
+	Host     string     `json:"host"`
+	Port     string     `json:"port"`
+	Shown    string     `json:"shown"`
+	Effect   string     `json:"effect"`     // allow, deny
+	Scope    string     `json:"scope"`      // a member's name, or team
+	Expires  *time.Time `json:"expires_at"` // null: as long as the member exists
+	From     string     `json:"from"`       // the request that it answered
+	By       string     `json:"by"`         // who gave it: operator, team file; "" is not known
+	Enforced bool       `json:"enforced"`   // the machine holds the member's commands to it; false too where all of it is closed
 	// Sandbox is the level of the least confined member that it is for: below enforced nothing holds
 	// the member's commands to it.
-	Sandbox record.HeldLevel
+	Sandbox record.HeldLevel `json:"sandbox"` // enforced, files only, off, unknown
 	// Closed says what closes an allow, or a part of it: "deny WebFetch(domain:x.org)", "a.x.org: deny …",
 	// "ann: mode locked-down".
-	Closed []string
+	Closed []string `json:"closed"`
 	// Shut: all of it is closed to every member that it is for.
-	Shut bool
+	Shut bool `json:"-"`
 }
-
-// Enforced reports whether the machine holds to the answer.
-func (g GrantView) Enforced() bool { return g.Sandbox.Enforces() && !g.Shut }
 
 func grantView(s *operator.State, g record.HostGrant, now time.Time) GrantView {
 	port := g.Port
 	if port == "" {
 		port = everyone
 	}
-	v := GrantView{Host: g.Host, Port: g.Port, Shown: ShownHost(g.Host, port), Effect: effectOf(g.Deny), Scope: scopeName(s, g.Instance), Expires: instant(g.Until),
+	v := GrantView{Host: g.Host, Port: g.Port, Shown: ShownHost(g.Host, port), Effect: effectOf(g.Deny), Scope: scopeName(s, g.Instance), Expires: g.Until,
 		By: string(g.By), Sandbox: heldFor(s, g.Instance)}
 	if v.By == "" && g.From != nil { // of a program before this one, whose answers came from the operator alone
 		v.By = string(record.ByOperator)
@@ -527,6 +525,7 @@ func grantView(s *operator.State, g record.HostGrant, now time.Time) GrantView {
 	if !g.Deny {
 		v.Closed, v.Shut = closedBy(s, g, now)
 	}
+	v.Enforced = v.Sandbox.Enforces() && !v.Shut
 	return v
 }
 
@@ -585,14 +584,6 @@ func heldFor(s *operator.State, i record.Instance) record.HeldLevel {
 		return operator.HeldUnknown
 	}
 	return record.Weakest(levels...)
-}
-
-// instant returns the time of a pointer, zero for nil.
-func instant(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }
 
 func scopeName(s *operator.State, i record.Instance) string {

@@ -40,11 +40,11 @@ type PolicyView struct {
 
 // RuleView is one rule as it is shown.
 type RuleView struct {
-	Rule    string
-	Effect  string    // allow, deny
-	Scope   string    // a member's name, or team
-	Expires time.Time // zero: never
-	From    string    // the request whose answer created the rule
+	Rule    string     `json:"rule"`
+	Effect  string     `json:"effect"`     // allow, deny
+	Scope   string     `json:"scope"`      // a member's name, or team
+	Expires *time.Time `json:"expires_at"` // null: never
+	From    string     `json:"from"`       // the request whose answer created the rule
 }
 
 // Policy returns the policy of a team; as keeps only the rules that apply to one member. It records
@@ -112,7 +112,7 @@ func judgedAs(s *operator.State, name string) (*control.Member, error) {
 }
 
 func ruleView(s *operator.State, r record.Scoped) RuleView {
-	v := RuleView{Rule: r.Rule.String(), Effect: effectOf(r.Deny), Scope: scopeName(s, r.Instance), Expires: instant(r.Until)}
+	v := RuleView{Rule: r.Rule.String(), Effect: effectOf(r.Deny), Scope: scopeName(s, r.Instance), Expires: r.Until}
 	if r.Task != "" {
 		v.Scope += ", task " + r.Task
 	}

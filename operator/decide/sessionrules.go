@@ -12,17 +12,17 @@ import (
 // SessionRules are the user's rules for sessions, as `policy sessions --json` lists
 // them.
 type SessionRules struct {
-	On      bool // off: the rules answer nothing
-	Rules   []SessionRule
-	Changed bool
+	On      bool          `json:"on"` // off: the rules answer nothing
+	Rules   []SessionRule `json:"rules"`
+	Changed bool          `json:"changed"`
 }
 
 // SessionRule is one rule of the user for sessions.
 type SessionRule struct {
-	Rule    string
-	Effect  string    // allow, deny
-	Expires time.Time // zero: never
-	Over    bool      // it has ended
+	Rule    string     `json:"rule"`
+	Effect  string     `json:"effect"`     // allow, deny
+	Expires *time.Time `json:"expires_at"` // null: never
+	Over    bool       `json:"over"`       // it has ended
 }
 
 // SessionRules reads the user's rules for sessions.
@@ -79,12 +79,9 @@ func (o Operator) rulesView(r session.Rules, changed bool) *SessionRules {
 	out := &SessionRules{On: r.On, Rules: []SessionRule{}, Changed: changed}
 	now := o.Minter.Now()
 	for _, one := range r.Rules {
-		v := SessionRule{Rule: one.Rule.String(), Effect: "allow"}
+		v := SessionRule{Rule: one.Rule.String(), Effect: "allow", Expires: one.Until, Over: one.Until != nil && !now.Before(*one.Until)}
 		if one.Deny {
 			v.Effect = "deny"
-		}
-		if one.Until != nil {
-			v.Expires, v.Over = *one.Until, !now.Before(*one.Until)
 		}
 		out.Rules = append(out.Rules, v)
 	}

@@ -37,36 +37,36 @@ type Recap struct {
 
 // RecapResult is the end of a turn of a task.
 type RecapResult struct {
-	At      time.Time
-	Member  string
-	Task    string
-	Subject string
-	Outcome string        // completed, failed
-	Note    string        // its result, or why it failed
-	Do      operator.Next // the next step
+	At      time.Time     `json:"at"`
+	Member  string        `json:"member"`
+	Task    string        `json:"task"`
+	Subject string        `json:"subject"`
+	Outcome string        `json:"outcome"` // completed, failed
+	Note    string        `json:"note"`    // its result, or why it failed
+	Do      operator.Next `json:"-"`       // the next step
 }
 
 // RecapMember is an event of a member, or its state.
 type RecapMember struct {
-	At     time.Time
-	Member string
-	What   string // joined, died, restarted, left; in Trouble: its condition
-	Detail string
-	Do     operator.Next // the next step
+	At     time.Time     `json:"at"`
+	Member string        `json:"member"`
+	What   string        `json:"what"` // joined, died, restarted, left; in Trouble: its condition
+	Detail string        `json:"detail"`
+	Do     operator.Next `json:"-"` // the next step
 }
 
 // RecapDecision is an answer that a rule, the lead's agent or the deadline gave.
 type RecapDecision struct {
-	At       time.Time
-	ID       string
-	Member   string
-	Asks     string
-	Decision string
-	By       string // rules, leader, system
-	Via      string // expiry, …
-	Rule     string
-	Reason   string
-	Do       operator.Next // the next step
+	At       time.Time     `json:"at"`
+	ID       string        `json:"id"`
+	Member   string        `json:"member"`
+	Asks     string        `json:"asks"`
+	Decision string        `json:"decision"`
+	By       string        `json:"by"`  // rules, leader, system
+	Via      string        `json:"via"` // expiry, …
+	Rule     string        `json:"rule"`
+	Reason   string        `json:"reason"`
+	Do       operator.Next `json:"-"` // the next step
 }
 
 // RecapCalls counts the calls that rules decided without a request.

@@ -217,5 +217,5 @@ func (a *App) SaySessionRules(r *decide.SessionRules, err error) error {
 	if err != nil {
 		return err
 	}
-	return a.Give(policyview.SessionRules(r), policyview.SessionRulesPage(r, a.Clock()))
+	return a.Give(r, policyview.SessionRulesPage(r, a.Clock()))
 }

@@ -58,7 +58,7 @@ func decideSessions(ctx context.Context, a *app.App, ids *[]string, f answerFlag
 		if err != nil {
 			return true, err
 		}
-		doc.Policy = policyview.SessionRules(learned)
+		doc.Policy = learned
 	}
 	if a.Flags.JSON {
 		if err := a.Document(doc); err != nil {

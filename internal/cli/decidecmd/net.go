@@ -76,7 +76,7 @@ the row names them.
 				if err != nil {
 					return app.Answer{}, err
 				}
-				x := app.Answer{Doc: policyview.Grants(v.Hosts), Page: policyview.GrantPage(v.Hosts, a.Clock())}
+				x := app.Answer{Doc: policyview.GrantList{Hosts: v.Hosts}, Page: policyview.GrantPage(v.Hosts, a.Clock())}
 				if len(v.Hosts) == 0 {
 					x.None = "no answer about a host stands"
 				}

@@ -108,6 +108,14 @@ func Until(t time.Time) *string {
 	return &s
 }
 
+// At is the time of a pointer, zero for nil.
+func At(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
 // AgeSeconds is how many seconds ago a time was, 0 for none and for one to come.
 func AgeSeconds(t, now time.Time) int64 {
 	if t.IsZero() {

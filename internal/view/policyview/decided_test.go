@@ -29,9 +29,9 @@ func TestDecided(t *testing.T) {
 }
 
 func TestSessionRules(t *testing.T) {
-	r := &decide.SessionRules{On: true, Changed: true, Rules: []decide.SessionRule{{Rule: "Bash(ls:*)", Effect: "allow", Expires: at(0), Over: true}, {Rule: "Read", Effect: "deny", Expires: at(9)}, {Rule: "Edit", Effect: "allow"}}}
-	golden(t, "session_rules", policyview.SessionRules(r))
-	golden(t, "session_rules_empty", policyview.SessionRules(&decide.SessionRules{}))
+	r := &decide.SessionRules{On: true, Changed: true, Rules: []decide.SessionRule{{Rule: "Bash(ls:*)", Effect: "allow", Expires: new(at(0)), Over: true}, {Rule: "Read", Effect: "deny", Expires: new(at(9))}, {Rule: "Edit", Effect: "allow"}}}
+	golden(t, "session_rules", r)
+	golden(t, "session_rules_empty", &decide.SessionRules{})
 	samePage(t, "session_rules", policyview.SessionRulesPage(r, now))
 	samePage(t, "session_rules_empty", policyview.SessionRulesPage(&decide.SessionRules{}, now))
 }

@@ -36,7 +36,7 @@ type NetPendingList struct {
 func NetPending(ns []decide.NetRequest, now time.Time) NetPendingList {
 	l := NetPendingList{make([]NetQuestionDocument, 0, len(ns))}
 	for _, n := range ns {
-		l.Pending = append(l.Pending, NetQuestionDocument{n.Host, n.Port, n.Shown, n.Member, n.Instance, append([]string{}, n.IDs...), n.Reason, page.AgeSeconds(n.Asked, now), page.Until(n.Expires), n.Status, n.Enforced(), string(n.Sandbox)})
+		l.Pending = append(l.Pending, NetQuestionDocument{n.Host, n.Port, n.Shown, n.Member, n.Instance, n.IDs, n.Reason, page.AgeSeconds(n.Asked, now), page.Until(n.Expires), n.Status, n.Enforced(), string(n.Sandbox)})
 	}
 	return l
 }
@@ -51,44 +51,16 @@ func NetPendingPage(ns []decide.NetRequest, now time.Time) (p page.Page) {
 	return p
 }
 
-// GrantDocument is a standing answer about a host.
-type GrantDocument struct {
-	Host      string  `json:"host"`
-	Port      string  `json:"port"`
-	Shown     string  `json:"shown"`
-	Effect    string  `json:"effect"` // allow, deny
-	Scope     string  `json:"scope"`  // a member's name, or team
-	ExpiresAt *string `json:"expires_at"`
-	From      string  `json:"from"`     // the request that it answered
-	By        string  `json:"by"`       // who gave it: operator, team file; "" is not known
-	Enforced  bool    `json:"enforced"` // the machine holds the member's commands to it; false too where all of it is closed
-	Sandbox   string  `json:"sandbox"`  // enforced, files only, off, unknown: of the least confined member that it is for
-	// Closed are the rules, and the mode, that close an allow: "deny WebFetch(domain:x.org)", with "a.x.org: " before it of
-	// a part, with "ann: " of one member of the team.
-	Closed []string `json:"closed"`
-}
-
 // GrantList is the document of standing answers.
 type GrantList struct {
-	Hosts []GrantDocument `json:"hosts"`
-}
-
-// Grants is the document of standing answers.
-func Grants(gs []decide.GrantView) GrantList { return GrantList{grants(gs)} }
-
-func grants(gs []decide.GrantView) []GrantDocument {
-	out := make([]GrantDocument, 0, len(gs))
-	for _, g := range gs {
-		out = append(out, GrantDocument{g.Host, g.Port, g.Shown, g.Effect, g.Scope, page.Until(g.Expires), g.From, g.By, g.Enforced(), string(g.Sandbox), append([]string{}, g.Closed...)})
-	}
-	return out
+	Hosts []decide.GrantView `json:"hosts"`
 }
 
 // GrantPage has a row for each standing answer.
 func GrantPage(gs []decide.GrantView, now time.Time) (p page.Page) {
 	t := page.Table{Head: []string{"EFFECT", "FOR", "BY", "ENFORCED", "UNTIL", "HOST"}, About: true}
 	for _, g := range gs {
-		t.Rows = append(t.Rows, []string{g.Effect, g.Scope, cmp.Or(g.By, "unknown"), grantWord(g), untilOr(g.Expires, now, "as long as the member"), g.Shown})
+		t.Rows = append(t.Rows, []string{g.Effect, g.Scope, cmp.Or(g.By, "unknown"), grantWord(g), untilOr(page.At(g.Expires), now, "as long as the member"), g.Shown})
 	}
 	p.Table(t)
 	return p
@@ -122,16 +94,13 @@ func untilOr(t, now time.Time, always string) string {
 
 // NetDecidedDocument is the result of an answer about a host.
 type NetDecidedDocument struct {
-	Results []DecidedDocument    `json:"results"`
-	Policy  *decide.PolicyChange `json:"policy"` // null: no standing answer was made
-	Grants  []GrantDocument      `json:"grants"` // the standing answers that it made
-	// Unenforced are the members that were answered and whose commands nothing holds to the answer.
-	Unenforced []string `json:"unenforced"`
+	Results []DecidedDocument `json:"results"`
+	*decide.NetDecided
 }
 
 // NetDecided is the document of an answer about a host.
 func NetDecided(n *decide.NetDecided) NetDecidedDocument {
-	return NetDecidedDocument{decided(n.Results), n.Policy, grants(n.Grants), append([]string{}, n.Unenforced...)}
+	return NetDecidedDocument{decided(n.Results), n}
 }
 
 // notHeld says that nothing holds commands to a standing answer; "" where something does.
@@ -141,7 +110,7 @@ func notHeld(g decide.GrantView) string {
 		return "; it opens nothing: closed by " + strings.Join(g.Closed, "; ")
 	case len(g.Closed) > 0:
 		return "; not " + strings.Join(g.Closed, "; ")
-	case g.Enforced():
+	case g.Enforced:
 		return ""
 	}
 	return "; not enforced for commands: the sandbox is " + string(g.Sandbox)
@@ -150,7 +119,7 @@ func notHeld(g decide.GrantView) string {
 // NetDecidedPage shows the standing answers that were made.
 func NetDecidedPage(n *decide.NetDecided, now time.Time) (p page.Page) {
 	for _, g := range n.Grants {
-		p.Line(page.Plain(g.Shown + "  " + g.Effect + " for " + g.Scope + ", " + untilOr(g.Expires, now, "as long as the member is there") + notHeld(g)))
+		p.Line(page.Plain(g.Shown + "  " + g.Effect + " for " + g.Scope + ", " + untilOr(page.At(g.Expires), now, "as long as the member is there") + notHeld(g)))
 	}
 	for _, name := range n.Unenforced {
 		if len(n.Grants) == 0 {

@@ -18,30 +18,18 @@ type PolicyDocument struct {
 	Sandboxed string                `json:"sandboxed"`  // allow, ask: a shell call that runs inside a verified sandbox
 	Decide    map[string]string     `json:"decide"`     // by gate
 	DeadlineS int64                 `json:"deadline_s"` // how long a request stays open; 0: without limit
-	Rules     []RuleDocument        `json:"rules"`
-	Hosts     []GrantDocument       `json:"hosts"`
+	Rules     []decide.RuleView     `json:"rules"`
+	Hosts     []decide.GrantView    `json:"hosts"`
 	Members   []decide.PolicyMember `json:"members"`
 	Ceiling   *decide.CeilingView   `json:"ceiling"` // null: there is none
-}
-
-// RuleDocument is one rule.
-type RuleDocument struct {
-	Rule      string  `json:"rule"`
-	Effect    string  `json:"effect"` // allow, deny
-	Scope     string  `json:"scope"`  // a member's name, or team
-	ExpiresAt *string `json:"expires_at"`
-	From      string  `json:"from"` // the request whose answer created the rule
 }
 
 // Policy is the document of a policy.
 func Policy(v *decide.PolicyView) PolicyDocument {
 	d := PolicyDocument{Team: v.Team, Version: v.Version, Mode: v.Mode, Sandboxed: sandboxedWord(v.Sandboxed), Decide: make(map[string]string, len(v.Decide)), DeadlineS: int64(v.Deadline.Seconds()),
-		Rules: make([]RuleDocument, 0, len(v.Rules)), Hosts: grants(v.Hosts), Members: v.Members, Ceiling: v.Ceiling}
+		Rules: v.Rules, Hosts: v.Hosts, Members: v.Members, Ceiling: v.Ceiling}
 	for gate, decider := range v.Decide {
 		d.Decide[string(gate)] = string(decider)
-	}
-	for _, r := range v.Rules {
-		d.Rules = append(d.Rules, RuleDocument{r.Rule, r.Effect, r.Scope, page.Until(r.Expires), r.From})
 	}
 	return d
 }
@@ -62,7 +50,7 @@ func PolicyPage(v *decide.PolicyView, now time.Time) (p page.Page) {
 	}
 	t := page.Table{Head: []string{"EFFECT", "FOR", "UNTIL", "RULE"}, About: true}
 	for _, r := range v.Rules {
-		t.Rows = append(t.Rows, []string{r.Effect, r.Scope, page.Moment(r.Expires, now), r.Rule})
+		t.Rows = append(t.Rows, []string{r.Effect, r.Scope, page.Moment(page.At(r.Expires), now), r.Rule})
 	}
 	if len(t.Rows) > 0 {
 		p.Line()

@@ -11,10 +11,10 @@ import (
 )
 
 func grants() []decide.GrantView {
-	return []decide.GrantView{{Host: "example.com", Port: "443", Shown: "example.com:443", Effect: "allow", Scope: "ann", Expires: at(0), From: "perm-1", By: "operator", Sandbox: record.HeldEnforced},
+	return []decide.GrantView{{Host: "example.com", Port: "443", Shown: "example.com:443", Effect: "allow", Scope: "ann", Expires: new(at(0)), From: "perm-1", By: "operator", Sandbox: record.HeldEnforced, Enforced: true},
 		{Host: "x.org", Shown: "x.org:*", Effect: "deny", Scope: "team", Sandbox: record.HeldFilesOnly},
 		{Host: "y.org", Shown: "y.org:*", Effect: "allow", Scope: "bob", By: "operator", Sandbox: record.HeldEnforced, Closed: []string{"deny WebFetch(domain:y.org)"}, Shut: true},
-		{Host: "*.z.org", Shown: "*.z.org:*", Effect: "allow", Scope: "team", By: "team file", Sandbox: record.HeldEnforced, Closed: []string{"a.z.org: ann: deny WebFetch(domain:a.z.org)"}}}
+		{Host: "*.z.org", Shown: "*.z.org:*", Effect: "allow", Scope: "team", By: "team file", Sandbox: record.HeldEnforced, Enforced: true, Closed: []string{"a.z.org: ann: deny WebFetch(domain:a.z.org)"}}}
 }
 
 func policyMembers() []decide.PolicyMember {
@@ -24,7 +24,7 @@ func policyMembers() []decide.PolicyMember {
 func policyView() *decide.PolicyView {
 	return &decide.PolicyView{Team: "api", Version: 2, Mode: "default", Sandboxed: true, Deadline: 90 * time.Second, Hosts: grants(), Members: policyMembers(),
 		Decide:  map[policy.Gate]policy.Decider{policy.GateTool: policy.DecideOperator, policy.GatePlan: policy.DecideTwo, policy.GateNetwork: policy.DecideRules},
-		Rules:   []decide.RuleView{{Rule: "Bash(ls:*)", Effect: "allow", Scope: "ann", Expires: at(0), From: "perm-1"}, {Rule: "Read", Effect: "deny", Scope: "team"}},
+		Rules:   []decide.RuleView{{Rule: "Bash(ls:*)", Effect: "allow", Scope: "ann", Expires: new(at(0)), From: "perm-1"}, {Rule: "Read", Effect: "deny", Scope: "team"}},
 		Ceiling: &decide.CeilingView{File: "/c", SHA256: "ff", Mode: "plan", Deny: []string{}, Cut: []string{}}}
 }
 
@@ -54,8 +54,8 @@ func TestNet(t *testing.T) {
 	golden(t, "net_pending", policyview.NetPending(ns, now))
 	golden(t, "net_pending_empty", policyview.NetPending(nil, now))
 	samePage(t, "net_pending", policyview.NetPendingPage(ns, now))
-	golden(t, "grants", policyview.Grants(grants()))
-	golden(t, "grants_empty", policyview.Grants(nil))
+	golden(t, "grants", policyview.GrantList{Hosts: grants()})
+	golden(t, "grants_empty", policyview.GrantList{Hosts: nil})
 	samePage(t, "grants", policyview.GrantPage(grants(), now))
 	samePage(t, "grants", policyview.GrantPage(grants(), now))
 	n := &decide.NetDecided{Results: []decide.Decided{{ID: "sandbox-1", Decision: "allow", By: "operator", At: at(2), Changed: true}}, Grants: grants(),
