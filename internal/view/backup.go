@@ -5,6 +5,7 @@ import (
 
 	"waggle"
 	"waggle/internal/view/page"
+	"waggle/operator/inspect"
 	"waggle/operator/teams"
 	"waggle/team"
 )

@@ -11,22 +11,12 @@ import (
 type EndPlanDocument struct {
 	Team    string            `json:"team"`
 	Led     bool              `json:"led"`
-	Running []RunningDocument `json:"running"`
-}
-
-// RunningDocument is a process of a team.
-type RunningDocument struct {
-	Name string `json:"name"`
-	PID  int    `json:"pid"`
+	Running []inspect.Running `json:"running"`
 }
 
 // EndPlan is the document of what the end of a team would end.
 func EndPlan(tv *inspect.TeamView) EndPlanDocument {
-	d := EndPlanDocument{Team: string(tv.Team), Led: tv.Led, Running: []RunningDocument{}}
-	for _, r := range tv.Live {
-		d.Running = append(d.Running, RunningDocument{string(r.Name), r.PID})
-	}
-	return d
+	return EndPlanDocument{string(tv.Team), tv.Led, tv.Live}
 }
 
 // EndPlanPage says what the end of a team would end.

@@ -6,7 +6,6 @@ import (
 
 	"waggle/internal/view/page"
 	"waggle/operator/decide"
-	"waggle/record"
 )
 
 // PendingDocument is a request as `pending --json` lists it (commands §4): these fields and
@@ -32,30 +31,12 @@ type PendingDocument struct {
 
 // QuestionDocument is a request with all details, as `show --json` prints it.
 type QuestionDocument struct {
-	PendingDocument
-	record.Bound
-	Unheld    string            `json:"unheld,omitempty"`
-	MustAsk   string            `json:"must_ask,omitempty"` // why a person decides although a rule would allow it
-	Because   string            `json:"because,omitempty"`  // why no rule and no mode answers it
-	Host      string            `json:"host,omitempty"`
-	Port      string            `json:"port,omitempty"`
-	Plan      string            `json:"plan,omitempty"`
-	Revision  int               `json:"revision,omitempty"`
-	Hash      string            `json:"hash,omitempty"`
-	Questions []decide.Asked    `json:"questions,omitempty"`
-	Task      string            `json:"task,omitempty"`
-	Command   string            `json:"command,omitempty"`
-	Pattern   string            `json:"pattern"`
-	Suggest   []string          `json:"suggest"`
-	Weights   []int             `json:"suggest_matched,omitempty"` // how many of the last calls each of suggest would have matched
-	Weighed   int               `json:"suggest_calls,omitempty"`   // how many calls these are
-	Trust     string            `json:"trust"`
-	Votes     []string          `json:"votes,omitempty"`
-	Escalated string            `json:"escalated,omitempty"`
-	Asker     string            `json:"asker,omitempty"`
-	LeadOut   string            `json:"lead_out,omitempty"` // who answers while a person has the session of the lead's agent
-	Answer    *decide.AnswerNow `json:"answer,omitempty"`
+	row
+	decide.Request
 }
+
+// row is below the trust of the request, which every request has in its details.
+type row struct{ PendingDocument }
 
 // GroupDocument is a group of requests that are alike.
 type GroupDocument struct {
@@ -108,9 +89,7 @@ func pendingItem(q decide.PendingItem, now time.Time) PendingDocument {
 
 // Question is the document of one request.
 func Question(q decide.Request, now time.Time) QuestionDocument {
-	return QuestionDocument{PendingDocument: pendingItem(q.PendingItem, now), Bound: q.Bound, Unheld: q.Unheld, MustAsk: q.MustAsk, Because: q.Because, Host: q.Host, Port: q.Port, Plan: q.Plan,
-		Revision: q.Revision, Hash: q.Hash, Task: q.Task, Command: q.Command, Pattern: q.Pattern, Suggest: q.Suggest, Weights: q.Weights, Weighed: q.Weighed, Trust: q.Trust, Votes: q.Votes,
-		Escalated: q.Escalated, Asker: q.Asker, LeadOut: q.LeadOut, Questions: q.Questions, Answer: q.Answer}
+	return QuestionDocument{row{pendingItem(q.PendingItem, now)}, q}
 }
 
 // Questions are the documents of requests, never null.

@@ -33,15 +33,10 @@ type StatusDocument struct {
 
 // LeaderDocument says whether a process leads the team.
 type LeaderDocument struct {
-	Led      bool   `json:"led"`
-	By       string `json:"by"` // waggle, or another program
-	Sandbox  string `json:"sandbox"`
-	PID      int    `json:"pid"` // 0 when it is not on record
-	Detached bool   `json:"detached"`
-	// Stopped says that the process that leads is stopped, and how it goes on.
-	Stopped string `json:"stopped,omitempty"`
-	// Untaken are the ids of open requests that it has not recorded.
-	Untaken []string `json:"untaken,omitempty"`
+	Led     bool   `json:"led"`
+	By      string `json:"by"` // waggle, or another program
+	Sandbox string `json:"sandbox"`
+	inspect.LeaderStatus
 	// SleptS is how many seconds the machine was suspended, until SleptUntil, within the last hour.
 	SleptS     int64  `json:"slept_s,omitempty"`
 	SleptUntil string `json:"slept_until,omitempty"`
@@ -115,7 +110,7 @@ func Status(st *inspect.Status) StatusDocument {
 }
 
 func leader(l inspect.LeaderStatus) LeaderDocument {
-	d := LeaderDocument{Led: l.Led, By: "waggle", Sandbox: string(l.Sandbox), PID: l.PID, Detached: l.Detached, Stopped: l.Stopped, Untaken: l.Untaken}
+	d := LeaderDocument{Led: l.Led, By: "waggle", Sandbox: string(l.Sandbox), LeaderStatus: l}
 	if l.Foreign {
 		d.By, d.Sandbox = "another program", string(inspect.HeldUnknown)
 	}

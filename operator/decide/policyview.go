@@ -23,19 +23,16 @@ import (
 
 // PolicyView is the policy in force (`policy list`).
 type PolicyView struct {
-	Team    string
-	Version uint64
-	Mode    string
-	// Sandboxed: a shell call that runs inside a verified sandbox is allowed without asking.
-	Sandboxed bool
-	Decide    map[policy.Gate]policy.Decider
-	// Deadline is how long a request stays open; 0: without limit.
-	Deadline time.Duration
-	Rules    []RuleView
-	Hosts    []GrantView
-	Members  []PolicyMember
-	// Ceiling is the user's ceiling over the policy; null: there is none.
-	Ceiling *CeilingView
+	Team      string                         `json:"team"`
+	Version   uint64                         `json:"version"`
+	Mode      string                         `json:"mode"`
+	Sandboxed string                         `json:"sandboxed"` // allow, ask: a shell call that runs inside a verified sandbox
+	Decide    map[policy.Gate]policy.Decider `json:"decide"`
+	DeadlineS int64                          `json:"deadline_s"` // how many seconds a request stays open; 0: without limit
+	Rules     []RuleView                     `json:"rules"`
+	Hosts     []GrantView                    `json:"hosts"`
+	Members   []PolicyMember                 `json:"members"`
+	Ceiling   *CeilingView                   `json:"ceiling"` // the user's ceiling over the policy; null: there is none
 }
 
 // RuleView is one rule as it is shown.
@@ -67,8 +64,11 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 	}
 	now := o.Minter.Now()
 	set := s.Lead.Policy
-	v := &PolicyView{Team: string(name), Version: s.Lead.Version(), Mode: string(ModeName(set.Policy.Mode)), Sandboxed: set.For("", now).Sandboxed, Decide: map[policy.Gate]policy.Decider{},
-		Deadline: time.Duration(set.Deadline) * time.Millisecond, Rules: []RuleView{}, Hosts: []GrantView{}}
+	v := &PolicyView{Team: string(name), Version: s.Lead.Version(), Mode: string(ModeName(set.Policy.Mode)), Sandboxed: policy.Ask.String(), Decide: map[policy.Gate]policy.Decider{},
+		DeadlineS: set.Deadline / 1000, Rules: []RuleView{}, Hosts: []GrantView{}}
+	if set.For("", now).Sandboxed {
+		v.Sandboxed = policy.Allow.String()
+	}
 	for _, g := range policy.Gates() {
 		v.Decide[g] = set.DeciderOf(g)
 	}

@@ -20,45 +20,45 @@ import (
 // Request is what a person is shown of one request (`show`). PendingItem is a row of a
 // list; control.Request is the request in the fold.
 type Request struct {
-	PendingItem
+	PendingItem `json:"-"`
 	// Bound is what of a tool call its digest covers beside tool, directory and input.
 	record.Bound
 	// Unheld says of a tool call that waggle does not run it, and what that means.
-	Unheld string
+	Unheld string `json:"unheld,omitempty"`
 	// MustAsk says why a person decides although a rule or a mode would allow the call; "": none would.
-	MustAsk string
+	MustAsk string `json:"must_ask,omitempty"`
 	// Because says why no rule and no mode answers the call, as the rules are now; "" where they do.
-	Because string
-	Host    string
-	Port    string
+	Because string `json:"because,omitempty"`
+	Host    string `json:"host,omitempty"`
+	Port    string `json:"port,omitempty"`
 	// Sandbox is the level of the member that asks for a host: below enforced nothing holds its commands to an answer.
-	Sandbox  record.HeldLevel
-	Plan     string
-	Revision int    // of a plan: 1, 2, … for this member's task
-	Hash     string // of a plan's text, SHA-256
+	Sandbox  record.HeldLevel `json:"-"`
+	Plan     string           `json:"plan,omitempty"`
+	Revision int              `json:"revision,omitempty"` // of a plan: 1, 2, … for this member's task
+	Hash     string           `json:"hash,omitempty"`     // of a plan's text, SHA-256
 	// Questions are the questions of a request for words.
-	Questions []Asked
-	Task      string
-	Command   string // the shell text in the input, as it would run
-	Pattern   string // the key of its group
+	Questions []Asked  `json:"questions,omitempty"`
+	Task      string   `json:"task,omitempty"`
+	Command   string   `json:"command,omitempty"` // the shell text in the input, as it would run
+	Pattern   string   `json:"pattern"`           // the key of its group
+	Suggest   []string `json:"suggest"`           // rules that would allow it, narrowest first
 	// Weights are how many of the last Weighed calls of the team each of Suggest would have matched; nil: not counted
 	// (Weigh).
-	Weights []int
-	Weighed int
-	Suggest []string // rules that would allow it, narrowest first
-	Trust   string
-	Votes   []string // who has allowed it, where two votes must
+	Weights []int    `json:"suggest_matched,omitempty"`
+	Weighed int      `json:"suggest_calls,omitempty"`
+	Trust   string   `json:"trust"`
+	Votes   []string `json:"votes,omitempty"` // who has allowed it, where two votes must
 	// Escalated says why the lead agent left it to the operator.
-	Escalated string
+	Escalated string `json:"escalated,omitempty"`
 	// Asker says that the asking process is dead, and what happens to an answer; "" when it lives,
 	// or when nothing is open.
-	Asker string
+	Asker string `json:"asker,omitempty"`
 	// LeadOut says who answers what the lead's agent is to answer, while a person has its session; "" when
 	// nobody has, or when it is not the agent's to answer.
-	LeadOut string
+	LeadOut string `json:"lead_out,omitempty"`
 	// OwnTree: the member works in a worktree of its own, which can be made again.
-	OwnTree bool
-	Answer  *AnswerNow
+	OwnTree bool       `json:"-"`
+	Answer  *AnswerNow `json:"answer,omitempty"`
 }
 
 // Asked is one of several questions in words that an agent asks in one request.

@@ -66,21 +66,21 @@ type Budget struct {
 
 // LeaderStatus says whether a process leads the team.
 type LeaderStatus struct {
-	Led     bool // a process holds the leader lease
-	Foreign bool // another program leads the team
+	Led     bool `json:"-"` // a process holds the leader lease
+	Foreign bool `json:"-"` // another program leads the team
+	// Sandbox is what confines the commands of the least confined member.
+	Sandbox record.HeldLevel `json:"-"`
 	// PID is the process that leads, 0 when no record names it.
-	PID      int
-	Detached bool   // it leads without a terminal
-	Stopped  string // that it is stopped, and how it goes on; "": it is not
+	PID      int    `json:"pid"`
+	Detached bool   `json:"detached"`          // it leads without a terminal
+	Stopped  string `json:"stopped,omitempty"` // that it is stopped, and how it goes on; "": it is not
 	// Untaken are the ids of the open requests that it has not recorded, each with its handle before it. An answer
 	// records them.
-	Untaken []string
-	// Sandbox is what confines the commands of the least confined member.
-	Sandbox record.HeldLevel
+	Untaken []string `json:"untaken,omitempty"`
 	// Slept is the last time that the machine was suspended while the team was led, and SleptAt its end; 0 when
 	// that is longer ago than an hour.
-	Slept   time.Duration
-	SleptAt time.Time
+	Slept   time.Duration `json:"-"`
+	SleptAt time.Time     `json:"-"`
 }
 
 // recently is how long status says that the machine was asleep.

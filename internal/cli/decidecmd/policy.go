@@ -60,7 +60,7 @@ func policyList(ctx context.Context, a *app.App) error {
 		if err != nil {
 			return app.Answer{}, err
 		}
-		return app.Answer{Doc: policyview.Policy(v), Page: policyview.PolicyPage(v, a.Clock())}, nil
+		return app.Answer{Doc: v, Page: policyview.PolicyPage(v, a.Clock())}, nil
 	})
 }
 

@@ -2,7 +2,6 @@ package policyview_test
 
 import (
 	"testing"
-	"time"
 
 	"waggle/internal/view/policyview"
 	"waggle/operator/decide"
@@ -22,15 +21,15 @@ func policyMembers() []decide.PolicyMember {
 }
 
 func policyView() *decide.PolicyView {
-	return &decide.PolicyView{Team: "api", Version: 2, Mode: "default", Sandboxed: true, Deadline: 90 * time.Second, Hosts: grants(), Members: policyMembers(),
+	return &decide.PolicyView{Team: "api", Version: 2, Mode: "default", Sandboxed: "allow", DeadlineS: 90, Hosts: grants(), Members: policyMembers(),
 		Decide:  map[policy.Gate]policy.Decider{policy.GateTool: policy.DecideOperator, policy.GatePlan: policy.DecideTwo, policy.GateNetwork: policy.DecideRules},
 		Rules:   []decide.RuleView{{Rule: "Bash(ls:*)", Effect: "allow", Scope: "ann", Expires: new(at(0)), From: "perm-1"}, {Rule: "Read", Effect: "deny", Scope: "team"}},
 		Ceiling: &decide.CeilingView{File: "/c", SHA256: "ff", Mode: "plan", Deny: []string{}, Cut: []string{}}}
 }
 
 func TestPolicy(t *testing.T) {
-	golden(t, "policy", policyview.Policy(policyView()))
-	golden(t, "policy_empty", policyview.Policy(&decide.PolicyView{}))
+	golden(t, "policy", policyView())
+	golden(t, "policy_empty", &decide.PolicyView{Sandboxed: "ask"})
 	samePage(t, "policy", policyview.PolicyPage(policyView(), now))
 	samePage(t, "policy_empty", policyview.PolicyPage(&decide.PolicyView{Team: "api"}, now))
 }
