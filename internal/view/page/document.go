@@ -3,7 +3,7 @@ package page
 import (
 	"time"
 
-	"github.com/go-json-experiment/json"
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
@@ -11,10 +11,10 @@ import (
 )
 
 // documents are what the JSON documents of every face have in common.
-var documents = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false),
-	json.WithMarshalers(json.JoinMarshalers(
-		json.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error { return enc.WriteToken(jsontext.String(Stamp(t))) }),
-		json.MarshalToFunc(func(enc *jsontext.Encoder, d time.Duration) error {
+var documents = jsonv2.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), jsonv2.FormatNilSliceAsNull(false), jsonv2.FormatNilMapAsNull(false),
+	jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
+		jsonv2.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error { return enc.WriteToken(jsontext.String(Stamp(t))) }),
+		jsonv2.MarshalToFunc(func(enc *jsontext.Encoder, d time.Duration) error {
 			return enc.WriteToken(jsontext.Int(d.Milliseconds()))
 		}),
 	)))
@@ -30,4 +30,4 @@ func Document(v any) ([]byte, error) {
 }
 
 // DocumentLine is Document on one line.
-func DocumentLine(v any) ([]byte, error) { return json.Marshal(v, documents) }
+func DocumentLine(v any) ([]byte, error) { return jsonv2.Marshal(v, documents) }

@@ -16,7 +16,7 @@ type DecidedDocument struct {
 }
 
 // DecidedList is the document of answers. Policy is set with a new rule: a decide.PolicyChange, or
-// the SessionRulesDocument of a rule for sessions.
+// the decide.SessionRules of a rule for sessions.
 type DecidedList struct {
 	Policy  any               `json:"policy,omitempty"`
 	Results []DecidedDocument `json:"results"`
