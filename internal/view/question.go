@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"time"
 
 	"waggle/internal/view/page"
@@ -11,22 +10,11 @@ import (
 // PendingDocument is a request as `pending --json` lists it (commands §4): these fields and
 // no others. Of a network request the input is {"host","port"}, of a plan {"plan"}.
 type PendingDocument struct {
-	Team      string          `json:"team"` // "-": a session, in no team of ours
-	ID        string          `json:"id"`
-	Handle    string          `json:"handle"`
-	Kind      string          `json:"kind"`
-	Member    string          `json:"member"`
-	Instance  string          `json:"instance"`
-	Tool      string          `json:"tool"`
-	Input     json.RawMessage `json:"input"`
-	Cwd       string          `json:"cwd"`
-	Reason    string          `json:"reason"`
-	Digest    string          `json:"digest"`
-	Risk      string          `json:"risk"`
-	AgeS      int64           `json:"age_s"`
-	ExpiresAt *string         `json:"expires_at"`
-	File      string          `json:"trust,omitempty"` // "file", or nothing: only a file says that the member asks this
-	Status    string          `json:"status"`
+	decide.PendingItem
+	AgeS      int64   `json:"age_s"`
+	ExpiresAt *string `json:"expires_at"`
+	File      string  `json:"trust,omitempty"` // "file", or nothing: only a file says that the member asks this
+	Status    string  `json:"status"`
 }
 
 // QuestionDocument is a request with all details, as `show --json` prints it.
@@ -40,18 +28,10 @@ type row struct{ PendingDocument }
 
 // GroupDocument is a group of requests that are alike.
 type GroupDocument struct {
-	ID      string   `json:"id"`
-	Team    string   `json:"team"`
-	Kind    string   `json:"kind"`
-	Tool    string   `json:"tool"`
-	Pattern string   `json:"pattern"`
-	Risk    string   `json:"risk"`
-	Count   int      `json:"count"`
-	Members []string `json:"members"`
-	IDs     []string `json:"ids"`
-	AgeS    int64    `json:"age_s"` // of the oldest
-	Batch   bool     `json:"batch"`
-	Text    []string `json:"text"`
+	decide.Group
+	AgeS  int64    `json:"age_s"` // of the oldest
+	Batch bool     `json:"batch"`
+	Text  []string `json:"text"`
 }
 
 // GroupShown is the document of a group with all its requests.
@@ -83,8 +63,7 @@ func Pending(qs []decide.Request, now time.Time) PendingList {
 }
 
 func pendingItem(q decide.PendingItem, now time.Time) PendingDocument {
-	return PendingDocument{Team: q.Team, ID: q.ID, Handle: q.Handle, Kind: q.Kind, Member: q.Member, Instance: q.Instance, Tool: q.Tool, Input: q.Input,
-		Cwd: q.Cwd, Reason: q.Reason, Digest: q.Digest, Risk: q.Risk, AgeS: page.AgeSeconds(q.Asked, now), ExpiresAt: page.Until(q.Expires), File: q.File, Status: q.Status}
+	return PendingDocument{q, page.AgeSeconds(q.Asked, now), page.Until(q.Expires), q.File, q.Status}
 }
 
 // Question is the document of one request.
@@ -103,5 +82,5 @@ func Questions(qs []decide.Request, now time.Time) []QuestionDocument {
 
 // Group is the document of a group.
 func Group(g decide.Group, now time.Time) GroupDocument {
-	return GroupDocument{g.ID, g.Team, g.Kind, g.Tool, g.Pattern, g.Risk, g.Count, g.Members, g.IDs, page.AgeSeconds(g.Oldest, now), g.Batch, g.Text}
+	return GroupDocument{g, page.AgeSeconds(g.Oldest, now), g.Batch, g.Text}
 }

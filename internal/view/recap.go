@@ -57,14 +57,10 @@ type RecapCalls struct {
 
 // RecapWaiting is an open request.
 type RecapWaiting struct {
-	ID     string `json:"id"`
-	Handle string `json:"handle"`
-	Member string `json:"member"`
-	Asks   string `json:"asks"`
-	Risk   string `json:"risk"`
-	AgeS   int64  `json:"age_s"`
-	Asker  string `json:"asker"`
-	Next   string `json:"next"`
+	inspect.RecapWaiting
+	AgeS  int64  `json:"age_s"`
+	Asker string `json:"asker"`
+	Next  string `json:"next"`
 }
 
 // Recap is the document of a recap. spell gives the text of a step in the face's own commands.
@@ -77,7 +73,7 @@ func Recap(d *inspect.Recap, now time.Time, spell func(operator.Next) string) Re
 		out.Results = append(out.Results, RecapResult{r, spell(r.Do)})
 	}
 	for _, w := range d.Waiting {
-		out.Waiting = append(out.Waiting, RecapWaiting{w.ID, w.Handle, w.Member, w.Asks, w.Risk, page.AgeSeconds(w.Asked, now), w.Asker, spell(w.Do)})
+		out.Waiting = append(out.Waiting, RecapWaiting{w, page.AgeSeconds(w.Asked, now), w.Asker, spell(w.Do)})
 	}
 	return out
 }

@@ -22,23 +22,22 @@ import (
 type Group struct {
 	// ID is a hash of Text and of the digests of the requests: only a person who was shown all of
 	// them has it, and another request makes another id.
-	ID      string
-	Team    string // "-": sessions
-	Kind    string
-	Tool    string
-	Pattern string
-	Risk    string
-	Count   int
-	Members []string
-	IDs     []string
-	Oldest  time.Time // when the first was asked
-	Batch   bool      // whether --group may answer it
+	ID      string    `json:"id"`
+	Team    string    `json:"team"` // "-": sessions
+	Kind    string    `json:"kind"`
+	Tool    string    `json:"tool"`
+	Pattern string    `json:"pattern"`
+	Risk    string    `json:"risk"`
+	Count   int       `json:"count"`
+	Members []string  `json:"members"`
+	IDs     []string  `json:"ids"`
+	Oldest  time.Time `json:"-"` // when the first was asked
+	Batch   bool      `json:"-"` // whether --group may answer it
 	// Text is what a person is shown of the group: each distinct input whole, with its members and
 	// directories. Its characters are visible, and its lines have no maximal width.
-	Text []string
-
-	Inputs   int // how many of them are distinct
-	Requests []Request
+	Text     []string  `json:"-"`
+	Inputs   int       `json:"-"` // how many of them are distinct
+	Requests []Request `json:"-"`
 }
 
 // Batched reports whether a request may be answered as one of a group: tool calls

@@ -23,18 +23,18 @@ import (
 // NetRequest is what one member asks of one host: one prompt, however many
 // requests wait for it. An answer answers all of them, each by its own id.
 type NetRequest struct {
-	Host     string
-	Port     string
-	Shown    string // host and port, with the other spelling of an international name
-	Member   string
-	Instance string
-	IDs      []string
-	Handles  []string // of the same requests
-	Reason   string
-	Asked    time.Time
-	Expires  time.Time // zero: never
-	Status   string
-	Sandbox  record.HeldLevel // of the member: below enforced nothing holds its commands to an answer
+	Host     string           `json:"host"`
+	Port     string           `json:"port"`
+	Shown    string           `json:"shown"` // host and port, with the other spelling of an international name
+	Member   string           `json:"member"`
+	Instance string           `json:"instance"`
+	IDs      []string         `json:"ids"`
+	Handles  []string         `json:"-"` // of the same requests
+	Reason   string           `json:"reason"`
+	Asked    time.Time        `json:"-"`
+	Expires  time.Time        `json:"-"` // zero: never
+	Status   string           `json:"-"`
+	Sandbox  record.HeldLevel `json:"-"` // of the member: below enforced nothing holds its commands to an answer
 }
 
 // Enforced reports whether the machine holds to an answer.

@@ -95,25 +95,25 @@ func asked(input json.RawMessage) (list []Asked) {
 // PendingItem is a request as a list shows it. The input of a network request is {"host","port"}, of a plan
 // {"plan"}.
 type PendingItem struct {
-	Team     string // "-": a session, in no team of ours
-	ID       string
-	Handle   string // what people type for it (trust §2)
-	Kind     string
-	Member   string
-	Instance string
-	Tool     string
-	Input    json.RawMessage
-	Cwd      string
-	Reason   string
-	Digest   string
-	Risk     string
-	Asked    time.Time
-	Expires  time.Time // zero: it does not
+	Team     string          `json:"team"` // "-": a session, in no team of ours
+	ID       string          `json:"id"`
+	Handle   string          `json:"handle"` // what people type for it (trust §2)
+	Kind     string          `json:"kind"`
+	Member   string          `json:"member"`
+	Instance string          `json:"instance"`
+	Tool     string          `json:"tool"`
+	Input    json.RawMessage `json:"input"`
+	Cwd      string          `json:"cwd"`
+	Reason   string          `json:"reason"`
+	Digest   string          `json:"digest"`
+	Risk     string          `json:"risk"`
+	Asked    time.Time       `json:"-"`
+	Expires  time.Time       `json:"-"` // zero: it does not
 	// File is "file" when nothing but a file says that the member asks this; else "".
-	File string
+	File string `json:"-"`
 	// Status is open, expired (not answered in time) or unanswerable; after its end it is decided,
 	// or closed without an answer.
-	Status string
+	Status string `json:"-"`
 }
 
 // AnswerNow is the present answer to a request.

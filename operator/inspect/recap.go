@@ -85,14 +85,14 @@ type RecapMessage struct {
 
 // RecapWaiting is an open request.
 type RecapWaiting struct {
-	ID     string
-	Handle string
-	Member string
-	Asks   string
-	Risk   string
-	Asked  time.Time
-	Asker  string        // its process is dead; "" when it lives
-	Do     operator.Next // the next step
+	ID     string        `json:"id"`
+	Handle string        `json:"handle"`
+	Member string        `json:"member"`
+	Asks   string        `json:"asks"`
+	Risk   string        `json:"risk"`
+	Asked  time.Time     `json:"-"`
+	Asker  string        `json:"-"` // its process is dead; "" when it lives
+	Do     operator.Next `json:"-"` // the next step
 }
 
 // Recap returns what happened in a team since a time; the zero time: since the operator last

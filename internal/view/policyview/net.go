@@ -13,18 +13,12 @@ import (
 
 // NetQuestionDocument is a host that a member asks for.
 type NetQuestionDocument struct {
-	Host      string   `json:"host"`
-	Port      string   `json:"port"`
-	Shown     string   `json:"shown"` // host and port, with the other spelling of an international name
-	Member    string   `json:"member"`
-	Instance  string   `json:"instance"`
-	IDs       []string `json:"ids"`
-	Reason    string   `json:"reason"`
-	AgeS      int64    `json:"age_s"`
-	ExpiresAt *string  `json:"expires_at"`
-	Status    string   `json:"status"`
-	Enforced  bool     `json:"enforced"` // the machine holds the member's commands to an answer
-	Sandbox   string   `json:"sandbox"`  // enforced, files only, off, unknown
+	decide.NetRequest
+	AgeS      int64            `json:"age_s"`
+	ExpiresAt *string          `json:"expires_at"`
+	Status    string           `json:"status"`
+	Enforced  bool             `json:"enforced"` // the machine holds the member's commands to an answer
+	Sandbox   record.HeldLevel `json:"sandbox"`  // enforced, files only, off, unknown
 }
 
 // NetPendingList is the document of hosts with open requests.
@@ -36,7 +30,7 @@ type NetPendingList struct {
 func NetPending(ns []decide.NetRequest, now time.Time) NetPendingList {
 	l := NetPendingList{make([]NetQuestionDocument, 0, len(ns))}
 	for _, n := range ns {
-		l.Pending = append(l.Pending, NetQuestionDocument{n.Host, n.Port, n.Shown, n.Member, n.Instance, n.IDs, n.Reason, page.AgeSeconds(n.Asked, now), page.Until(n.Expires), n.Status, n.Enforced(), string(n.Sandbox)})
+		l.Pending = append(l.Pending, NetQuestionDocument{n, page.AgeSeconds(n.Asked, now), page.Until(n.Expires), n.Status, n.Enforced(), n.Sandbox})
 	}
 	return l
 }
