@@ -26,7 +26,7 @@ func shown(gs []decide.GrantView) string {
 	var out []string
 	for _, g := range gs {
 		s := g.Effect + " " + g.Shown + " " + g.Scope
-		if !g.Expires.IsZero() {
+		if g.Expires != nil {
 			s += " until"
 		}
 		out = append(out, s)

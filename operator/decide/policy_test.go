@@ -78,7 +78,7 @@ func rules(v *decide.PolicyView) string {
 	var out []string
 	for _, r := range v.Rules {
 		s := r.Effect + " " + r.Rule + " " + r.Scope
-		if !r.Expires.IsZero() {
+		if r.Expires != nil {
 			s += " until"
 		}
 		out = append(out, s)
