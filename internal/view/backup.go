@@ -5,7 +5,6 @@ import (
 
 	"waggle"
 	"waggle/internal/view/page"
-	"waggle/operator/inspect"
 	"waggle/operator/teams"
 	"waggle/team"
 )
