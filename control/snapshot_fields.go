@@ -47,5 +47,6 @@ func voucherFields(c *snapshot.Codec, x *voucher) {
 	snapshot.Values(c, &x.kind, &x.id, &x.sha)
 }
 
+// Calls, members and the keys of maps are inside of a fold, so the codec has to be told how to encode them.
 var _ = []struct{}{snapshot.Own(memberFields), snapshot.Own(callFields), snapshot.Own(peerSeqFields), snapshot.Own(addressedFields),
 	snapshot.Own(questionFields), snapshot.Own(voucherFields)}

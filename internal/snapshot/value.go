@@ -21,7 +21,8 @@ func Values(c *Codec, xs ...any) {
 	}
 }
 
-// Own says how values of a type with unexported fields are encoded. It is called before the first of them is.
+// Own says how values of a type with unexported fields are encoded. A package calls it for a variable, before any fold is
+// encoded; the result has no meaning.
 func Own[T any](fields func(*Codec, *T)) struct{} {
 	plans.Store(reflect.TypeFor[T](), plan(func(c *Codec, v reflect.Value) { fields(c, v.Addr().Interface().(*T)) }))
 	return struct{}{}
