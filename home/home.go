@@ -94,6 +94,8 @@ type Known struct {
 	Team   waggle.TeamName
 	Root   string // URL of its wire tree; "" when it is unknown
 	Opened string // when, as its first record says; "" when that cannot be read
+	// Foreign says that another program led it: its journal is the operator's own, not the leader's.
+	Foreign bool
 	// Broken says that the team of the directory is unknown; nil otherwise.
 	Broken *BrokenError
 }
@@ -105,14 +107,16 @@ func (k Known) ID() string { return filepath.Base(k.Dir.Path) }
 // ended, those of other wire trees, and those whose owner cannot be read.
 func (h Home) List() ([]Known, error) { return h.glob("*") }
 
-// Abroad lists the teams that another program led and in which something was done from
+// Foreign lists the teams that another program led and in which something was done from
 // here, oldest first.
-func (h Home) Abroad() ([]Known, error) {
+func (h Home) Foreign() ([]Known, error) {
 	matches, err := h.dirs("*")
 	var ks []Known
 	for _, p := range matches {
-		if o := h.abroad(p); o != nil {
-			ks = append(ks, known(h, o))
+		if o := h.foreign(p); o != nil {
+			k := known(h, o)
+			k.Foreign = true
+			ks = append(ks, k)
 		}
 	}
 	sort.SliceStable(ks, func(i, j int) bool { return ks[i].Opened < ks[j].Opened })

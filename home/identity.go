@@ -71,7 +71,7 @@ func (h Home) whose(dir string) (*opened, error) {
 		return broken(err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if (Dir{Path: dir}).Unmade() || h.abroad(dir) != nil || !members(dir) && !written(leader) {
+		if (Dir{Path: dir}).Unmade() || h.foreign(dir) != nil || !members(dir) && !written(leader) {
 			return nil, nil
 		}
 		if (Dir{Path: dir}).begun() || written(leader) { // opening the leader's journal reports that it is lost
@@ -97,9 +97,9 @@ func (h Home) whose(dir string) (*opened, error) {
 	return broken(err)
 }
 
-// abroad is the first record of what was done in the team of another program; nil when
+// foreign is the first record of what was done in the team of another program; nil when
 // the directory is none of those.
-func (h Home) abroad(dir string) *opened {
+func (h Home) foreign(dir string) *opened {
 	d := Dir{Path: dir}
 	if segments(d.LeaderJournal()) > 0 || d.aside().Aside {
 		return nil

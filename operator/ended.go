@@ -16,25 +16,24 @@ import (
 // State is that record, read only, and its Root has the team's directories in the archive. Another error than
 // *team.NotFoundError is of the record. A team that has not ended is not found.
 func (o Operator) EndedTeam(ctx context.Context, of string) (Operator, waggle.TeamName, error) {
-	k, err := o.Past(ctx, of)
+	s, err := o.led(o.picked(of))
+	if err == nil {
+		err = s.Damaged
+	}
 	if err != nil {
 		return o, "", err
 	}
-	r := o.OpenPast(*k)
-	if r.Broken != nil {
-		return o, "", r.Broken
-	}
-	if r.Lead.Ended == nil {
+	if s.Lead.Ended == nil {
 		return o, "", &team.NotFoundError{What: "ended team", Name: of}
 	}
-	o.Reads = k
-	o.Root.Kept = team.Kept{Team: k.Team, Dir: archivedDir(k.Dir, "team"), Tasks: archivedDir(k.Dir, "tasks")}
+	o.Reads = &home.Known{Dir: s.Dir, Team: s.Team}
+	o.Root.Kept = team.Kept{Team: s.Team, Dir: archivedDir(s.Dir, "team"), Tasks: archivedDir(s.Dir, "tasks")}
 	if _, err := os.Lstat(o.Root.Kept.Tasks); err != nil {
-		if now, err := (Operator{Root: o.Root, RootURL: o.RootURL, Home: o.Home, Minter: o.Minter}).State(ctx, k.Team); now == nil && err == nil {
+		if now, err := (Operator{Root: o.Root, RootURL: o.RootURL, Home: o.Home, Minter: o.Minter}).present(s.Team, Act); now == nil && err == nil {
 			o.Root.Kept.Tasks = "" // a deleted team may have left its task list in the tree
 		}
 	}
-	return o, k.Team, nil
+	return o, s.Team, nil
 }
 
 // archivedDir is the newest directory of an archive that has a part of a team: its "team" or its "tasks". It
@@ -54,7 +53,7 @@ func (o Operator) noTeam(ctx context.Context, name waggle.TeamName, err error) e
 	if !errors.As(err, &missing) {
 		return err
 	}
-	if r, rerr := o.OpenRecord(ctx, string(name)); rerr == nil && r.Broken == nil && r.Lead.Ended != nil {
+	if s, serr := o.led(string(name)); serr == nil && s.Damaged == nil && s.Lead.Ended != nil {
 		return &Error{Kind: NotFound, Op: "team", Msg: "team " + string(name) + " has ended", Next: Next{Step: NextStatusEnded, Team: name}, Err: &team.NotFoundError{What: "team", Name: string(name)}}
 	}
 	known, kerr := o.Home.List()

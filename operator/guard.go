@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle"
 	"waggle/control"
 	"waggle/internal/session"
 	"waggle/journal"
@@ -98,7 +97,7 @@ func (o Operator) calledFrom(ctx context.Context, s *State) (*State, []*control.
 		if s != nil && name == s.Team {
 			continue
 		}
-		other, err := o.State(ctx, name)
+		other, err := o.present(name, Act)
 		if other == nil || err != nil {
 			continue // broken: its own commands say so
 		}
@@ -111,7 +110,7 @@ func (o Operator) calledFrom(ctx context.Context, s *State) (*State, []*control.
 
 // unverified records in a team that a command was given in the operator's name.
 func (o Operator) unverified(ctx context.Context, s *State, from, why string) error {
-	if s == nil || s.Broken != nil {
+	if s == nil || s.Damaged != nil {
 		return nil
 	}
 	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
@@ -119,14 +118,4 @@ func (o Operator) unverified(ctx context.Context, s *State, from, why string) er
 			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: from, Why: why}}}, nil
 	})
 	return err
-}
-
-// Guarded opens a team for a command that only the operator may give. A team that waggle does not
-// lead is allowed: none of its members has a process that Guard could find.
-func (o Operator) Guarded(ctx context.Context, name waggle.TeamName, what string) (*State, error) {
-	s, err := o.State(ctx, name)
-	if s == nil || err != nil {
-		return nil, err
-	}
-	return s, o.Guard(ctx, s, what)
 }

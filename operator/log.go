@@ -23,15 +23,15 @@ type LogRecord struct {
 
 // Log reads the journals of a team as they grow. It is used by one goroutine.
 type Log struct {
-	r    *Record
+	r    *State
 	open map[journal.Name]*journal.File
 	news []LogRecord
 	bad  map[journal.Name]bool // journals whose break was returned
 }
 
-// OpenLog opens the journals of a present or past team (see Past).
+// OpenLog opens the journals of a present or past team (see Read).
 func (o Operator) OpenLog(ctx context.Context, of string) (*Log, error) {
-	r, err := o.OpenAny(ctx, of)
+	r, err := o.Open(ctx, waggle.TeamName(of), Read)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (o Operator) OpenLog(ctx context.Context, of string) (*Log, error) {
 }
 
 // Record returns the record of the team whose journals the log reads.
-func (l *Log) Record() *Record { return l.r }
+func (l *Log) Record() *State { return l.r }
 
 // Owners names the owners of the journals: leader, the members, and the present members whose journal
 // has not begun.
@@ -69,8 +69,8 @@ func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.r.Broken == nil {
-		l.r.Broken = l.r.Journal.Refresh(ctx) // for the names of members
+	if l.r.Damaged == nil {
+		l.r.Damaged = l.r.Journal.Refresh(ctx) // for the names of members
 	}
 	var errs []error
 	for _, n := range names {

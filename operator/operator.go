@@ -10,7 +10,6 @@
 package operator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,8 +89,7 @@ type Operator struct {
 	// Confine makes the sandboxes of members that run inside of this program; nil: it has none.
 	Confine worker.Confine
 
-	// Reads is the record of an ended team, which State opens read only (EndedTeam); nil: State opens
-	// present teams.
+	// Reads is the record of an ended team, which Open opens read only as if it were present (EndedTeam); nil: none is.
 	Reads *home.Known
 
 	// Leading is the process that leads, when it acts for the lead's agent; nil: the operator acts.
@@ -128,89 +126,17 @@ type State struct {
 	JournalOptions journal.Options
 	Tidied         bool // TidyWorktrees has run, and has noted what it kept
 	Kept           []KeptWorktree
-	Broken         error                    // of the leader's journal, in a state that was opened although it is broken (readable)
+	Foreign        bool                     // another program leads or led it: Lead is the operator's own journal, with what the operator did there
+	Damaged        error                    // of the journal, in a state that was opened although it cannot be read to its end
 	Dropped        map[record.Instance]bool // members whose control groups were removed
 	Found          []journal.Record         // the records that the last Preview folded into Lead; no journal holds them
 	Claim          *Claim                   // the lock on the name while this process creates the team; nil: it does not
 	folds          *WorkerFolds             // nil: Worker folds a journal anew
+	opened         string                   // when its first record was written (home.Known), of Read
 
 	Mu    sync.Mutex    // guards the fields below: members are ended at the same time
 	Note  func(Note)    // gets the notes of sweeps; nil: they are dropped
 	Noted map[Note]bool // the notes that Note got
-}
-
-// State opens the present team of a name: the newest in STATE that has not
-// ended. Nil without error: waggle does not lead a team of that name.
-func (o Operator) State(ctx context.Context, name waggle.TeamName) (*State, error) {
-	return o.state(name, control.NewLeader)
-}
-
-// briefEvery is how many records KeepBrief leaves to be read by StateBrief at most.
-const briefEvery = 50
-
-// StateBrief is State with what is open only (control.NewBrief), for reading it often. It takes no
-// lock and writes nothing: the snapshot that makes it quick is of KeepBrief.
-func (o Operator) StateBrief(name waggle.TeamName) (*State, error) {
-	return o.stateWith(name, control.NewBrief, journal.Options{ReadOnly: true})
-}
-
-// KeepBrief saves the snapshot that StateBrief reads, when it is more than briefEvery records old. The
-// process that leads the team calls it, and a command that leads for one pass. An error is not
-// reported: the snapshot is only a cache.
-func (o Operator) KeepBrief(name waggle.TeamName) {
-	_, _ = o.stateWith(name, control.NewBrief, journal.Options{SnapshotAfter: briefEvery})
-}
-
-// state is State with a given fold of the leader's journal.
-func (o Operator) state(name waggle.TeamName, fold func(machine.Observer) *control.Leader) (*State, error) {
-	return o.stateWith(name, fold, journal.Options{})
-}
-
-func (o Operator) stateWith(name waggle.TeamName, fold func(machine.Observer) *control.Leader, jo journal.Options) (*State, error) {
-	if o.Reads != nil && o.Reads.Team == name {
-		jo.ReadOnly = true
-		return o.openFold(o.Reads.Dir, name, journal.Leader, fold(nil), jo)
-	}
-	dirs, unknown := o.Home.Find(o.RootURL, name)
-	for i := len(dirs) - 1; i >= 0; i-- {
-		s, err := o.openFold(dirs[i], name, journal.Leader, fold(nil), jo)
-		if err != nil {
-			return nil, err
-		}
-		if s.Lead.Instance == "" && dirs[i].Unmade() {
-			continue // its maker was stopped in the middle of the first record
-		}
-		if s.Lead.Ended == nil {
-			return s, nil
-		}
-	}
-	var b *home.BrokenError
-	if errors.As(unknown, &b) {
-		return nil, &Error{Kind: Failed, Op: "open", Err: unknown, Msg: fmt.Sprintf("team %s: %v", name, unknown),
-			Next: Next{Step: NextDownForceOrPutBack, Team: name}}
-	}
-	return nil, unknown
-}
-
-// OpenState opens the present or ended team of a directory in STATE by its leader's journal.
-func (o Operator) OpenState(dir home.Dir, name waggle.TeamName) (*State, error) {
-	return o.OpenJournal(dir, name, journal.Leader)
-}
-
-// OpenJournal opens a team of a directory in STATE by another journal that a leader's fold reads.
-func (o Operator) OpenJournal(dir home.Dir, name waggle.TeamName, j journal.Name) (*State, error) {
-	return o.openFold(dir, name, j, control.NewLeader(nil), journal.Options{})
-}
-
-func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader, jo journal.Options) (*State, error) {
-	jo.Now, jo.Deadline = o.Minter.Now, o.Patience
-	s := &State{Dir: dir, Team: name, Lead: fold, JournalName: j, JournalOptions: jo, folds: o.Folds}
-	opened, err := dir.OpenJournal(j, s.Lead, s.JournalOptions)
-	if err != nil {
-		return nil, err
-	}
-	s.Journal = opened
-	return s, nil
 }
 
 // Worker opens a member's journal, read only.
@@ -221,36 +147,6 @@ func (s *State) Worker(i record.Instance) (*control.Worker, error) {
 	w := control.NewWorker(nil)
 	_, err := s.Dir.OpenJournal(journal.Name(i), w, s.JournalOptions)
 	return w, err
-}
-
-// Led opens the state of a team. It fails for a team that waggle does not lead.
-func (o Operator) Led(ctx context.Context, name waggle.TeamName) (*State, error) {
-	s, err := o.LedAs(name, control.NewLeader)
-	if KindOf(err) == NotFound {
-		if cfg, lerr := o.Listing(ctx, name); lerr == nil {
-			err = cmp.Or(o.Moved(cfg), err)
-		}
-	}
-	return s, err
-}
-
-// LedAs is Led with a given fold of the leader's journal.
-func (o Operator) LedAs(name waggle.TeamName, fold func(machine.Observer) *control.Leader) (*State, error) {
-	s, err := o.state(name, fold)
-	if Broken(err) {
-		return nil, Unreadable("open", name, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if s == nil {
-		if _, err := team.Open(o.Root, name, team.Options{}); err != nil {
-			return nil, err
-		}
-		return nil, &Error{Kind: NotFound, Op: "open", Msg: fmt.Sprintf("team %s is not led by waggle: it has no journal here", name),
-			Next: Next{Step: NextReadMessages, Team: name}}
-	}
-	return s, nil
 }
 
 // Passing returns the options of a command that leads for one pass.

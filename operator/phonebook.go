@@ -22,7 +22,7 @@ func (o Operator) Registry(ctx context.Context, name waggle.TeamName) (*team.Con
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	s, serr := o.State(ctx, name)
+	s, serr := o.present(name, Act)
 	switch {
 	case s == nil && err != nil:
 		return nil, errors.Join(err, serr)
@@ -82,7 +82,7 @@ func (o Operator) unlisted(ctx context.Context) []waggle.TeamName {
 	left, _ := o.Root.Leftovers()
 	var names []waggle.TeamName
 	for _, n := range left {
-		if s, err := o.State(ctx, n); err == nil && s != nil {
+		if s, err := o.present(n, Act); err == nil && s != nil {
 			names = append(names, n)
 		}
 	}

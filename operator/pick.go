@@ -22,7 +22,7 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 		}
 		_, err = team.Open(o.Root, t, team.Options{})
 		if err != nil { // the directory may be missing or unusable while the team runs
-			if s, serr := o.State(context.Background(), t); serr == nil && s != nil {
+			if s, serr := o.present(t, Act); serr == nil && s != nil {
 				return t, nil
 			}
 			err = o.noTeam(context.Background(), t, err)
@@ -96,7 +96,7 @@ func (o Operator) Nearest(ctx context.Context, dir string) (found []*State, wher
 		if at == "" || !under(dir, at) || len(at) < len(where) || slices.ContainsFunc(found, func(s *State) bool { return s.Team == k.Team }) {
 			continue
 		}
-		s, err := o.State(ctx, k.Team)
+		s, err := o.present(k.Team, Act)
 		if s == nil || err != nil || s.Dir.Path != k.Dir.Path {
 			continue // it has ended
 		}
@@ -111,7 +111,7 @@ func (o Operator) Nearest(ctx context.Context, dir string) (found []*State, wher
 // Elsewhere returns the directory of the accepted team file of a living team, when it is neither WorkDir nor above it;
 // "" otherwise, and for a team without a file.
 func (o Operator) Elsewhere(name waggle.TeamName) string {
-	s, err := o.State(context.Background(), name)
+	s, err := o.present(name, Act)
 	if s == nil || err != nil {
 		return ""
 	}

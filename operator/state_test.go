@@ -117,40 +117,46 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// State returns nothing for a team of another program and for an unknown name. A broken team has an
-// error.
-func TestState(t *testing.T) {
+// Act fails for a team of another program, for an ended one and for an unknown name, and says which. A damaged team
+// has an error.
+func TestOpenAct(t *testing.T) {
 	op, rig := newTeam(t)
 	operatortest.Foreign(t, op, "theirs", nil, map[string]any{"name": "team-lead"})
 	for _, name := range []waggle.TeamName{"theirs", "nobody"} {
-		if s, err := op.State(t.Context(), name); s != nil || err != nil {
+		if s, err := op.Open(t.Context(), name, operator.Act); !operator.Unled(err) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
-		if s, err := op.Guarded(t.Context(), name, "x"); s != nil || err != nil {
+		if s, err := op.Open(t.Context(), name, operator.Command("x")); !operator.Unled(err) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}
-	_, err := op.Led(t.Context(), "theirs")
+	_, err := op.Open(t.Context(), "theirs", operator.Act)
 	operatortest.Is(t, "theirs", err, operator.NotFound, "not led by waggle")
-	_, err = op.Led(t.Context(), "nobody")
+	if !errors.Is(err, operator.ErrForeign) || errors.Is(err, operator.ErrEnded) {
+		t.Errorf("of another program: %#v", err)
+	}
+	_, err = op.Open(t.Context(), "nobody", operator.Act)
 	operatortest.Is(t, "nobody", err, operator.NotFound, "nobody")
+	if errors.Is(err, operator.ErrForeign) || errors.Is(err, operator.ErrEnded) {
+		t.Errorf("of nobody: %#v", err)
+	}
 	s := rig.State()
 	if s.Team != "api" || s.JournalName != journal.Leader || s.Lead.Instance == "" || s.Room() != nil {
 		t.Errorf("%+v", s)
 	}
-	if again, err := op.OpenState(s.Dir, "api"); err != nil || again.Lead.UID != s.Lead.UID {
-		t.Errorf("%+v, %v", again, err)
+	if again := op.OpenKnown(home.Known{Dir: s.Dir, Team: "api"}); again.Damaged != nil || again.Lead.UID != s.Lead.UID {
+		t.Errorf("%+v", again)
 	}
 	if w := op.Writer(); !w.Operator || w.PID != os.Getpid() {
 		t.Errorf("%+v", w)
 	}
 	breaks(t, s, "leader")
-	_, err = op.Led(t.Context(), "api")
+	_, err = op.Open(t.Context(), "api", operator.Act)
 	operatortest.Is(t, "broken", err, operator.Failed, "")
 	if !operator.Broken(err) || !operator.Passing(err) || operator.Unpassing(err) != nil {
 		t.Errorf("%v", err)
 	}
-	if r, err := op.OpenRecord(t.Context(), "api"); err != nil || r.Broken == nil {
+	if r, err := op.Open(t.Context(), "api", operator.Read); err != nil || r.Damaged == nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -404,11 +410,11 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// Past finds the record of an ended team by the team's name or by its id; of two teams with one name
+// Read opens the record of an ended team by the team's name or by its id; of two teams with one name
 // it returns the living one first.
-func TestPast(t *testing.T) {
+func TestOpenRead(t *testing.T) {
 	op := operatortest.New(t)
-	_, err := op.Past(t.Context(), "")
+	_, err := op.Open(t.Context(), "", operator.Read)
 	operatortest.Is(t, "none", err, operator.NotFound, "no record of any team")
 	first := operatortest.Team(t, op, "api", record.PolicySet{})
 	old := first.Write(journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "down"}})
@@ -418,20 +424,23 @@ func TestPast(t *testing.T) {
 	if err := os.RemoveAll(op.Root.TasksDir("api")); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := op.Open(t.Context(), "api", operator.Act); !errors.Is(err, operator.ErrEnded) || errors.Is(err, operator.ErrForeign) {
+		t.Errorf("ended: %#v", err)
+	}
 	id := filepath.Base(old.Dir.Path)
 	for _, of := range []string{"", "api", "API", id, strings.TrimPrefix(id, "api-")} {
-		if k, err := op.Past(t.Context(), of); err != nil || k.ID() != id {
+		if k, err := op.Open(t.Context(), waggle.TeamName(of), operator.Read); err != nil || k.ID() != id {
 			t.Errorf("%q: %+v, %v", of, k, err)
 		}
 	}
 	second := operatortest.Team(t, op, "api", record.PolicySet{})
-	if k, err := op.Past(t.Context(), "api"); err != nil || k.Dir.Path != second.State().Dir.Path {
+	if k, err := op.Open(t.Context(), "api", operator.Read); err != nil || k.Dir.Path != second.State().Dir.Path {
 		t.Errorf("%+v, %v", k, err)
 	}
-	if r, err := op.OpenAny(t.Context(), id); err != nil || r.Lead.Ended == nil || r.Abroad {
+	if r, err := op.Open(t.Context(), waggle.TeamName(id), operator.Read); err != nil || r.Lead.Ended == nil || r.Foreign {
 		t.Errorf("%+v, %v", r, err)
 	}
-	_, err = op.Past(t.Context(), "web")
+	_, err = op.Open(t.Context(), "web", operator.Read)
 	operatortest.Is(t, "another", err, operator.NotFound, "web")
 	var missing *team.NotFoundError
 	if !errors.As(err, &missing) || len(missing.Near) != 2 {
@@ -439,14 +448,13 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// Abroad finds the operator's own journal of another program's team by the team's name or the record's
+// Read finds the operator's own journal of another program's team by the team's name or the record's
 // id.
-func TestAbroad(t *testing.T) {
+func TestOpenForeign(t *testing.T) {
 	op := operatortest.New(t)
-	if k, err := op.Abroad(""); k != nil || err != nil {
-		t.Errorf("%+v, %v", k, err)
-	}
-	var known *home.Known
+	_, err := op.Open(t.Context(), "", operator.Read)
+	operatortest.Is(t, "none", err, operator.NotFound, "no record of any team")
+	var id string
 	for _, name := range []waggle.TeamName{"theirs", "web"} {
 		operatortest.Foreign(t, op, name, map[string]any{"leadSessionId": string(name)}, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
 		operatortest.Send(t, op, name, "bob", "hello")
@@ -454,20 +462,20 @@ func TestAbroad(t *testing.T) {
 			continue
 		}
 		for _, of := range []string{"", "theirs"} {
-			k, err := op.Abroad(of)
-			if err != nil || k == nil || k.Team != "theirs" {
-				t.Fatalf("%q: %+v, %v", of, k, err)
+			s, err := op.Open(t.Context(), waggle.TeamName(of), operator.Read)
+			if err != nil || !s.Foreign || s.Team != "theirs" {
+				t.Fatalf("%q: %+v, %v", of, s, err)
 			}
-			known = k
+			id = s.ID()
 		}
 	}
-	if k, err := op.Abroad(known.ID()); err != nil || k == nil || k.Team != "theirs" {
-		t.Errorf("%+v, %v", k, err)
+	if s, err := op.Open(t.Context(), waggle.TeamName(id), operator.Read); err != nil || !s.Foreign || s.Team != "theirs" {
+		t.Errorf("%+v, %v", s, err)
 	}
-	_, err := op.Abroad("")
+	_, err = op.Open(t.Context(), "", operator.Read)
 	operatortest.Is(t, "two", err, operator.Usage, "several teams")
-	r, err := op.OpenAny(t.Context(), "theirs")
-	if err != nil || !r.Abroad || r.JournalName != operator.OwnJournal || r.Broken != nil {
+	r, err := op.Open(t.Context(), "theirs", operator.Read)
+	if err != nil || !r.Foreign || r.JournalName != operator.OwnJournal || r.Damaged != nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	recs, err := r.Records()

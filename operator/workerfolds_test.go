@@ -18,7 +18,7 @@ func TestWorkerFolds(t *testing.T) {
 	op.Folds = &operator.WorkerFolds{}
 	i := c.Instance("m0")
 	read := func() (calls int, err error) {
-		s, err := op.Led(t.Context(), "api")
+		s, err := op.Open(t.Context(), "api", operator.Act)
 		if err != nil {
 			t.Fatal(err)
 		}

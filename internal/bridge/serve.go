@@ -160,13 +160,13 @@ func Find(ctx context.Context, op operator.Operator, team waggle.TeamName) (Endp
 
 // place is the private directory of a team that waggle leads.
 func place(ctx context.Context, op operator.Operator, team waggle.TeamName) (home.Dir, error) {
-	s, err := op.State(ctx, team)
-	if err != nil {
-		return home.Dir{}, err
-	}
-	if s == nil {
+	s, err := op.Open(ctx, team, operator.Act)
+	if operator.Unled(err) {
 		return home.Dir{}, &operator.Error{Kind: operator.NotFound, Op: "bridge", Msg: "team " + string(team) + " is not led by waggle, so it has no bridge",
 			Next: operator.Next{Step: operator.NextInbox, Team: team}}
+	}
+	if err != nil {
+		return home.Dir{}, err
 	}
 	return s.Dir, os.MkdirAll(s.Dir.Bridges(), 0o700)
 }

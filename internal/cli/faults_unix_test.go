@@ -364,7 +364,7 @@ func newFaulty(t *testing.T, cell string) *faulty {
 	if code, out, _ := f.waggle("up", file, "--detach"); code != 0 {
 		t.Fatalf("up: exit %d: %s", code, out)
 	}
-	s, err := f.op.State(t.Context(), "api")
+	s, err := f.op.Open(t.Context(), "api", operator.Act)
 	fault(t, err)
 	f.s, f.dir = s, s.Dir
 	for _, m := range s.Lead.Live() {
@@ -492,8 +492,8 @@ func (f *faulty) run(file faultFile, d damage) {
 	f.give(want("send"), "send", "ann", "hello", "--team", "api")
 	f.give(want("stop"), "stop", "bob", "--team", "api", "--grace", "1s")
 	f.give(want("resume"), "resume", "api", "--detach")
-	s, err := f.op.State(f.t.Context(), "api")
-	if err == nil && s != nil && s.Lead.Led != nil {
+	s, err := f.op.Open(f.t.Context(), "api", operator.Act)
+	if err == nil && s.Lead.Led != nil {
 		if !s.Lead.Led.ID.Alive() {
 			f.wrong("%s: the leader has ended", f.cell)
 		}
@@ -519,8 +519,8 @@ func (f *faulty) run(file faultFile, d damage) {
 			if !strings.Contains(out, `"status": "completed"`) || file.journal && file.name != "member's journal" {
 				return strings.Contains(out, `"status": "completed"`)
 			}
-			s, err := f.op.State(f.t.Context(), "api") // and the leader has it, who tells down how the team ends
-			if err != nil || s == nil {
+			s, err := f.op.Open(f.t.Context(), "api", operator.Act) // and the leader has it, who tells down how the team ends
+			if err != nil {
 				return false
 			}
 			m, ok := s.Lead.Member("ann")

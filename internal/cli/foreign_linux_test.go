@@ -12,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/internal/testenv"
+	"waggle/operator"
 	"waggle/spawn"
 )
 
@@ -32,8 +33,8 @@ members: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, b
 `), "--detach", "--quiet")
 	h.must("task", "add", "leave", "--owner", "ann", "--instructions", "setsid sleep 301 >/dev/null 2>&1 & echo $! > left.pid; sleep 302", "--team", "shared")
 	o := h.operator()
-	s, err := o.State(t.Context(), "shared")
-	if err != nil || s == nil {
+	s, err := o.Open(t.Context(), "shared", operator.Act)
+	if err != nil {
 		t.Fatal(err)
 	}
 	known := map[string]spawn.Identity{}

@@ -109,8 +109,8 @@ func TestFrozen(t *testing.T) {
 	}()
 	look := func() *operator.State {
 		t.Helper()
-		s, err := op.State(ctx, "frozen")
-		if err != nil || s == nil {
+		s, err := op.Open(ctx, "frozen", operator.Act)
+		if err != nil {
 			t.Fatalf("%v, %v", s, err)
 		}
 		return s
@@ -202,7 +202,7 @@ func TestFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	verified("ended")
-	if s, err := op.State(ctx, "frozen"); s != nil || err != nil {
+	if _, err := op.Open(ctx, "frozen", operator.Act); !operator.Unled(err) {
 		t.Errorf("it has not ended: %v", err)
 	}
 }

@@ -118,7 +118,7 @@ func about(ctx context.Context, op operator.Operator, team string, args []string
 		if err != nil || of != "" && name != waggle.TeamName(of) {
 			continue
 		}
-		if s, err := op.State(ctx, name); err == nil && s != nil {
+		if s, err := op.Open(ctx, name, operator.Act); err == nil {
 			return s
 		}
 	}

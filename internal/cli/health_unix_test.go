@@ -91,7 +91,7 @@ func (w *ward) status() *inspect.Status {
 	w.t.Helper()
 	st, err := inspect.Of(w.op).Status(w.t.Context(), w.team)
 	w.must(err)
-	s, err := w.op.State(w.t.Context(), w.team)
+	s, err := w.op.Open(w.t.Context(), w.team, operator.Act)
 	for _, m := range st.Members {
 		w.seen.looks++
 		if err != nil || m.State != inspect.StateDead {
@@ -277,7 +277,7 @@ func TestTwelveSituations(t *testing.T) {
 	})
 	t.Run("killed holder", func(t *testing.T) {
 		p := pid("held")
-		s, err := w.op.State(ctx, w.team)
+		s, err := w.op.Open(ctx, w.team, operator.Act)
 		w.must(err)
 		list, err := term.List(s.Dir.Processes())
 		w.must(err)
@@ -291,7 +291,7 @@ func TestTwelveSituations(t *testing.T) {
 		w.agree()
 	})
 	t.Run("unreadable journal", func(t *testing.T) {
-		s, err := w.op.State(ctx, w.team)
+		s, err := w.op.Open(ctx, w.team, operator.Act)
 		w.must(err)
 		m, _ := s.Lead.Member("broken")
 		path := filepath.Join(s.Dir.JournalOf(string(m.Instance)), "00000001.jsonl")
@@ -308,7 +308,7 @@ func TestTwelveSituations(t *testing.T) {
 		if !st.Leader.Led || st.Leader.PID == 0 {
 			t.Fatalf("%+v", st.Leader)
 		}
-		s, err := w.op.State(ctx, w.team)
+		s, err := w.op.Open(ctx, w.team, operator.Act)
 		w.must(err)
 		w.signal(st.Leader.PID, syscall.SIGKILL)
 		w.must(spawn.WaitGone(ctx, s.Lead.Led.ID))
@@ -330,7 +330,7 @@ func TestTwelveSituations(t *testing.T) {
 func (w *ward) untilLogged(name string) {
 	w.t.Helper()
 	testenv.Eventually(w.t, "the death of "+name+" is on record", func() bool {
-		s, err := w.op.State(w.t.Context(), w.team)
+		s, err := w.op.Open(w.t.Context(), w.team, operator.Act)
 		w.must(err)
 		m, ok := s.Lead.Member(waggle.MemberName(name))
 		return ok && m.Died != nil
@@ -391,7 +391,7 @@ func TestStallIsWatched(t *testing.T) {
 	ctx := t.Context()
 	c.op.Minter.Now = time.Now
 	w := &ward{t: t, op: c.op, team: "crowd", seen: &tally{}}
-	s, err := c.op.State(ctx, "crowd")
+	s, err := c.op.Open(ctx, "crowd", operator.Act)
 	c.must(err)
 	m, _ := s.Lead.Member("worker1")
 	mint, err := c.op.Minter.Mint()
@@ -462,7 +462,7 @@ func TestBrokenLeaderJournal(t *testing.T) {
 	ctx := t.Context()
 	c.op.Minter.Now = time.Now
 	w := &ward{t: t, op: c.op, team: "crowd", seen: &tally{}}
-	s, err := c.op.State(ctx, "crowd")
+	s, err := c.op.Open(ctx, "crowd", operator.Act)
 	c.must(err)
 	m, _ := s.Lead.Member("worker1")
 	mint, err := c.op.Minter.Mint()

@@ -178,7 +178,7 @@ func confined(ctx context.Context, op operator.Operator, tree string, c results.
 	if err != nil {
 		return c, nil, err
 	}
-	b, err := reach.Of(op).Open(ctx, program, reach.Where{Dir: tree})
+	b, err := reach.Of(op).OpenBox(ctx, program, reach.Where{Dir: tree})
 	if err != nil {
 		return c, nil, err
 	}

@@ -28,11 +28,8 @@ func cmdPowercut(ts *testscript.TestScript, neg bool, args []string) {
 	root, err := filepath.EvalSymlinks(ts.Getenv("WAGGLE_ROOT"))
 	ts.Check(err)
 	op := operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: home.Home{Path: ts.Getenv("WAGGLE_STATE")}}
-	s, err := op.State(context.Background(), waggle.TeamName(args[0]))
+	s, err := op.Open(context.Background(), waggle.TeamName(args[0]), operator.Act)
 	ts.Check(err)
-	if s == nil {
-		ts.Fatalf("no team %s", args[0])
-	}
 	victims := func() (ids []spawn.Identity) {
 		if l := s.Lead.Led; l != nil && l.ID.Alive() {
 			ids = append(ids, l.ID)

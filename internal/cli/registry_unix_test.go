@@ -15,6 +15,7 @@ import (
 
 	"waggle/internal/testenv"
 	"waggle/leader"
+	"waggle/operator"
 	"waggle/record"
 	"waggle/team"
 )
@@ -54,7 +55,7 @@ func (e *edited) listed(name string) *team.Member {
 // records are those of edits in the leader's journal.
 func (e *edited) records() (why []string) {
 	e.t.Helper()
-	s, err := e.op.State(context.Background(), "api")
+	s, err := e.op.Open(context.Background(), "api", operator.Act)
 	fault(e.t, err)
 	for _, u := range s.Lead.Unverified {
 		if u.Box == leader.RegistryBox {
@@ -123,7 +124,7 @@ func TestRegistryEdits(t *testing.T) {
 	if !strings.Contains(out, "ann") || !strings.Contains(out, "config.json") {
 		t.Errorf("status does not show it: %s", out)
 	}
-	s, err := e.op.State(t.Context(), "api")
+	s, err := e.op.Open(t.Context(), "api", operator.Act)
 	fault(t, err)
 	if _, ok := s.Lead.Member("eve"); ok {
 		t.Error("eve became a member by an edit")

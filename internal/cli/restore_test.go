@@ -88,7 +88,7 @@ func TestRestoreAuthority(t *testing.T) {
 	if err != nil || st.Alarms != 0 || st.Pending != 0 {
 		t.Errorf("%+v %v", st, err)
 	}
-	s, err := r.op.State(ctx, "api")
+	s, err := r.op.Open(ctx, "api", operator.Act)
 	if err != nil || s.Dir.UID == old || len(s.Lead.Requests) != 0 || len(s.Lead.Members) != 0 {
 		t.Errorf("%+v %v", s, err)
 	}
@@ -127,7 +127,7 @@ func TestRestoreGoesOn(t *testing.T) {
 	if err != nil || rs.Authority != teams.AuthorityKept {
 		t.Fatalf("%+v %v", rs, err)
 	}
-	again, err := op.State(ctx, "api")
+	again, err := op.Open(ctx, "api", operator.Act)
 	if err != nil || again.Dir.UID != s.Dir.UID {
 		t.Errorf("%v %v", again, err)
 	}
@@ -142,7 +142,7 @@ func TestRestoreGoesOn(t *testing.T) {
 			t.Errorf("%+v %v", rs, err)
 			continue
 		}
-		copied, err := to.State(ctx, waggle.TeamName(rs.Team))
+		copied, err := to.Open(ctx, waggle.TeamName(rs.Team), operator.Act)
 		if err != nil || copied == nil || copied.Dir.UID == s.Dir.UID {
 			t.Errorf("%+v %v", copied, err)
 		}

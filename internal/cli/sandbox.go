@@ -88,7 +88,7 @@ func openBox(ctx context.Context, a *app.App) (op operator.Operator, b *reach.Bo
 	if err != nil {
 		return op, nil, w, err
 	}
-	b, err = reach.Of(op).Open(ctx, program, w)
+	b, err = reach.Of(op).OpenBox(ctx, program, w)
 	return op, b, w, err
 }
 

@@ -186,7 +186,7 @@ var fine = []int{0}
 // state opens what is on disk, nil when there is no team.
 func (c *crew) state() *operator.State {
 	c.t.Helper()
-	s, err := c.op.State(context.Background(), c.name)
+	s, err := c.op.Open(context.Background(), c.name, operator.Act)
 	must(c.t, err)
 	return s
 }
@@ -307,8 +307,8 @@ func (c *crew) close() {
 
 // dump shows the end of every journal, the log of the leader, and what runs.
 func (c *crew) dump() {
-	s, err := c.op.State(context.Background(), c.name)
-	if s == nil || err != nil {
+	s, err := c.op.Open(context.Background(), c.name, operator.Act)
+	if err != nil {
 		c.t.Log("no team:", err)
 		return
 	}

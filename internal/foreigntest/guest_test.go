@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/testenv"
+	"waggle/operator"
 	"waggle/operator/teams"
 	"waggle/worker"
 )
@@ -237,8 +238,7 @@ func TestGuestRunsWhatWasAllowed(t *testing.T) {
 				t.Errorf("asked again under the same id")
 			}
 			ran := 0
-			s, err := g.op.State(t.Context(), g.team)
-			if s != nil || err != nil {
+			if _, err := g.op.Open(t.Context(), g.team, operator.Act); !operator.Unled(err) {
 				t.Fatalf("the team of a session is led here: %v", err)
 			}
 			for _, r := range g.records() {

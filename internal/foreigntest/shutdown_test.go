@@ -104,7 +104,7 @@ func (s *stage) entryOf(name string) (e struct {
 // leftAs checks that a member has left, for every program, and that the name is free.
 func (s *stage) leftAs(name, how string) {
 	s.t.Helper()
-	st, err := s.op.State(s.t.Context(), s.team)
+	st, err := s.op.Open(s.t.Context(), s.team, operator.Act)
 	must(s.t, err)
 	if m, _ := st.Lead.Member(waggle.MemberName(name)); m.Left == nil || m.Left.How != how {
 		s.t.Errorf("left: %+v", m.Left)
@@ -143,7 +143,7 @@ func TestShutdownIsAnswered(t *testing.T) {
 			if *no != (process.MemberEnd{Member: "bob", How: "stays", Step: "handshake", Rejected: why, Answered: true}) || no.Kind() != operator.Refused {
 				t.Errorf("refused: %+v", no)
 			}
-			st, err := s.op.State(t.Context(), s.team)
+			st, err := s.op.Open(t.Context(), s.team, operator.Act)
 			must(t, err)
 			if m, _ := st.Lead.Member("bob"); m.Left != nil || len(st.Lead.Pending()) != 1 {
 				t.Errorf("left: %+v, open: %d", m.Left, len(st.Lead.Pending()))

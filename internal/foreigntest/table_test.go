@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/internal/testenv"
+	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/mail"
 	"waggle/operator/process"
@@ -95,7 +96,7 @@ var newTask = board.NewTask{Subject: "Build", Description: "make", Owner: "bob"}
 
 // shutdown asks bob to end and does not wait for it.
 func shutdown(s *stage) {
-	st, err := s.op.State(s.t.Context(), s.team)
+	st, err := s.op.Open(s.t.Context(), s.team, operator.Act)
 	must(s.t, err)
 	l, err := process.Of(s.op).Lead(s.t.Context(), st)
 	must(s.t, err)

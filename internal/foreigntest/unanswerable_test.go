@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle/internal/testenv"
+	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 )
@@ -88,7 +89,7 @@ func TestUnanswerableOfAnother(t *testing.T) {
 		s.takes()
 		s.effects()
 	}
-	st, err := s.op.State(t.Context(), s.team)
+	st, err := s.op.Open(t.Context(), s.team, operator.Act)
 	must(t, err)
 	told := 0
 	for _, u := range st.Lead.Unverified {

@@ -91,11 +91,11 @@ func (s *stage) puts(es ...entry) {
 // leads it.
 func (s *stage) pass() {
 	s.t.Helper()
-	st, err := s.op.State(s.t.Context(), s.team)
-	must(s.t, err)
-	if st == nil {
+	st, err := s.op.Open(s.t.Context(), s.team, operator.Act)
+	if operator.Unled(err) {
 		return
 	}
+	must(s.t, err)
 	_, err = s.op.Pass(s.t.Context(), st)
 	must(s.t, err)
 }
@@ -106,9 +106,9 @@ func (s *stage) effects() string {
 	s.t.Helper()
 	s.pass()
 	var out []string
-	st, err := s.op.State(s.t.Context(), s.team)
-	must(s.t, err)
-	if st != nil {
+	st, err := s.op.Open(s.t.Context(), s.team, operator.Act)
+	if !operator.Unled(err) {
+		must(s.t, err)
 		recs, err := st.Records()
 		must(s.t, err)
 		for _, r := range recs[s.told:] {

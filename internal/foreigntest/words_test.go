@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle"
+	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/record"
 )
@@ -73,7 +74,7 @@ func TestErasedWordsAreSentAgain(t *testing.T) {
 	if d := s.became(id); d != mail.Erased {
 		t.Errorf("it is %s", d)
 	}
-	st, err := s.op.State(t.Context(), s.team)
+	st, err := s.op.Open(t.Context(), s.team, operator.Act)
 	must(t, err)
 	if o := st.Lead.SpokenAs(id)[0]; o.Again != record.ErasedOnce || o.End != record.ReaderNever {
 		t.Errorf("on record: again %q, end %q", o.Again, o.End)
@@ -95,7 +96,7 @@ func TestTakenWordsAreClosed(t *testing.T) {
 	if d := s.became(id); d != mail.Delivered {
 		t.Errorf("it is %s", d)
 	}
-	st, err := s.op.State(t.Context(), s.team)
+	st, err := s.op.Open(t.Context(), s.team, operator.Act)
 	must(t, err)
 	if o := st.Lead.SpokenAs(id)[0]; !o.Closed || o.End != record.ReaderTook {
 		t.Errorf("on record: %+v", o)

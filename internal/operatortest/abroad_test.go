@@ -6,6 +6,7 @@ import (
 
 	"waggle"
 	"waggle/internal/operatortest"
+	"waggle/operator"
 	"waggle/record"
 )
 
@@ -18,7 +19,7 @@ func TestAbroad(t *testing.T) {
 	if err != nil || !slices.Equal(cfg.Present(), []waggle.MemberName{waggle.Lead, "theirs", "ours"}) {
 		t.Errorf("%+v, %v", cfg, err)
 	}
-	if s, err := op.State(t.Context(), tm.Name); s != nil || err != nil {
+	if s, err := op.Open(t.Context(), tm.Name, operator.Act); !operator.Unled(err) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	own := operatortest.Team(t, op, "api", record.PolicySet{})

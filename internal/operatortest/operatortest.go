@@ -102,7 +102,7 @@ func (r *Rig) Member(name waggle.MemberName, turn Turn, change ...func(*teamfile
 // State opens the team as it is now.
 func (r *Rig) State() *operator.State {
 	r.T.Helper()
-	s, err := r.Op.Led(r.T.Context(), r.Name)
+	s, err := r.Op.Open(r.T.Context(), r.Name, operator.Act)
 	if err != nil {
 		r.T.Fatal(err)
 	}

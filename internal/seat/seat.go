@@ -29,7 +29,7 @@ func member(m teamfile.FileMember) teamfile.FileMember {
 
 // Add registers a member whose client connects later. Only the operator may call it.
 func (o Operator) Add(ctx context.Context, name waggle.TeamName, m teamfile.FileMember) (team.Member, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return team.Member{}, err
 	}
@@ -43,7 +43,7 @@ func (o Operator) Add(ctx context.Context, name waggle.TeamName, m teamfile.File
 // sit gives the connection an instance: the one that waits for its first client, or a new one that
 // replaces the instance of the last connection.
 func (o Operator) sit(ctx context.Context, name waggle.TeamName, as waggle.MemberName) (*operator.State, record.Instance, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, "", err
 	}

@@ -7,9 +7,9 @@ import (
 	"waggle/task"
 )
 
-// Open returns the unfinished tasks of a list, without those that another program keeps for itself.
+// OpenTasks returns the unfinished tasks of a list, without those that another program keeps for itself.
 // A list may exist without its team.
-func (o Operator) Open(ctx context.Context, name waggle.TeamName) ([]task.Task, error) {
+func (o Operator) OpenTasks(ctx context.Context, name waggle.TeamName) ([]task.Task, error) {
 	list, err := task.Open(o.Root.TasksDir(name), name, task.Options{})
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func TestOpen(t *testing.T) {
 	op := operatortest.New(t)
 	operatortest.Team(t, op, "api", record.PolicySet{})
 	b := board.Of(op)
-	if got, err := b.Open(t.Context(), "api"); err != nil || len(got) != 0 {
+	if got, err := b.OpenTasks(t.Context(), "api"); err != nil || len(got) != 0 {
 		t.Errorf("an empty list: %+v, %v", got, err)
 	}
 	for _, subject := range []string{"first", "second"} {
@@ -24,7 +24,7 @@ func TestOpen(t *testing.T) {
 	if _, err := b.FinishTask(t.Context(), "api", "1", ""); err != nil {
 		t.Fatal(err)
 	}
-	got, err := b.Open(t.Context(), "api")
+	got, err := b.OpenTasks(t.Context(), "api")
 	if err != nil || len(got) != 1 || got[0].ID != "2" || got[0].Subject != "second" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -89,7 +89,7 @@ func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, cr
 	case err != nil:
 		return nil, err
 	default:
-		if b.s, err = o.State(ctx, name); err == nil && b.s == nil {
+		if b.s, err = o.Open(ctx, name, operator.Act); operator.Unled(err) {
 			err = o.Moved(b.cfg)
 		}
 		if err != nil {

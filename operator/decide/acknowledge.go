@@ -25,7 +25,7 @@ type Divergence struct {
 // Divergence returns the unacknowledged divergence of a team, nil when the journals agree. It
 // records nothing.
 func (o Operator) Divergence(ctx context.Context, name waggle.TeamName) (*Divergence, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func divergence(s *operator.State) *Divergence {
 // Acknowledge records that the operator has seen the divergence with this seq. Deciding goes on;
 // the journals' records stay.
 func (o Operator) Acknowledge(ctx context.Context, name waggle.TeamName, seq uint64) (*Divergence, error) {
-	s, err := o.OpenToAct(ctx, name, "an acknowledgement")
+	s, err := o.Open(ctx, name, operator.Lead("an acknowledgement"))
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,10 @@ import (
 	"waggle/operator"
 )
 
-// Open returns the open requests of a team as its journals have them now; name "" leaves the team
+// OpenRequests returns the open requests of a team as its journals have them now; name "" leaves the team
 // out. sessions adds those of sessions that waggle does not run. It only reads: what cannot be read
 // is left out.
-func (o Operator) Open(ctx context.Context, name waggle.TeamName, sessions bool) []Request {
+func (o Operator) OpenRequests(ctx context.Context, name waggle.TeamName, sessions bool) []Request {
 	var qs []Request
 	if s := o.recorded(ctx, name); s != nil {
 		for _, r := range s.Lead.Pending() {
@@ -50,7 +50,7 @@ func (o Operator) recorded(ctx context.Context, name waggle.TeamName) *operator.
 	if name == "" {
 		return nil
 	}
-	s, err := o.State(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil
 	}

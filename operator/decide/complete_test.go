@@ -24,25 +24,25 @@ func TestOpen(t *testing.T) {
 		return agent.Result{}, err
 	})
 	d := decide.Of(op)
-	if got := d.Open(t.Context(), "api", true); len(got) != 0 {
+	if got := d.OpenRequests(t.Context(), "api", true); len(got) != 0 {
 		t.Errorf("before it asks: %+v", got)
 	}
 	tm.Order("ann", "make it")
 	tm.Until("ann asks", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
-	got := d.Open(t.Context(), "api", false)
+	got := d.OpenRequests(t.Context(), "api", false)
 	if len(got) != 1 || got[0].Member != "ann" || got[0].Tool != "Bash" || got[0].ID == "" {
 		t.Fatalf("%+v", got)
 	}
-	if got := d.Open(t.Context(), "", false); got != nil {
+	if got := d.OpenRequests(t.Context(), "", false); got != nil {
 		t.Errorf("no team: %+v", got)
 	}
-	if got := d.Open(t.Context(), "none", false); got != nil {
+	if got := d.OpenRequests(t.Context(), "none", false); got != nil {
 		t.Errorf("a team that is not there: %+v", got)
 	}
 	if _, err := d.Decide(t.Context(), "api", []decide.Answer{{ID: got[0].ID, Via: "deny"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.Open(t.Context(), "api", false); len(got) != 0 {
+	if got := d.OpenRequests(t.Context(), "api", false); len(got) != 0 {
 		t.Errorf("decided: %+v", got)
 	}
 }

@@ -67,7 +67,7 @@ func (d Decided) Err() error { return d.err }
 // journal. The error concerns the whole call; the refusal of one answer is in its result. It takes
 // a leader pass before and after when no process leads.
 func (o Operator) Decide(ctx context.Context, name waggle.TeamName, answers []Answer) ([]Decided, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ type Explained struct {
 // Explain finds a call in the journals of its member, by its id or an unambiguous
 // beginning of it.
 func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) (*Explained, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

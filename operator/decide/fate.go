@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/operator"
 	"waggle/record"
 )
 
@@ -39,7 +40,7 @@ func (o Operator) Fate(ctx context.Context, q Request) (Fate, error) {
 }
 
 func (o Operator) teamFate(ctx context.Context, q Request) (Fate, error) {
-	s, err := o.Led(ctx, waggle.TeamName(q.Team))
+	s, err := o.Open(ctx, waggle.TeamName(q.Team), operator.Act)
 	if err != nil {
 		return Fate{}, err
 	}

@@ -129,7 +129,7 @@ func IsGroup(word string) bool { return strings.HasPrefix(word, groupPrefix) }
 // pattern, or a group that has changed, is refused. Each request is decided by itself, with its own
 // digest. It takes a leader pass before and after when no process leads.
 func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id string, with Answer) ([]Decided, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (l Lesson) fits(o Operator, lead *control.Leader, a Answer) error {
 // Learn makes a new version of the policy with the rule of the allowed requests, unless Decide has made it together with
 // the decision, and waits for the members. Refusals and denials make no rule.
 func (o Operator) Learn(ctx context.Context, name waggle.TeamName, results []Decided, l Lesson) (*PolicyChange, error) {
-	s, err := o.OpenToAct(ctx, name, "a change of policy")
+	s, err := o.Open(ctx, name, operator.Lead("a change of policy"))
 	if err != nil {
 		return nil, err
 	}

@@ -258,7 +258,7 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 	if a.Allow && a.Target.Wild() && !a.Wildcard {
 		return nil, wildcard(a.Target)
 	}
-	s, err := o.OpenToAct(ctx, name, "a decision")
+	s, err := o.Open(ctx, name, operator.Lead("a decision"))
 	if err != nil {
 		return nil, err
 	}

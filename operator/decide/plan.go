@@ -22,7 +22,7 @@ import (
 // its own, with its text on record. all adds those that were answered or replaced. It
 // records nothing.
 func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]Request, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]
 // Plan finds one revision: of a request's id, or of a member's newest work. rev 0
 // is the newest; with an id it must be that id's. It records nothing.
 func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev int) (*Request, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ type Escalated struct {
 // was answered, control.RefusedError when it is closed or takes two votes. It takes a leader pass
 // when no process leads and the plan is not in the journal yet.
 func (o Operator) EscalatePlan(ctx context.Context, name waggle.TeamName, of string, rev int, reason string) (*Escalated, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

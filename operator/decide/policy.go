@@ -178,7 +178,7 @@ func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member stri
 			return nil
 		})
 	}
-	s, err := o.OpenToAct(ctx, name, "a change of mode")
+	s, err := o.Open(ctx, name, operator.Lead("a change of mode"))
 	if err != nil {
 		return nil, err
 	}
@@ -203,24 +203,10 @@ func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member stri
 	return o.heard(ctx, s, bounded || len(recs) > 0)
 }
 
-// OpenToAct opens a team for a command of the operator. It fails for a team that waggle does not
-// lead and for a caller inside a member's process. It runs one leader pass when no process leads.
-func (o Operator) OpenToAct(ctx context.Context, name waggle.TeamName, what string) (*operator.State, error) {
-	s, err := o.Led(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.Guard(ctx, s, what); err != nil {
-		return nil, err
-	}
-	_, err = o.Pass(ctx, s)
-	return s, err
-}
-
 // changePolicy makes a new version of the policy, in the operator's name, and brings it to the
 // members. A change without effect makes no version.
 func (o Operator) changePolicy(ctx context.Context, name waggle.TeamName, what string, change func(*operator.State, *record.PolicySet) error) (*PolicyChange, error) {
-	s, err := o.OpenToAct(ctx, name, what)
+	s, err := o.Open(ctx, name, operator.Lead(what))
 	if err != nil {
 		return nil, err
 	}

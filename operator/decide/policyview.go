@@ -47,7 +47,7 @@ type RuleView struct {
 // Policy returns the policy of a team; as keeps only the rules that apply to one member. It records
 // nothing.
 func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (*PolicyView, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ type RuleJudged struct {
 // TestPolicy judges a call with the policy in force, for a member or, without one, for the team. It
 // asks and records nothing. cwd "" is the member's own directory.
 func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call, cwd string) (*Judged, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

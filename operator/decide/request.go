@@ -148,17 +148,17 @@ const (
 // arrived meanwhile are there too, those that the rules answer are not, and what is overdue is shown as expired.
 // It records nothing (operator.Preview).
 func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) ([]Request, error) {
-	fold := control.NewBrief // closed requests are not read for a list of open ones
+	mode := operator.Brief // closed requests are not read for a list of open ones
 	if all {
-		fold = control.NewLeader
+		mode = operator.Act
 	}
-	s, err := o.LedAs(name, fold)
+	s, err := o.Open(ctx, name, mode)
 	if err != nil {
 		return nil, err
 	}
 	previews, err := o.Previews(ctx, s)
 	if err == nil && previews && !all { // a brief fold has no policy to judge by
-		s, err = o.Led(ctx, name)
+		s, err = o.Open(ctx, name, operator.Act)
 	}
 	if err != nil || !previews {
 		return o.PendingIn(s, all), err
@@ -187,7 +187,7 @@ func (o Operator) PendingIn(s *operator.State, all bool) []Request {
 // Show returns one request by its id, or an unambiguous beginning of it, answered or not. It
 // records nothing.
 func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Request, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*R
 // Changed returns a request as it would be with another input, with its own digest and risk (trust
 // §3). It decides and records nothing.
 func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input string) (*Request, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

@@ -196,9 +196,9 @@ func (o Operator) membersAt(pid int) (all []*control.Member) {
 	}
 	names, _ := o.Root.Names() // without teams there are no members
 	for _, name := range names {
-		s, _ := o.StateBrief(name) // of a team that cannot be read the member is not known
-		if s == nil {
-			continue
+		s, err := o.Open(context.Background(), name, operator.Brief)
+		if err != nil {
+			continue // of a team that cannot be read the member is not known
 		}
 		ms, _ := o.MembersAbove(s, pid)
 		all = append(all, ms...)

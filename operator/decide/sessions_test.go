@@ -453,7 +453,7 @@ func TestDialogListed(t *testing.T) {
 		!strings.Contains(strings.Join(qs[0].Asks(), " "), "answer in its own terminal") {
 		t.Fatalf("%+v", qs)
 	}
-	if open := s.o.Open(t.Context(), "", true); len(open) != 0 {
+	if open := s.o.OpenRequests(t.Context(), "", true); len(open) != 0 {
 		t.Errorf("completion offers %+v", open)
 	}
 	if gs := decide.Groups(qs); len(gs) != 1 || gs[0].Batch {

@@ -55,7 +55,7 @@ type approval struct {
 // proposes nothing of high risk, nothing that is allowed already, and nothing that covers a call
 // which the operator has denied. It records nothing.
 func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggestion, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggesti
 
 // Matches tests a rule with the last lookBack calls of a team. It records nothing.
 func (o Operator) Matches(ctx context.Context, name waggle.TeamName, rule policy.Rule) (Suggestion, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return Suggestion{}, err
 	}
@@ -107,7 +107,7 @@ func (o Operator) Weigh(ctx context.Context, q *Request) error {
 	if len(q.Suggest) == 0 || q.Team == "-" {
 		return nil
 	}
-	s, err := o.Led(ctx, waggle.TeamName(q.Team))
+	s, err := o.Open(ctx, waggle.TeamName(q.Team), operator.Act)
 	if err != nil {
 		return err
 	}

@@ -59,12 +59,9 @@ func (a *Act) Spent() bool { return len(a.Answers)+len(a.Changes) == 0 }
 // there is none.
 func (o Operator) LastAct(ctx context.Context, names []waggle.TeamName, sessions bool, of string) (last *Act, err error) {
 	for _, name := range names {
-		s, err := o.State(ctx, name)
-		if s == nil && err == nil {
+		s, err := o.Open(ctx, name, operator.Act)
+		if operator.Unled(err) {
 			continue // another program leads it: nothing is decided there
-		}
-		if operator.Broken(err) {
-			return nil, operator.Unreadable("undo", name, err)
 		}
 		if err != nil {
 			return nil, err
@@ -190,7 +187,7 @@ func (o Operator) Undo(ctx context.Context, a *Act) (*Act, error) {
 		_, err := o.RemoveSessionRule(ctx, a.rule.Rule, a.rule.Deny)
 		return a, err
 	}
-	s, err := o.OpenToAct(ctx, a.Team, "undo")
+	s, err := o.Open(ctx, a.Team, operator.Lead("undo"))
 	if err != nil {
 		return nil, err
 	}

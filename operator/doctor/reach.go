@@ -15,8 +15,8 @@ import (
 // reached lists what commands of members without an enforced sandbox can reach on this machine: a finding for all that
 // reach the same.
 func (d *doctor) reached(ctx context.Context, n waggle.TeamName) (out []Finding) {
-	s, err := d.op.State(ctx, n)
-	if err != nil || s == nil {
+	s, err := d.op.Open(ctx, n, operator.Act)
+	if err != nil {
 		return nil
 	}
 	type group struct{ members, things []string }

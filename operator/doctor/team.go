@@ -26,9 +26,9 @@ func (d *doctor) team(ctx context.Context, n waggle.TeamName) []Finding {
 	if err != nil {
 		return []Finding{advised(what, Problem, err.Error(), "look at "+d.op.Root.ConfigPath(n))}
 	}
-	s, err := d.op.State(ctx, n)
+	s, err := d.op.Open(ctx, n, operator.Act)
 	by := "another program's"
-	if err != nil {
+	if err != nil && !operator.Unled(err) {
 		return []Finding{todo(what, Problem, err.Error(), operator.Next{Step: operator.NextLog, Team: n})}
 	}
 	if s != nil {

@@ -139,7 +139,7 @@ func TestNewEndsWhatItOpened(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no room") || st != nil {
 		t.Errorf("%+v, %v", st, err)
 	}
-	if s, err := op.State(t.Context(), "api"); s != nil || err != nil {
+	if s, err := op.Open(t.Context(), "api", operator.Act); !operator.Unled(err) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -58,8 +58,8 @@ func (o Operator) Here(ctx context.Context, dir string) (waggle.TeamName, error)
 		return "", err
 	}
 	for _, name := range names {
-		s, err := o.State(ctx, name)
-		if err != nil || s == nil {
+		s, err := o.Open(ctx, name, operator.Act)
+		if err != nil {
 			continue // another program's, or broken: commands that name it say so
 		}
 		if err := o.Guard(ctx, s, "new"); err != nil {

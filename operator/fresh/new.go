@@ -154,7 +154,7 @@ func (o Operator) New(ctx context.Context, wants []Want, opt Options) (*Started,
 	if st.Team, st.Opened, err = o.take(ctx, top, opt); err != nil {
 		return nil, err
 	}
-	s, err := o.Led(ctx, st.Team)
+	s, err := o.Open(ctx, st.Team, operator.Act)
 	if err != nil {
 		return nil, err
 	}

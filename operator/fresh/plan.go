@@ -54,7 +54,7 @@ func (o Operator) Plan(ctx context.Context, wants []Want, opt Options) (*Started
 			return nil, err
 		}
 	} else {
-		if p.s, err = o.Led(ctx, p.st.Team); err != nil {
+		if p.s, err = o.Open(ctx, p.st.Team, operator.Act); err != nil {
 			return nil, err
 		}
 		if p.cfg, err = o.Registry(ctx, p.st.Team); err != nil {

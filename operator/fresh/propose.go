@@ -150,8 +150,8 @@ func (o Operator) startedBy(ctx context.Context, p *proposal.Proposal) (team str
 	names, _ := o.Root.Names() // what cannot be read has started nothing lately
 	mark := wantOf(*p).Source.named()
 	for _, name := range names {
-		s, err := o.State(ctx, name)
-		if err != nil || s == nil {
+		s, err := o.Open(ctx, name, operator.Act)
+		if err != nil {
 			continue
 		}
 		for _, order := range s.Lead.Assignments() {

@@ -81,7 +81,7 @@ func (o Operator) ownFile(ctx context.Context, name waggle.TeamName) (s *operato
 	if name == "" {
 		return nil, false, nil
 	}
-	if s, err = o.Led(ctx, name); err != nil {
+	if s, err = o.Open(ctx, name, operator.Act); err != nil {
 		return nil, false, err
 	}
 	if _, err := os.Lstat(s.Dir.TeamFile()); errors.Is(err, fs.ErrNotExist) {

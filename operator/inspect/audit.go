@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
@@ -18,11 +19,11 @@ import (
 	"waggle/team"
 )
 
-// Audit lists the gated calls of a present or past team, oldest first (see Past). Events are
+// Audit lists the gated calls of a present or past team, oldest first (operator.Read). Events are
 // returned also with an error, which locates the first break of each journal that the query is about
 // (operator.JournalErrors).
-func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (*operator.Record, []operator.AuditEvent, error) {
-	r, err := o.OpenAny(ctx, of)
+func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (*operator.State, []operator.AuditEvent, error) {
+	r, err := o.Open(ctx, waggle.TeamName(of), operator.Read)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,12 +34,12 @@ func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (
 			out = append(out, e)
 		}
 	}
-	return r, out, errors.Join(r.Broken, err)
+	return r, out, errors.Join(r.Damaged, err)
 }
 
 // events joins the calls of members with the leader's records about them. The error is about the journals of
 // member, "" for all.
-func events(r *operator.Record, member string) ([]operator.AuditEvent, error) {
+func events(r *operator.State, member string) ([]operator.AuditEvent, error) {
 	var errs []error
 	var es []operator.AuditEvent
 	seen := map[record.Key]bool{}
@@ -126,7 +127,7 @@ type AuditRecord struct {
 
 // AuditShow returns one call by its id, or an unambiguous beginning of it.
 func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, error) {
-	r, err := o.OpenAny(ctx, of)
+	r, err := o.Open(ctx, waggle.TeamName(of), operator.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +149,7 @@ func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, e
 	}
 	switch {
 	case len(exact) == 0:
-		return nil, errors.Join(&team.NotFoundError{What: "call", Name: id}, r.Broken, broken)
+		return nil, errors.Join(&team.NotFoundError{What: "call", Name: id}, r.Damaged, broken)
 	case len(exact) > 1:
 		e := &operator.Error{Kind: operator.Usage, Op: "audit show", Msg: id + " begins several calls"}
 		for _, x := range exact[:min(len(exact), 5)] {
@@ -162,8 +163,8 @@ func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, e
 }
 
 // about finds the records that name a request, and those that refer to them.
-func about(ctx context.Context, r *operator.Record, o Operator, k record.Key) ([]AuditRecord, error) {
-	l, err := o.OpenLog(ctx, r.Known.ID())
+func about(ctx context.Context, r *operator.State, o Operator, k record.Key) ([]AuditRecord, error) {
+	l, err := o.OpenLog(ctx, r.ID())
 	if err != nil {
 		return nil, err
 	}

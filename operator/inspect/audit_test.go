@@ -285,7 +285,7 @@ func TestRecapAbroad(t *testing.T) {
 		if err != nil || d.State != state || len(d.Sent) != 1 || d.Sent[0].To != "bob" || d.Sent[0].Text != "hello bob" {
 			t.Errorf("%s: %+v, %v", state, d, err)
 		}
-		if !o.WorkedIn("theirs") {
+		if !o.WorkedIn(t.Context(), "theirs") {
 			t.Error("words were sent there")
 		}
 		if err := os.RemoveAll(o.Root.TeamDir("theirs")); err != nil {

@@ -35,8 +35,8 @@ func (o Operator) EndedSince(since time.Time) ([]EndedTeam, error) {
 		if k.Broken != nil || k.Root != o.RootURL || touched(k).Before(since) {
 			continue
 		}
-		r := o.OpenPast(k)
-		if r.Broken != nil || r.Lead.Ended == nil {
+		r := o.OpenKnown(k)
+		if r.Damaged != nil || r.Lead.Ended == nil {
 			continue
 		}
 		e := EndedTeam{ID: k.ID(), Team: string(k.Team), How: r.Lead.Ended.How}

@@ -44,7 +44,7 @@ type EndedTask struct {
 
 // EndedStatus returns how a team ended. The operator must be one of operator.EndedTeam.
 func (o Operator) EndedStatus(ctx context.Context, name waggle.TeamName) (*EndedStatus, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

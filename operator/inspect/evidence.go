@@ -120,7 +120,7 @@ type probe struct {
 // probe reads what is the same for all members. What cannot be read is left out, and the facts have
 // less.
 func (o Operator) probe(ctx context.Context, s *operator.State, led bool) *probe {
-	k := &probe{o: o, s: s, led: led, broken: reason(s.Broken), now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
+	k := &probe{o: o, s: s, led: led, broken: reason(s.Damaged), now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
 	k.held, _ = o.Terminals(s)
 	if list, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{}); err == nil {
 		k.tasks, _, _ = list.All(ctx)
@@ -602,7 +602,7 @@ func (k *probe) confirm(ctx context.Context) error {
 	for i := range was {
 		k.watched[i] = stallWatched
 	}
-	if k.s.Broken != nil || k.s.Lead.Ended != nil {
+	if k.s.Damaged != nil || k.s.Lead.Ended != nil {
 		return nil
 	}
 	_, err := k.o.Preview(ctx, k.s) // Refresh has dropped what the first Preview folded

@@ -36,11 +36,12 @@ func (o Operator) Glance(ctx context.Context, only waggle.TeamName) (g Glance, e
 		errs = append(errs, err)
 	}
 	for _, name := range names {
-		s, err := o.StateBrief(name)
-		if err != nil {
+		s, err := o.Open(ctx, name, operator.Brief)
+		switch {
+		case operator.Unled(err):
+		case err != nil:
 			errs = append(errs, err)
-		}
-		if s != nil && s.Lead.Ended == nil {
+		case s.Lead.Ended == nil:
 			g.add(s.Lead)
 			g.Waiting += o.unmerged(ctx, s)
 		}

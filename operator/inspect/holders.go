@@ -114,7 +114,7 @@ func (o Operator) endedWith(_ context.Context, present []waggle.TeamName, member
 		if k.Broken != nil || k.Root != o.RootURL {
 			continue
 		}
-		for _, h := range holders(o.OpenPast(k).Lead) {
+		for _, h := range holders(o.OpenKnown(k).Lead) {
 			all = append(all, h.name)
 			switch {
 			case !h.called(member):

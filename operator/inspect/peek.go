@@ -59,7 +59,7 @@ const peekBytes = 1 << 20
 
 // Peek returns the last lines of a member's output, at most n, whether it runs or not. It reads
 // only the log, and has no effect on the member. It also finds a member that has left, and one of a
-// team that has ended (see Past).
+// team that has ended (operator.Read).
 func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, error) {
 	p, dir, err := o.peekAt(ctx, of, member)
 	if err != nil {
@@ -98,13 +98,13 @@ func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, er
 
 // peekAt finds a member and the directory of its log.
 func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string, error) {
-	s, live, m, abroad, err := o.sought(ctx, of, member)
-	if abroad != "" {
-		y, err := o.whyForeign(ctx, abroad, member)
+	s, live, m, foreign, err := o.sought(ctx, of, member)
+	if foreign != "" {
+		y, err := o.whyForeign(ctx, foreign, member)
 		if err != nil {
 			return nil, "", err
 		}
-		dir := o.Root.MemberDir(abroad, waggle.MemberName(y.Name))
+		dir := o.Root.MemberDir(foreign, waggle.MemberName(y.Name))
 		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Stand: y.Stand, Since: y.Since, Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
 	}
 	if err != nil {

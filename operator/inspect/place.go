@@ -24,7 +24,7 @@ type Place struct {
 }
 
 // PlaceOf returns where a member works, or has worked. It also finds a member that has left, and one of a team that has
-// ended (see Past). A directory that does not exist any more is NotFound.
+// ended (operator.Read). A directory that does not exist any more is NotFound.
 func (o Operator) PlaceOf(ctx context.Context, of, member string) (*Place, error) {
 	p, err := o.placeOf(ctx, of, member)
 	if err != nil {
@@ -45,10 +45,10 @@ func (o Operator) PlaceOf(ctx context.Context, of, member string) (*Place, error
 }
 
 func (o Operator) placeOf(ctx context.Context, of, member string) (*Place, error) {
-	s, live, m, abroad, err := o.sought(ctx, of, member)
+	s, live, m, foreign, err := o.sought(ctx, of, member)
 	switch {
-	case abroad != "":
-		return o.registeredPlace(ctx, abroad, member)
+	case foreign != "":
+		return o.registeredPlace(ctx, foreign, member)
 	case err != nil && live:
 		if p, rerr := o.registeredPlace(ctx, s.Team, member); rerr == nil {
 			return p, nil

@@ -97,14 +97,14 @@ type RecapWaiting struct {
 
 // Recap returns what happened in a team since a time; the zero time: since the operator last
 // detached or decided something, or since the team began. It also works for a team that has ended
-// (see Past), and changes nothing: messages stay unread.
+// (operator.Read), and changes nothing: messages stay unread.
 func (o Operator) Recap(ctx context.Context, of string, since time.Time) (*Recap, error) {
 	s, live, err := o.present(ctx, of)
 	if s == nil && (err == nil || operator.KindOf(err) == operator.NotFound) {
-		r, aerr := o.OpenAny(ctx, of)
+		r, aerr := o.Open(ctx, waggle.TeamName(of), operator.Read)
 		switch {
-		case aerr == nil && r.Abroad:
-			return o.recapAbroad(ctx, r, since)
+		case aerr == nil && r.Foreign:
+			return o.recapForeign(ctx, r, since)
 		case err == nil:
 			err = &operator.Error{Kind: operator.NotFound, Op: "recap", Msg: "another program leads that team, and waggle has no record of what happened", Next: operator.NextStatusNow.With()}
 		}

@@ -26,7 +26,7 @@ import (
 // or id; "" for no session. The team may be "".
 func (o Operator) SessionNamed(ctx context.Context, name waggle.TeamName, word string) string {
 	if name != "" {
-		if s, err := o.State(ctx, name); err == nil && s != nil {
+		if s, err := o.Open(ctx, name, operator.Act); err == nil {
 			if m, ok := s.Lead.Member(waggle.MemberName(word)); ok && m.Left == nil {
 				return adoptedPID(m)
 			}

@@ -87,7 +87,7 @@ func after(err error, seen *journal.Seq, r journal.Record, do func(journal.Recor
 	return err
 }
 
-// States opens the conditions of the members of a present or past team (see Past).
+// States opens the conditions of the members of a present or past team (operator.Read).
 func (o Operator) States(ctx context.Context, of string) (*States, error) {
 	s := &States{o: o, own: map[record.Instance]*ownJournal{}, fold: map[record.Instance]Change{}, last: map[waggle.MemberName]Change{}, order: map[waggle.MemberName]int{}}
 	st, live, err := o.present(ctx, of)
@@ -99,8 +99,8 @@ func (o Operator) States(ctx context.Context, of string) (*States, error) {
 		s.live = true
 		return s, err
 	}
-	if st.Broken != nil {
-		return nil, st.Broken
+	if st.Damaged != nil {
+		return nil, st.Damaged
 	}
 	s.name, s.dir, s.live, s.lead = st.Team, st.Dir, live, control.NewLeader(nil)
 	s.leadJ, err = s.dir.OpenJournal(journal.Leader, afterLead{s.lead, new(journal.Seq), s.led}, journal.Options{ReadOnly: true})
@@ -136,7 +136,7 @@ func (s *States) Dirs() []string {
 // broken journal come the changes before the break.
 func (s *States) Next(ctx context.Context) (cs []Change, err error) {
 	if s.lead == nil {
-		return s.abroad(ctx)
+		return s.foreign(ctx)
 	}
 	for first := !s.begun; ; {
 		if err := s.read(ctx); err != nil {
@@ -342,7 +342,7 @@ func (s *States) told(cs []Change, c Change) []Change {
 // look finds the conditions of the members as they are now.
 func (s *States) look(ctx context.Context) (map[waggle.MemberName]Change, error) {
 	st, err := s.o.readable(ctx, s.name)
-	if err != nil || st == nil || st.Dir.Path != s.dir.Path || st.Broken != nil {
+	if err != nil || st == nil || st.Dir.Path != s.dir.Path || st.Damaged != nil {
 		return nil, err
 	}
 	if _, err := s.o.Preview(ctx, st); operator.Unpassing(err) != nil {
@@ -403,8 +403,8 @@ func sees(said, found Condition) bool {
 	return true
 }
 
-// abroad are the changes in a team that another program leads: only looks find them.
-func (s *States) abroad(ctx context.Context) (cs []Change, err error) {
+// foreign are the changes in a team that another program leads: only looks find them.
+func (s *States) foreign(ctx context.Context) (cs []Change, err error) {
 	st, err := s.o.Status(ctx, s.name)
 	if err != nil {
 		return nil, err

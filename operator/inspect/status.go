@@ -184,7 +184,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		st.Unread = n
 	}
 	var untaken []string
-	if s.Broken == nil {
+	if s.Damaged == nil {
 		led, err := o.Preview(ctx, s)
 		if operator.Unpassing(err) != nil {
 			return nil, err
@@ -201,7 +201,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if err := s.Room(); operator.Passing(err) {
 		st.Room = err
 	}
-	st.Broken, st.Damage = s.Broken, o.damage(ctx, s)
+	st.Broken, st.Damage = s.Damaged, o.damage(ctx, s)
 	_, led, err := o.Live(s)
 	if err != nil {
 		return nil, err
@@ -251,26 +251,26 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 // readable opens a team's state; where the leader's journal is broken, with the records before the
 // break.
 func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
-	s, err := o.State(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	var b *journal.BrokenError
 	var f *journal.FutureError
-	if !errors.As(err, &b) && !errors.As(err, &f) {
-		if s == nil && err == nil {
-			if cfg, lerr := o.Listing(ctx, name); lerr == nil {
-				err = o.Begun(cfg)
-			}
+	switch {
+	case operator.Unled(err):
+		if cfg, lerr := o.Listing(ctx, name); lerr == nil {
+			return nil, o.Begun(cfg)
 		}
+		return nil, nil
+	case !errors.As(err, &b) && !errors.As(err, &f):
 		return s, err
 	}
-	r, rerr := o.OpenRecord(ctx, string(name))
-	if rerr == nil && r.Broken != nil && r.Lead.Instance == "" && b != nil {
+	r, rerr := o.Open(ctx, name, operator.Read)
+	if rerr == nil && r.Damaged != nil && r.Lead.Instance == "" && b != nil {
 		return process.Of(o.Operator).Wreck(ctx, name) // not even the first record can be read; other files name the members
 	}
-	if rerr != nil || r.Broken == nil {
+	if rerr != nil || r.Damaged == nil {
 		return nil, err
 	}
-	r.State.Broken = r.Broken
-	return &r.State, nil
+	return r, nil
 }
 
 // members examines every member, and those with old orders once more.
@@ -357,7 +357,7 @@ func (k *probe) usage(st *Status) {
 
 // interrupted counts a dead member that a resume could restart.
 func (k *probe) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, st *Status) {
-	if k.led || k.s.Broken != nil || ms.State != StateDead || f.Ending != "" || f.Files {
+	if k.led || k.s.Damaged != nil || ms.State != StateDead || f.Ending != "" || f.Files {
 		return
 	}
 	if st.Interrupted == nil {
@@ -446,15 +446,15 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 			f.byGuest(ours, m.Name)
 		}
 		ms := fileMember(m, f)
-		ms.From = fromAbroad(ours, m.Name)
+		ms.From = fromForeign(ours, m.Name)
 		st.Members = append(st.Members, ms)
 	}
 	return nil
 }
 
-// fromAbroad is the provenance of a member of another program's team that is of ours, "" of another.
+// fromForeign is the provenance of a member of another program's team that is of ours, "" of another.
 // s is the operator's own journal of that team, nil without one.
-func fromAbroad(s *operator.State, name waggle.MemberName) record.Provenance {
+func fromForeign(s *operator.State, name waggle.MemberName) record.Provenance {
 	if s == nil {
 		return ""
 	}

@@ -248,7 +248,7 @@ func TestForeign(t *testing.T) {
 	operatortest.Is(t, "nobody", err, operator.NotFound, "bobby")
 	_, err = o.Recap(t.Context(), "theirs", time.Time{})
 	operatortest.Is(t, "a recap", err, operator.NotFound, "another program leads that team")
-	if o.WorkedIn("theirs") {
+	if o.WorkedIn(t.Context(), "theirs") {
 		t.Error("nothing was done there")
 	}
 	p, err := o.Peek(t.Context(), "theirs", "bob", 3)

@@ -9,6 +9,7 @@ import (
 
 	"waggle"
 	"waggle/internal/jsonobj"
+	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/spawn"
 	"waggle/team"
@@ -82,8 +83,8 @@ func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, er
 		return nil, err
 	}
 	tv := &TeamView{Team: name, Config: cfg, Layout: as.String(), Live: []Running{}, Sockets: map[string]string{}}
-	s, err := o.State(ctx, name)
-	if err != nil {
+	s, err := o.Open(ctx, name, operator.Act)
+	if err != nil && !operator.Unled(err) {
 		return nil, err
 	}
 	if s == nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
@@ -77,7 +78,7 @@ func (p BadRecord) String() string {
 // which finds a removed end. It names the first bad record of each journal. Journals that seem to
 // disagree are read again: while a team works, one grows before the next is read.
 func (o Operator) Verify(ctx context.Context, of string) (v *Verified, err error) {
-	r, err := o.OpenAny(ctx, of)
+	r, err := o.Open(ctx, waggle.TeamName(of), operator.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +99,8 @@ func (o Operator) Verify(ctx context.Context, of string) (v *Verified, err error
 const maxVerified = 5
 
 // verify reads all journals once. agreed is false where whole ones do not agree.
-func verify(ctx context.Context, r *operator.Record, names []journal.Name) (v *Verified, agreed bool, err error) {
-	v = &Verified{Team: string(r.Team), ID: r.Known.ID(), Journals: []JournalVerified{}, Problems: []BadRecord{}, Acknowledged: []AcknowledgedBreak{}}
+func verify(ctx context.Context, r *operator.State, names []journal.Name) (v *Verified, agreed bool, err error) {
+	v = &Verified{Team: string(r.Team), ID: r.ID(), Journals: []JournalVerified{}, Problems: []BadRecord{}, Acknowledged: []AcknowledgedBreak{}}
 	c := checked{r: r, last: map[journal.Name]journal.Seq{}, workers: map[record.Instance]*control.Worker{}, past: map[record.Instance]bool{}}
 	// The leader's first: what it has seen of a member is in the member's journal by then.
 	order := slices.DeleteFunc(slices.Clone(names), func(n journal.Name) bool { return n == r.JournalName })
@@ -134,7 +135,7 @@ func verify(ctx context.Context, r *operator.Record, names []journal.Name) (v *V
 
 // checked is what Verify has read so far.
 type checked struct {
-	r       *operator.Record
+	r       *operator.State
 	lead    *control.Leader
 	heard   []journal.Record // the leader's seen records
 	last    map[journal.Name]journal.Seq

@@ -40,12 +40,12 @@ type Fact struct {
 }
 
 // Why returns the state of a member, its beginning and its facts. It also finds a member that has
-// left, and one of a team that has ended (see Past). Like Status it only reads.
+// left, and one of a team that has ended (operator.Read). Like Status it only reads.
 func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
-	s, live, m, abroad, err := o.sought(ctx, of, member)
+	s, live, m, foreign, err := o.sought(ctx, of, member)
 	switch {
-	case abroad != "":
-		return o.whyForeign(ctx, abroad, member)
+	case foreign != "":
+		return o.whyForeign(ctx, foreign, member)
 	case err != nil && live:
 		if y := o.whyUnheard(ctx, s, member); y != nil {
 			return y, nil
@@ -104,11 +104,11 @@ func (y *Why) is(ms MemberStatus) {
 func (o Operator) present(ctx context.Context, of string) (s *operator.State, live bool, err error) {
 	name, err := o.Pick(of)
 	if operator.KindOf(err) == operator.NotFound {
-		r, perr := o.OpenRecord(ctx, of)
-		if perr != nil {
+		s, perr := o.Open(ctx, waggle.TeamName(of), operator.Read)
+		if perr != nil || s.Foreign {
 			return nil, false, err
 		}
-		return &r.State, false, r.Broken
+		return s, false, s.Damaged
 	}
 	if err != nil {
 		return nil, false, err
@@ -116,21 +116,21 @@ func (o Operator) present(ctx context.Context, of string) (s *operator.State, li
 	if s, err = o.readable(ctx, name); s == nil || err != nil {
 		return nil, false, err
 	}
-	if s.Broken == nil {
+	if s.Damaged == nil {
 		_, err = o.Preview(ctx, s)
 	}
 	return s, true, err
 }
 
-// sought finds a member, present or not, and its team, which is live unless it has ended. abroad is the team where
+// sought finds a member, present or not, and its team, which is live unless it has ended. foreign is the team where
 // another program leads it.
-func (o Operator) sought(ctx context.Context, of, member string) (s *operator.State, live bool, m *control.Member, abroad waggle.TeamName, err error) {
+func (o Operator) sought(ctx context.Context, of, member string) (s *operator.State, live bool, m *control.Member, foreign waggle.TeamName, err error) {
 	if s, live, err = o.present(ctx, of); err != nil {
 		return nil, false, nil, "", err
 	}
 	if s == nil {
-		abroad, err = o.Pick(of)
-		return nil, false, nil, abroad, err
+		foreign, err = o.Pick(of)
+		return nil, false, nil, foreign, err
 	}
 	m, err = anyMember(s, member)
 	return s, live, m, "", err

@@ -14,18 +14,19 @@ import (
 	"waggle/boxes"
 	"waggle/home"
 	"waggle/mailbox"
+	"waggle/operator"
 	"waggle/team"
 )
 
 // afterwards is Inbox for a team that waggle leads and whose directory is gone: it reads the
 // archive.
 func (o Operator) afterwards(ctx context.Context, name waggle.TeamName, member waggle.MemberName, missing error) (*Inbox, error) {
-	s, err := o.State(ctx, name)
+	_, err := o.Open(ctx, name, operator.Act)
+	if operator.Unled(err) {
+		return nil, missing
+	}
 	if err != nil {
 		return nil, err
-	}
-	if s == nil {
-		return nil, missing
 	}
 	in, err := o.Archived(ctx, name, member, false)
 	if err != nil {
@@ -87,13 +88,13 @@ func (o Operator) Archived(ctx context.Context, name waggle.TeamName, member wag
 // then those of other programs in which the operator acted.
 func (o Operator) archives(name waggle.TeamName) ([]home.Dir, error) {
 	dirs, err := o.Home.Find(o.RootURL, name)
-	abroad, aerr := o.Home.Abroad()
-	for _, k := range abroad {
+	foreign, ferr := o.Home.Foreign()
+	for _, k := range foreign {
 		if k.Root == o.RootURL && k.Team == name {
 			dirs = append(dirs, k.Dir)
 		}
 	}
-	return dirs, errors.Join(err, aerr)
+	return dirs, errors.Join(err, ferr)
 }
 
 // archived is a file of mail in the archive.

@@ -54,7 +54,7 @@ func (o Operator) RegisterBridge(ctx context.Context, name waggle.TeamName, id s
 	if err != nil {
 		return Bridge{}, &operator.Error{Kind: operator.Usage, Op: "bridge", Err: err, Advice: "an editor's id is spelled like a member's name"}
 	}
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return Bridge{}, err
 	}
@@ -67,7 +67,7 @@ func (o Operator) RegisterBridge(ctx context.Context, name waggle.TeamName, id s
 
 // bridge opens the mailbox of an editor that has registered.
 func (o Operator) bridge(ctx context.Context, name waggle.TeamName, to waggle.Address) (mailbox.Store, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

@@ -124,8 +124,11 @@ const unverifiedWarning = "unverified, without effect"
 // journals reads the journals of a team: of a member whose journal is broken nothing is known, of the others it is. A team
 // that waggle does not lead has none.
 func (o Operator) journals(ctx context.Context, name waggle.TeamName) (*operator.State, []operator.LogRecord, error) {
-	s, err := o.State(ctx, name)
-	if s == nil || err != nil {
+	s, err := o.Open(ctx, name, operator.Act)
+	if operator.Unled(err) {
+		return nil, nil, nil
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	recs, err := s.Records()
@@ -184,8 +187,8 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 	if err != nil {
 		return err
 	}
-	s, err := o.State(ctx, name)
-	if err != nil {
+	s, err := o.Open(ctx, name, operator.Act)
+	if err != nil && !operator.Unled(err) {
 		return err
 	}
 	archive, err := o.marks(ctx, s, name, in)
@@ -243,7 +246,7 @@ func (o Operator) read(ctx context.Context, s *operator.State, ids []mailbox.ID)
 // events that are worth a turn. One call is one turn; an empty result means that no turn is due. It
 // takes a leader pass when no process leads: the seq of news is that of their record.
 func (o Operator) News(ctx context.Context, name waggle.TeamName, after journal.Seq) ([]control.News, journal.Seq, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, after, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"waggle"
+	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/operator"
 	"waggle/team"
@@ -29,9 +30,9 @@ func (o Operator) Leftover(ctx context.Context, name waggle.TeamName) (*operator
 		if dir.UID != operator.UIDOf(cfg) {
 			continue
 		}
-		s, err := o.OpenState(dir, name)
-		if err != nil {
-			return nil, err
+		s := o.OpenKnown(home.Known{Dir: dir, Team: name})
+		if s.Damaged != nil {
+			return nil, s.Damaged
 		}
 		if s.Lead.Ended != nil {
 			return s, nil
@@ -82,8 +83,8 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 	if err != nil {
 		return team.Member{}, "", err
 	}
-	s, err := o.State(ctx, name)
-	if err != nil {
+	s, err := o.Open(ctx, name, operator.Act)
+	if err != nil && !operator.Unled(err) {
 		return team.Member{}, "", err
 	}
 	if s == nil {

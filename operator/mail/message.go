@@ -272,7 +272,7 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 			add(Held, "journal of "+string(m.Name), why)
 		}
 	case i >= 0:
-	case v.past && v.abroad(tr) && len(states) > 0 && !states[len(states)-1].State.Over():
+	case v.past && v.foreign(tr) && len(states) > 0 && !states[len(states)-1].State.Over():
 		states[len(states)-1].Detail = "its mailbox is gone with its team: whether it was read is not known"
 	case v.past:
 	case b != nil && b.broken: // that it is not among the entries which can be read shows nothing
@@ -283,7 +283,7 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 		add(vanished(tr, b))
 	case tr.from != string(journal.Leader) && tr.to == waggle.Lead:
 		// its sender sends it, and again when it is erased, until the lead has taken it
-	case v.written(tr) && v.abroad(tr):
+	case v.written(tr) && v.foreign(tr):
 		add(vanished(tr, b))
 	case v.written(tr) && b.pruned:
 		add(Delivered, "the mailbox", "it is gone: who reads there removes what was read")

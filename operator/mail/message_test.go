@@ -446,7 +446,7 @@ func TestMovedRecords(t *testing.T) {
 	if _, err := o.Messages(t.Context(), "api", true); operator.KindOf(err) != operator.NotFound {
 		t.Error(err)
 	}
-	if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound || !strings.Contains(err.Error(), at) {
+	if _, err := op.Open(t.Context(), "api", operator.Act); operator.KindOf(err) != operator.NotFound || !strings.Contains(err.Error(), at) {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(at); !os.IsNotExist(err) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"waggle"
+	"waggle/operator"
 	"waggle/team"
 )
 
@@ -14,15 +15,16 @@ func (o Operator) surveyPast(ctx context.Context, name waggle.TeamName, why erro
 	if !errors.As(why, &missing) {
 		return nil, why
 	}
-	k, err := o.Abroad(string(name))
-	if k == nil || err != nil {
+	s, err := o.Open(ctx, name, operator.Read)
+	switch {
+	case operator.KindOf(err) == operator.NotFound, err == nil && !s.Foreign:
+		return nil, why
+	case err != nil:
 		return nil, errors.Join(why, err)
+	case s.Damaged != nil:
+		return nil, s.Damaged
 	}
-	r := o.OpenAbroad(*k)
-	v := &survey{s: &r.State, cfg: &team.Config{Name: r.Team}, past: true}
-	if r.Broken != nil {
-		return nil, r.Broken
-	}
+	v := &survey{s: s, cfg: &team.Config{Name: s.Team}, past: true}
 	v.t = newTracer(v.s)
 	v.now, v.there = o.Minter.Now(), map[*trail]bool{}
 	return v, v.t.refresh(ctx)

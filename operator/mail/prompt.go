@@ -6,6 +6,7 @@ import (
 
 	"waggle"
 	"waggle/mailbox"
+	"waggle/operator"
 	"waggle/record"
 )
 
@@ -35,8 +36,11 @@ func (o Operator) Attach(ctx context.Context, in *Inbox) (string, error) {
 
 // hasMachine reports whether a program of waggle takes the control messages of this mailbox.
 func (o Operator) hasMachine(ctx context.Context, in *Inbox) (bool, error) {
-	s, err := o.State(ctx, waggle.TeamName(in.Team))
-	if s == nil || err != nil {
+	s, err := o.Open(ctx, waggle.TeamName(in.Team), operator.Act)
+	if operator.Unled(err) {
+		return false, nil
+	}
+	if err != nil {
 		return false, err
 	}
 	if in.Member == string(waggle.Lead) {

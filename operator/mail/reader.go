@@ -13,8 +13,8 @@ import (
 // The state of a message whose reader writes no journal here, as its mailbox shows it: the reader
 // is a member that another program runs, or another program's lead.
 
-// abroad reports such a message.
-func (v *survey) abroad(tr *trail) bool {
+// foreign reports such a message.
+func (v *survey) foreign(tr *trail) bool {
 	if waggle.SameName(tr.to, waggle.Lead) {
 		return !v.led
 	}
@@ -47,7 +47,7 @@ func (v *survey) keep(ctx context.Context, o Operator) {
 	}
 	var ds []journal.Draft
 	for _, tr := range v.t.order {
-		if tr.from != string(journal.Leader) || tr.words == nil || !v.abroad(tr) || !v.written(tr) {
+		if tr.from != string(journal.Leader) || tr.words == nil || !v.foreign(tr) || !v.written(tr) {
 			continue
 		}
 		b, at := v.find(tr)
@@ -76,7 +76,7 @@ func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
 	for i := range sent {
 		s := &sent[i]
 		tr := v.trailOf(*s)
-		if s.err != nil || tr == nil || tr.words == nil || tr.again != "" || !v.written(tr) || !v.abroad(tr) || tr.reached(Withdrawn, Superseded, Expired, DeadLetter) {
+		if s.err != nil || tr == nil || tr.words == nil || tr.again != "" || !v.written(tr) || !v.foreign(tr) || tr.reached(Withdrawn, Superseded, Expired, DeadLetter) {
 			continue
 		}
 		b, at := v.find(tr)

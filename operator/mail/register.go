@@ -46,9 +46,9 @@ func Registered(lead *control.Leader, m team.Member, id record.Instance) (ds []j
 		Agent: BackendRegistered, Backend: BackendRegistered, Cwd: m.Cwd, Trust: record.FileTrust, Provenance: record.Registered}})
 }
 
-// mineAbroad lists the members of another program's team that were registered here and are still in
+// mineForeign lists the members of another program's team that were registered here and are still in
 // its registry.
-func mineAbroad(s *operator.State, cfg *team.Config) (names []waggle.MemberName) {
+func mineForeign(s *operator.State, cfg *team.Config) (names []waggle.MemberName) {
 	for _, m := range s.Lead.Live() {
 		if e, ok := cfg.Member(m.Name); ok && !e.Gone() {
 			names = append(names, e.Name)

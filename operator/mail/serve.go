@@ -210,7 +210,7 @@ func (h endpointHost) record(ctx context.Context, r transport.Refusal) error {
 	if r.Team == "" || h.only != "" && r.Team != h.only {
 		return errors.New("it named no team of this endpoint")
 	}
-	s, err := h.o.Led(ctx, r.Team)
+	s, err := h.o.Open(ctx, r.Team, operator.Act)
 	if err != nil {
 		return err
 	}

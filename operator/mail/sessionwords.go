@@ -265,8 +265,8 @@ func (o Operator) speaker(ctx context.Context, name string) (transport.Speaker, 
 	}
 	var served []string
 	for _, t := range teams {
-		s, err := o.State(ctx, t)
-		if s == nil || err != nil {
+		s, err := o.Open(ctx, t, operator.Act)
+		if err != nil {
 			continue
 		}
 		inside, err := o.Callers(s)
@@ -322,7 +322,7 @@ func (o Operator) Addresses(s *operator.State) (map[string]string, error) {
 // SocketAddress returns the address at which a member's process, or for the lead the operator,
 // takes messages from other sessions: uds:PATH.
 func (o Operator) SocketAddress(ctx context.Context, team waggle.TeamName, member waggle.MemberName) (string, error) {
-	s, err := o.Led(ctx, team)
+	s, err := o.Open(ctx, team, operator.Act)
 	if err != nil {
 		return "", err
 	}

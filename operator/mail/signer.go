@@ -23,9 +23,9 @@ func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Confi
 		}
 		return m.Name, nil
 	}
-	ours := mineAbroad(s, cfg)
+	ours := mineForeign(s, cfg)
 	if as == "" && len(ours) == 0 {
-		return o.operatorAbroad(ctx, cfg)
+		return o.operatorForeign(ctx, cfg)
 	}
 	if as == "" && len(ours) == 1 {
 		return ours[0], nil
@@ -43,9 +43,9 @@ func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Confi
 		Next: operator.Next{Step: operator.NextRegister, Team: cfg.Name}}
 }
 
-// operatorAbroad registers the member waggle in another program's team, so that members can answer
+// operatorForeign registers the member waggle in another program's team, so that members can answer
 // it.
-func (o Operator) operatorAbroad(ctx context.Context, cfg *team.Config) (waggle.MemberName, error) {
+func (o Operator) operatorForeign(ctx context.Context, cfg *team.Config) (waggle.MemberName, error) {
 	added, _, err := o.Register(ctx, cfg.Name, team.Member{Name: "waggle", AgentType: "general-purpose", JoinedAt: o.Minter.Now(), Subscriptions: []string{}}, true)
 	if err != nil {
 		return "", fmt.Errorf("register a name that can be answered in team %s: %w", cfg.Name, err)

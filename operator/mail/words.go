@@ -8,6 +8,7 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/home"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
@@ -19,15 +20,15 @@ import (
 // JournalOf opens the journal that holds the operator's messages to a team: the leader's, or the
 // operator's own beside a team that waggle does not lead.
 func (o Operator) JournalOf(ctx context.Context, cfg *team.Config) (s *operator.State, led bool, err error) {
-	s, err = o.State(ctx, cfg.Name)
-	if err != nil || s != nil {
+	s, err = o.Open(ctx, cfg.Name, operator.Act)
+	if !operator.Unled(err) {
 		return s, true, err
 	}
 	if err := o.Moved(cfg); err != nil {
 		return nil, false, err
 	}
-	s, err = o.OpenJournal(o.Home.Dir(o.RootURL, cfg.Name, operator.UIDOf(cfg)), cfg.Name, operator.OwnJournal)
-	return s, false, err
+	s = o.OpenKnown(home.Known{Dir: o.Home.Dir(o.RootURL, cfg.Name, operator.UIDOf(cfg)), Team: cfg.Name, Foreign: true})
+	return s, false, s.Damaged
 }
 
 // begin makes the operator's own journal when there is none.

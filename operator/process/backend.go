@@ -357,7 +357,7 @@ const recordWait = 5 * time.Second
 
 // Terminal returns the terminal of a member, for viewing.
 func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (*terminal.Held, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

@@ -41,12 +41,15 @@ type Broken struct {
 // Break finds a broken journal of a team: the leader's, else that of the first member that has one,
 // or of this member. Nil: none is broken.
 func (o Operator) Break(ctx context.Context, name waggle.TeamName, member string) (*Broken, error) {
-	s, err := o.State(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if operator.Broken(err) {
 		b, _, err := o.LeaderBreak(name)
 		return b, err
 	}
-	if s == nil || err != nil {
+	if operator.Unled(err) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, m := range s.Lead.Live() {

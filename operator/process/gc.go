@@ -17,7 +17,6 @@ import (
 	"waggle/home"
 	"waggle/internal/commands"
 	"waggle/internal/worktree"
-	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/record"
@@ -192,7 +191,8 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 			}
 			continue
 		}
-		s, err := c.o.OpenJournal(k.Dir, k.Team, journal.Leader)
+		s := c.o.OpenKnown(k)
+		err := s.Damaged
 		if err == nil {
 			err = s.Journal.Refresh(ctx)
 		}

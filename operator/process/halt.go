@@ -73,7 +73,7 @@ func (h *Halted) Kind() operator.Kind {
 // has not within the grace is ended as by Stop with Force. The team stays up, and so do its tasks, messages and
 // conversations. A member that another program runs goes on. It works with and without a process that leads.
 func (o Operator) Halt(ctx context.Context, name waggle.TeamName, ho HaltOptions) (*Halted, error) {
-	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "stop")
+	s, err := o.Open(ctx, name, operator.Lead("stop"))
 	if cfg, lerr := o.Listing(ctx, name); operator.KindOf(err) == operator.NotFound && lerr == nil {
 		return others(name, cfg, o.Minter.Now()), nil
 	}

@@ -18,7 +18,7 @@ func (o Operator) endHeld(ctx context.Context, s *operator.State, l *leader.Lead
 		return errors.Join(why, err)
 	}
 	if w == nil { // this process has read records that the journal has lost
-		w = &operator.State{Dir: s.Dir, Team: s.Team, Journal: journal.NewMemory(string(s.Dir.UID), journal.Leader, o.Minter.Now).Open(control.NewLeader(nil)), Lead: s.Lead, Broken: why}
+		w = &operator.State{Dir: s.Dir, Team: s.Team, Journal: journal.NewMemory(string(s.Dir.UID), journal.Leader, o.Minter.Now).Open(control.NewLeader(nil)), Lead: s.Lead, Damaged: why}
 	}
 	for _, m := range w.Lead.Live() {
 		if p := m.Process; p != nil && p.ID.Inside {

@@ -69,7 +69,7 @@ func (o Operator) LeftMail(ctx context.Context, name waggle.TeamName) (names []w
 		if name != "" && n != name {
 			continue
 		}
-		if s, err := o.State(ctx, n); err == nil && s == nil {
+		if _, err := o.Open(ctx, n, operator.Act); operator.Unled(err) {
 			names = append(names, n)
 		}
 	}
@@ -83,8 +83,8 @@ func (c *collector) leftMail(ctx context.Context, name waggle.TeamName) error {
 		dir := c.o.Root.TeamDir(n)
 		c.find(&operator.State{Team: n}, dir, Garbage{Kind: GarbageMail, Path: dir, Why: "it has no config.json: somebody wrote to team " + string(n) + " after its end; it is put into the archive, not removed",
 			unused: func(ctx context.Context) bool {
-				s, err := c.o.State(ctx, n)
-				return s == nil && err == nil
+				_, err := c.o.Open(ctx, n, operator.Act)
+				return operator.Unled(err)
 			},
 			gone: missing(dir), end: func(ctx context.Context) error {
 				held, err := c.o.Claim("gc", n)

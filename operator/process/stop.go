@@ -47,7 +47,7 @@ func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string,
 }
 
 func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
-	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "stop")
+	s, err := o.Open(ctx, name, operator.Lead("stop"))
 	if err != nil {
 		return nil, err
 	}
@@ -305,11 +305,11 @@ func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions
 		case err != nil:
 			return nil, err
 		case !so.Force:
-			return nil, operator.Unreadable("down", name, s.Broken)
+			return nil, operator.Unreadable("down", name, s.Damaged)
 		}
 		return o.EndWreck(ctx, s, so)
 	}
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (t *Taken) Return(ctx context.Context, why string) error { return t.back(ct
 // conversation back when this process has ended, whoever ends it, and goes on by itself then. When ctx ends
 // before the member has let it go, nothing is taken.
 func (o Operator) Take(ctx context.Context, name waggle.TeamName, member string, to TakeOptions) (*Taken, error) {
-	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "take")
+	s, err := o.Open(ctx, name, operator.Lead("take"))
 	if err != nil {
 		return nil, err
 	}

@@ -24,15 +24,15 @@ import (
 // processes, which is enough to end it. Its journal is in memory, so that nothing is appended to
 // the broken one. Nil: there is no such team.
 func (o Operator) Wreck(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
-	s, err := o.State(ctx, name)
+	_, err := o.Open(ctx, name, operator.Act)
 	switch {
-	case err == nil && s != nil:
+	case err == nil:
 		return nil, nil
-	case err != nil && !operator.Broken(err):
+	case !operator.Unled(err) && !operator.Broken(err):
 		return nil, err
 	}
 	dirs, ferr := o.Home.Find(o.RootURL, name)
-	if err == nil { // or its first line, which names the team, cannot be read
+	if operator.Unled(err) { // or its first line, which names the team, cannot be read
 		if dirs = o.named(ctx, name); len(dirs) == 0 {
 			return nil, nil
 		}
@@ -74,7 +74,7 @@ func (o Operator) FreeLease(ctx context.Context, s *operator.State) error {
 // remains opens a team by its process records, when an error prevents the usual end. Nil: there is
 // no such team.
 func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) (*operator.State, error) {
-	if s, err := o.State(ctx, name); err == nil && s != nil {
+	if s, err := o.Open(ctx, name, operator.Act); err == nil {
 		return o.salvage(ctx, s.Dir, name, why)
 	}
 	s, err := o.Wreck(ctx, name)
@@ -108,7 +108,7 @@ func (o Operator) named(ctx context.Context, name waggle.TeamName) []home.Dir {
 	if _, err := os.Lstat(filepath.Join(d.LeaderJournal(), "00000001.jsonl")); err != nil || d.Unmade() {
 		return nil
 	}
-	if s, err := o.OpenState(d, name); err == nil && s.Lead.Ended != nil {
+	if s := o.OpenKnown(home.Known{Dir: d, Team: name}); s.Damaged == nil && s.Lead.Ended != nil {
 		return nil
 	}
 	return []home.Dir{d}
@@ -122,7 +122,7 @@ var salvaged = map[string]bool{record.KindOpened: true, record.KindJoined: true,
 func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamName, why error) (*operator.State, error) {
 	fold := control.NewLeader(nil)
 	mem := journal.NewMemory(string(dir.UID), journal.Leader, o.Minter.Now).Open(fold)
-	s := &operator.State{Dir: dir, Team: name, Journal: mem, Lead: fold, JournalName: journal.Leader, JournalOptions: journal.Options{Now: o.Minter.Now}, Broken: why}
+	s := &operator.State{Dir: dir, Team: name, Journal: mem, Lead: fold, JournalName: journal.Leader, JournalOptions: journal.Options{Now: o.Minter.Now}, Damaged: why}
 	add := func(w journal.Writer, kind string, body any) {
 		_, _ = mem.Append(ctx, w, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil }) // records that contradict the others are left out
 	}
@@ -233,9 +233,9 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 		return nil, err
 	}
 	if so.Note != nil {
-		so.Note(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its journal could not be read and is in %s: %v", aside, s.Broken)})
+		so.Note(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its journal could not be read and is in %s: %v", aside, s.Damaged)})
 	}
-	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Archive: place, Worktrees: kept, Broken: operator.Broken(s.Broken)}
+	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Archive: place, Worktrees: kept, Broken: operator.Broken(s.Damaged)}
 	for _, m := range s.Lead.Members {
 		d.Members = append(d.Members, endOf(m))
 	}
@@ -307,7 +307,7 @@ func (o Operator) stopWrecked(ctx context.Context, s *operator.State, member str
 	}
 	Sweeps(s, so.Note)
 	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
-		return nil, &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and the journal cannot be read: %v", m.Name, p.ID.PID, s.Broken),
+		return nil, &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and the journal cannot be read: %v", m.Name, p.ID.PID, s.Damaged),
 			Next: operator.Next{Step: operator.NextDownForce, Team: s.Team}}
 	}
 	rung, err := o.EndWreckedMember(ctx, s, m)
@@ -315,7 +315,7 @@ func (o Operator) stopWrecked(ctx context.Context, s *operator.State, member str
 		return nil, err
 	}
 	if so.Note != nil {
-		so.Note(operator.Note{What: "trouble", Member: string(m.Name), Text: "its end is not on record: " + s.Broken.Error()})
+		so.Note(operator.Note{What: "trouble", Member: string(m.Name), Text: "its end is not on record: " + s.Damaged.Error()})
 	}
 	how := record.LeftStopped
 	if rung == spawn.RungGone {

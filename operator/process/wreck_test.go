@@ -55,8 +55,8 @@ func TestWreck(t *testing.T) {
 	if err != nil || w == nil {
 		t.Fatal(w, err)
 	}
-	if !operator.Broken(w.Broken) {
-		t.Errorf("why: %v", w.Broken)
+	if !operator.Broken(w.Damaged) {
+		t.Errorf("why: %v", w.Damaged)
 	}
 	for name, id := range ids {
 		m, ok := w.Lead.Member(waggle.MemberName(name))

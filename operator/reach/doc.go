@@ -2,7 +2,7 @@
 // member's commands could access, and runs the operator's own command in a member's sandbox.
 //
 //	where := reach.Where{Team: "api", Member: "bob"}
-//	b, err := reach.Of(op).Open(ctx, program, where)
+//	b, err := reach.Of(op).OpenBox(ctx, program, where)
 //	defer b.Close()
 //	tested := b.Tested()                                                     // the self-test, point by point
 //	e, err := reach.Of(op).Explain(ctx, b, where, []string{"go", "test"})    // what the command could access

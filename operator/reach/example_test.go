@@ -17,7 +17,7 @@ func Example() {
 		if err != nil {
 			return reach.Tested{}, err
 		}
-		b, err := reach.Of(op).Open(ctx, self, reach.Where{Team: "api", Member: "bob"})
+		b, err := reach.Of(op).OpenBox(ctx, self, reach.Where{Team: "api", Member: "bob"})
 		if err != nil {
 			return reach.Tested{}, err
 		}

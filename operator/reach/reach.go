@@ -45,8 +45,8 @@ type Box struct {
 	closed string // the rule or mode that closes every host that a preset does not open; "": none
 }
 
-// Open makes the sandbox of a member, or of a directory. program is the relay: waggle's own binary.
-func (o Operator) Open(ctx context.Context, program string, w Where) (b *Box, err error) {
+// OpenBox makes the sandbox of a member, or of a directory. program is the relay: waggle's own binary.
+func (o Operator) OpenBox(ctx context.Context, program string, w Where) (b *Box, err error) {
 	if err := os.MkdirAll(o.Home.Run(), 0o700); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (o Operator) hidden() []string {
 
 // ofMember returns the settings of the sandbox of a member, from the records of its team.
 func (o Operator) ofMember(ctx context.Context, b *Box, w Where) (worker.Confining, error) {
-	s, err := o.Led(ctx, w.Team)
+	s, err := o.Open(ctx, w.Team, operator.Act)
 	if err != nil {
 		return worker.Confining{}, err
 	}

@@ -42,7 +42,7 @@ func sandboxes(t *testing.T) (program string) {
 
 func open(t *testing.T, op operator.Operator, program string, w reach.Where) *reach.Box {
 	t.Helper()
-	b, err := reach.Of(op).Open(t.Context(), program, w)
+	b, err := reach.Of(op).OpenBox(t.Context(), program, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestOpenRefuses(t *testing.T) {
 		"no such team":      {reach.Where{Team: "web", Member: "ann"}, operator.NotFound, "web"},
 		"no such directory": {reach.Where{Dir: filepath.Join(t.TempDir(), "none")}, operator.Failed, "none"},
 	} {
-		b, err := reach.Of(op).Open(t.Context(), "/none", c.where)
+		b, err := reach.Of(op).OpenBox(t.Context(), "/none", c.where)
 		if b != nil {
 			t.Errorf("%s: %+v", what, b)
 		}

@@ -410,7 +410,7 @@ func (o Operator) release(ctx context.Context, w *work, m *Merged, mo MergeOptio
 	if !w.present() {
 		return nil
 	}
-	open, err := board.Of(o.Operator).Open(ctx, w.s.Team)
+	open, err := board.Of(o.Operator).OpenTasks(ctx, w.s.Team)
 	if err != nil {
 		return err
 	}

@@ -67,18 +67,18 @@ func (o Operator) open(ctx context.Context, of string) (*work, error) {
 	name, err := o.Pick(of)
 	switch {
 	case operator.KindOf(err) == operator.NotFound:
-		r, perr := o.OpenRecord(ctx, of)
-		if perr != nil {
+		s, perr := o.Open(ctx, waggle.TeamName(of), operator.Read)
+		if perr != nil || s.Foreign {
 			return nil, err
 		}
-		if r.Broken != nil {
-			return nil, r.Broken
+		if s.Damaged != nil {
+			return nil, s.Damaged
 		}
-		w.s, w.live = &r.State, false
+		w.s, w.live = s, false
 	case err != nil:
 		return nil, err
 	default:
-		if w.s, err = o.Led(ctx, name); err != nil {
+		if w.s, err = o.Open(ctx, name, operator.Act); err != nil {
 			return nil, err
 		}
 	}

@@ -133,7 +133,7 @@ func (o Operator) continueTeam(ctx context.Context, w *operator.State, b *proces
 // Its process is ended and a new one started. Its tasks are released, because only the broken
 // journal knew what of them was done.
 func (o Operator) AcknowledgeMember(ctx context.Context, name waggle.TeamName, member string, seq uint64, lo LeadOptions) (*process.Broken, error) {
-	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "an acknowledgement")
+	s, err := o.Open(ctx, name, operator.Lead("an acknowledgement"))
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func TestAcknowledgeBreak(t *testing.T) {
 	if _, err := os.Stat(b.Kept); err != nil {
 		t.Errorf("the journal is not kept: %v", err)
 	}
-	now, err := op.Led(t.Context(), "api")
+	now, err := op.Open(t.Context(), "api", operator.Act)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestAcknowledgeMember(t *testing.T) {
 	op := fresh(t)
 	op.Backends = append(op.Backends, operatortest.Ends("elsewhere", 3, "no legs\n"))
 	k := keep(t, op, head, supervise.LeadOptions{})
-	s, err := op.Led(t.Context(), "api")
+	s, err := op.Open(t.Context(), "api", operator.Act)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ type Budget struct {
 
 // Budgets lists the budgets of a team: its own, the run's, its brake, and those of members.
 func (o Operator) Budgets(ctx context.Context, name waggle.TeamName) ([]Budget, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (o Operator) Budgets(ctx context.Context, name waggle.TeamName) ([]Budget, 
 // raised of it before is over, and the other budgets stay. The brake of a team for which somebody sets a
 // budget, or says that it has none, is over.
 func (o Operator) SetBudget(ctx context.Context, name waggle.TeamName, scope record.BudgetScope, member string, limit *record.Limit) error {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return err
 	}

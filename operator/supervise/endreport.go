@@ -31,7 +31,7 @@ func (o Operator) EndReport(ctx context.Context, name waggle.TeamName) (*Report,
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,6 @@ func (r *raised) held(err error) bool {
 // overtaken reports that the team has ended, or is ending, according to the present journal,
 // although this process holds the broken one: another process ends it.
 func (k *keeper) overtaken(ctx context.Context) bool {
-	s, err := k.o.State(ctx, k.S.Team)
-	return err == nil && (s == nil || s.Lead.Closing != nil)
+	s, err := k.o.Open(ctx, k.S.Team, operator.Act)
+	return operator.Unled(err) || err == nil && s.Lead.Closing != nil
 }

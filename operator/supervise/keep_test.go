@@ -88,7 +88,7 @@ func TestKeep(t *testing.T) {
 	op := fresh(t)
 	k := keep(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: in-process, mode: plan}]\ntasks: [{subject: A, owner: ann, instructions: say hello}]\n", supervise.LeadOptions{})
 	testenv.Eventually(t, "the task is done", func() bool { return k.said.Of("completed", `"A"`) == 1 })
-	s, err := op.Led(t.Context(), "api")
+	s, err := op.Open(t.Context(), "api", operator.Act)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestKeep(t *testing.T) {
 	}
 	k.cancel()
 	k.over(supervise.LedEnded)
-	if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
+	if _, err := op.Open(t.Context(), "api", operator.Act); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("it is there: %v", err)
 	}
 	if k.said.Of("ending", "1 members are asked to end") != 1 {
@@ -132,7 +132,7 @@ func TestRaiseIsRefused(t *testing.T) {
 		if err := raise(); operator.KindOf(err) != operator.Failed || !strings.Contains(err.Error(), "tmux") {
 			t.Errorf("%s without a multiplexer: %v", name, err)
 		}
-		if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
+		if _, err := op.Open(t.Context(), "api", operator.Act); operator.KindOf(err) != operator.NotFound {
 			t.Errorf("%s: a team was left: %v", name, err)
 		}
 	}
@@ -157,7 +157,7 @@ func TestSpawn(t *testing.T) {
 	if operator.KindOf(err) != operator.Died || !strings.Contains(err.Error(), "its process ended before it was ready: exit status 3") {
 		t.Errorf("a member whose process ends: %v", err)
 	}
-	s, err := op.Led(t.Context(), "api")
+	s, err := op.Open(t.Context(), "api", operator.Act)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestSpawnedAfterRebuild(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
 	k := keep(t, op, head, supervise.LeadOptions{})
-	s, err := op.Led(t.Context(), "api")
+	s, err := op.Open(t.Context(), "api", operator.Act)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestDetachIsRefused(t *testing.T) {
 	if err := su.LeaveTerminal(t.Context(), k.s); operator.KindOf(err) != operator.Refused {
 		t.Errorf("with a member inside: %v", err)
 	}
-	s, err := op.Led(t.Context(), "api")
+	s, err := op.Open(t.Context(), "api", operator.Act)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestDetach(t *testing.T) {
 	if _, err := su.Detach(t.Context(), "api"); operator.KindOf(err) != operator.NotFound || !strings.Contains(err.Error(), "no process leads team api") {
 		t.Errorf("nobody leads: %v", err)
 	}
-	s, err := op.Led(t.Context(), "api")
+	s, err := op.Open(t.Context(), "api", operator.Act)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,13 +258,13 @@ func TestDetach(t *testing.T) {
 	}
 	k.cancel()
 	k.over(supervise.LedLeft)
-	if s, err = op.Led(t.Context(), "api"); err != nil || s.Lead.Ended != nil {
+	if s, err = op.Open(t.Context(), "api", operator.Act); err != nil || s.Lead.Ended != nil {
 		t.Fatalf("the team did not stay: %v", err)
 	}
 	if err := su.Abandon(t.Context(), s, time.Millisecond, func(operator.Note) {}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
+	if _, err := op.Open(t.Context(), "api", operator.Act); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("it was abandoned: %v", err)
 	}
 }

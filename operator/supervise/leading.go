@@ -30,7 +30,7 @@ var _ leader.Leading = leading{}
 
 // as is the operator in the lead's name, with the team and the lead's agent as they are now.
 func (l leading) as(ctx context.Context) (o Operator, s *operator.State, lead *control.Member, err error) {
-	if s, err = l.o.Led(ctx, l.team); err != nil {
+	if s, err = l.o.Open(ctx, l.team, operator.Act); err != nil {
 		return o, nil, nil, err
 	}
 	lead, ok := s.Lead.LeadAgent()

@@ -41,7 +41,7 @@ func TestQueue(t *testing.T) {
 	}
 	lead := func() *operator.State {
 		t.Helper()
-		s, err := op.Led(t.Context(), "api")
+		s, err := op.Open(t.Context(), "api", operator.Act)
 		if err != nil {
 			t.Fatal(err)
 		}

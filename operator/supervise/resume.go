@@ -83,7 +83,7 @@ func (p *ResumePlan) PlanReturn(s *operator.State, name string) {
 
 // PlanResume returns what a resume would do. It changes nothing.
 func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*operator.State, *ResumePlan, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -361,7 +361,7 @@ func (o Operator) Recruit(ctx context.Context, name waggle.TeamName, m NewMember
 // failed stays in the team, blocked; one whose process ended is restarted by the process that leads;
 // one that differs from what was asked for is ended again.
 func (o Operator) Begin(ctx context.Context, name waggle.TeamName, member waggle.MemberName, lo LeadOptions) error {
-	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "begin")
+	s, err := o.Open(ctx, name, operator.Lead("begin"))
 	if err != nil {
 		return err
 	}
@@ -388,7 +388,7 @@ func (o Operator) Begin(ctx context.Context, name waggle.TeamName, member waggle
 
 // recruit joins a member and orders its prompt.
 func (o Operator) recruit(ctx context.Context, name waggle.TeamName, m NewMember, attended bool) (*operator.State, *control.Member, *Spawned, error) {
-	s, err := decide.Of(o.Operator).OpenToAct(ctx, name, "spawn")
+	s, err := o.Open(ctx, name, operator.Lead("spawn"))
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -510,7 +510,7 @@ func firstLine(s string) string {
 // Detach asks the process that leads a team to hand it to one without a terminal, and waits until
 // that leads.
 func (o Operator) Detach(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
@@ -540,7 +540,7 @@ func (o Operator) Detach(ctx context.Context, name waggle.TeamName) (*operator.S
 // with LedDetached as soon as the team is up. A team with members inside of this process cannot be
 // handed over.
 func (o Operator) LeaveTerminal(ctx context.Context, s *operator.State) error {
-	now, err := o.Led(ctx, s.Team) // Keep uses the other State
+	now, err := o.Open(ctx, s.Team, operator.Act) // Keep uses the other State
 	if err != nil {
 		return err
 	}

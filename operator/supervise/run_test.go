@@ -113,7 +113,7 @@ func TestRun(t *testing.T) {
 			if len(rep.Members) != 1 || rep.Members[0].Left == "" || said.Of("started", "") != 1 || said.Of("left", "") != 1 {
 				t.Errorf("members %+v, told %+v", rep.Members, said.All())
 			}
-			if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
+			if _, err := op.Open(t.Context(), "api", operator.Act); operator.KindOf(err) != operator.NotFound {
 				t.Errorf("the team is there after its run: %v", err)
 			}
 			if fi, err := os.Stat(rep.Members[0].Files); err != nil || !fi.IsDir() {

@@ -250,11 +250,11 @@ func (o Operator) AcceptedBefore(f *teamfile.File) *teamfile.File {
 		if k.Broken != nil || k.Team != f.Team {
 			continue
 		}
-		r := o.OpenPast(k)
-		if r.Broken != nil || r.Lead.Policy.File != f.SHA256 {
+		r := o.OpenKnown(k)
+		if r.Damaged != nil || r.Lead.Policy.File != f.SHA256 {
 			continue
 		}
-		if was, err := o.Accepted(&r.State); err == nil && was.Path == f.Path && was.SHA256 == f.SHA256 {
+		if was, err := o.Accepted(r); err == nil && was.Path == f.Path && was.SHA256 == f.SHA256 {
 			return was
 		}
 	}

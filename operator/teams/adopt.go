@@ -74,7 +74,7 @@ func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptio
 	if (ao.PID == 0) == (ao.Session == "") {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
 	}
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (o Operator) unused(ctx context.Context, s *operator.State, id spawn.Identi
 		if k.Dir.Path == s.Dir.Path || k.Broken != nil {
 			continue
 		}
-		if r := o.OpenPast(k); r.Lead.Ended == nil {
+		if r := o.OpenKnown(k); r.Lead.Ended == nil {
 			if err := taken(r.Lead, k.Team, id); err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -38,8 +39,8 @@ func (o Operator) Backup(ctx context.Context, name waggle.TeamName, w io.Writer)
 		return team.BackupReport{}, err
 	}
 	opts := team.BackupOptions{RootURL: o.RootURL}
-	s, err := o.State(ctx, name)
-	if err != nil {
+	s, err := o.Open(ctx, name, operator.Act)
+	if err != nil && !operator.Unled(err) {
 		return team.BackupReport{}, err
 	}
 	if s != nil {
@@ -169,8 +170,8 @@ func (o Operator) PlanRestore(ctx context.Context, in io.Reader, do RestoreOptio
 	if !u.Header.Led {
 		return p, nil
 	}
-	s, err := o.State(ctx, name)
-	if err != nil {
+	s, err := o.Open(ctx, name, operator.Act)
+	if err != nil && !operator.Unled(err) {
 		return nil, err
 	}
 	p.Authority = AuthorityNew
@@ -237,8 +238,8 @@ func (o Operator) makeRoom(ctx context.Context, name waggle.TeamName, do Restore
 
 // restoreLed restores a team that waggle led, with its own journal or a new one.
 func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.TeamName, rs *Restored) error {
-	s, err := o.State(ctx, name)
-	if err != nil {
+	s, err := o.Open(ctx, name, operator.Act)
+	if err != nil && !operator.Unled(err) {
 		return err
 	}
 	if s != nil && u.Header.UID == string(s.Dir.UID) && u.Header.Root == o.RootURL && u.Header.Team == name {
@@ -326,9 +327,9 @@ func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.OpenState(dir, name)
-	if err != nil {
-		return nil, err
+	s := o.OpenKnown(home.Known{Dir: dir, Team: name})
+	if s.Damaged != nil {
+		return nil, s.Damaged
 	}
 	if s.Lead.Instance == "" && !dir.Unmade() {
 		// Until the first record is complete, there is no team, and the files of the wire tree may

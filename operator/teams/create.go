@@ -78,12 +78,11 @@ func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile
 	if err := o.Strays(name); err != nil {
 		return nil, err
 	}
-	if old, err := o.State(ctx, name); err != nil {
+	if _, err = o.Open(ctx, name, operator.Act); operator.Unled(err) {
+		_, err = process.Of(o.Operator).MailLeft(ctx, name)
+	}
+	if err != nil {
 		return nil, err
-	} else if old == nil {
-		if _, err := process.Of(o.Operator).MailLeft(ctx, name); err != nil {
-			return nil, err
-		}
 	}
 	now := o.Minter.Now()
 	cfg := team.Config{Name: name, Description: about.Describe(name), CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
@@ -358,10 +357,10 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, note func(ope
 		return nil
 	}
 	if s, err := process.Of(o.Operator).Wreck(ctx, name); s != nil && err == nil {
-		return operator.Unreadable("run", name, s.Broken)
+		return operator.Unreadable("run", name, s.Damaged)
 	}
-	s, err := o.State(ctx, name)
-	if err == nil && s == nil {
+	s, err := o.Open(ctx, name, operator.Act)
+	if operator.Unled(err) {
 		var done bool
 		if done, err = process.Of(o.Operator).Finish(ctx, name); done {
 			return err

@@ -100,7 +100,7 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 		case err != nil:
 			return nil, err
 		case !do.Force:
-			return nil, operator.Unreadable("delete", name, s.Broken)
+			return nil, operator.Unreadable("delete", name, s.Damaged)
 		}
 		return d, o.deleteWreck(ctx, s, do, d)
 	}
@@ -116,11 +116,11 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 	}
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil { // a recorded team is deleted without a registry too
-		s, serr := o.State(ctx, name)
-		if serr != nil {
+		_, serr := o.Open(ctx, name, operator.Act)
+		if serr != nil && !operator.Unled(serr) {
 			return nil, errors.Join(err, serr)
 		}
-		if s == nil {
+		if serr != nil {
 			if d.Archive, serr = process.Of(o.Operator).MailLeft(ctx, name); serr != nil || d.Archive != "" {
 				return d, serr
 			}
@@ -144,8 +144,8 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.Guarded(ctx, name, "delete")
-	if err != nil {
+	s, err := o.Open(ctx, name, operator.Command("delete"))
+	if err != nil && !operator.Unled(err) {
 		return nil, err
 	}
 	facts, err := o.Facts(ctx, name)
@@ -242,8 +242,8 @@ func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member strin
 	if !ok || m.Gone() {
 		return &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
 	}
-	s, err := o.Guarded(ctx, name, "remove")
-	if err != nil {
+	s, err := o.Open(ctx, name, operator.Command("remove"))
+	if err != nil && !operator.Unled(err) {
 		return err
 	}
 	if s != nil {

@@ -81,7 +81,7 @@ func TestDelete(t *testing.T) {
 		if exists(op.Root.TeamDir("api")) || exists(op.Root.TasksDir("api")) == tasks || !exists(filepath.Join(d.Archive, "team", "inboxes", "bob.json")) {
 			t.Errorf("%+v: its files are elsewhere", d)
 		}
-		r, err := op.OpenAny(t.Context(), "api")
+		r, err := op.Open(t.Context(), waggle.TeamName("api"), operator.Read)
 		if err != nil || r.Lead.Ended == nil {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -343,7 +343,7 @@ func TestRestoreBesideAnotherTeamOfTheName(t *testing.T) {
 	if err := other.Journal.Refresh(ctx); err != nil || other.Lead.Ended == nil || other.Lead.Ended.How != record.LeftReplaced {
 		t.Errorf("%+v, %v", other.Lead.Ended, err)
 	}
-	if s, err := op.Led(ctx, "api"); err != nil || s.Dir.UID == other.Dir.UID || s.Lead.Policy.Policy.Mode != "default" {
+	if s, err := op.Open(ctx, "api", operator.Act); err != nil || s.Dir.UID == other.Dir.UID || s.Lead.Policy.Policy.Mode != "default" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -362,7 +362,7 @@ func TestRestoreOfAnotherProgramsTeam(t *testing.T) {
 		t.Fatalf("%+v, %v", rs, err)
 	}
 	copied := &operatortest.Rig{T: t, Op: op, Name: "copy"}
-	if s, err := op.State(ctx, copied.Name); s != nil || err != nil || !slices.Contains(present(t, copied), "theirs") {
+	if s, err := op.Open(ctx, copied.Name, operator.Act); !operator.Unled(err) || !slices.Contains(present(t, copied), "theirs") {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -85,10 +85,10 @@ type Guest struct {
 // program leads; without such a member it registers one. Its lead answers by file; what the user's
 // ceiling denies stays denied.
 func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (*Guest, error) {
-	switch led, err := o.State(ctx, name); {
-	case err != nil:
+	switch _, err := o.Open(ctx, name, operator.Act); {
+	case err != nil && !operator.Unled(err):
 		return nil, err
-	case led != nil:
+	case err == nil:
 		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: fmt.Sprintf("waggle leads team %s itself", name), Next: operator.NextSpawn.With()}
 	case len(n.Command) == 0 && n.Agent == "":
 		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: "a guest needs a command that is run for the words it gets", Next: operator.NextGuest.With()}

@@ -34,8 +34,8 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.Guarded(ctx, name, "team migrate")
-	if err != nil {
+	s, err := o.Open(ctx, name, operator.Command("team migrate"))
+	if err != nil && !operator.Unled(err) {
 		return nil, err
 	}
 	if to != mailbox.Array && s == nil {
@@ -112,8 +112,8 @@ func (o Operator) MigrateSchema(ctx context.Context, name waggle.TeamName, dry b
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.Guarded(ctx, name, "team migrate")
-	if err != nil {
+	s, err := o.Open(ctx, name, operator.Command("team migrate"))
+	if err != nil && !operator.Unled(err) {
 		return nil, err
 	}
 	kept, err := mail.Of(o.Operator).ArchiveOf(s, cfg)

@@ -59,7 +59,7 @@ func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfil
 	if life < 0 || life > 24*time.Hour {
 		return Minted{}, &operator.Error{Kind: operator.Usage, Op: "token", Msg: "a token may be used for at most 24h"}
 	}
-	s, err := o.Led(ctx, name)
+	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return Minted{}, err
 	}
@@ -98,7 +98,7 @@ func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State
 	if !ok || err != nil || secret == "" {
 		return nil, added, "", refuse("that is no token: it has the form TEAM:SECRET")
 	}
-	if s, err = o.Led(ctx, name); err != nil {
+	if s, err = o.Open(ctx, name, operator.Act); err != nil {
 		return nil, added, "", err
 	}
 	hash := hashToken(secret)

@@ -27,8 +27,8 @@ func main() {
 	}
 	op := operator.At(os.Args[1], os.Args[2], poll.Minter{Now: time.Now, Rand: rand.Reader})
 	name := waggle.TeamName(os.Args[3])
-	s, err := op.State(ctx, name)
-	if err != nil || s == nil {
+	s, err := op.Open(ctx, name, operator.Act)
+	if err != nil {
 		log.Fatalf("team %s: %v", name, err)
 	}
 	nudges, err := mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second}, s.Dir.LeaderJournal())

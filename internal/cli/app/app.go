@@ -355,7 +355,7 @@ func (a *App) TeamOrEnded(ctx context.Context) (operator.Operator, waggle.TeamNa
 func (a *App) TeamPast(ctx context.Context) (operator.Operator, waggle.TeamName, error) {
 	op, name, err := a.TeamRead(ctx)
 	if operator.KindOf(err) == operator.NotFound && a.Flags.Team != "" {
-		if past, perr := waggle.ParseTeam(a.Flags.Team); perr == nil && inspect.Of(op).WorkedIn(past) {
+		if past, perr := waggle.ParseTeam(a.Flags.Team); perr == nil && inspect.Of(op).WorkedIn(ctx, past) {
 			return op, past, nil
 		}
 	}

@@ -55,7 +55,7 @@ func (a *App) CompleteTasks(cmd *cobra.Command, args []string, _ string) ([]stri
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	tasks, err := board.Of(op).Open(context.Background(), name)
+	tasks, err := board.Of(op).OpenTasks(context.Background(), name)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -129,7 +129,7 @@ func (a *App) openQuestions() []decide.Request {
 	if err != nil {
 		name = "" // sessions can be read without a team
 	}
-	return decide.Of(op).Open(context.Background(), name, a.Flags.Team == "")
+	return decide.Of(op).OpenRequests(context.Background(), name, a.Flags.Team == "")
 }
 
 // CompletePast offers the present and past teams.

@@ -134,7 +134,7 @@ as by audit verify, and is exit 1; the calls of the other members are listed.`,
 				if r == nil {
 					return app.Answer{}, broken
 				}
-				x := app.Answer{Doc: view.Audit(r.Known.ID(), string(r.Team), es, broken), Page: view.AuditPage(es, a.Clock())}
+				x := app.Answer{Doc: view.Audit(r.ID(), string(r.Team), es, broken), Page: view.AuditPage(es, a.Clock())}
 				if len(es) == 0 {
 					x.None = "no such call is on record"
 				}

@@ -107,7 +107,7 @@ func ofTeam(ctx context.Context, a *app.App, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s, err := op.Led(ctx, name)
+	s, err := op.Open(ctx, name, operator.Act)
 	if err != nil {
 		return "", err
 	}

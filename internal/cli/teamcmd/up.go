@@ -289,10 +289,7 @@ func Lead(a *app.App) *cobra.Command {
 			if err != nil {
 				return &operator.Error{Kind: operator.Usage, Op: "lead", Err: err}
 			}
-			s, err := op.State(cmd.Context(), name)
-			if err == nil && s == nil {
-				err = &operator.Error{Kind: operator.NotFound, Op: "lead", Msg: "there is no team " + string(name)}
-			}
+			s, err := op.Open(cmd.Context(), name, operator.Act)
 			if err != nil {
 				return err
 			}
@@ -379,7 +376,7 @@ func teamOrMember(ctx context.Context, a *app.App, args []string) (op operator.O
 		}
 		return op, "", "", err
 	}
-	s, terr := op.Led(ctx, team)
+	s, terr := op.Open(ctx, team, operator.Act)
 	if terr != nil {
 		return op, "", "", err
 	}

@@ -233,8 +233,8 @@ func (l *Source) Done(ctx context.Context) ([]tui.Done, error) {
 
 // left are the members of a team that have left lately, the last first, and have left nothing behind.
 func (l *Source) left(ctx context.Context, name waggle.TeamName, since time.Time, kept []process.Kept) (done []tui.Done) {
-	s, err := l.op.State(ctx, name)
-	if err != nil || s == nil {
+	s, err := l.op.Open(ctx, name, operator.Act)
+	if err != nil {
 		return nil
 	}
 	for _, m := range s.Lead.Members {
@@ -259,8 +259,8 @@ func (l *Source) Seldom(ctx context.Context) (tui.Seldom, error) {
 	}
 	all := map[tui.MemberKey]tui.Lines{}
 	for _, name := range names {
-		s, err := l.op.State(ctx, name)
-		if err != nil || s == nil {
+		s, err := l.op.Open(ctx, name, operator.Act)
+		if err != nil {
 			continue // Crew says why
 		}
 		for _, m := range s.Lead.Members {

@@ -15,16 +15,16 @@ import (
 	"waggle/record"
 )
 
-// standsAbroad reports that the team of a record still exists.
-func (o Operator) standsAbroad(ctx context.Context, r *operator.Record) bool {
+// stands reports that the team of a record still exists.
+func (o Operator) stands(ctx context.Context, r *operator.State) bool {
 	cfg, err := o.Listing(ctx, r.Team)
 	return err == nil && operator.UIDOf(cfg) == r.Dir.UID
 }
 
 // WorkedIn reports a record of acts in another program's team that does not exist any more.
-func (o Operator) WorkedIn(name waggle.TeamName) bool {
-	k, err := o.Abroad(string(name))
-	return k != nil && err == nil
+func (o Operator) WorkedIn(ctx context.Context, name waggle.TeamName) bool {
+	s, err := o.Open(ctx, name, operator.Read)
+	return err == nil && s.Foreign
 }
 
 // RecapSent are messages that were sent in another program's team.
@@ -35,10 +35,10 @@ type RecapSent struct {
 	Text string    `json:"text"`
 }
 
-// recapAbroad adds what the operator did in another program's team.
-func (o Operator) recapAbroad(ctx context.Context, r *operator.Record, since time.Time) (*Recap, error) {
-	if r.Broken != nil {
-		return nil, r.Broken
+// recapForeign adds what the operator did in another program's team.
+func (o Operator) recapForeign(ctx context.Context, r *operator.State, since time.Time) (*Recap, error) {
+	if r.Damaged != nil {
+		return nil, r.Damaged
 	}
 	recs, err := r.Records()
 	if err != nil {
@@ -46,18 +46,18 @@ func (o Operator) recapAbroad(ctx context.Context, r *operator.Record, since tim
 	}
 	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
 	d := newRecap(r.Team)
-	if d.State = "ended"; o.standsAbroad(ctx, r) {
+	if d.State = "ended"; o.stands(ctx, r) {
 		d.State = "other"
 	}
 	if d.SinceWhy = "you said so"; since.IsZero() {
 		since, d.SinceWhy = lastLooked(r.Lead, recs)
 	}
 	d.Since = since
-	g := recapper{d: d, s: &r.State, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
+	g := recapper{d: d, s: r, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
 	for _, rec := range recs {
 		g.remember(rec)
 		if rec.Time.After(since) {
-			if err := g.takeAbroad(rec); err != nil {
+			if err := g.takeForeign(rec); err != nil {
 				return nil, err
 			}
 		}
@@ -65,7 +65,7 @@ func (o Operator) recapAbroad(ctx context.Context, r *operator.Record, since tim
 	return d, nil
 }
 
-func (g *recapper) takeAbroad(r operator.LogRecord) error {
+func (g *recapper) takeForeign(r operator.LogRecord) error {
 	at := r.Time
 	if r.Journal != operator.OwnJournal {
 		return g.guest(r, at)
@@ -124,6 +124,6 @@ func (o Operator) PastTeams() ([]home.Known, error) {
 	if err != nil {
 		return nil, err
 	}
-	abroad, err := o.Home.Abroad()
-	return slices.Concat(led, abroad), err
+	foreign, err := o.Home.Foreign()
+	return slices.Concat(led, foreign), err
 }
