@@ -14,8 +14,8 @@
 // nothing; a record that no correct program writes is an error, and the fold is not used any
 // further.
 //
-// The state of a machine follows from what its fold holds. Each record that moves a
-// machine is looked up in the machine's table (package machine): a move that the table
-// lacks is a machine.TransitionError and fails the fold. What records hold is package
-// record.
+// The state of a machine follows from what its fold holds, and from nothing else. Each move
+// is in the machine's table (package machine), where observers find its row; a record whose
+// move is not there is not written, and one that is on record fails no fold. What records
+// hold is package record.
 package control

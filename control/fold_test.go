@@ -109,7 +109,6 @@ func TestWorkerRecordsThatAreErrors(t *testing.T) {
 		"taken twice":               {"while a turn runs", []tried{opened, chat, chat}},
 		"taken, not assigned":       {"not assigned", []tried{opened, rec(record.KindTaken, record.Taken{Task: "1"})}},
 		"taken without its plan":    {"without its plan", []tried{opened, rec(record.KindApplied, record.Applied{What: record.CommandAssigned, Ref: 1, Task: &record.Task{ID: "1", PlanRequired: true}}), rec(record.KindTaken, record.Taken{Task: "1"})}},
-		"taken while leaving":       {"no transition", []tried{opened, leaves, chat}},
 		"said without mail":         {"was said", []tried{opened, rec(record.KindSaid, record.Said{Kind: waggle.KindText})}},
 		"said an authority":         {"was said", []tried{opened, rec(record.KindSaid, said(waggle.KindPermissionResponse, ""))}},
 		"said a question":           {"was said", []tried{opened, rec(record.KindSaid, said(tool, "a"))}},
@@ -118,7 +117,6 @@ func TestWorkerRecordsThatAreErrors(t *testing.T) {
 		"approved another":          {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "t"))}},
 		"approved twice":            {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "s")), rec(record.KindSaid, said(waggle.KindShutdownApproved, "s"))}},
 		"rejected after yes":        {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "s")), rec(record.KindSaid, said(waggle.KindShutdownRejected, "s"))}},
-		"work after the end":        {"no transition", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "s")), chat}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := control.NewWorker(nil)

@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -177,13 +178,17 @@ func feed(t *testing.T, recs []journal.Record) (accepted int) {
 	return accepted
 }
 
-// refold applies a record; after an error a fold may only repeat it, unless the record
+// refold applies a record that is on record; after an error a fold may only repeat it, unless the record
 // is set aside: then it is what it is without that one.
 func refold(t *testing.T, f journal.Tentative, r journal.Record, before error, took *[]journal.Record) error {
 	t.Helper()
 	err := f.Apply(r)
 	if before != nil && err != before {
 		t.Fatalf("after %v: %v", before, err)
+	}
+	var te *machine.TransitionError
+	if errors.As(err, &te) {
+		t.Fatalf("a table fails the fold of what is on record: %v", err)
 	}
 	switch {
 	case err == nil:

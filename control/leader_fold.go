@@ -93,43 +93,31 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	record.KindBegun:        leaderRecord((*Leader).begunRec),
 }
 
-// did checks the move from the state before against the table and reports it.
+// did reports the move of a member from the state before.
 func (l *Leader) did(m *Member, from machine.State, on machine.Event, r journal.Record, request string) error {
-	t, err := machine.LeaderMove("leader's record of "+string(m.Name), from, on, m.State())
-	if err != nil {
-		return err
-	}
-	if t.From != t.To {
+	if from != m.State() {
 		m.Since = r.Time
 	}
-	l.observed(machine.Leader, m.Name, m.Instance, t, r, request)
-	return nil
+	return l.tell(machine.Observation{Machine: machine.Leader, Member: string(m.Name), Instance: m.Instance, From: from, On: on, To: m.State(), Request: request}, r)
 }
 
-func (l *Leader) observed(of string, member waggle.MemberName, i record.Instance, t machine.Transition, r journal.Record, request string) {
-	l.notifier.Notify(machine.Observation{Team: l.Team, Machine: of, Member: string(member), Instance: i, Row: t.Row, From: t.From, On: t.On, To: t.To,
-		Request: request, Seq: uint64(r.Seq), Time: r.Time})
+// tell reports a move to the observer; see machine.Notifier.Notify for its error.
+func (l *Leader) tell(o machine.Observation, r journal.Record) error {
+	o.Team, o.Seq, o.Time = l.Team, uint64(r.Seq), r.Time
+	return l.notifier.Notify(o)
 }
 
-// advance moves a request, checks the move against the table and reports it.
+// advance moves a request and reports the move.
 func (l *Leader) advance(req *Request, on machine.Event, to machine.State, r journal.Record) error {
-	t, err := machine.RequestMove("request "+string(req.ID), req.State, on, to)
-	if err != nil {
-		return err
-	}
+	from := req.State
 	req.State = to
-	l.observed(machine.Request, l.byInst[req.Instance].Name, req.Instance, t, r, string(req.ID))
-	return nil
+	return l.tell(machine.Observation{Machine: machine.Request, Member: string(l.byInst[req.Instance].Name), Instance: req.Instance,
+		From: from, On: on, To: to, Request: string(req.ID)}, r)
 }
 
-// moved moves the team itself.
+// moved reports the move of the team itself from the state before.
 func (l *Leader) moved(from machine.State, on machine.Event, r journal.Record) error {
-	t, err := machine.TeamMove("team", from, on, l.State())
-	if err != nil {
-		return err
-	}
-	l.observed(machine.Team, waggle.Lead, l.Instance, t, r, "")
-	return nil
+	return l.tell(machine.Observation{Machine: machine.Team, Member: string(waggle.Lead), Instance: l.Instance, From: from, On: on, To: l.State()}, r)
 }
 
 // State is where the team is: "" before its journal was opened.
@@ -414,7 +402,7 @@ func (l *Leader) votedRec(r journal.Record, b record.Decided) error {
 		return l.ignore(r, "it does not take two")
 	}
 	req.Votes = append(slices.DeleteFunc(req.Votes, func(v record.Decided) bool { return v.By == b.By }), b)
-	return l.advance(req, machine.EvVoted, machine.RequestPending, r)
+	return l.advance(req, machine.EvVoted, req.State, r)
 }
 
 // escalatedRec passes a question on to the operator.
@@ -427,7 +415,7 @@ func (l *Leader) escalatedRec(r journal.Record, b record.Decided) error {
 		return l.ignore(r, why)
 	}
 	req.Escalated = &b
-	return l.advance(req, machine.EvEscalated, machine.RequestPending, r)
+	return l.advance(req, machine.EvEscalated, req.State, r)
 }
 
 // second finds the vote that an allow completes: another principal's, under the

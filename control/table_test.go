@@ -32,12 +32,13 @@ type tried struct {
 type explored struct {
 	rows    map[machine.Transition]bool
 	states  map[machine.State]bool
-	refused map[string]bool // "state: event" that only the table refused
+	refused map[string]bool // "state: event" that only the table refused, before it was written
 }
 
 // explore applies every move to every reachable state, and checks each against the table: a move
-// without a row is refused, or changes nothing and is not observed.
-func explore(t *testing.T, of string, table []machine.Transition, open func(machine.Observer) (journal.Fold, func() machine.State),
+// without a row is refused before it is written, or changes nothing and is not observed. One that another
+// program wrote is folded, and what follows it is explored too.
+func explore(t *testing.T, of string, table []machine.Transition, open func(machine.Observer) (journal.Tentative, func() machine.State),
 	signature func(journal.Fold) string, moves func([]tried) []tried, depth int) explored {
 	t.Helper()
 	rows := map[string]bool{}
@@ -46,29 +47,42 @@ func explore(t *testing.T, of string, table []machine.Transition, open func(mach
 	}
 	ex := explored{map[machine.Transition]bool{}, map[machine.State]bool{}, map[string]bool{}}
 	seen := map[string]bool{}
+	var last []machine.Observation
+	at := func(path []tried) (journal.Tentative, func() machine.State) {
+		fold, state := open(func(o machine.Observation) {
+			if o.Machine == of {
+				last = append(last, o)
+			}
+		})
+		for i, p := range path {
+			if err := fold.Apply(recordOf(t, i+1, p.kind, p.by, p.body)); err != nil {
+				t.Fatalf("replay: %v", err)
+			}
+		}
+		last = nil
+		return fold, state
+	}
 	frontier := [][]tried{nil}
 	for range depth {
 		var next [][]tried
 		for _, path := range frontier {
 			for _, m := range moves(path) {
-				var last []machine.Observation
-				fold, state := open(func(o machine.Observation) {
-					if o.Machine == of {
-						last = append(last, o)
-					}
-				})
-				for i, p := range path {
-					if err := fold.Apply(recordOf(t, i+1, p.kind, p.by, p.body)); err != nil {
-						t.Fatalf("replay: %v", err)
-					}
-				}
+				fold, state := at(path)
 				from := state()
-				last = nil
-				err := fold.Apply(recordOf(t, len(path)+1, m.kind, m.by, m.body))
 				ex.states[from] = true
+				fold.Hold()
+				err := fold.Apply(recordOf(t, len(path)+1, m.kind, m.by, m.body))
+				fold.Keep()
 				var te *machine.TransitionError
-				if errors.As(err, &te) {
+				without := errors.As(err, &te)
+				if without {
+					if te.From != from || te.On != m.on || len(last) > 0 {
+						t.Errorf("%s from %s is refused with %v, told %v", m.on, from, err, last)
+					}
 					ex.refused[fmt.Sprintf("%s: %s", te.From, te.On)] = true
+					onRecord(t, at, moves, path, m)
+					fold, state = at(path)
+					err = fold.Apply(recordOf(t, len(path)+1, m.kind, m.by, m.body))
 				}
 				if err != nil {
 					if again := fold.Apply(recordOf(t, len(path)+2, record.KindCheckpoint, m.by, nil)); again == nil {
@@ -76,7 +90,7 @@ func explore(t *testing.T, of string, table []machine.Transition, open func(mach
 					}
 					continue
 				}
-				if !rows[fmt.Sprint(from, m.on)] && !(len(last) == 1 && alias(m.on, last[0].On)) && (len(last) > 0 || state() != from) {
+				if !without && !rows[fmt.Sprint(from, m.on)] && !(len(last) == 1 && alias(m.on, last[0].On)) && (len(last) > 0 || state() != from) {
 					t.Errorf("%s from %s leads to %s, and no row has it", m.on, from, state())
 				}
 				switch {
@@ -86,7 +100,12 @@ func explore(t *testing.T, of string, table []machine.Transition, open func(mach
 					t.Errorf("%s from %s leads to %s and nobody was told", m.on, from, state())
 				case len(last) == 1:
 					o := last[0]
-					ex.rows[machine.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To}] = true
+					if (o.Row == "") != without {
+						t.Errorf("%s from %s, without a row %v: %+v", m.on, from, without, o)
+					}
+					if !without {
+						ex.rows[machine.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To}] = true
+					}
 					if o.From != from || o.On != m.on && o.On != "" && !alias(m.on, o.On) || o.To != state() {
 						t.Errorf("%s from %s to %s was reported as %+v", m.on, from, state(), o)
 					}
@@ -109,6 +128,30 @@ func explore(t *testing.T, of string, table []machine.Transition, open func(mach
 		}
 	}
 	return ex
+}
+
+// onRecord checks what a move that no row has does to a fold that reads it: reading goes on, nothing is asked,
+// answered, decided or started that was refused before it, and all else that was accepted before still is.
+func onRecord(t *testing.T, at func([]tried) (journal.Tentative, func() machine.State), moves func([]tried) []tried, path []tried, m tried) {
+	t.Helper()
+	accepts := func(path []tried, r tried) bool {
+		fold, _ := at(path)
+		return fold.Apply(recordOf(t, len(path)+1, r.kind, r.by, r.body)) == nil
+	}
+	if !accepts(path, m) {
+		t.Errorf("%s fails the fold of the journal that has it", m.on)
+		return
+	}
+	with := append(slices.Clone(path), m)
+	for _, r := range moves(with) {
+		allows := slices.Contains([]string{record.KindAsked, record.KindAnswered, record.KindDecided, record.KindStarted}, r.kind)
+		switch was, is := accepts(path, r), accepts(with, r); {
+		case is && !was && allows:
+			t.Errorf("%s allows %s %+v", m.on, r.kind, r.body)
+		case was && !is && r.kind != m.kind:
+			t.Errorf("%s refuses %s %+v", m.on, r.kind, r.body)
+		}
+	}
 }
 
 // alias lists records that have another event in some states: a second shutdown is only one more
@@ -163,6 +206,9 @@ func workerMoves(path []tried) []tried {
 			continue
 		}
 		add(q.on, record.KindAsked, record.Asked{Key: k, Digest: d, Ask: q.ask, Mail: mailOf(q.k, waggle.Lead)})
+		if q.k != plan {
+			add("", record.KindStarted, record.Started{Key: k, Digest: d, Tool: q.ask.Tool})
+		}
 		yes, no := machine.EvAnswered, machine.EvAnswered
 		if q.k == plan {
 			yes, no = machine.EvPlanApproved, machine.EvPlanRejected
@@ -190,7 +236,7 @@ func workerMoves(path []tried) []tried {
 func TestWorkerTable(t *testing.T) {
 	testenv.OneGoroutine(t)
 	ex := explore(t, machine.Worker, machine.WorkerTable,
-		func(o machine.Observer) (journal.Fold, func() machine.State) {
+		func(o machine.Observer) (journal.Tentative, func() machine.State) {
 			w := control.NewWorker(o)
 			return w, w.State
 		},
@@ -319,7 +365,7 @@ func leaderMoves(path []tried) []tried {
 func TestLeaderTable(t *testing.T) {
 	testenv.OneGoroutine(t)
 	ex := explore(t, machine.Leader, machine.LeaderTable,
-		func(o machine.Observer) (journal.Fold, func() machine.State) {
+		func(o machine.Observer) (journal.Tentative, func() machine.State) {
 			l := control.NewLeader(o)
 			for i, r := range []tried{
 				{"", record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1}, operator},
@@ -368,20 +414,49 @@ func TestLeaderTable(t *testing.T) {
 	}
 }
 
+// TestTransitionError: another program has written that a worker took work while it was shutting down. The fold of that
+// journal goes on, and this program writes no such record.
 func TestTransitionError(t *testing.T) {
-	w := control.NewWorker(nil)
-	by := journal.Writer{Instance: "i", Epoch: 1}
-	for i, r := range []tried{
-		{"", record.KindOpened, record.Opened{UID: uid, Instance: "i", Name: "ada", Epoch: 1}, by},
-		{"", record.KindApplied, record.Applied{What: record.CommandShutdown, Ref: 1, ID: "s"}, by},
-	} {
-		if err := w.Apply(recordOf(t, i+1, r.kind, r.by, r.body)); err != nil {
+	d, by := journal.Dir{Path: t.TempDir(), UID: string(uid)}, journal.Writer{Instance: "i", Epoch: 1}
+	open := func(f journal.Fold) *journal.File {
+		j, err := d.Open("i", f, journal.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	add := func(j journal.Journal, kind string, body any) error {
+		_, err := j.Append(t.Context(), by, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil })
+		return err
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := w.Apply(recordOf(t, 3, record.KindTaken, by, record.Taken{}))
-	var te *machine.TransitionError
-	if !errors.As(err, &te) || te.From != machine.ShuttingDown || te.On != machine.EvTaken || !strings.Contains(err.Error(), "worker ada") {
-		t.Errorf("work taken while shutting down: %v", err)
+	other := open(nil)
+	must(add(other, record.KindOpened, record.Opened{UID: uid, Instance: "i", Name: "ada", Epoch: 1}))
+	must(add(other, record.KindApplied, record.Applied{What: record.CommandShutdown, Ref: 1, ID: "s"}))
+	must(add(other, record.KindTaken, record.Taken{}))
+	for n := range 2 {
+		var told []machine.Observation
+		w := control.NewWorker(func(o machine.Observation) { told = append(told, o) })
+		j := open(w)
+		if len(told) < 3 || told[2].On != machine.EvTaken || told[2].Row != "" || w.State() != machine.ShuttingDown || len(j.Aside()) > 0 {
+			t.Errorf("%s, %+v, set aside %v", w.State(), told, j.Aside())
+		}
+		must(add(j, record.KindSaid, record.Said{Kind: waggle.KindIdleNotification, Mail: mailOf(waggle.KindIdleNotification, waggle.Lead)}))
+		end := j.Seq()
+		err := add(j, record.KindTaken, record.Taken{})
+		var draft *journal.DraftError
+		var te *machine.TransitionError
+		if !errors.As(err, &draft) || !errors.As(err, &te) || te.From != machine.ShuttingDown || te.On != machine.EvTaken || !strings.Contains(err.Error(), "worker ada") {
+			t.Errorf("work taken while shutting down: %v", err)
+		}
+		must(add(j, record.KindUnverified, record.Unverified{Entry: fmt.Sprint(n)}))
+		if j.Seq() != end+1 || w.Unverified != n+1 || w.Turn() != nil {
+			t.Errorf("after seq %d: seq %d, %d unverified", end, j.Seq(), w.Unverified)
+		}
 	}
 }

@@ -88,15 +88,10 @@ var workerRecords = map[string]func(*Worker, journal.Record) error{
 	record.KindRests:   workerRecord((*Worker).restsRec),
 }
 
-// did checks the move from the state before against the table and reports it.
+// did reports the move from the state before; see machine.Notifier.Notify for its error.
 func (w *Worker) did(from machine.State, on machine.Event, r journal.Record, request string) error {
-	t, err := machine.WorkerMove("worker "+string(w.Name), from, on, w.State())
-	if err != nil {
-		return err
-	}
-	w.notifier.Notify(machine.Observation{Team: w.Team, Machine: machine.Worker, Member: string(w.Name), Instance: w.Instance, Row: t.Row, From: t.From, On: t.On, To: t.To,
+	return w.notifier.Notify(machine.Observation{Team: w.Team, Machine: machine.Worker, Member: string(w.Name), Instance: w.Instance, From: from, On: on, To: w.State(),
 		Request: request, Seq: uint64(r.Seq), Time: r.Time})
-	return nil
 }
 
 func (w *Worker) openedRec(r journal.Record, b record.Opened) error {

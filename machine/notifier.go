@@ -10,8 +10,15 @@ type Notifier struct {
 	past    uint64 // transitions up to here were notified before
 }
 
-// Notify tells of a transition, or holds it back.
-func (n *Notifier) Notify(o Observation) {
+// Notify names the row of a transition, and notifies the observer of it or holds it back. A transition without a row is
+// an error between Hold and Keep, where records are not written yet. On record it is a fact like any other: the tables
+// describe what the folds do, and fail none of them.
+func (n *Notifier) Notify(o Observation) error {
+	row, ok := rows[move{o.Machine, o.From, o.On, o.To}]
+	if n.holding && !ok {
+		return &TransitionError{Machine: o.Machine + " " + o.Member, From: o.From, To: o.To, On: o.On}
+	}
+	o.Row = row
 	switch {
 	case n.Observe == nil || o.Seq <= n.past:
 	case n.holding:
@@ -20,6 +27,7 @@ func (n *Notifier) Notify(o Observation) {
 		n.last = o.Seq
 		n.Observe(o)
 	}
+	return nil
 }
 
 // Hold holds back what Notify is told from now on.
@@ -30,7 +38,7 @@ func (n *Notifier) Keep() {
 	held := n.held
 	n.holding, n.held = false, nil
 	for _, o := range held {
-		n.Notify(o)
+		_ = n.Notify(o) // it has a row
 	}
 }
 

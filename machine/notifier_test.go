@@ -20,7 +20,9 @@ func TestNotifier(t *testing.T) {
 		holding := false
 		read := func(from, to uint64) {
 			for s := from + 1; s <= to; s++ {
-				n.Notify(machine.Observation{Seq: s})
+				if err := n.Notify(machine.Observation{Machine: machine.Team, From: machine.Leading, On: machine.EvOpened, To: machine.Leading, Seq: s}); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
@@ -51,5 +53,7 @@ func TestNotifier(t *testing.T) {
 			}
 		}
 	})
-	(&machine.Notifier{}).Notify(machine.Observation{Seq: 1}) // nobody is notified
+	if err := (&machine.Notifier{}).Notify(machine.Observation{Seq: 1}); err != nil { // nobody is notified
+		t.Error(err)
+	}
 }

@@ -218,7 +218,7 @@ var WorkerTable = []Transition{
 	{"W19", BlockedQuestion, EvTurnFailed, Idle},
 }
 
-// LeaderTable is every move of the leader's record of one member.
+// LeaderTable has every move of the leader's record of one member.
 var LeaderTable = []Transition{
 	{"L1", "", EvJoined, Spawning},
 	{"L1", Spawning, EvProcess, Spawning},
@@ -310,8 +310,34 @@ var TeamTable = []Transition{
 	{"L14", Leading, EvEnded, Over},
 }
 
-// TransitionError reports a move that a machine's table does not have: a record
-// that no correct program wrote.
+// The machines that an Observer observes.
+const (
+	Worker  = "worker"  // WorkerTable, in a member's journal
+	Leader  = "leader"  // LeaderTable, in the leader's
+	Request = "request" // RequestTable, in the leader's
+	Team    = "team"    // TeamTable, in the leader's
+)
+
+// move is what a row of a machine is found by.
+type move struct {
+	machine string
+	from    State
+	on      Event
+	to      State
+}
+
+// rows has the row of every move in the tables.
+var rows = func() map[move]string {
+	all := map[move]string{}
+	for machine, table := range map[string][]Transition{Worker: WorkerTable, Leader: LeaderTable, Request: RequestTable, Team: TeamTable} {
+		for _, t := range table {
+			all[move{machine, t.From, t.On, t.To}] = t.Row
+		}
+	}
+	return all
+}()
+
+// TransitionError refuses a record that is not written yet: its move is in no row of its machine's table.
 type TransitionError struct {
 	Machine  string
 	From, To State
@@ -321,69 +347,6 @@ type TransitionError struct {
 func (e *TransitionError) Error() string {
 	return fmt.Sprintf("%s: no transition from %q to %q on %q", e.Machine, e.From, e.To, e.On)
 }
-
-type move struct {
-	from State
-	on   Event
-	to   State
-}
-
-// moves is a table by its moves.
-type moves map[move]Transition
-
-func index(table []Transition) moves {
-	m := make(moves, len(table))
-	for _, t := range table {
-		m[move{t.From, t.On, t.To}] = t
-	}
-	return m
-}
-
-var (
-	workerMoves  = index(WorkerTable)
-	leaderMoves  = index(LeaderTable)
-	requestMoves = index(RequestTable)
-	teamMoves    = index(TeamTable)
-)
-
-// find returns the transition that a move is, and a *TransitionError when the table has
-// none. of names the machine.
-func (m moves) find(of string, from State, on Event, to State) (Transition, error) {
-	t, ok := m[move{from, on, to}]
-	if !ok {
-		return t, &TransitionError{Machine: of, From: from, To: to, On: on}
-	}
-	return t, nil
-}
-
-// WorkerMove finds a transition in WorkerTable. Its error is a *TransitionError that
-// names the machine as of does.
-func WorkerMove(of string, from State, on Event, to State) (Transition, error) {
-	return workerMoves.find(of, from, on, to)
-}
-
-// LeaderMove is workerMove in LeaderTable.
-func LeaderMove(of string, from State, on Event, to State) (Transition, error) {
-	return leaderMoves.find(of, from, on, to)
-}
-
-// RequestMove is workerMove in RequestTable.
-func RequestMove(of string, from State, on Event, to State) (Transition, error) {
-	return requestMoves.find(of, from, on, to)
-}
-
-// TeamMove is workerMove in TeamTable.
-func TeamMove(of string, from State, on Event, to State) (Transition, error) {
-	return teamMoves.find(of, from, on, to)
-}
-
-// The machines that an Observer observes.
-const (
-	Worker  = "worker"  // WorkerTable, in a member's journal
-	Leader  = "leader"  // LeaderTable, in the leader's
-	Request = "request" // RequestTable, in the leader's
-	Team    = "team"    // TeamTable, in the leader's
-)
 
 // Observer gets every transition, in the order of the journal, while its fold applies the record
 // that makes it. It gets identities and names of states, never the body of a message. It is called
@@ -399,7 +362,7 @@ type Observation struct {
 	// Instance is that member's: a worker's journal, or the membership that the
 	// leader's journal is about.
 	Instance record.Instance
-	Row      string // of protocol §5
+	Row      string // of protocol §5; "" for a move on record that no table has
 	From     State
 	On       Event
 	To       State

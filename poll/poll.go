@@ -19,7 +19,6 @@ import (
 
 	"waggle"
 	"waggle/journal"
-	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/message"
 )
@@ -257,6 +256,5 @@ func Final(err error) bool {
 	var broken *journal.BrokenError
 	var future *journal.FutureError
 	var stale *journal.StaleError
-	var move *machine.TransitionError
-	return errors.As(err, &broken) || errors.As(err, &future) || errors.As(err, &stale) || errors.As(err, &move)
+	return errors.As(err, &broken) || errors.As(err, &future) || errors.As(err, &stale)
 }

@@ -306,13 +306,13 @@ func TestRunEndsInAPass(t *testing.T) {
 
 func TestFinal(t *testing.T) {
 	for err, want := range map[error]bool{
-		&journal.BrokenError{}:                     true,
-		&journal.FutureError{}:                     true,
-		&journal.StaleError{}:                      true,
-		&machine.TransitionError{}:                 true,
-		context.Canceled:                           false,
-		errors.New("anything else"):                false,
-		fmt.Errorf("x: %w", errors.ErrUnsupported): false,
+		&journal.BrokenError{}:                               true,
+		&journal.FutureError{}:                               true,
+		&journal.StaleError{}:                                true,
+		&journal.DraftError{Err: &machine.TransitionError{}}: false,
+		context.Canceled:                                     false,
+		errors.New("anything else"):                          false,
+		fmt.Errorf("x: %w", errors.ErrUnsupported):           false,
 	} {
 		if got := poll.Final(fmt.Errorf("poll ann: %w", err)); got != want {
 			t.Errorf("Final(%T) = %v, want %v", err, got, want)
