@@ -14,19 +14,22 @@ type Notifier struct {
 // an error between Hold and Keep, where records are not written yet. On record it is a fact like any other: the tables
 // describe what the folds do, and fail none of them.
 func (n *Notifier) Notify(o Observation) error {
+	if !n.holding && (n.Observe == nil || o.Seq <= n.past) {
+		return nil
+	}
 	row, ok := rows[move{o.Machine, o.From, o.On, o.To}]
 	if n.holding && !ok {
 		return &TransitionError{Machine: o.Machine + " " + o.Member, From: o.From, To: o.To, On: o.On}
 	}
 	o.Row = row
-	switch {
-	case n.Observe == nil || o.Seq <= n.past:
-	case n.holding:
-		n.held = append(n.held, o)
-	default:
-		n.last = o.Seq
-		n.Observe(o)
+	if n.holding {
+		if n.Observe != nil {
+			n.held = append(n.held, o)
+		}
+		return nil
 	}
+	n.last = o.Seq
+	n.Observe(o)
 	return nil
 }
 
