@@ -105,6 +105,7 @@ var archRows = map[string]archRow{
 	"internal/backoff":         {0, "the pause before something that failed is tried again"},
 	"internal/asleep":          {0, "how long this machine was suspended; it asks the system alone"},
 	"internal/cgroup":          {1, "control groups of Linux: what a member started, found without a mark; workers enter them, operators end them"},
+	"operator/repair":          {16, "journals that are broken or disagree: shown, and the team continued; it ends what runs with process and starts with supervise"},
 	"operator/results":         {16, "what becomes of a member's work; the check is in the accepted team file"},
 	"operator/draft":           {12, "team files that waggle proposes; a text, which starts nothing"},
 	"operator/fresh":           {16, "work without a team file: a team opened and a member started for a task"},

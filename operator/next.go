@@ -84,6 +84,7 @@ const (
 	NextDownForceOrPutBack Step = "down-force-or-put-back"
 	NextAcknowledge        Step = "acknowledge"
 	NextAcknowledgeOrDown  Step = "acknowledge-or-down"
+	NextRepairMember       Step = "repair-member"
 	NextShowOrDelete       Step = "show-or-delete"
 	NextFreeName           Step = "free-name"
 	NextCollect            Step = "collect"

@@ -1,6 +1,6 @@
 // Package operator has the operator of a wire tree: configuration and state that the packages below it
 // share. Those packages have the actions of a person: teamfile, decide, mail, board, process, inspect,
-// teams, supervise. Every face (command line, MCP, TUI, web) calls them and holds no rules of its own.
+// teams, supervise, repair. Every face (command line, MCP, TUI, web) calls them and holds no rules of its own.
 //
 //	op := operator.At(root, state, minter)
 //	waiting, err := decide.Of(op).Pending(ctx, "api", false)

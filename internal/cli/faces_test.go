@@ -17,6 +17,8 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/operator/repair"
+	"waggle/operator/supervise"
 	"waggle/policy"
 	"waggle/poll"
 	"waggle/record"
@@ -214,7 +216,7 @@ func TestAcknowledge(t *testing.T) {
 	c.call(a, "Bash", "command", "go test ./b")
 	_, err := c.op.Pass(ctx, c.s)
 	c.must(err)
-	if d, err := decide.Of(c.op).Divergence(ctx, "crowd"); d != nil || err != nil {
+	if d, err := repair.Of(c.op).Look(ctx, "crowd", ""); d != nil || operator.KindOf(err) != operator.NotFound {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	file := filepath.Join(c.s.Dir.LeaderJournal(), "00000001.jsonl")
@@ -236,18 +238,19 @@ func TestAcknowledge(t *testing.T) {
 	if operator.KindOf(rs[0].Err()) != operator.Refused || !strings.Contains(rs[0].Err().Error(), "disagree") {
 		t.Fatalf("%+v", rs)
 	}
-	d, err := decide.Of(c.op).Divergence(ctx, "crowd")
+	d, err := repair.Of(c.op).Look(ctx, "crowd", "")
 	c.must(err)
+	seq := d.Divergence.Seq
 	if v, err := inspect.Of(c.op).Verify(ctx, "crowd"); err != nil || v.OK {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if _, err := decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq+1); operator.KindOf(err) != operator.Refused {
+	if _, err := repair.Of(c.op).Repair(ctx, "crowd", "", seq+1, supervise.LeadOptions{}); operator.KindOf(err) != operator.Refused {
 		t.Errorf("another divergence: %v", err)
 	}
-	if d, err = decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq); err != nil || !d.Lifted || d.Member != "worker1" {
+	if d, err = repair.Of(c.op).Repair(ctx, "crowd", "", seq, supervise.LeadOptions{}); err != nil || !d.Acknowledged() || d.Divergence.Member != "worker1" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq); operator.KindOf(err) != operator.NotFound {
+	if _, err := repair.Of(c.op).Repair(ctx, "crowd", "", seq, supervise.LeadOptions{}); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("once more: %v", err)
 	}
 	if rs, err = decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{second}); err != nil || !rs[0].Changed {

@@ -42,11 +42,11 @@ var acts = rowsOf(map[act]string{
 	ofWaggle: `
 		begin, hold, lead, worker`,
 	operates: `
-		adopt, answer, approve, attach, audit acknowledge, away off, away on, bridge, budget set, deny,
+		adopt, answer, approve, attach, away off, away on, bridge, budget set, deny,
 		detach, doctor agent, down, gc, hooks install, hooks uninstall, merge, msg withdraw, net allow, net
 		deny, net revoke, new, notify off, notify on, notify test, plan approve, plan escalate, plan reject,
 		open, shell, policy add, policy rm, policy sandboxed, policy sessions add, policy sessions off, policy sessions
-		on, policy sessions rm, pr, resume, review, run, serve, spawn, stop, take, team add, team create,
+		on, policy sessions rm, pr, repair, resume, review, run, serve, spawn, stop, take, team add, team create,
 		team delete, team migrate, team remove, team restore, team token, undo, uninstall, up`,
 })
 

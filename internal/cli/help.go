@@ -30,7 +30,7 @@ var helpGroups = []helpGroup{
 	{"Answer", []string{"pending", "approve", "deny"}, []string{"show", "answer", "plan", "net", "policy", "mode", "undo"}},
 	{"Steer", []string{"send", "task"}, []string{"take", "msg", "detach"}},
 	{"Results", []string{"diff", "merge"}, []string{"compare", "review", "pr", "path", "open", "shell"}},
-	{"End, set up", []string{"down"}, []string{"stop", "gc", "team", "hooks", "doctor", "sandbox", "serve", "bridge", "skill", "protocol", "bench", "completion", "version", "uninstall", "help"}},
+	{"End, set up", []string{"down"}, []string{"stop", "repair", "gc", "team", "hooks", "doctor", "sandbox", "serve", "bridge", "skill", "protocol", "bench", "completion", "version", "uninstall", "help"}},
 }
 
 // firstScreen is how many commands the help of waggle itself names at most.

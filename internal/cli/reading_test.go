@@ -31,7 +31,7 @@ var reading = []string{
 	"policy list", "policy list worker1", "policy test Bash(ls) --for worker1", "net list worker1", "policy test Bash(ls)", "policy explain REQUEST", "policy suggest", "mode",
 	"recap", "recap --json", "log", "log --json", "log crowd", "inbox", "inbox worker1", "inbox --unread", "inbox --json", "msg list",
 	"task list", "task list --all", "task show 1", "task artifacts", "peek worker1", "logs worker1", "path worker1", "team list", "team show", "team validate",
-	"audit verify", "audit query", "audit show REQUEST", "audit export", "audit export --redact", "audit acknowledge",
+	"audit verify", "audit query", "audit show REQUEST", "audit export", "audit export --redact", "repair",
 	"doctor", "hooks show", "version", "__complete show ", "__complete why ", "__complete task show ",
 }
 

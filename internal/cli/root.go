@@ -59,6 +59,7 @@ var commands = []func(*app.App) *cobra.Command{
 	teamcmd.MCP,
 	logsCmd,
 	mergeCmd,
+	repairCmd,
 	decidecmd.Mode,
 	msgCmd,
 	decidecmd.Net,

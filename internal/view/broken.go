@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"waggle/internal/view/page"
-	"waggle/operator/process"
+	"waggle/operator/repair"
 )
 
 // BrokenPage shows where a journal is broken, which records are lost, and what continues.
-func BrokenPage(b *process.Broken) (p page.Page) {
+func BrokenPage(b *repair.Broken) (p page.Page) {
 	say := func(format string, args ...any) { p.Line(page.Plain(fmt.Sprintf(format, args...))) }
 	whose := "the leader's journal"
 	if b.Member != "" {

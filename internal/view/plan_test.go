@@ -5,6 +5,7 @@ import (
 
 	"waggle/internal/view"
 	"waggle/operator/decide"
+	"waggle/operator/repair"
 )
 
 func TestEscalated(t *testing.T) {
@@ -25,7 +26,7 @@ func TestPlanDiff(t *testing.T) {
 }
 
 func TestDivergence(t *testing.T) {
-	d := &decide.Divergence{Team: "api", Seq: 9, Member: "ann", Leader: 7, Why: "it took an answer that the leader's journal does not have", Lifted: true}
+	d := &repair.Divergence{Team: "api", Seq: 9, Member: "ann", Leader: 7, Why: "it took an answer that the leader's journal does not have", Lifted: true}
 	golden(t, "divergence", d)
 	samePage(t, "divergence", view.DivergencePage(d))
 }

@@ -9,6 +9,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/doctor"
 	"waggle/operator/process"
+	"waggle/operator/repair"
 	"waggle/record"
 )
 
@@ -51,9 +52,9 @@ func TestCollected(t *testing.T) {
 }
 
 func TestBroken(t *testing.T) {
-	b := &process.Broken{Team: "api", Journal: "i-1", Member: "ann", File: "/j", Line: 4, Seq: 3, Why: "a byte was changed", Readable: 2, Lost: 5, Bytes: 600, SHA256: "ff",
+	b := &repair.Broken{Team: "api", Journal: "i-1", Member: "ann", File: "/j", Line: 4, Seq: 3, Why: "a byte was changed", Readable: 2, Lost: 5, Bytes: 600, SHA256: "ff",
 		Kept: "/k", Members: []string{"ann"}, Dropped: []string{"bob", "cleo"}, Acknowledged: true}
-	lead := &process.Broken{Team: "api", Journal: "leader", File: "/l", Seq: 1, Why: "it is cut", Members: []string{}, Dropped: []string{}}
+	lead := &repair.Broken{Team: "api", Journal: "leader", File: "/l", Seq: 1, Why: "it is cut", Members: []string{}, Dropped: []string{}}
 	golden(t, "broken", b)
 	golden(t, "broken_leader", lead)
 	samePage(t, "broken", append(view.BrokenPage(b), view.BrokenPage(lead)...))

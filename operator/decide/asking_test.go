@@ -2,7 +2,6 @@ package decide_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -262,37 +261,6 @@ func TestDecideGroup(t *testing.T) {
 	}
 	if a, b := answer(t, answers), answer(t, more); !a.Allowed || !b.Allowed {
 		t.Errorf("%+v, %+v", a, b)
-	}
-}
-
-// A divergence stops all decisions until the operator acknowledges it.
-func TestAcknowledge(t *testing.T) {
-	t.Parallel()
-	o, rig := team(t)
-	if d, err := o.Divergence(t.Context(), "api"); d != nil || err != nil {
-		t.Errorf("%+v, %v", d, err)
-	}
-	_, err := o.Acknowledge(t.Context(), "api", 1)
-	operatortest.Is(t, "nothing to acknowledge", err, operator.NotFound, "the journals agree")
-	rig.Asks("ann", operatortest.Bash("make"))
-	req := rig.Pending(1)[0]
-	rig.Write(journal.Draft{Kind: record.KindDiverged, Must: true, Body: record.Diverged{Instance: req.Instance, Leader: 99, Why: "ann took an answer"}})
-	d, err := o.Divergence(t.Context(), "api")
-	if err != nil || d == nil || d.Member != "ann" || d.Leader != 99 || d.Why != "ann took an answer" || d.Lifted {
-		t.Fatalf("%+v, %v", d, err)
-	}
-	ds, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: req.Handle, Allow: true}})
-	if err != nil || len(ds) != 1 || !errors.Is(ds[0].Err(), control.ErrDiverged) {
-		t.Errorf("%+v, %v", ds, err)
-	}
-	_, err = o.Acknowledge(t.Context(), "api", d.Seq+1)
-	operatortest.Is(t, "another one", err, operator.Refused, "look at it")
-	lifted, err := o.Acknowledge(t.Context(), "api", d.Seq)
-	if err != nil || !lifted.Lifted || lifted.Seq != d.Seq {
-		t.Fatalf("%+v, %v", lifted, err)
-	}
-	if ds, err = o.Decide(t.Context(), "api", []decide.Answer{{ID: req.Handle, Allow: true}}); err != nil || ds[0].Err() != nil {
-		t.Errorf("%+v, %v", ds, err)
 	}
 }
 

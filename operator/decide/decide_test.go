@@ -260,15 +260,14 @@ func TestDecideFromInside(t *testing.T) {
 		"DecideGroup": second(o.DecideGroup(t.Context(), "api", "g-0", decide.Answer{Allow: true})),
 		"DecideNet":   second(o.DecideNet(t.Context(), "api", decide.NetAnswer{ID: req.Handle, Allow: true})),
 		"SetMode":     second(o.SetMode(t.Context(), "api", "*", "bypass")),
-		"Acknowledge": second(o.Acknowledge(t.Context(), "api", 1)),
 		"Escalate":    second(o.EscalatePlan(t.Context(), "api", "ann", 0, "")),
 		"Guard":       o.Guard(t.Context(), nil, "policy sessions"),
 	} {
 		operatortest.Is(t, what, err, operator.Refused, "only the operator may do that")
 	}
 	s := rig.State()
-	if got := len(s.Lead.Unverified) - before; got != 7 {
-		t.Errorf("%d of 7 are on record", got)
+	if got := len(s.Lead.Unverified) - before; got != 6 {
+		t.Errorf("%d of 6 are on record", got)
 	}
 	if r, ok := s.Lead.Request(req.Key); !ok || r.State != machine.RequestPending {
 		t.Errorf("the request is %+v", r)

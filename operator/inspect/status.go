@@ -265,7 +265,7 @@ func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*operator
 	}
 	r, rerr := o.Open(ctx, name, operator.Read)
 	if rerr == nil && r.Damaged != nil && r.Lead.Instance == "" && b != nil {
-		return process.Of(o.Operator).Wreck(ctx, name) // not even the first record can be read; other files name the members
+		return process.Of(o.Operator).OpenDamaged(ctx, name) // not even the first record can be read; other files name the members
 	}
 	if rerr != nil || r.Damaged == nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // endHeld ends the members of a team that this process leads and whose journal is broken, by the
 // records of their processes. Their end cannot be recorded.
 func (o Operator) endHeld(ctx context.Context, s *operator.State, l *leader.Leader, why error) error {
-	w, err := o.Wreck(ctx, s.Team)
+	w, err := o.OpenDamaged(ctx, s.Team)
 	if err != nil {
 		return errors.Join(why, err)
 	}
@@ -24,7 +24,7 @@ func (o Operator) endHeld(ctx context.Context, s *operator.State, l *leader.Lead
 		if p := m.Process; p != nil && p.ID.Inside {
 			continue // it ends with this process
 		}
-		if _, eerr := o.EndWreckedMember(ctx, w, m); eerr != nil {
+		if _, eerr := o.EndDamagedMember(ctx, w, m); eerr != nil {
 			err = errors.Join(err, eerr)
 		}
 	}

@@ -27,7 +27,7 @@ func (o Operator) stopUnrecorded(ctx context.Context, s *operator.State, m *cont
 		return nil, &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and nothing can be recorded: %v", m.Name, p.ID.PID, lack(why)),
 			Next: operator.Next{Step: operator.NextDownForce, Team: s.Team}}
 	}
-	rung, err := o.EndWreckedMember(ctx, s, m)
+	rung, err := o.EndDamagedMember(ctx, s, m)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (o Operator) downUnrecorded(ctx context.Context, s *operator.State, so Stop
 		return nil, errors.Join(why, err)
 	}
 	Sweeps(mem, so.Note)
-	if err := o.EndWrecked(ctx, mem); err != nil {
+	if err := o.EndDamagedMembers(ctx, mem); err != nil {
 		return nil, errors.Join(why, err)
 	}
 	if err := o.Sweep(ctx, mem, so.Note); err != nil && so.Note != nil {

@@ -43,7 +43,7 @@ func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string,
 	if werr != nil || s == nil {
 		return nil, errors.Join(err, werr)
 	}
-	return o.stopWrecked(ctx, s, member, so)
+	return o.stopDamaged(ctx, s, member, so)
 }
 
 func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
@@ -296,18 +296,18 @@ func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions
 	if werr != nil || s == nil {
 		return nil, errors.Join(err, werr)
 	}
-	return o.EndWreck(ctx, s, so)
+	return o.EndDamaged(ctx, s, so)
 }
 
 func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions) (*DownResult, error) {
-	if s, err := o.Wreck(ctx, name); s != nil || err != nil {
+	if s, err := o.OpenDamaged(ctx, name); s != nil || err != nil {
 		switch {
 		case err != nil:
 			return nil, err
 		case !so.Force:
 			return nil, operator.Unreadable("down", name, s.Damaged)
 		}
-		return o.EndWreck(ctx, s, so)
+		return o.EndDamaged(ctx, s, so)
 	}
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,23 +185,6 @@ func TestErrors(t *testing.T) {
 		if operator.KindOf(err) != operator.Failed || !errors.Is(err, cause) || !strings.HasPrefix(err.Error(), "no worktree for ann: ") {
 			t.Errorf("%v: %v", cause, err)
 		}
-	}
-}
-
-// TestNamed: an acknowledgement must name the break's own record.
-func TestNamed(t *testing.T) {
-	t.Parallel()
-	var whole *process.Broken
-	if err := whole.Named(3); operator.KindOf(err) != operator.NotFound {
-		t.Errorf("a whole journal: %v", err)
-	}
-	b := &process.Broken{Seq: 3}
-	if err := b.Named(3); err != nil {
-		t.Error(err)
-	}
-	var e *operator.Error
-	if err := b.Named(4); operator.KindOf(err) != operator.Refused || !errors.As(err, &e) || !slices.Equal(e.Near, []string{"3"}) {
-		t.Errorf("another: %v", err)
 	}
 }
 

@@ -119,7 +119,7 @@ func (o Operator) enlistAll(ctx context.Context, s *operator.State, p plan) erro
 			m.Backend = auto
 		}
 		m.File = p.file.SHA256
-		if err := o.unlist(ctx, s, m.Name); err != nil {
+		if err := o.Unlist(ctx, s, m.Name); err != nil {
 			return err
 		}
 		if err := o.enlist(ctx, s, m, p.attended); err != nil {

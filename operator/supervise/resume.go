@@ -217,7 +217,7 @@ func (o Operator) Restart(ctx context.Context, s *operator.State, lo LeadOptions
 	if len(ms) == 0 {
 		return nil
 	}
-	return cmp.Or(o.bring(ctx, s, ms, lo), o.askLeader(ctx, s))
+	return cmp.Or(o.Bring(ctx, s, ms, lo), o.askLeader(ctx, s))
 }
 
 // askLeader returns nil when the process that leads says so.
@@ -256,7 +256,7 @@ func (o Operator) RestartMember(ctx context.Context, s *operator.State, name str
 	if err != nil || !slices.Contains(restartable(s), m) {
 		return false, err
 	}
-	return true, o.bring(ctx, s, []*control.Member{m}, lo)
+	return true, o.Bring(ctx, s, []*control.Member{m}, lo)
 }
 
 // bringBack makes a member that has left a member again, and starts it. When it does not become ready, it
@@ -283,7 +283,7 @@ func (o Operator) bringBack(ctx context.Context, s *operator.State, was *control
 	}
 	if err == nil {
 		if m, ok = s.Lead.ByInstance(i); ok {
-			err = o.bring(ctx, s, []*control.Member{m}, lo)
+			err = o.Bring(ctx, s, []*control.Member{m}, lo)
 		}
 	}
 	var setup *process.SetupError
@@ -293,8 +293,8 @@ func (o Operator) bringBack(ctx context.Context, s *operator.State, was *control
 	return errors.Join(err, o.dismiss(ctx, &Spawned{Team: string(s.Team), Name: string(was.Name)}))
 }
 
-// bring starts members without leading, and waits until they are ready.
-func (o Operator) bring(ctx context.Context, s *operator.State, ms []*control.Member, lo LeadOptions) error {
+// Bring starts members without leading, and waits until they are ready.
+func (o Operator) Bring(ctx context.Context, s *operator.State, ms []*control.Member, lo LeadOptions) error {
 	note := lo.Note
 	if note == nil {
 		note = func(operator.Note) {}
@@ -341,7 +341,7 @@ func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, 
 	if err != nil {
 		return nil, err
 	}
-	if err = o.bring(ctx, s, []*control.Member{jm}, lo); err == nil {
+	if err = o.Bring(ctx, s, []*control.Member{jm}, lo); err == nil {
 		err = sp.started(s, jm)
 	}
 	if err != nil {
@@ -372,7 +372,7 @@ func (o Operator) Begin(ctx context.Context, name waggle.TeamName, member waggle
 	if s.Lead.Closing != nil || m.Stopping != nil || running(m) {
 		return nil // it is being ended, or another process has started it
 	}
-	err = o.bring(ctx, s, []*control.Member{m}, lo)
+	err = o.Bring(ctx, s, []*control.Member{m}, lo)
 	var differs *ContractError
 	if errors.As(err, &differs) {
 		sp := &Spawned{Team: string(name), Name: string(m.Name)}

@@ -100,8 +100,8 @@ func missing(s *operator.State, f *teamfile.File) (ms []teamfile.FileMember) {
 	return ms
 }
 
-// unlist removes a name from the registry that is not recorded: its join was interrupted.
-func (o Operator) unlist(ctx context.Context, s *operator.State, name waggle.MemberName) error {
+// Unlist removes a name from the registry that is not recorded: its join was interrupted.
+func (o Operator) Unlist(ctx context.Context, s *operator.State, name waggle.MemberName) error {
 	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
 		return err

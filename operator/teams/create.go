@@ -356,7 +356,7 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, note func(ope
 	if _, err := os.Lstat(o.Root.TeamDir(name)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if s, err := process.Of(o.Operator).Wreck(ctx, name); s != nil && err == nil {
+	if s, err := process.Of(o.Operator).OpenDamaged(ctx, name); s != nil && err == nil {
 		return operator.Unreadable("run", name, s.Damaged)
 	}
 	s, err := o.Open(ctx, name, operator.Act)

@@ -95,14 +95,14 @@ type Deleted struct {
 // started, by their recorded identities; those of other programs are never ended.
 func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOptions) (*Deleted, error) {
 	d := &Deleted{Team: string(name), State: "deleted", Ended: []inspect.Running{}, Tasks: "kept"}
-	if s, err := process.Of(o.Operator).Wreck(ctx, name); s != nil || err != nil {
+	if s, err := process.Of(o.Operator).OpenDamaged(ctx, name); s != nil || err != nil {
 		switch {
 		case err != nil:
 			return nil, err
 		case !do.Force:
 			return nil, operator.Unreadable("delete", name, s.Damaged)
 		}
-		return d, o.deleteWreck(ctx, s, do, d)
+		return d, o.deleteDamaged(ctx, s, do, d)
 	}
 	if left, err := mail.Of(o.Operator).Leftover(ctx, name); left != nil || err != nil {
 		if err != nil {

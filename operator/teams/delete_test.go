@@ -164,9 +164,9 @@ func TestDeleteOfBrokenFiles(t *testing.T) {
 	}
 }
 
-// A team whose journal is broken is a wreck: only force deletes it, and everything of it is
+// A team whose journal is broken is damaged: only force deletes it, and everything of it is
 // kept.
-func TestDeleteOfAWreck(t *testing.T) {
+func TestDeleteDamaged(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})

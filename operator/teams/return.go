@@ -3,6 +3,7 @@ package teams
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -64,7 +65,7 @@ func (o Operator) Return(ctx context.Context, s *operator.State, m *control.Memb
 
 // denyAgain makes the denials that were for an earlier instance alone those of a new one.
 func (o Operator) denyAgain(ctx context.Context, s *operator.State, was, now record.Instance) error {
-	rules, hosts := process.DeniedTo(s, was)
+	rules, hosts := deniedTo(s, was)
 	if len(rules)+len(hosts) == 0 {
 		return nil
 	}
@@ -108,4 +109,32 @@ func (o Operator) keptTree(ctx context.Context, s *operator.State, as *former, t
 		return nil, err
 	}
 	return as.Worktree, nil
+}
+
+// deniedTo returns the denials that were for one member alone when it left. They only forbid.
+func deniedTo(s *operator.State, i record.Instance) (rules []record.Scoped, hosts []record.HostGrant) {
+	var set record.PolicySet
+	over := false
+	_ = s.Dir.Journals().Salvage(journal.Leader, func(r journal.Record) {
+		var left record.Left
+		switch {
+		case over:
+		case r.Kind == record.KindPolicy:
+			set = record.PolicySet{}
+			over = json.Unmarshal(r.Body, &set) != nil
+		case r.Kind == record.KindLeft && json.Unmarshal(r.Body, &left) == nil:
+			over = left.Instance == i
+		}
+	})
+	for _, r := range set.Rules {
+		if r.Deny && r.Instance == i {
+			rules = append(rules, r)
+		}
+	}
+	for _, h := range set.Hosts {
+		if h.Deny && h.Instance == i {
+			hosts = append(hosts, h)
+		}
+	}
+	return rules, hosts
 }

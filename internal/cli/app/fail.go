@@ -127,7 +127,7 @@ func (a *App) Fail(ctx context.Context, err error) int {
 		b.Hint = "the ceiling is yours: edit " + ceiling.Ceiling.File + ", then give the command again"
 	}
 	if errors.Is(err, control.ErrDiverged) {
-		b.Hint = "waggle audit acknowledge says where and what to do"
+		b.Hint = "waggle repair says where and what to do"
 	}
 	var broken *journal.BrokenError
 	if errors.As(err, &broken) && b.Hint == "" {
@@ -135,7 +135,7 @@ func (a *App) Fail(ctx context.Context, err error) int {
 		if js := operator.JournalErrors(err); len(js) > 0 {
 			of = string(js[0].Team)
 		}
-		b.Hint = "waggle audit verify names the line; waggle audit acknowledge --team " + of + " shows what is lost and lets the member go on without it; waggle stop NAME ends it"
+		b.Hint = "waggle audit verify names the line; waggle repair " + of + " shows what is lost and lets the member go on without it; waggle stop NAME ends it"
 		if broken.Journal == journal.Leader {
 			b.Hint = "waggle audit verify names the line; " + waysOn(of)
 		}

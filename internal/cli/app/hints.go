@@ -66,7 +66,7 @@ func sentence(text string, n operator.Next) string { return page.Spell(StepText)
 
 // waysOn returns what a person can do about a broken leader's journal, apart from restoring it.
 func waysOn(team string) string {
-	return strings.ReplaceAll("waggle audit acknowledge --team {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name", "{team}", team)
+	return strings.ReplaceAll("waggle repair {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name", "{team}", team)
 }
 
 // Steps are the texts of all steps. {in} is the flag that names the team, where the step has one; {team}, {member}, {id} and {text} are the fields of
@@ -134,8 +134,9 @@ var Steps = map[operator.Step]string{
 	operator.NextDownAgain:          "waggle down {team} again, when that can be written, frees the name",
 	operator.NextResumeOrDown:       "waggle resume {team} brings it back, waggle down {team} ends it",
 	operator.NextDownForceOrPutBack: "waggle down --force {team} ends what runs and frees the name; put the file back to go on",
-	operator.NextAcknowledge:        "waggle audit verify {team} names the line; waggle audit acknowledge --team {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name",
-	operator.NextAcknowledgeOrDown:  "waggle audit acknowledge --team {team}; waggle down --force {team}",
+	operator.NextAcknowledge:        "waggle audit verify {team} names the line; waggle repair {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name",
+	operator.NextAcknowledgeOrDown:  "waggle repair {team}; waggle down --force {team}",
+	operator.NextRepairMember:       "waggle repair {member} --team {team} --seq {id}",
 	operator.NextShowOrDelete:       "waggle team show {team}, or waggle team delete {team}",
 	operator.NextFreeName:           "waggle team delete {team} --archive puts its files away and frees the name; or give the team in the file another name",
 	operator.NextCollect:            "waggle gc --yes puts it into the archive",

@@ -29,7 +29,7 @@ func Audit(a *app.App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(auditVerifyCmd(a), auditQueryCmd(a), auditShowCmd(a), auditExportCmd(a), auditAcknowledgeCmd(a))
+	cmd.AddCommand(auditVerifyCmd(a), auditQueryCmd(a), auditShowCmd(a), auditExportCmd(a))
 	return cmd
 }
 

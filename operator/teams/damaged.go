@@ -8,8 +8,8 @@ import (
 	"waggle/operator/process"
 )
 
-// deleteWreck is Delete of such a team.
-func (o Operator) deleteWreck(ctx context.Context, s *operator.State, do DeleteOptions, d *Deleted) error {
+// deleteDamaged is Delete of such a team.
+func (o Operator) deleteDamaged(ctx context.Context, s *operator.State, do DeleteOptions, d *Deleted) error {
 	for _, m := range s.Lead.Live() {
 		if m.Process == nil || m.Process.ID.Inside || !m.Process.ID.Alive() {
 			continue
@@ -20,7 +20,7 @@ func (o Operator) deleteWreck(ctx context.Context, s *operator.State, do DeleteO
 		}
 		d.Ended = append(d.Ended, r)
 	}
-	end, err := process.Of(o.Operator).EndWreck(ctx, s, process.StopOptions{Force: true})
+	end, err := process.Of(o.Operator).EndDamaged(ctx, s, process.StopOptions{Force: true})
 	if err != nil {
 		return err
 	}

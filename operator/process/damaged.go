@@ -20,10 +20,10 @@ import (
 	"waggle/team"
 )
 
-// Wreck opens a team whose leader's journal cannot be read. The readable records name its
+// OpenDamaged opens a team whose leader's journal cannot be read. The readable records name its
 // processes, which is enough to end it. Its journal is in memory, so that nothing is appended to
 // the broken one. Nil: there is no such team.
-func (o Operator) Wreck(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+func (o Operator) OpenDamaged(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
 	_, err := o.Open(ctx, name, operator.Act)
 	switch {
 	case err == nil:
@@ -77,7 +77,7 @@ func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) 
 	if s, err := o.Open(ctx, name, operator.Act); err == nil {
 		return o.salvage(ctx, s.Dir, name, why)
 	}
-	s, err := o.Wreck(ctx, name)
+	s, err := o.OpenDamaged(ctx, name)
 	if s != nil || err == nil {
 		return s, err
 	}
@@ -173,7 +173,7 @@ func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamNam
 	return s, err
 }
 
-// living lists the running processes of a wreck: the one that leads, and members'.
+// living lists the running processes of a damaged team: the one that leads, and members'.
 func living(s *operator.State) (names []string) {
 	if p := s.Lead.Led; p != nil && p.ID.Alive() {
 		names = append(names, fmt.Sprintf("the process that leads, pid %d", p.ID.PID))
@@ -186,9 +186,9 @@ func living(s *operator.State) (names []string) {
 	return names
 }
 
-// EndWreck ends every process of a team whose journal cannot be read, by their records. It archives
+// EndDamaged ends every process of a team whose journal cannot be read, by their records. It archives
 // the files of the wire tree, and moves the whole journal aside.
-func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOptions) (*DownResult, error) {
+func (o Operator) EndDamaged(ctx context.Context, s *operator.State, so StopOptions) (*DownResult, error) {
 	if err := o.Guard(ctx, s, "down"); err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 	if err != nil {
 		return nil, err
 	}
-	err = o.EndWrecked(ctx, s)
+	err = o.EndDamagedMembers(ctx, s)
 	if err == nil {
 		err = recordEnded(ctx, o, s)
 	}
@@ -247,7 +247,7 @@ func mergeByHand(branch string) operator.Next {
 	return operator.Next{Step: operator.NextMergeByHand, Text: branch}
 }
 
-// recordEnded records the end of a wreck, in memory.
+// recordEnded records the end of a damaged team, in memory.
 func recordEnded(ctx context.Context, o Operator, s *operator.State) error {
 	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: EndedDown}}}, nil
@@ -255,14 +255,14 @@ func recordEnded(ctx context.Context, o Operator, s *operator.State) error {
 	return err
 }
 
-// EndWrecked ends the members of a wreck, all at the same time.
-func (o Operator) EndWrecked(ctx context.Context, s *operator.State) error {
+// EndDamagedMembers ends the members of a damaged team, all at the same time.
+func (o Operator) EndDamagedMembers(ctx context.Context, s *operator.State) error {
 	live := s.Lead.Live()
 	rungs, errs := make([]string, len(live)), make([]error, len(live))
 	var wg sync.WaitGroup
 	for i, m := range live {
 		wg.Go(func() {
-			if rungs[i], errs[i] = o.EndWreckedMember(ctx, s, m); errs[i] != nil {
+			if rungs[i], errs[i] = o.EndDamagedMember(ctx, s, m); errs[i] != nil {
 				errs[i] = fmt.Errorf("stop %s: %w", m.Name, errs[i])
 			}
 		})
@@ -281,8 +281,8 @@ func (o Operator) EndWrecked(ctx context.Context, s *operator.State) error {
 	return err
 }
 
-// EndWreckedMember ends the processes of one member.
-func (o Operator) EndWreckedMember(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
+// EndDamagedMember ends the processes of one member.
+func (o Operator) EndDamagedMember(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
 	rung = spawn.RungGone
 	if m.Trust == record.FileTrust {
 		return rung, nil
@@ -296,8 +296,8 @@ func (o Operator) EndWreckedMember(ctx context.Context, s *operator.State, m *co
 	return spawn.Harder(rung, rest), err
 }
 
-// stopWrecked ends one member of a team whose journal cannot be read.
-func (o Operator) stopWrecked(ctx context.Context, s *operator.State, member string, so StopOptions) (*MemberEnd, error) {
+// stopDamaged ends one member of a team whose journal cannot be read.
+func (o Operator) stopDamaged(ctx context.Context, s *operator.State, member string, so StopOptions) (*MemberEnd, error) {
 	if err := o.Guard(ctx, s, "stop"); err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ func (o Operator) stopWrecked(ctx context.Context, s *operator.State, member str
 		return nil, &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and the journal cannot be read: %v", m.Name, p.ID.PID, s.Damaged),
 			Next: operator.Next{Step: operator.NextDownForce, Team: s.Team}}
 	}
-	rung, err := o.EndWreckedMember(ctx, s, m)
+	rung, err := o.EndDamagedMember(ctx, s, m)
 	if err != nil {
 		return nil, err
 	}

@@ -11,21 +11,18 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/internal/operatortest"
 	"waggle/journal"
 	"waggle/operator"
-	"waggle/operator/board"
 	"waggle/operator/process"
-	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"
 )
 
-// wrecked is a team whose leader's journal breaks behind its members' records.
-func wrecked(t *testing.T) (*operatortest.Rig, *operator.State, map[string]spawn.Identity) {
+// damaged is a team whose leader's journal breaks behind its members' records.
+func damaged(t *testing.T) (*operatortest.Rig, *operator.State, map[string]spawn.Identity) {
 	t.Helper()
 	r, s := rig(t)
 	ids := map[string]spawn.Identity{}
@@ -45,13 +42,13 @@ func wrecked(t *testing.T) (*operatortest.Rig, *operator.State, map[string]spawn
 	return r, s, ids
 }
 
-// TestWreck: the Wreck of a team whose journal cannot be read names the team's processes, also those
+// TestOpenDamaged: OpenDamaged of a team whose journal cannot be read names the team's processes, also those
 // behind the break; nothing is appended to the journal.
-func TestWreck(t *testing.T) {
+func TestOpenDamaged(t *testing.T) {
 	t.Parallel()
-	r, s, ids := wrecked(t)
+	r, s, ids := damaged(t)
 	o := process.Of(r.Op)
-	w, err := o.Wreck(t.Context(), "api")
+	w, err := o.OpenDamaged(t.Context(), "api")
 	if err != nil || w == nil {
 		t.Fatal(w, err)
 	}
@@ -72,18 +69,18 @@ func TestWreck(t *testing.T) {
 	if after, err := os.ReadFile(filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")); err != nil || string(after) != string(before) {
 		t.Errorf("the journal was written: %v", err)
 	}
-	if w, err := o.Wreck(t.Context(), "web"); w != nil || err != nil {
+	if w, err := o.OpenDamaged(t.Context(), "web"); w != nil || err != nil {
 		t.Errorf("no team: %v, %v", w, err)
 	}
 	whole, _ := rig(t)
-	if w, err := process.Of(whole.Op).Wreck(t.Context(), "api"); w != nil || err != nil {
+	if w, err := process.Of(whole.Op).OpenDamaged(t.Context(), "api"); w != nil || err != nil {
 		t.Errorf("a whole one: %v, %v", w, err)
 	}
 }
 
-// TestWreckWithoutFirstRecord: a journal whose first line cannot be read belongs to the team that the
+// TestDamagedWithoutFirstRecord: a journal whose first line cannot be read belongs to the team that the
 // registry names.
-func TestWreckWithoutFirstRecord(t *testing.T) {
+func TestDamagedWithoutFirstRecord(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
 	m, id := r.Sleeper(s, "ann")
@@ -91,7 +88,7 @@ func TestWreckWithoutFirstRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	spoil(t, s, 1)
-	w, err := process.Of(r.Op).Wreck(t.Context(), "api")
+	w, err := process.Of(r.Op).OpenDamaged(t.Context(), "api")
 	if err != nil || w == nil || w.Dir.Path != s.Dir.Path {
 		t.Fatal(w, err)
 	}
@@ -101,11 +98,11 @@ func TestWreckWithoutFirstRecord(t *testing.T) {
 	}
 }
 
-// TestDownOfWreck: only force ends a team whose journal cannot be read; the journal is set
+// TestDownOfDamaged: only force ends a team whose journal cannot be read; the journal is set
 // aside, whole, and the name is free.
-func TestDownOfWreck(t *testing.T) {
+func TestDownOfDamaged(t *testing.T) {
 	t.Parallel()
-	r, s, ids := wrecked(t)
+	r, s, ids := damaged(t)
 	o := process.Of(r.Op)
 	if _, err := o.Down(t.Context(), "api", process.StopOptions{Grace: brief}); !operator.Broken(err) || operator.KindOf(err) != operator.Failed {
 		t.Errorf("without force: %v", err)
@@ -147,13 +144,13 @@ func TestDownOfWreck(t *testing.T) {
 	code(t, "again", err, operator.NotFound)
 }
 
-// TestWreckByWordsOfProcesses: a Wreck uses each home.Started that a process has written beside the
+// TestDamagedByWordsOfProcesses: OpenDamaged uses each home.Started that a process has written beside the
 // journal, also of a newer start and of a member without a record; that of a dead process does not
 // count.
-func TestWreckByWordsOfProcesses(t *testing.T) {
+func TestDamagedByWordsOfProcesses(t *testing.T) {
 	t.Parallel()
-	r, s, ids := wrecked(t)
-	before, err := process.Of(r.Op).Wreck(t.Context(), "api")
+	r, s, ids := damaged(t)
+	before, err := process.Of(r.Op).OpenDamaged(t.Context(), "api")
 	must(t, err)
 	ann, _ := before.Lead.Member("ann")
 	newer, eve, dead := operatortest.Process(t), operatortest.Process(t), gone(t)
@@ -161,7 +158,7 @@ func TestWreckByWordsOfProcesses(t *testing.T) {
 		p.Team, p.Root = "api", r.Op.RootURL
 		must(t, s.Dir.NoteStarted(p))
 	}
-	w, err := process.Of(r.Op).Wreck(t.Context(), "api")
+	w, err := process.Of(r.Op).OpenDamaged(t.Context(), "api")
 	must(t, err)
 	for name, id := range map[waggle.MemberName]spawn.Identity{"ann": newer, "bob": ids["bob"], "eve": eve} {
 		if m, ok := w.Lead.Member(name); !ok || m.Process == nil || m.Process.ID != id {
@@ -172,15 +169,15 @@ func TestWreckByWordsOfProcesses(t *testing.T) {
 		t.Errorf("a process that is dead: %+v", fay)
 	}
 	bob, _ := w.Lead.Member("bob")
-	rung, err := process.Of(r.Op).EndWreckedMember(t.Context(), w, bob)
+	rung, err := process.Of(r.Op).EndDamagedMember(t.Context(), w, bob)
 	if err != nil || rung != spawn.RungTerm || ids["bob"].Alive() || !eve.Alive() {
 		t.Errorf("bob: %s, %v", rung, err)
 	}
-	must(t, process.Of(r.Op).EndWrecked(t.Context(), w))
+	must(t, process.Of(r.Op).EndDamagedMembers(t.Context(), w))
 	if newer.Alive() || eve.Alive() || len(w.Lead.Live()) != 0 {
 		t.Errorf("they run: %v, %v", newer.Alive(), eve.Alive())
 	}
-	d, err := process.Of(r.Op).EndWreck(t.Context(), w, process.StopOptions{})
+	d, err := process.Of(r.Op).EndDamaged(t.Context(), w, process.StopOptions{})
 	if err != nil || d.State != "ended" || len(d.Members) != len(w.Lead.Members) || !strings.HasPrefix(d.Archive, s.Dir.Archive()) {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -255,11 +252,11 @@ func TestUnwritable(t *testing.T) { // not parallel: the files of the whole prog
 	}
 }
 
-// TestStopOfWreck: Stop ends one member of a team whose journal cannot be read, and no record has its
+// TestStopOfDamaged: Stop ends one member of a team whose journal cannot be read, and no record has its
 // end.
-func TestStopOfWreck(t *testing.T) {
+func TestStopOfDamaged(t *testing.T) {
 	t.Parallel()
-	r, _, ids := wrecked(t)
+	r, _, ids := damaged(t)
 	said := &operatortest.Heard{}
 	end, err := process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{Note: said.Note})
 	if err != nil || *end != (process.MemberEnd{Member: "bob", How: record.LeftStopped, Step: spawn.RungTerm, Forced: true}) {
@@ -277,11 +274,11 @@ func TestStopOfWreck(t *testing.T) {
 	code(t, "nobody", err, operator.NotFound)
 }
 
-// TestGCOfWreck: GC leaves everything of a team whose journal cannot be read, and reports the team's
+// TestGCOfDamaged: GC leaves everything of a team whose journal cannot be read, and reports the team's
 // processes.
-func TestGCOfWreck(t *testing.T) {
+func TestGCOfDamaged(t *testing.T) {
 	t.Parallel()
-	r, _, ids := wrecked(t)
+	r, _, ids := damaged(t)
 	c, err := process.Of(r.Op).GC(t.Context(), "api", true)
 	if err != nil || c.Living != 2 || len(c.Found) != 0 {
 		t.Fatalf("%+v, %v", c, err)
@@ -300,113 +297,9 @@ func TestGCOfWreck(t *testing.T) {
 	}
 }
 
-// TestBreak: Break returns the broken journal of a team, and the record at which it breaks.
-func TestBreak(t *testing.T) {
-	t.Parallel()
-	r, s := rig(t)
-	o := process.Of(r.Op)
-	m := r.Enlist(s, "ann")
-	for _, name := range []string{"", "ann"} {
-		if b, err := o.Break(t.Context(), "api", name); b != nil || err != nil {
-			t.Errorf("a whole team: %+v, %v", b, err)
-		}
-	}
-	if b, err := o.Break(t.Context(), "web", ""); b != nil || err != nil {
-		t.Errorf("no team: %+v, %v", b, err)
-	}
-	own := s.Dir.JournalOf(string(m.Instance))
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\nmore\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	b, at, err := process.MemberBreak(s, m)
-	if err != nil || b.Member != "ann" || b.Journal != string(m.Instance) || b.Line != 1 || b.Seq != 1 || b.Readable != 0 || b.Lost != 2 || b.Bytes != 14 || b.Acknowledged || at.Prefix != 0 {
-		t.Errorf("%+v, %+v, %v", b, at, err)
-	}
-	if got, err := o.Break(t.Context(), "api", "ann"); err != nil || got == nil || got.SHA256 != b.SHA256 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if got, err := o.Break(t.Context(), "api", "bob"); err != nil || got != nil {
-		t.Errorf("of another member: %+v, %v", got, err)
-	}
-	d := b.Known(at, "kept/here")
-	if k := d.Body.(record.Acknowledged).Break; d.Kind != record.KindAcknowledged || k.Journal != at.Err.Journal || k.Seq != 1 || k.SHA256 != b.SHA256 || k.Kept != "kept/here" {
-		t.Errorf("%+v", d)
-	}
-	spoil(t, s, 3)
-	lb, err := o.Break(t.Context(), "api", "ann")
-	if err != nil || lb == nil || lb.Journal != "leader" || lb.Seq != 3 || lb.Readable != 2 || lb.Lost != 1 {
-		t.Errorf("the leader's: %+v, %v", lb, err)
-	}
-	if lb, _, err := o.LeaderBreak("web"); lb != nil || err != nil {
-		t.Errorf("no team: %+v, %v", lb, err)
-	}
-}
-
-// TestLatterPolicies: LatterPolicies reads the policies behind a break, and nothing else.
-func TestLatterPolicies(t *testing.T) {
-	t.Parallel()
-	r, s := rig(t)
-	r.Enlist(s, "ann")
-	set := s.Lead.Policy
-	set.Policy.Version++
-	set.Policy.Deny = append(set.Policy.Deny, policy.Rule{Tool: "Bash"})
-	operatortest.Append(t, r.Op, s, journal.Draft{Kind: record.KindPolicy, Must: true, Body: set})
-	sets := process.LatterPolicies(s, &journal.Break{Prefix: 2})
-	if len(sets) == 0 || len(sets[len(sets)-1].Policy.Deny) != 1 {
-		t.Errorf("%+v", sets)
-	}
-	if sets := process.LatterPolicies(s, &journal.Break{Prefix: 1000}); len(sets) != 0 {
-		t.Errorf("before the break: %+v", sets)
-	}
-}
-
-// TestAgain: a member comes back as a new instance, with no more than the default mode, and the old
-// messages of its mailbox are in its Baseline.
-func TestAgain(t *testing.T) {
-	t.Parallel()
-	m := &control.Member{Joined: record.Joined{Instance: "old", Name: "ann", Mode: policy.ModeBypassPermissions, Agent: "exec"}}
-	j := process.Again(m, "new", []string{"a"}).Body.(record.Joined)
-	if j.Instance != "new" || j.Name != "ann" || j.Agent != "exec" || j.Mode != policy.ModeDefault || len(j.Baseline) != 1 || m.Instance != "old" {
-		t.Errorf("%+v", j)
-	}
-	m.Mode, m.Joined.Mode = "", ""
-	if j := process.Again(m, "new", nil).Body.(record.Joined); j.Mode != "" {
-		t.Errorf("a mode: %+v", j)
-	}
-}
-
-// TestGiveBack: GiveBack takes the owner from the tasks of members whose orders are gone; Lying lists
-// the messages in their mailboxes.
-func TestGiveBack(t *testing.T) {
-	t.Parallel()
-	r, s := rig(t)
-	o := process.Of(r.Op)
-	m := r.Enlist(s, "ann")
-	if _, err := board.Of(r.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "A", Owner: "ann"}); err != nil {
-		t.Fatal(err)
-	}
-	ids, err := o.Lying(t.Context(), "api", "ann")
-	if err != nil || len(ids) != 1 {
-		t.Errorf("in its mailbox: %v, %v", ids, err)
-	}
-	if err := o.GiveBack(t.Context(), s, []*control.Member{m}, "it is gone"); err != nil {
-		t.Fatal(err)
-	}
-	list, err := board.Of(r.Op).Tasks(t.Context(), "api", true)
-	if err != nil || len(list.Tasks) != 1 || list.Tasks[0].Owner != "" {
-		t.Errorf("%+v, %v", list, err)
-	}
-	if len(process.Unasked(s.Lead, m)) != 0 {
-		t.Error("it has asked nothing")
-	}
-}
-
-// TestWreckWork: the work of a team that was ended by force because its journal is broken is reported at its end, kept by
+// TestDamagedWork: the work of a team that was ended by force because its journal is broken is reported at its end, kept by
 // gc with what to do, and removed once nothing of it would be lost.
-func TestWreckWork(t *testing.T) {
+func TestDamagedWork(t *testing.T) {
 	t.Parallel()
 	repo := repository(t)
 	r, s := rig(t)

@@ -1,4 +1,4 @@
-package decide
+package repair
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 // or an order that the leader's journal does not have (trust §4).
 type Divergence struct {
 	Team   string `json:"team"`
-	Seq    uint64 `json:"seq"` // of its record: what Acknowledge names
+	Seq    uint64 `json:"seq"` // of its record: what Repair names
 	Member string `json:"member"`
 	Leader uint64 `json:"leader_seq"` // the seq of the leader's journal that the member's journal names
 	Why    string `json:"why"`
 	Lifted bool   `json:"acknowledged"`
 }
 
-// Divergence returns the unacknowledged divergence of a team, nil when the journals agree. It
+// divergence returns the unacknowledged divergence of a team, nil when the journals agree. It
 // records nothing.
-func (o Operator) Divergence(ctx context.Context, name waggle.TeamName) (*Divergence, error) {
+func (o Operator) divergence(ctx context.Context, name waggle.TeamName) (*Divergence, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -32,32 +32,32 @@ func (o Operator) Divergence(ctx context.Context, name waggle.TeamName) (*Diverg
 	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
-	return divergence(s), nil
+	return divergenceOf(s), nil
 }
 
-func divergence(s *operator.State) *Divergence {
+func divergenceOf(s *operator.State) *Divergence {
 	d := s.Lead.Divergence
 	if d == nil {
 		return nil
 	}
-	return &Divergence{Team: string(s.Team), Seq: uint64(d.Seq), Member: scopeName(s, d.Instance), Leader: d.Leader, Why: d.Why}
+	return &Divergence{Team: string(s.Team), Seq: uint64(d.Seq), Member: s.Owner(journal.Name(d.Instance)), Leader: d.Leader, Why: d.Why}
 }
 
-// Acknowledge records that the operator has seen the divergence with this seq. Deciding goes on;
+// lift records that the operator has seen the divergence with this seq. Deciding goes on;
 // the journals' records stay.
-func (o Operator) Acknowledge(ctx context.Context, name waggle.TeamName, seq uint64) (*Divergence, error) {
+func (o Operator) lift(ctx context.Context, name waggle.TeamName, seq uint64) (*Divergence, error) {
 	s, err := o.Open(ctx, name, operator.Lead("an acknowledgement"))
 	if err != nil {
 		return nil, err
 	}
 	var d *Divergence
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		d = divergence(s)
+		d = divergenceOf(s)
 		switch {
 		case d == nil:
-			return nil, &operator.Error{Kind: operator.NotFound, Op: "acknowledge", Msg: "the journals agree: there is nothing to acknowledge"}
+			return nil, &operator.Error{Kind: operator.NotFound, Op: "repair", Msg: "the journals agree: there is nothing to acknowledge"}
 		case d.Seq != seq:
-			return nil, &operator.Error{Kind: operator.Refused, Op: "acknowledge", Msg: fmt.Sprintf("the open divergence is seq %d, not %d: look at it", d.Seq, seq), Near: []string{strconv.FormatUint(d.Seq, 10)}}
+			return nil, &operator.Error{Kind: operator.Refused, Op: "repair", Msg: fmt.Sprintf("the open divergence is seq %d, not %d: look at it", d.Seq, seq), Near: []string{strconv.FormatUint(d.Seq, 10)}}
 		}
 		return []journal.Draft{{Kind: record.KindAcknowledged, Must: true, Body: record.Acknowledged{Ref: seq}}}, nil
 	})

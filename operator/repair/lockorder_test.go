@@ -1,0 +1,3 @@
+package repair_test
+
+import _ "waggle/internal/atomicfile/ordertest"
