@@ -82,5 +82,3 @@ func created(t *testing.T, op operator.Operator) *operator.State {
 	return operatortest.Team(t, op, "api", record.PolicySet{}).State()
 }
 
-// elsewhereOnly gives a member the backend elsewhere.
-func elsewhereOnly(m *teamfile.FileMember) { m.Backend = "elsewhere" }
