@@ -51,5 +51,5 @@ func (l *Leader) forget(kind string) {
 			}
 		}
 	}
-	l.said = slices.DeleteFunc(l.said, over)
+	l.sends = slices.DeleteFunc(l.sends, over)
 }

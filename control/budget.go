@@ -245,7 +245,7 @@ func (w *Worker) pausedRec(r journal.Record, b record.Asked) error {
 	}
 	c := &Call{Key: b.Key, Digest: b.Digest, Ask: b.Ask, Task: b.Task, AskedSeq: r.Seq, Asked: r.Time, Epoch: w.Epoch}
 	w.Calls, w.byKey[b.Key], w.budget = append(w.Calls, c), c, c
-	w.vouch(b.Mail, b.ID, &Vouched{Seq: r.Seq, Call: c})
+	w.vouch(b.Mail, b.ID, &Vouched{Mark: markOf(r), Call: c})
 	return nil
 }
 

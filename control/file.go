@@ -89,8 +89,8 @@ func (l *Leader) unreadByFile(in message.Incoming, m *Member, mint record.Mint) 
 // tells adds to the audit record of a request that its member, who waits for an answer that cannot come, is told so in words.
 func (l *Leader) tells(m *Member, ds []journal.Draft, why string, mint record.Mint) ([]journal.Draft, error) {
 	told := 0
-	for _, o := range l.said {
-		if o.Instance == m.Instance && o.Words.By == policy.RoleSystem {
+	for _, o := range l.sends {
+		if o.Instance == m.Instance && o.Words != nil && o.Words.By == policy.RoleSystem {
 			told++
 		}
 	}
@@ -173,11 +173,11 @@ func (l *Leader) saidByFile(m *Member, r journal.Record, b record.Seen) error {
 		}
 		m.Claimed[b.Task] = &b
 	case waggle.KindShutdownApproved:
-		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID && m.AgreedAt.IsZero() {
+		if m.asked(b) && m.AgreedAt.IsZero() {
 			m.AgreedAt = r.Time
 		}
 	case waggle.KindShutdownRejected:
-		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID && m.AgreedAt.IsZero() {
+		if m.asked(b) && m.AgreedAt.IsZero() {
 			l.close(m.Shutdown)
 			m.Shutdown, m.Rejected = nil, refusal(&b)
 			return l.did(m, from, machine.EvShutdownNo, r, string(b.ID))

@@ -48,7 +48,7 @@ type Leader struct {
 	byKey    map[record.Key]*Request
 	pending  []*Request
 	handles  record.Handles
-	entries  map[string]bool
+	entries  map[string]*Intake
 	heard    map[peerSeq]bool // records of members' journals whose message was seen
 	excused  map[peerSeq]bool // divergences that the operator has looked at
 	orders   map[journal.Seq]*Order
@@ -56,7 +56,7 @@ type Leader struct {
 	open     []*Order          // not closed
 	vouched  map[addressed][]*Order
 	words    map[string]*Order // by the hash of their entry
-	said     []*Order          // words, in order
+	sends    []*Order          // orders and words, in order
 	news     []News            // for the lead's session, in order
 	stirred  bool              // something was given out since all were idle
 	failed   error             // what Apply returned
@@ -93,6 +93,7 @@ type Member struct {
 	StopAt   time.Time        // when a process that does not lead began that; zero when it was the one that leads
 	Left     *record.Left
 	LeftAt   time.Time
+	LeftSeq  journal.Seq
 	Since    time.Time // of the present state
 	Shutdown *Order    // outstanding or approved
 	Approved bool      // the member said yes to it
@@ -160,8 +161,7 @@ func (r *Request) Gate() policy.Gate { return record.GateOf(r.Kind) }
 
 // Order is a decision, a command or words being sent to a member.
 type Order struct {
-	Seq       journal.Seq
-	At        time.Time
+	Mark
 	Instance  record.Instance
 	Mail      *record.Mail // nil: the answer to a question, which its worker reads here
 	Decided   *record.Decided
@@ -170,12 +170,14 @@ type Order struct {
 	Hash      string // of the entry, for words
 	MsgID     string // the same
 	Sent      bool
+	Written   Mark   // the first sent record
 	File      int64  // Sent.File
 	Again     string // why it was sent a second time
 	Closed    bool
-	End       string // evidence of the closing; "" when its member left
-	EndAt     time.Time
-	TakenBack bool // the operator has taken this answer back
+	End       string       // evidence of the closing; "" when its member left
+	Ended     Mark         // the record with End
+	Reply     *record.Seen // what a member said to a shutdown; nil: nothing yet
+	TakenBack bool         // the operator has taken this answer back
 }
 
 // What names what an order is, as people are told.
@@ -189,7 +191,7 @@ func (o *Order) What() string {
 // NewLeader returns an empty fold.
 func NewLeader(o machine.Observer) *Leader {
 	return &Leader{byInst: map[record.Instance]*Member{}, current: map[waggle.MemberName]*Member{}, byKey: map[record.Key]*Request{},
-		entries: map[string]bool{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{}, tasks: map[string]*Order{},
+		entries: map[string]*Intake{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{}, tasks: map[string]*Order{},
 		vouched: map[addressed][]*Order{}, words: map[string]*Order{}, notifier: &machine.Notifier{Observe: o}}
 }
 
@@ -233,7 +235,7 @@ func (l *Leader) Pending() []*Request { return slices.Clone(l.pending) }
 
 // Owns reports whether an entry of the lead's mailbox was seen or found
 // unverified.
-func (l *Leader) Owns(entry string) bool { return l.entries[entry] }
+func (l *Leader) Owns(entry string) bool { return l.entries[entry] != nil }
 
 // Outbox lists what still has to be put into mailboxes, in order.
 func (l *Leader) Outbox() []*Order {

@@ -157,7 +157,7 @@ func (l *Leader) openedRec(r journal.Record, b record.Opened) error {
 	if l.Instance == "" {
 		l.Team, l.Root, l.UID, l.Instance = b.Team, b.Root, b.UID, b.Instance
 		for _, e := range b.Baseline {
-			l.entries[e] = true
+			own(l.entries, r, e)
 		}
 	}
 	l.Epoch = b.Epoch
@@ -217,7 +217,7 @@ func (l *Leader) leftRec(r journal.Record, b record.Left) error {
 		return l.ignore(r, "it had left")
 	}
 	from := m.State()
-	m.Left, m.LeftAt = &b, r.Time
+	m.Left, m.LeftAt, m.LeftSeq = &b, r.Time, r.Seq
 	l.departed(m, r, b)
 	l.open = slices.DeleteFunc(l.open, func(o *Order) bool { // no reader will report that it took them
 		return o.Sent && o.Words != nil && o.Instance == "" && o.Mail.To == m.Name
@@ -241,16 +241,19 @@ func (l *Leader) seenRec(r journal.Record, b record.Seen) error {
 	if m == nil {
 		return fmt.Errorf("message of unknown instance %q", b.Instance)
 	}
-	if l.entries[b.Entry] {
+	if l.Owns(b.Entry) {
 		return l.ignore(r, "the entry was seen before")
 	}
-	l.entries[b.Entry] = true
+	own(l.entries, r, b.Entry).Of = b.Kind
 	ref := peerSeq{b.Instance, b.Ref}
 	file := b.ChannelOf() == policy.ChannelFile
 	if file != (m.Trust == record.FileTrust) {
 		return l.ignore(r, "a member that waggle does not run, and no other, is heard by file")
 	}
 	m.Spelling = b.Spelling
+	if m.asked(b) {
+		m.Shutdown.Reply = &b
+	}
 	switch {
 	case record.IsRequest(b.Kind):
 		return l.requested(m, r, b)
@@ -275,13 +278,13 @@ func (l *Leader) seenRec(r journal.Record, b record.Seen) error {
 			l.report(m, r, b)
 		}
 	case waggle.KindShutdownApproved:
-		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID {
+		if m.asked(b) {
 			m.Approved = true
 			l.close(m.Shutdown)
 			return l.did(m, from, machine.EvShutdownYes, r, string(b.ID))
 		}
 	case waggle.KindShutdownRejected:
-		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID && !m.Approved {
+		if m.asked(b) && !m.Approved {
 			l.close(m.Shutdown)
 			m.Shutdown, m.Rejected = nil, refusal(&b)
 			return l.did(m, from, machine.EvShutdownNo, r, string(b.ID))
@@ -294,6 +297,12 @@ func (l *Leader) seenRec(r journal.Record, b record.Seen) error {
 // assignment.
 func (m *Member) current(b record.Seen) bool {
 	return b.Task != "" && b.Assignment == m.assigned[b.Task]
+}
+
+// asked reports whether a message answers the shutdown that the member was asked for.
+func (m *Member) asked(b record.Seen) bool {
+	answer := b.Kind == waggle.KindShutdownApproved || b.Kind == waggle.KindShutdownRejected
+	return answer && m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID
 }
 
 // requested opens a question. The first digest under an id owns it.
@@ -377,7 +386,7 @@ func (l *Leader) decidedRec(r journal.Record, b record.Decided) error {
 	req.Decided, req.At = &b, r.Time
 	l.raised(req, b)
 	l.settled(req, m)
-	req.Order = l.order(&Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Decided: &b})
+	req.Order = l.order(&Order{Mark: markOf(r), Instance: b.Instance, Mail: b.Mail, Decided: &b})
 	if err := l.advance(req, machine.EvDecided, machine.RequestDecided, r); err != nil {
 		return err
 	}
@@ -433,7 +442,7 @@ func (req *Request) second(b record.Decided) *record.Decided {
 // order puts a decision or a command on its way.
 func (l *Leader) order(o *Order) *Order {
 	l.orders[o.Seq] = o
-	l.open = append(l.open, o)
+	l.open, l.sends = append(l.open, o), append(l.sends, o)
 	if o.Mail == nil {
 		return o
 	}
@@ -473,7 +482,7 @@ func (l *Leader) commandedRec(r journal.Record, b record.Commanded) error {
 	if ok, why := policy.MaySend(b.Mail.Kind, b.By, policy.RoleWorker, policy.ChannelJournal); !ok {
 		return l.ignore(r, why)
 	}
-	return c.fold(l, r, m, &Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Commanded: &b})
+	return c.fold(l, r, m, &Order{Mark: markOf(r), Instance: b.Instance, Mail: b.Mail, Commanded: &b})
 }
 
 func (l *Leader) assigned(r journal.Record, m *Member, o *Order) error {
@@ -537,7 +546,9 @@ func (l *Leader) sentRec(r journal.Record, b record.Sent) error {
 	if o == nil {
 		return l.unknown(fmt.Errorf("sent: no order %d", b.Ref))
 	}
-	o.Sent, o.File = true, b.File
+	if o.Sent, o.File = true, b.File; o.Written.Seq == 0 {
+		o.Written = markOf(r)
+	}
 	if b.Again != "" {
 		o.Again = b.Again
 	}
@@ -565,7 +576,7 @@ func (l *Leader) closedRec(r journal.Record, b record.Closed) error {
 		return l.ignore(r, "it was closed before")
 	}
 	l.close(o)
-	o.End, o.EndAt = b.Evidence, r.Time
+	o.End, o.Ended = b.Evidence, markOf(r)
 	if o.Decided != nil {
 		req := l.byKey[o.Decided.Key]
 		req.Closed = b.Evidence
@@ -591,10 +602,10 @@ func (l *Leader) abandoned(r journal.Record, k record.Key, evidence string) erro
 }
 
 func (l *Leader) unverifiedRec(r journal.Record, b record.Unverified) error {
-	if l.entries[b.Entry] {
+	if l.Owns(b.Entry) {
 		return l.ignore(r, "the entry was seen before")
 	}
-	l.entries[b.Entry] = true
+	own(l.entries, r, b.Entry).Why = b.Why
 	l.Unverified = append(l.Unverified, record.UnverifiedAt{Unverified: b, Seq: r.Seq, Time: r.Time})
 	return nil
 }

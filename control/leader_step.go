@@ -216,7 +216,7 @@ func (l *Leader) Asked(peer *Worker) []journal.Draft {
 	}
 	var ds []journal.Draft
 	for _, c := range peer.Calls {
-		if c.Kind != record.KindQuestion || c.AskedSeq == 0 || l.byKey[c.Key] != nil || l.entries[askedEntry(c)] {
+		if c.Kind != record.KindQuestion || c.AskedSeq == 0 || l.byKey[c.Key] != nil || l.Owns(askedEntry(c)) {
 			continue
 		}
 		s := record.Seen{Entry: askedEntry(c), Instance: m.Instance, Kind: c.Kind, ID: c.ID, Ref: uint64(c.AskedSeq)}
@@ -278,7 +278,7 @@ func effect(o *Order, peer *Worker) string {
 	case peer.hasApplied(uint64(o.Seq)):
 		return record.KindApplied
 	case peer.outdated(o.Commanded):
-		return "replaced by a newer one"
+		return record.Replaced
 	}
 	return ""
 }

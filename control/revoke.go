@@ -79,7 +79,7 @@ func (c *Call) revocable() bool {
 // given says how a question ended that its asker took back or closed.
 func (c *Call) given() string {
 	if c.Answer != nil && c.Answer.Revoked {
-		return "superseded"
+		return record.Superseded
 	}
-	return "withdrawn"
+	return record.Withdrawn
 }

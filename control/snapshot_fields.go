@@ -8,7 +8,7 @@ func leaderFields(c *snapshot.Codec, x *Leader) {
 	snapshot.Values(c, &x.Team, &x.Root, &x.UID, &x.Instance, &x.Epoch, &x.Policy, &x.Requests, &x.Members, &x.Unverified, &x.Continued,
 		&x.Divergence, &x.Noticed, &x.Led, &x.Closing, &x.Detached, &x.Halt, &x.Slept, &x.SleptAt, &x.Ended, &x.Ignored,
 		&x.sleeps, &x.ledSince, &x.version, &x.byInst, &x.current, &x.byKey, &x.pending, &x.handles, &x.entries, &x.heard,
-		&x.excused, &x.orders, &x.tasks, &x.open, &x.vouched, &x.words, &x.said, &x.news, &x.stirred, &x.brief, &x.budgets)
+		&x.excused, &x.orders, &x.tasks, &x.open, &x.vouched, &x.words, &x.sends, &x.news, &x.stirred, &x.brief, &x.budgets)
 }
 
 func workerFields(c *snapshot.Codec, x *Worker) {
@@ -21,14 +21,14 @@ func workerFields(c *snapshot.Codec, x *Worker) {
 
 func memberFields(c *snapshot.Codec, x *Member) {
 	snapshot.Values(c, &x.Joined, &x.JoinedAt, &x.Process, &x.ProcAt, &x.Died, &x.DiedAt, &x.diedSeen, &x.Deaths, &x.Stopping, &x.StopAt,
-		&x.Left, &x.LeftAt, &x.Since, &x.Shutdown, &x.Approved, &x.Rejected, &x.LastIdle, &x.IdleAt, &x.AgreedAt, &x.Claimed,
+		&x.Left, &x.LeftAt, &x.LeftSeq, &x.Since, &x.Shutdown, &x.Approved, &x.Rejected, &x.LastIdle, &x.IdleAt, &x.AgreedAt, &x.Claimed,
 		&x.Done, &x.Turns, &x.Mode, &x.ModeBy, &x.Spelling, &x.Broken, &x.Borrowed, &x.Begun, &x.base, &x.modeVersion,
 		&x.idleDue, &x.pending, &x.assigned)
 }
 
 func callFields(c *snapshot.Codec, x *Call) {
 	snapshot.Values(c, &x.Key, &x.Digest, &x.Ask, &x.Task, &x.AskedSeq, &x.Asked, &x.Answer, &x.Epoch, &x.Started, &x.StartedAt, &x.Finished,
-		&x.Unknown, &x.turn, &x.used, &x.lost, &x.late, &x.past, &x.redo)
+		&x.Unknown, &x.turn, &x.took, &x.used, &x.lost, &x.late, &x.past, &x.redo)
 }
 
 func peerSeqFields(c *snapshot.Codec, x *peerSeq) {

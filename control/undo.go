@@ -76,7 +76,7 @@ func (l *Leader) takenBackRec(r journal.Record, b record.TakenBack) error {
 		return nil
 	}
 	l.close(o)
-	o.End, o.EndAt, req.Closed = record.Withdrawn, r.Time, record.Withdrawn
+	o.End, o.Ended, req.Closed = record.Withdrawn, markOf(r), record.Withdrawn
 	return l.advance(req, machine.EvEffect, machine.RequestClosed, r)
 }
 

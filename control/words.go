@@ -131,7 +131,7 @@ func (l *Leader) saidRec(r journal.Record, b record.Words) error {
 	if err != nil {
 		return fmt.Errorf("said: %w", err)
 	}
-	m, o := l.byInst[b.Instance], &Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Words: &b, Hash: env.Hash(), MsgID: env.MsgID}
+	m, o := l.byInst[b.Instance], &Order{Mark: markOf(r), Instance: b.Instance, Mail: b.Mail, Words: &b, Hash: env.Hash(), MsgID: env.MsgID}
 	_, err = record.ParsePriority(string(b.Priority))
 	switch {
 	case err != nil:
@@ -144,7 +144,7 @@ func (l *Leader) saidRec(r journal.Record, b record.Words) error {
 		return l.ignore(r, "only the lead's own words steer a member")
 	}
 	l.orders[o.Seq], l.words[o.Hash] = o, o
-	l.open, l.said = append(l.open, o), append(l.said, o)
+	l.open, l.sends = append(l.open, o), append(l.sends, o)
 	if m != nil && env.From == string(waggle.Lead) && b.By != policy.RoleSystem {
 		l.given(m)
 	}
@@ -180,7 +180,7 @@ func (l *Leader) takenRec(r journal.Record, b record.Taken) error {
 		return l.ignore(r, "only the operator reads the lead's mailbox")
 	}
 	for _, e := range b.Entries {
-		l.entries[e] = true
+		own(l.entries, r, e)
 	}
 	return nil
 }
@@ -207,12 +207,12 @@ func (l *Leader) standing(entries []string) error {
 	return nil
 }
 
-func (w *Worker) heardRec(_ journal.Record, b record.Heard) error {
+func (w *Worker) heardRec(r journal.Record, b record.Heard) error {
 	if w.turn == nil {
 		return fmt.Errorf("heard outside a turn")
 	}
 	for _, e := range b.Entries {
-		w.own(e)
+		own(w.entries, r, e)
 		w.heard = append(w.heard, e)
 	}
 	return nil
@@ -234,7 +234,7 @@ func (w *Worker) Copy(entry string, l *Leader) bool {
 // SpokenAs finds words by their msg_id, or by its beginning, in the order of the journal.
 func (l *Leader) SpokenAs(id string) []*Order {
 	var os []*Order
-	for _, o := range l.said {
+	for _, o := range l.sends {
 		if id != "" && strings.HasPrefix(o.MsgID, id) {
 			os = append(os, o)
 		}

@@ -64,8 +64,8 @@ type Worker struct {
 	byKey       map[record.Key]*Call
 	byAsk       map[question]*Call // the newest call that asks for this
 	budget      *Call              // the newest request for a larger budget; nil: there was none
-	entries     map[string]bool    // mailbox entries that this journal owns
-	commands    map[uint64]bool    // leader seqs that were applied
+	entries     map[string]*Intake // mailbox entries that this journal owns
+	commands    map[uint64]*Intake // leader seqs that were applied
 	applied     []record.Applied
 	spoke       map[waggle.MemberName]time.Time // the recipients of words, with the time of the last
 	vouched     map[voucher][]*Vouched
@@ -100,7 +100,7 @@ func (w *Worker) Leaving() bool { return w.leaving || w.gone }
 
 // Sending is mail that a record of this journal calls for.
 type Sending struct {
-	Seq  journal.Seq
+	*Vouched
 	Mail *record.Mail
 }
 
@@ -120,6 +120,7 @@ type Call struct {
 	Unknown   bool
 
 	turn *record.Taken // in which it was asked last
+	took *Intake       // its answer
 	used bool          // the answer to a plan or a host was acted on
 	lost bool          // the allow was taken back before anything started
 	late bool          // it was answered after its session had been told to come back
@@ -211,7 +212,7 @@ type voucher struct {
 // Vouched is the record behind a message of this worker: Call for a request,
 // Said for anything else.
 type Vouched struct {
-	Seq  journal.Seq
+	Mark
 	Call *Call
 	Said *record.Said
 }
@@ -219,7 +220,7 @@ type Vouched struct {
 // NewWorker returns an empty fold.
 func NewWorker(o machine.Observer) *Worker {
 	return &Worker{base: machine.Booting, asked: map[record.Key]*Call{}, byKey: map[record.Key]*Call{}, byAsk: map[question]*Call{},
-		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, notifier: &machine.Notifier{Observe: o}}
+		entries: map[string]*Intake{}, commands: map[uint64]*Intake{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, notifier: &machine.Notifier{Observe: o}}
 }
 
 // State is where the worker is now.
@@ -260,10 +261,10 @@ func (w *Worker) Turn() *record.Taken { return w.turn }
 
 // Owns reports whether a mailbox entry was taken, applied, answered by or found
 // unverified.
-func (w *Worker) Owns(entry string) bool { return w.entries[entry] }
+func (w *Worker) Owns(entry string) bool { return w.entries[entry] != nil }
 
 // hasApplied reports whether the leader's command with this seq was applied.
-func (w *Worker) hasApplied(ref uint64) bool { return w.commands[ref] }
+func (w *Worker) hasApplied(ref uint64) bool { return w.commands[ref] != nil }
 
 // Wants reports whether an order of the leader has still to have its effect here.
 func (w *Worker) Wants(o *Order) bool {

@@ -163,7 +163,7 @@ func (w *Worker) askedRec(r journal.Record, b record.Asked) error {
 		c = &Call{Key: b.Key, Digest: b.Digest, Ask: b.Ask, AskedSeq: r.Seq, Asked: r.Time}
 		w.add(c)
 		if b.Mail != nil {
-			w.vouch(b.Mail, b.ID, &Vouched{Seq: r.Seq, Call: c})
+			w.vouch(b.Mail, b.ID, &Vouched{Mark: markOf(r), Call: c})
 		}
 	}
 	c.Task, c.Epoch, c.turn = b.Task, w.Epoch, w.turn
@@ -191,7 +191,7 @@ func (w *Worker) add(c *Call) {
 }
 
 func (w *Worker) vouch(m *record.Mail, id waggle.RequestID, v *Vouched) {
-	w.Outbox = append(w.Outbox, Sending{v.Seq, m})
+	w.Outbox = append(w.Outbox, Sending{v, m})
 	k := voucher{m.Kind, id, m.SHA256}
 	w.vouched[k] = append(w.vouched[k], v)
 }
@@ -230,8 +230,7 @@ func (w *Worker) answeredRec(r journal.Record, b record.Answered) error {
 	}
 	waiting, blocked := w.waits(c), w.asked[b.Key] != nil
 	c.late = !blocked && c.Answer != nil && c.Answer.Waited
-	c.Answer = &b
-	w.own(b.Entry)
+	c.Answer, c.took = &b, own(w.entries, r, b.Entry)
 	if !blocked {
 		return nil // the session had stopped waiting; the grant may be claimed later
 	}
@@ -267,7 +266,7 @@ func (w *Worker) ruled(r journal.Record, b record.Answered) error {
 	}
 	w.add(&Call{Key: b.Key, Digest: b.Digest, Ask: *b.Ask, Task: w.turn.Task, Asked: r.Time, Answer: &b,
 		Epoch: w.Epoch, turn: w.turn, used: true})
-	w.own(b.Entry)
+	own(w.entries, r, b.Entry)
 	return nil
 }
 
@@ -334,11 +333,11 @@ func (w *Worker) appliedRec(r journal.Record, b record.Applied) error {
 		return fmt.Errorf("command %q by %q that narrows nothing, or narrows by order", b.What, b.Channel)
 	case b.Channel == "" && w.hasApplied(b.Ref):
 		return fmt.Errorf("command %d was applied twice", b.Ref)
-	case b.Channel == "":
-		w.commands[b.Ref] = true
 	}
 	w.applied = append(w.applied, b)
-	w.own(b.Entry)
+	if took := own(w.entries, r, b.Entry); b.Channel == "" {
+		w.commands[b.Ref] = took
+	}
 	ev := machine.EvApplied
 	switch b.What {
 	case record.CommandShutdown:
@@ -385,7 +384,7 @@ func (w *Worker) takenRec(r journal.Record, b record.Taken) error {
 		return fmt.Errorf("task %s taken without its plan", b.Task)
 	}
 	for _, e := range b.Entries {
-		w.own(e)
+		own(w.entries, r, e)
 	}
 	w.newsBefore, w.NewsSeq = w.NewsSeq, max(w.NewsSeq, journal.Seq(b.News))
 	w.turnsBefore, w.spells = w.Usage.Turns, nil
@@ -410,7 +409,8 @@ func (w *Worker) saidRec(r journal.Record, b record.Said) error {
 	if b.Mail == nil || b.Mail.Kind != b.Kind || !slices.Contains(sayable, b.Kind) {
 		return fmt.Errorf("%q was said", b.Kind)
 	}
-	w.vouch(b.Mail, b.ID, &Vouched{Seq: r.Seq, Said: &b})
+	v := &Vouched{Mark: markOf(r), Said: &b}
+	w.vouch(b.Mail, b.ID, v)
 	switch b.Kind {
 	case waggle.KindText:
 		w.spoke[b.Mail.To] = r.Time
@@ -421,6 +421,7 @@ func (w *Worker) saidRec(r journal.Record, b record.Said) error {
 		if w.turn == nil {
 			return nil // a repeated notice: harmless
 		}
+		w.gave(v)
 		w.turn, w.turnTask, w.base, w.Limited = nil, nil, machine.Idle, nil
 		if w.Usage.Turns == w.turnsBefore {
 			w.Usage.Turns++ // its agent counts none
@@ -461,14 +462,8 @@ func (w *Worker) unverifiedRec(r journal.Record, b record.Unverified) error {
 		return nil
 	}
 	w.Unverified++
-	w.own(b.Entry)
+	own(w.entries, r, b.Entry).Why = b.Why
 	return w.did(w.State(), machine.EvUnverified, r, string(b.ID))
-}
-
-func (w *Worker) own(entry string) {
-	if entry != "" {
-		w.entries[entry] = true
-	}
 }
 
 func (w *Worker) noticedRec(_ journal.Record, b record.Noticed) error {

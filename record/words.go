@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"waggle/policy"
@@ -56,10 +57,22 @@ func ParsePriority(s string) (Priority, error) {
 	return "", fmt.Errorf("priority %q is not one of normal, next-tool, interrupt", s)
 }
 
-// Evidence of words that will not be delivered any more.
+// Evidence of orders and words that will not be delivered any more.
 const (
 	Withdrawn  = "withdrawn"
-	Superseded = "superseded" // followed by " by " and a msg_id
+	Superseded = "superseded" // of words followed by " by " and a msg_id
+	Replaced   = "replaced by a newer one"
 	Expired    = "expired"
 	Failed     = "failed" // followed by ": " and why
 )
+
+// Reason splits the evidence into one of the words above, of ReaderMarked and its kind, or the kind of record that shows the
+// effect, and what follows that word: a msg_id, or why it failed. No program has written other evidence of orders and words.
+func (c Closed) Reason() (word, detail string) {
+	for word, sep := range map[string]string{Superseded: " by ", Failed: ": "} {
+		if detail, ok := strings.CutPrefix(c.Evidence, word+sep); ok {
+			return word, detail
+		}
+	}
+	return c.Evidence, ""
+}

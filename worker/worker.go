@@ -515,7 +515,7 @@ func (w *Worker) Standing(entry string) poll.Standing {
 	case w.baseline[entry]:
 		return poll.Old
 	case w.p.Lead.Unsaid(entry, w.p.Minter.Now()) != "":
-		if o := w.p.Lead.Spoken(entry); o.Closed && w.p.Minter.Now().Sub(o.EndAt) < unsayGrace {
+		if o := w.p.Lead.Spoken(entry); o.Closed && w.p.Minter.Now().Sub(o.Ended.At) < unsayGrace {
 			return poll.Old // the process that withdrew it also removes it from the mailbox
 		}
 		return poll.Owned

@@ -66,6 +66,10 @@ func TestInboxRequests(t *testing.T) {
 	if e := asks(); e.Request == nil || e.Request.Answer == nil || e.Request.Answer.Decision != record.DecisionDeny || e.Request.Answer.Via != "deny" {
 		t.Errorf("%+v", e.Request)
 	}
+	m := became(t, tm, asks().ID)
+	if is(t, m, mail.Queued, mail.Delivered, mail.Acknowledged); m.States[2].Detail != "deny by operator" || !strings.HasSuffix(m.States[2].Evidence, ": decided") {
+		t.Errorf("%+v", m.States)
+	}
 	in := inbox(t, tm, "ann")
 	i = slices.IndexFunc(in.Entries, func(e mail.InboxEntry) bool { return e.Kind == string(waggle.KindPermissionResponse) })
 	if i < 0 || in.Entries[i].Request == nil || in.Entries[i].Request.Handle != q.Handle || in.Entries[i].Request.Answer == nil {

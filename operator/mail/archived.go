@@ -76,11 +76,11 @@ func (o Operator) Archived(ctx context.Context, name waggle.TeamName, member wag
 			}
 		}
 	}
-	known, recs, err := o.journals(ctx, name)
+	t, err := o.traces(ctx, name)
 	if err != nil {
 		in.Reports = append(in.Reports, err.Error())
 	}
-	o.relate(known, recs, in)
+	o.relate(t, in)
 	return in, nil
 }
 

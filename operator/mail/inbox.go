@@ -1,9 +1,10 @@
 package mail
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
+	"slices"
 
 	"waggle"
 	"waggle/control"
@@ -59,12 +60,8 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 	if err != nil {
 		return nil, err
 	}
-	s, recs, err := o.journals(ctx, name)
+	t, err := o.traces(ctx, name)
 	if err != nil { // messages can be read when a journal cannot
-		in.Reports = append(in.Reports, err.Error())
-	}
-	why, err := unverified(recs)
-	if err != nil {
 		in.Reports = append(in.Reports, err.Error())
 	}
 	for _, e := range entries {
@@ -72,12 +69,9 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 			continue
 		}
 		ie := EntryOf(e)
-		if w, ok := why[in.Member+" "+ie.ID]; ok {
-			ie.Warnings = append(ie.Warnings, unverifiedWarning+": "+w)
-		}
 		in.Entries = append(in.Entries, ie)
 	}
-	o.relate(s, recs, in)
+	o.relate(t, in)
 	return in, nil
 }
 
@@ -101,7 +95,7 @@ func (o Operator) entries(ctx context.Context, name waggle.TeamName, member wagg
 	in := &Inbox{Team: string(name), Member: string(member), Entries: []InboxEntry{}}
 	if m, ok := cfg.Member(member); ok {
 		in.Member = string(m.Name)
-	} else if has, err := o.Boxes(name).Names(); err != nil || !contains(has, member) {
+	} else if has, err := o.Boxes(name).Names(); err != nil || !slices.ContainsFunc(has, func(n waggle.MemberName) bool { return waggle.SameName(n, member) }) {
 		return nil, nil, errors.Join(err, &team.NotFoundError{What: "member", Name: string(member), Near: cfg.Near(string(member))})
 	}
 	in.box, err = o.ReadBox(cfg, waggle.MemberName(in.Member), func(r mailbox.Report) {
@@ -121,43 +115,18 @@ func (o Operator) entries(ctx context.Context, name waggle.TeamName, member wagg
 // unverifiedWarning begins the warning for an entry that no journal vouches for.
 const unverifiedWarning = "unverified, without effect"
 
-// journals reads the journals of a team: of a member whose journal is broken nothing is known, of the others it is. A team
-// that waggle does not lead has none.
-func (o Operator) journals(ctx context.Context, name waggle.TeamName) (*operator.State, []operator.LogRecord, error) {
+// traces reads the journals of a team: of a member whose journal is broken nothing is known, of the others it is. Nil: the
+// leader's cannot be read, or waggle does not lead the team.
+func (o Operator) traces(ctx context.Context, name waggle.TeamName) (*tracer, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if operator.Unled(err) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	recs, err := s.Records()
-	return s, recs, err
-}
-
-// unverified maps mailbox and entry to why the journals found it unverified.
-func unverified(recs []operator.LogRecord) (map[string]string, error) {
-	why := map[string]string{}
-	for _, r := range recs {
-		if r.Kind != record.KindUnverified {
-			continue
-		}
-		var u record.Unverified
-		if err := json.Unmarshal(r.Body, &u); err != nil {
-			return nil, err
-		}
-		why[u.Box+" "+u.Entry] = u.Why
-	}
-	return why, nil
-}
-
-func contains(ns []waggle.MemberName, n waggle.MemberName) bool {
-	for _, have := range ns {
-		if waggle.SameName(have, n) {
-			return true
-		}
-	}
-	return false
+	t := newTracer(s)
+	return t, cmp.Or(t.refresh(ctx), t.broken())
 }
 
 // EntryOf returns a mailbox's entry in the form of an inbox.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/record"
@@ -100,6 +99,7 @@ type openBox struct {
 
 func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, error) {
 	v := &survey{}
+	o.Folds = &operator.WorkerFolds{}
 	var err error
 	if v.cfg, err = o.Registry(ctx, name); err != nil {
 		return o.surveyPast(ctx, name, err)
@@ -121,7 +121,7 @@ func (v *survey) look(ctx context.Context, o Operator) error {
 	}
 	there := map[*trail]bool{}
 	for _, tr := range v.t.order {
-		there[tr] = tr.reached(Written)
+		there[tr] = tr.order().Written.Seq > 0
 	}
 	boxes, err := v.openBoxes(ctx, o)
 	if err != nil {
@@ -241,15 +241,16 @@ func (v *survey) message(tr *trail, b *openBox, i int) StoredMessage {
 // states returns the states of a message that the records have, then the one that the mailbox
 // shows.
 func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
-	states := tr.settled()
+	var lies []MessageState
+	if i >= 0 && !tr.reached(Written, Delivered, Acknowledged, Refused) {
+		lies = []MessageState{{State: Written, Evidence: "the mailbox"}}
+		if tr.mail == nil { // no journal has it: use the time that the message claims
+			lies[0].Claimed = b.entries[i].Envelope.Timestamp
+		}
+	}
+	states := tr.settled(lies...)
 	add := func(d Delivery, evidence, detail string) {
 		states = append(states, MessageState{State: d, Evidence: evidence, Detail: detail})
-	}
-	if i >= 0 && !tr.reached(Written, Delivered, Acknowledged, Refused) {
-		add(Written, "the mailbox", "")
-		if tr.mail == nil { // no journal has it: use the time that the message claims
-			states[len(states)-1].Claimed = b.entries[i].Envelope.Timestamp
-		}
 	}
 	if len(states) > 0 && states[len(states)-1].State.Over() {
 		return states
@@ -279,9 +280,9 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 		add(Written, "the mailbox", "its mailbox is being written by another program, or is broken: what is in it is not known")
 	case run && v.there[tr]:
 		add(Queued, "the mailbox", "another program erased it; "+string(m.Name)+" takes it from the record")
-	case tr.from != string(journal.Leader) && tr.to == waggle.Lead && !v.led && v.now.Sub(tr.states[0].At) > guestPuts:
+	case tr.from != "" && tr.to == waggle.Lead && !v.led && v.now.Sub(tr.sent.At) > guestPuts:
 		add(vanished(tr, b))
-	case tr.from != string(journal.Leader) && tr.to == waggle.Lead:
+	case tr.from != "" && tr.to == waggle.Lead:
 		// its sender sends it, and again when it is erased, until the lead has taken it
 	case v.written(tr) && v.foreign(tr):
 		add(vanished(tr, b))
@@ -300,7 +301,7 @@ func (v *survey) written(tr *trail) bool {
 		return true
 	}
 	for _, later := range v.t.order {
-		if later.from != tr.from || later.to != tr.to || later.seq <= tr.seq {
+		if later.from != tr.from || later.to != tr.to || later.sent.Seq <= tr.sent.Seq {
 			continue
 		}
 		if _, i := v.find(later); i >= 0 || later.taken() || later.reached(Refused) {

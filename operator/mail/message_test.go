@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/jsonobj"
 	"waggle/internal/operatortest"
@@ -212,6 +213,62 @@ func TestMessageStaysDelivered(t *testing.T) {
 	}
 	if m := became(t, tm, second); m.State != mail.Written || !strings.Contains(m.States[len(m.States)-1].Detail, "whether it was read is not known") {
 		t.Errorf("second: %+v", m.States)
+	}
+}
+
+// TestMessageClosed: each evidence with which a record closes words is a state.
+func TestMessageClosed(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	tm.Join("ann")
+	for evidence, want := range map[string]mail.MessageState{
+		"withdrawn":                                  {State: mail.Withdrawn},
+		"superseded by 0b81":                         {State: mail.Superseded, Detail: "by 0b81"},
+		"replaced by a newer one":                    {State: mail.Superseded, Detail: "replaced by a newer one"},
+		"expired":                                    {State: mail.Expired, Detail: "nobody took it in time"},
+		"failed: append: disk full":                  {State: mail.Failed, Detail: "append: disk full"},
+		"its reader has marked it read":              {State: mail.Delivered, Detail: "its reader has marked it read"},
+		"its reader has taken it out of the mailbox": {State: mail.Delivered, Detail: "its reader has taken it out of the mailbox"},
+		"another program erased it, twice":           {State: mail.Erased, Detail: "another program erased it, twice"},
+		"taken":                                      {State: mail.Held, Detail: "it has not started yet"},
+	} {
+		id := send(t, tm, "ann", evidence).MsgID
+		tm.Write(journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(words(t, tm, id).Seq), Evidence: evidence}})
+		m := became(t, tm, id)
+		i := slices.IndexFunc(m.States, func(s mail.MessageState) bool { return s.State == want.State })
+		if i < 0 || m.States[i].Detail != want.Detail || want.State != mail.Held && !strings.HasSuffix(m.States[i].Evidence, ": closed") {
+			t.Errorf("%s: %+v", evidence, m.States)
+		}
+	}
+}
+
+// TestMessageBetweenMembers: words of one member to another are in the sender's journal, and a dead letter when the other
+// leaves without having taken them.
+func TestMessageBetweenMembers(t *testing.T) {
+	t.Parallel()
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	tm.Join("bob")
+	tm.Member("ann", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+		return agent.Result{}, h.Say(ctx, "bob", "from ann", "")
+	})
+	send(t, tm, "ann", "tell bob")
+	var m mail.StoredMessage
+	testenv.Eventually(t, "ann has told bob", func() bool {
+		ms, err := mail.Of(op).Messages(t.Context(), "api", false)
+		if len(ms) < 2 || err != nil {
+			return false
+		}
+		m = ms[1]
+		return m.Entry.Index >= 0
+	})
+	if is(t, m, mail.Queued, mail.Written, mail.Held); m.To != "bob" || !strings.HasPrefix(m.States[0].Evidence, "journal ann, seq ") {
+		t.Errorf("%+v", m)
+	}
+	let(t, tm, "bob")
+	if m = became(t, tm, m.MsgID); m.State != mail.DeadLetter || m.States[len(m.States)-1].Detail != "its recipient has ended: stopped" {
+		t.Errorf("%+v", m.States)
 	}
 }
 

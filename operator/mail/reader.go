@@ -25,7 +25,7 @@ func (v *survey) foreign(tr *trail) bool {
 // vanished returns the state of such a message that is not in its mailbox any more.
 func vanished(tr *trail, b *openBox) (d Delivery, evidence, detail string) {
 	again := ""
-	if tr.again != "" {
+	if tr.order().Again != "" {
 		again = "; it was sent a second time, since another program had erased it"
 	}
 	switch trace(tr, b) {
@@ -47,7 +47,7 @@ func (v *survey) keep(ctx context.Context, o Operator) {
 	}
 	var ds []journal.Draft
 	for _, tr := range v.t.order {
-		if tr.from != string(journal.Leader) || tr.words == nil || !v.foreign(tr) || !v.written(tr) {
+		if tr.from != "" || tr.words == nil || !v.foreign(tr) || !v.written(tr) {
 			continue
 		}
 		b, at := v.find(tr)
@@ -59,7 +59,7 @@ func (v *survey) keep(ctx context.Context, o Operator) {
 		if at >= 0 || trace(tr, b) == mailbox.Marked {
 			evidence = record.ReaderMarked
 		}
-		ds = append(ds, journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(tr.seq), Evidence: evidence}})
+		ds = append(ds, journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(tr.sent.Seq), Evidence: evidence}})
 	}
 	if len(ds) == 0 {
 		return
@@ -68,7 +68,7 @@ func (v *survey) keep(ctx context.Context, o Operator) {
 }
 
 func trace(tr *trail, b *openBox) mailbox.Trace {
-	return mailbox.TraceOf(mailbox.Written{Envelope: tr.env, File: tr.file}, b.entries, b.file)
+	return mailbox.TraceOf(mailbox.Written{Envelope: tr.env, File: tr.order().File}, b.entries, b.file)
 }
 
 // mend sends a message once more, under the same id, that was erased before its reader took it.
@@ -76,7 +76,7 @@ func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
 	for i := range sent {
 		s := &sent[i]
 		tr := v.trailOf(*s)
-		if s.err != nil || tr == nil || tr.words == nil || tr.again != "" || !v.written(tr) || !v.foreign(tr) || tr.reached(Withdrawn, Superseded, Expired, DeadLetter) {
+		if s.err != nil || tr == nil || tr.words == nil || tr.order().Again != "" || !v.written(tr) || !v.foreign(tr) || tr.reached(Withdrawn, Superseded, Expired, DeadLetter) {
 			continue
 		}
 		b, at := v.find(tr)
@@ -101,7 +101,7 @@ func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
 		}
 		file := mailbox.FileTime(box)
 		if err := o.Append(ctx, v.s, func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: record.KindSent, Must: true, Body: record.Sent{Ref: uint64(tr.seq), File: file, Again: record.ErasedOnce}}}, nil
+			return []journal.Draft{{Kind: record.KindSent, Must: true, Body: record.Sent{Ref: uint64(tr.sent.Seq), File: file, Again: record.ErasedOnce}}}, nil
 		}); err != nil {
 			return err
 		}

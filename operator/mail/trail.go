@@ -3,11 +3,9 @@ package mail
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"waggle"
@@ -61,325 +59,245 @@ type MessageState struct {
 	Detail   string
 }
 
-// trail is the course of one message as the journals have it.
+// trail is one message: what its sender recorded, and what the journals have of its course.
 type trail struct {
+	t        *tracer
 	to       waggle.MemberName
 	id       string // of its mailbox entry
 	mail     *record.Mail
 	env      waggle.Envelope // of mail
 	words    *record.Words
 	instance record.Instance // the recipient, where that is on record
-	from     string          // the owner of the journal that has it
-	seq      journal.Seq
-	states   []MessageState
-	file     int64  // time of the mailbox's file when it was put there, Unix nanoseconds; 0: not known
-	again    string // why it was put there a second time
+	from     record.Instance // the member whose journal has mail; "": the leader's has it
+	sent     control.Mark    // of mail
+	asks     record.Key      // the request of a member that it is
+	states   []MessageState  // as found in look
+	look     int
 }
 
 func (t *trail) reached(ds ...Delivery) bool {
-	return slices.ContainsFunc(t.states, func(s MessageState) bool { return slices.Contains(ds, s.State) })
+	return slices.ContainsFunc(t.course(), func(s MessageState) bool { return slices.Contains(ds, s.State) })
 }
 
 // taken reports whether the recipient has taken the message, whatever came later.
 func (t *trail) taken() bool { return t.reached(Delivered, Acknowledged) }
+
+// order is what the leader's journal has of a message that it sends; of another one it is empty.
+func (t *trail) order() *control.Order {
+	if t.mail == nil || t.from != "" {
+		return &control.Order{}
+	}
+	return cmp.Or(t.t.s.Lead.OrderAt(t.sent.Seq), &control.Order{})
+}
 
 type place struct {
 	to waggle.MemberName
 	id string
 }
 
-type recordOf struct {
-	journal string
-	seq     journal.Seq
-}
-
-// tracer follows every message of a team through its journals. It continues where it stopped.
+// tracer finds every message of a team in the folds of its journals. It continues where it stopped.
 type tracer struct {
 	s       *operator.State
-	files   []*followed
+	looks   int
+	orders  int // so many of the leader's messages were found
+	peers   []peer
 	byPlace map[place]*trail
-	byRef   map[recordOf]*trail
-	asked   map[record.Key]*trail
 	order   []*trail // those that their senders recorded, in the order of the journals
 }
 
-// followed is one journal as the tracer reads it.
-type followed struct {
-	name string // leader, or the member's name
-	id   journal.Name
-	j    journal.Journal
-	turn []*trail // the messages that the running turn got
-	err  error    // why it cannot be read further
+// peer is a member whose journal the tracer reads.
+type peer struct {
+	name waggle.MemberName
+	id   record.Instance
+	fold *control.Worker // as far as its journal can be read
+	said int             // so many of its messages were found
+	err  error           // why it cannot be read further
 }
 
-func newTracer(s *operator.State) *tracer {
-	return &tracer{s: s, byPlace: map[place]*trail{}, byRef: map[recordOf]*trail{}, asked: map[record.Key]*trail{}}
-}
+func newTracer(s *operator.State) *tracer { return &tracer{s: s, byPlace: map[place]*trail{}} }
 
-// refresh reads new records. The order of the journals does not matter: states are sorted by their
-// times. The error is that of the leader's journal, or of ctx; a member's that cannot be read is left as far as
-// it was read (broken).
+// refresh reads new records. The error is that of the leader's journal, or of ctx; a member's that cannot be read is left
+// as far as it was read (broken).
 func (t *tracer) refresh(ctx context.Context) error {
+	t.looks++
 	if err := t.s.Journal.Refresh(ctx); err != nil {
 		return err
 	}
-	if len(t.files) == 0 {
-		t.follow(t.s.JournalName, string(journal.Leader))
-	}
-	for _, m := range t.s.Lead.Members[len(t.files)-1:] {
-		t.follow(journal.Name(m.Instance), string(m.Name))
-	}
-	for _, f := range t.files {
-		if f.j == nil {
-			continue
-		}
-		err := f.j.Refresh(ctx)
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	for orders := t.s.Lead.Orders(); t.orders < len(orders); t.orders++ {
+		o := orders[t.orders]
+		if err := t.sends(trail{mail: o.Mail, words: o.Words, instance: o.Instance, sent: o.Mark}); err != nil {
 			return err
 		}
-		f.err = err
 	}
-	return t.files[0].err
-}
-
-func (t *tracer) follow(j journal.Name, name string) {
-	f := &followed{name: name, id: j}
-	if f.j, f.err = t.s.Dir.OpenJournal(j, traced{t, f}, t.s.JournalOptions); f.err != nil {
-		f.j = nil // its fold has what can be read
+	for _, m := range t.s.Lead.Members[len(t.peers):] {
+		t.peers = append(t.peers, peer{name: m.Name, id: m.Instance, fold: control.NewWorker(nil)})
 	}
-	t.files = append(t.files, f)
+	for i := range t.peers {
+		p := &t.peers[i]
+		for p.fold, p.err = t.s.Worker(p.id); p.said < len(p.fold.Outbox); p.said++ {
+			s := p.fold.Outbox[p.said]
+			tr := trail{mail: s.Mail, from: p.id, sent: s.Mark}
+			if m, ok := t.s.Lead.Member(s.Mail.To); ok {
+				tr.instance = m.Instance
+			}
+			if s.Call != nil {
+				tr.asks = s.Call.Key
+			}
+			if err := t.sends(tr); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
 }
 
 // broken returns the errors of the members' journals (operator.JournalErrors), without those that the operator has
 // acknowledged.
 func (t *tracer) broken() error {
 	var errs []error
-	for _, f := range t.files {
-		errs = append(errs, t.s.Unread(f.id, f.err))
+	for _, p := range t.peers {
+		errs = append(errs, t.s.Unread(journal.Name(p.id), p.err))
 	}
 	return errors.Join(errs...)
 }
 
 // unread reports that a member's journal cannot be read to its end.
 func (t *tracer) unread(i record.Instance) bool {
-	return i != "" && slices.ContainsFunc(t.files, func(f *followed) bool { return f.id == journal.Name(i) && f.err != nil })
-}
-
-// traced is the fold of one journal.
-type traced struct {
-	t *tracer
-	f *followed
-}
-
-// traceBody has the fields of all records that concern a message.
-type traceBody struct {
-	Entry    string           `json:"entry"`
-	Entries  []string         `json:"entries"`
-	Box      string           `json:"box"`
-	Why      string           `json:"why"`
-	Kind     waggle.Kind      `json:"kind"`
-	ID       waggle.RequestID `json:"id"`
-	Instance record.Instance  `json:"instance"`
-	Ref      uint64           `json:"ref"`
-	Leader   uint64           `json:"leader_seq"`
-	Evidence string           `json:"evidence"`
-	Decision string           `json:"decision"`
-	By       string           `json:"by"`
-	Via      string           `json:"via"`
-	How      string           `json:"how"`
-	Failed   bool             `json:"failed"`
-	Note     string           `json:"note"`
-	Mail     *record.Mail     `json:"mail"`
-	File     int64            `json:"file_ns"`
-	Again    string           `json:"again"`
-}
-
-func (b traceBody) key() record.Key {
-	return record.Key{Instance: b.Instance, Kind: b.Kind, ID: b.ID}
-}
-
-// traceKinds are the kinds of record that concern a message.
-var traceKinds = []string{record.KindSaid, record.KindAsked, record.KindCommanded, record.KindDecided, record.KindSent, record.KindClosed,
-	record.KindSeen, record.KindTaken, record.KindHeard, record.KindUnverified, record.KindLeft, record.KindApplied, record.KindAnswered}
-
-// Apply implements journal.Fold.
-func (x traced) Apply(r journal.Record) error {
-	if !slices.Contains(traceKinds, r.Kind) {
-		return nil
-	}
-	var b traceBody
-	if err := json.Unmarshal(r.Body, &b); err != nil {
-		return err
-	}
-	if b.Mail != nil {
-		if err := x.sends(r, b); err != nil {
-			return err
-		}
-	}
-	if x.f.name == string(journal.Leader) {
-		x.leader(r, b)
-	} else {
-		x.worker(r, b)
-	}
-	return nil
+	return slices.ContainsFunc(t.peers, func(p peer) bool { return p.id == i && p.err != nil })
 }
 
 // at finds or makes the trail of a mailbox entry.
 func (t *tracer) at(to waggle.MemberName, id string) *trail {
 	p := place{to, id}
 	if t.byPlace[p] == nil {
-		t.byPlace[p] = &trail{to: to, id: id}
+		t.byPlace[p] = &trail{t: t, to: to, id: id}
 	}
 	return t.byPlace[p]
 }
 
-// sends begins the trail of a message that is recorded before it is sent.
-func (x traced) sends(r journal.Record, b traceBody) error {
-	env, err := b.Mail.Open()
-	if err != nil {
+// sends begins the trail of a message that is recorded before it is sent. An answer to a question is no message.
+func (t *tracer) sends(tr trail) error {
+	if tr.mail == nil {
+		return nil
+	}
+	var err error
+	if tr.env, err = tr.mail.Open(); err != nil {
 		return err
 	}
-	tr := x.t.at(b.Mail.To, mailbox.ID{Hash: env.Hash(), Occurrence: 1}.String())
-	if tr.mail != nil {
+	tr.t, tr.to, tr.id = t, tr.mail.To, mailbox.ID{Hash: tr.env.Hash(), Occurrence: 1}.String()
+	at := t.at(tr.to, tr.id)
+	if at.mail != nil {
 		return nil // a repetition of the same message
 	}
-	tr.mail, tr.env, tr.from, tr.seq = b.Mail, env, x.f.name, r.Seq
-	tr.instance = b.Instance
-	if r.Kind == record.KindSaid && x.f.name == string(journal.Leader) {
-		tr.words = &record.Words{}
-		if err := json.Unmarshal(r.Body, tr.words); err != nil {
-			return err
-		}
-	} else if x.f.name != string(journal.Leader) {
-		tr.instance = ""
-		if m, ok := x.t.s.Lead.Member(b.Mail.To); ok {
-			tr.instance = m.Instance
-		}
-	}
-	if r.Kind == record.KindAsked {
-		x.t.asked[b.key()] = tr
-	}
-	x.t.byRef[recordOf{x.f.name, r.Seq}] = tr
-	x.t.order = append(x.t.order, tr)
-	x.note(tr, r, Queued, "")
+	*at = tr
+	t.order = append(t.order, at)
 	return nil
 }
 
-func (x traced) note(tr *trail, r journal.Record, d Delivery, detail string) {
-	evidence := fmt.Sprintf("journal %s, seq %d: %s", x.f.name, r.Seq, r.Kind)
-	if x.f.name == string(journal.Leader) {
-		evidence = fmt.Sprintf("journal %s, seq %d: %s", x.t.s.JournalName, r.Seq, r.Kind)
+// course joins what the folds have of the message, in no order: its sender's, its recipient's and the leader's.
+func (t *trail) course() []MessageState {
+	if t.look == t.t.looks {
+		return t.states
 	}
-	tr.states = append(tr.states, MessageState{State: d, At: r.Time, Evidence: evidence, Detail: detail})
+	t.look, t.states = t.t.looks, nil
+	lead, order := t.t.s.Lead, t.order()
+	if t.mail != nil {
+		t.note(Queued, t.from, t.sent, "")
+		t.ordered(order)
+		t.asked()
+	}
+	if t.to == waggle.Lead {
+		t.took("", lead.Intake(t.id))
+	}
+	for _, p := range t.t.peers {
+		if p.id == order.Instance {
+			t.took(p.id, p.fold.Obeyed(order))
+		}
+		if p.name == t.to {
+			t.took(p.id, p.fold.Intake(t.id))
+		}
+	}
+	if m, ok := lead.ByInstance(t.instance); ok && m.Left != nil && (t.from == "" || t.to != waggle.Lead) {
+		t.note(DeadLetter, "", control.Mark{Seq: m.LeftSeq, At: m.LeftAt, Kind: record.KindLeft}, "its recipient has ended: "+m.Left.How)
+	}
+	return t.states
 }
 
-// leader reads a record of the leader's journal.
-func (x traced) leader(r journal.Record, b traceBody) {
-	lead := string(waggle.Lead)
-	switch r.Kind {
-	case record.KindSent:
-		if tr := x.t.byRef[recordOf{x.f.name, journal.Seq(b.Ref)}]; tr != nil {
-			x.note(tr, r, Written, "")
-			if tr.file = b.File; b.Again != "" {
-				tr.again = b.Again
-			}
-		}
+// note adds a state that a record shows, of a member's journal or the leader's ("").
+func (t *trail) note(d Delivery, of record.Instance, m control.Mark, detail string) {
+	name := cmp.Or(journal.Name(of), t.t.s.JournalName)
+	t.states = append(t.states, MessageState{State: d, At: m.At, Evidence: fmt.Sprintf("journal %s, seq %d: %s", t.t.s.Owner(name), m.Seq, m.Kind), Detail: detail})
+}
+
+// ordered notes what the leader's journal has of a message that it sends.
+func (t *trail) ordered(o *control.Order) {
+	if o.Written.Seq > 0 {
+		t.note(Written, "", o.Written, "")
+	}
+	switch word, detail := (record.Closed{Evidence: o.End}).Reason(); word {
+	case record.Withdrawn:
+		t.note(Withdrawn, "", o.Ended, "")
+	case record.Superseded:
+		t.note(Superseded, "", o.Ended, "by "+detail)
+	case record.Replaced:
+		t.note(Superseded, "", o.Ended, word)
+	case record.Expired:
+		t.note(Expired, "", o.Ended, "nobody took it in time")
+	case record.Failed:
+		t.note(Failed, "", o.Ended, detail)
+	case record.ReaderMarked, record.ReaderTook:
+		t.note(Delivered, "", o.Ended, word)
+	case record.ReaderNever:
+		t.note(Erased, "", o.Ended, word)
+	}
+}
+
+// asked notes how a member's request was decided.
+func (t *trail) asked() {
+	r, ok := t.t.s.Lead.Request(t.asks)
+	if !ok || r.Decided == nil {
+		return
+	}
+	d, detail := Acknowledged, r.Decided.Decision+" by "+string(r.Decided.By)
+	if r.Decided.Via == control.ViaExpiry {
+		d, detail = Expired, "nobody answered before its deadline"
+	}
+	t.note(d, "", r.Order.Mark, detail)
+}
+
+// took notes what the reader of a mailbox has recorded: a member, or the lead's side ("").
+func (t *trail) took(by record.Instance, in *control.Intake) {
+	if in == nil {
+		return
+	}
+	switch in.Kind {
+	case record.KindUnverified:
+		t.note(Refused, by, in.Mark, in.Why)
 	case record.KindSeen:
-		tr := x.t.at(waggle.Lead, b.Entry)
-		x.note(tr, r, Delivered, "the lead has taken it in")
-		if b.Kind != waggle.KindPermissionRequest && b.Kind != waggle.KindSandboxPermissionRequest && b.Kind != waggle.KindPlanApprovalRequest {
-			x.note(tr, r, Acknowledged, "it is on the lead's record")
-		}
-	case record.KindDecided:
-		if tr := x.t.asked[b.key()]; tr != nil && b.Via == control.ViaExpiry {
-			x.note(tr, r, Expired, "nobody answered before its deadline")
-		} else if tr != nil {
-			x.note(tr, r, Acknowledged, b.Decision+" by "+b.By)
-		}
-	case record.KindClosed:
-		if tr := x.t.byRef[recordOf{x.f.name, journal.Seq(b.Ref)}]; tr != nil {
-			x.closed(tr, r, b.Evidence)
+		t.note(Delivered, by, in.Mark, "the lead has taken it in")
+		if !record.IsRequest(in.Of) {
+			t.note(Acknowledged, by, in.Mark, "it is on the lead's record")
 		}
 	case record.KindTaken:
-		for _, e := range b.Entries {
-			x.note(x.t.at(waggle.Lead, e), r, Delivered, "the operator has read it")
+		detail := "its session was given it"
+		if by == "" {
+			detail = "the operator has read it"
 		}
-	case record.KindUnverified:
-		if b.Box == lead {
-			x.note(x.t.at(waggle.Lead, b.Entry), r, Refused, b.Why)
-		}
-	case record.KindLeft:
-		for _, tr := range x.t.order {
-			if tr.instance == b.Instance && !tr.taken() {
-				x.note(tr, r, DeadLetter, "its recipient has ended: "+b.How)
-			}
-		}
-	}
-}
-
-// closed reads the end of a message of the lead.
-func (x traced) closed(tr *trail, r journal.Record, evidence string) {
-	why, detail, _ := strings.Cut(evidence, ": ")
-	what, by, _ := strings.Cut(why, " by ")
-	switch {
-	case what == record.Withdrawn:
-		x.note(tr, r, Withdrawn, "")
-	case what == record.Superseded:
-		x.note(tr, r, Superseded, "by "+by)
-	case strings.HasPrefix(evidence, "replaced"):
-		x.note(tr, r, Superseded, evidence)
-	case what == record.Expired:
-		x.note(tr, r, Expired, "nobody took it in time")
-	case what == record.Failed:
-		x.note(tr, r, Failed, detail)
-	case evidence == record.ReaderMarked, evidence == record.ReaderTook:
-		x.note(tr, r, Delivered, evidence)
-	case evidence == record.ReaderNever:
-		x.note(tr, r, Erased, evidence)
-	}
-}
-
-// worker reads a record of a member's journal.
-func (x traced) worker(r journal.Record, b traceBody) {
-	me := waggle.MemberName(x.f.name)
-	switch r.Kind {
-	case record.KindTaken:
-		x.f.turn = nil
-		x.takes(r, b.Entries, "its session was given it")
+		t.note(Delivered, by, in.Mark, detail)
 	case record.KindHeard:
-		x.takes(r, b.Entries, "its session was given it in the middle of a turn")
-	case record.KindSaid:
-		if b.Kind != waggle.KindIdleNotification {
-			return
-		}
-		detail := "the turn that was given it has ended"
-		if b.Failed {
-			detail = "the turn that was given it has failed: " + b.Note
-		}
-		for _, tr := range x.f.turn {
-			x.note(tr, r, Acknowledged, detail)
-		}
-		x.f.turn = nil
+		t.note(Delivered, by, in.Mark, "its session was given it in the middle of a turn")
 	case record.KindApplied, record.KindAnswered:
-		tr := x.t.byRef[recordOf{string(journal.Leader), journal.Seq(b.Leader)}]
-		if tr == nil && b.Entry != "" {
-			tr = x.t.at(me, b.Entry)
-		}
-		if tr != nil {
-			x.note(tr, r, Delivered, "")
-			x.note(tr, r, Acknowledged, "it took effect")
-		}
-	case record.KindUnverified:
-		x.note(x.t.at(me, b.Entry), r, Refused, b.Why)
+		t.note(Delivered, by, in.Mark, "")
+		t.note(Acknowledged, by, in.Mark, "it took effect")
 	}
-}
-
-func (x traced) takes(r journal.Record, entries []string, detail string) {
-	for _, e := range entries {
-		tr := x.t.at(waggle.MemberName(x.f.name), e)
-		x.f.turn = append(x.f.turn, tr)
-		x.note(tr, r, Delivered, detail)
+	if in.End == nil {
+		return
 	}
+	detail := "the turn that was given it has ended"
+	if in.End.Said.Failed {
+		detail = "the turn that was given it has failed: " + in.End.Said.Note
+	}
+	t.note(Acknowledged, by, in.End.Mark, detail)
 }
 
 // rank is the order of the states, which may differ from that of the records: a recipient may
@@ -388,10 +306,10 @@ func (d Delivery) rank() int {
 	return slices.Index([]Delivery{Queued, Failed, Written, Held, Expired, Withdrawn, Superseded, DeadLetter, Erased, Refused, Delivered, Acknowledged}, d)
 }
 
-// settled returns the states in order, each once, without an end that came after the recipient had
-// taken the message.
-func (t *trail) settled() []MessageState {
-	states := slices.Clone(t.states)
+// settled returns the states in order, each once, with more that its mailbox shows, and without an end that came after the
+// recipient had taken the message.
+func (t *trail) settled(more ...MessageState) []MessageState {
+	states := slices.Concat(t.course(), more)
 	rank := func(s MessageState) int {
 		if s.State == Expired && t.words == nil {
 			return Acknowledged.rank() + 1 // a question that was taken and not answered

@@ -81,4 +81,3 @@ func created(t *testing.T, op operator.Operator) *operator.State {
 	t.Helper()
 	return operatortest.Team(t, op, "api", record.PolicySet{}).State()
 }
-
