@@ -83,10 +83,10 @@ func (m *Member) epoch() uint64 {
 	return m.Process.Epoch
 }
 
-// Lose drafts that a member's process is gone without a handshake, with the restart that its policy
+// RecordDeath drafts that a member's process is gone without a handshake, with the restart that its policy
 // gives it at now; nothing when that is on record. supervised says that a leader runs that starts
 // it again; failed, that a start after the recorded one ended before it came up.
-func (l *Leader) Lose(m *Member, detail string, supervised, failed bool, now time.Time) []journal.Draft {
+func (l *Leader) RecordDeath(m *Member, detail string, supervised, failed bool, now time.Time) []journal.Draft {
 	again := supervised && m.Restart != nil && m.Stopping == nil && !m.Approved
 	d := record.Died{Instance: m.Instance, Epoch: m.epoch(), Detail: detail}
 	fresh := m.Died == nil

@@ -45,7 +45,7 @@ func TestLose(t *testing.T) {
 	} {
 		c.m.Instance, c.m.Process = "ann", &record.Process{Epoch: 4}
 		var got *record.Died
-		ds := control.NewLeader(nil).Lose(&c.m, "gone", c.supervised, c.failed, start)
+		ds := control.NewLeader(nil).RecordDeath(&c.m, "gone", c.supervised, c.failed, start)
 		if len(ds) > 0 {
 			b := ds[0].Body.(record.Died)
 			got = &b
@@ -57,7 +57,7 @@ func TestLose(t *testing.T) {
 			t.Errorf("%s: %s", what, d)
 		}
 	}
-	if ds := control.NewLeader(nil).Lose(&control.Member{}, "gone", false, false, start); ds[0].Body.(record.Died).Epoch != 0 {
+	if ds := control.NewLeader(nil).RecordDeath(&control.Member{}, "gone", false, false, start); ds[0].Body.(record.Died).Epoch != 0 {
 		t.Errorf("before its first start: %+v", ds)
 	}
 }

@@ -26,7 +26,7 @@ func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w rec
 	switch {
 	case m != nil && m.State() == machine.Terminated:
 		return nil, &RefusedError{Why: fmt.Sprintf("%s has ended and is given nothing any more", m.Name)}
-	case steers(w.Priority) && (m == nil || env.From != string(waggle.Lead)):
+	case interrupts(w.Priority) && (m == nil || env.From != string(waggle.Lead)):
 		return nil, &RefusedError{Why: fmt.Sprintf("only the lead's own words, to a member that waggle runs, go by %s", w.Priority)}
 	}
 	if m != nil {
@@ -79,8 +79,8 @@ func (o *Order) lapsed(now time.Time) bool {
 	return o.Words != nil && o.Words.Expires != nil && !now.Before(*o.Words.Expires)
 }
 
-// steers reports a priority that reaches into a turn.
-func steers(p record.Priority) bool {
+// interrupts reports a priority that reaches into a turn.
+func interrupts(p record.Priority) bool {
 	return p == record.PriorityNextTool || p == record.PriorityInterrupt
 }
 
@@ -140,7 +140,7 @@ func (l *Leader) saidRec(r journal.Record, b record.Words) error {
 		return l.ignore(r, "the same words are on record already")
 	case b.Instance != "" && (m == nil || m.Left != nil || m.Name != b.Mail.To):
 		return l.ignore(r, "nobody is there to be told")
-	case steers(b.Priority) && (m == nil || env.From != string(waggle.Lead)):
+	case interrupts(b.Priority) && (m == nil || env.From != string(waggle.Lead)):
 		return l.ignore(r, "only the lead's own words steer a member")
 	}
 	l.orders[o.Seq], l.words[o.Hash] = o, o

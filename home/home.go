@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -313,6 +314,14 @@ func (d Dir) Moved() bool {
 	}
 	_, err := os.Lstat(d.led())
 	return err == nil
+}
+
+// Moved reports that one of the directories of a team's name is gone that had the records of a team which waggle leads.
+func (h Home) Moved(team waggle.TeamName) bool {
+	led, _ := filepath.Glob(filepath.Join(h.Path, "names", string(team)+"-????????.led"))
+	return slices.ContainsFunc(led, func(path string) bool {
+		return Dir{Path: filepath.Join(h.Path, "teams", strings.TrimSuffix(filepath.Base(path), ".led"))}.Moved()
+	})
 }
 
 // TeamFile is the accepted copy of the team file.

@@ -53,7 +53,7 @@ func (l *Leader) ownWorker(p transport.Peer) bool {
 	return ours && m.Process.ID.Alive()
 }
 
-// leadCalls are the calls of the lead's agent (docs/sockets.md).
+// leadCalls are the calls of the lead's agent (docs/design/sockets.md).
 var leadCalls = map[string]func(*Leader, context.Context, *jsonobj.Object) (any, error){
 	"requests": (*Leader).callRequests,
 	"answer":   (*Leader).callAnswer,

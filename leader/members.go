@@ -36,7 +36,7 @@ func (l *Leader) Fail(ctx context.Context, i record.Instance, detail string) err
 		if !ok {
 			return nil, fmt.Errorf("leader: %s is not a member", i)
 		}
-		return l.p.Fold.Lose(m, detail, l.p.Supervise, m.Died != nil, l.p.Minter.Now()), nil
+		return l.p.Fold.RecordDeath(m, detail, l.p.Supervise, m.Died != nil, l.p.Minter.Now()), nil
 	})
 }
 
@@ -114,7 +114,7 @@ func (l *Leader) awaits(m *control.Member) bool {
 func (l *Leader) lose(ctx context.Context, m *control.Member, detail string) error {
 	p := l.procs[m.Instance]
 	failed := p != nil && l.lost[m.Instance] != p && m.Died != nil // a start that came up would have cleared that
-	draft := func() []journal.Draft { return l.p.Fold.Lose(m, detail, l.p.Supervise, failed, l.p.Minter.Now()) }
+	draft := func() []journal.Draft { return l.p.Fold.RecordDeath(m, detail, l.p.Supervise, failed, l.p.Minter.Now()) }
 	l.lost[m.Instance] = p
 	if len(draft()) == 0 {
 		return nil

@@ -3,5 +3,5 @@
 // and every move that there is. They describe what the folds of package control do, which
 // have the states: a Notifier finds the row of each move and tells an Observer, and
 // refuses a record that is not written yet and whose move no table has. The diagrams in
-// docs/machines.md are generated from the tables.
+// docs/design/machines.md are generated from the tables.
 package machine

@@ -146,6 +146,9 @@ func (o Operator) unled(ctx context.Context, name waggle.TeamName) error {
 	e.Why = ErrForeign
 	e.Err = &Error{Kind: NotFound, Op: "open", Msg: fmt.Sprintf("team %s is not led by waggle: it has no journal here", name),
 		Next: Next{Step: NextReadMessages, Team: name}}
+	if !o.Home.Moved(name) {
+		return e
+	}
 	if cfg, err := o.Listing(ctx, name); err == nil {
 		e.Err = cmp.Or(o.Moved(cfg), e.Err)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // SessionSocket is the messaging socket of a Claude Code session. It takes words and sends no
-// answer (docs/sockets.md).
+// answer (docs/design/sockets.md).
 type SessionSocket struct {
 	Path  string
 	Token string // of the session's key file; "": it is told none

@@ -14,7 +14,7 @@ import (
 )
 
 // Words are the lines that a session of another client, Claude Code, writes to a socket: JSON lines
-// without answers (docs/sockets.md). They come to the same sockets as our frames, need no token,
+// without answers (docs/design/sockets.md). They come to the same sockets as our frames, need no token,
 // and are only ever text: no field of theirs has an effect.
 
 // The frames of a session.

@@ -15,7 +15,7 @@ import (
 
 var _ transport.Callee = endpoint{}
 
-// calls are the operations of the member's own processes (docs/sockets.md). Each acts in the
+// calls are the operations of the member's own processes (docs/design/sockets.md). Each acts in the
 // present turn, in the member's name, and with at most the rights of its agent.
 var calls = map[string]func(host, context.Context, args) (any, error){
 	"ask":      host.callAsk,

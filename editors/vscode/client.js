@@ -1,5 +1,5 @@
 // A connection to a team's bridge: what `waggle bridge` serves. It knows nothing of
-// any editor. docs/sockets.md has the frames.
+// any editor. docs/design/sockets.md has the frames.
 'use strict'
 
 const { EventEmitter } = require('node:events')

@@ -16,7 +16,7 @@
 // Messages to bridge:ID are durable and pushed until the editor confirms them: at least once.
 // Everything else is a view that is sent again on each connection.
 //
-// docs/sockets.md has the frames.
+// docs/design/sockets.md has the frames.
 package bridge
 
 import (

@@ -132,7 +132,7 @@ func (c *checker) team(ctx context.Context, name string, deadline time.Duration,
 // unsupported says why a line cannot be checked of this agent where it runs.
 func (c *checker) unsupported(l Line) string {
 	if c.o.Backend == operator.BackendInProcess && (l == BrokerDead || l == Resumed || l == Suspended) {
-		return "its worker is in this process, which would be killed or stopped (backend " + operator.BackendInProcess + ", docs/members.md)"
+		return "its worker is in this process, which would be killed or stopped (backend " + operator.BackendInProcess + ", docs/design/members.md)"
 	}
 	if l == Suspended && runtime.GOOS == "windows" {
 		return "Windows has no signal that stops a process"

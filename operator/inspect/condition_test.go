@@ -15,13 +15,13 @@ import (
 	"waggle/task"
 )
 
-// TestConditions: each state of health.go has a condition, and docs/members.md has it in its row.
+// TestConditions: each state of health.go has a condition, and docs/design/members.md has it in its row.
 func TestConditions(t *testing.T) {
 	code, err := os.ReadFile("health.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "members.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "design", "members.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestConditions(t *testing.T) {
 		}
 		row := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(string(is)) + "` \\|.*`" + regexp.QuoteMeta(s[1]) + "`")
 		if !row.Match(page) {
-			t.Errorf("docs/members.md has no row with %s and %s", is, s[1])
+			t.Errorf("docs/design/members.md has no row with %s and %s", is, s[1])
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // the machine's state is machine.State; Health derives this one from them and from other facts.
 type MemberState string
 
-// The states and their evidence (docs/members.md).
+// The states and their evidence (docs/design/members.md).
 const (
 	StateStarting   MemberState = "starting"           // its process is starting or will be started, and it takes no work yet
 	StateQueued     MemberState = "queued"             // waggle new made it while as many of its members worked as may at once

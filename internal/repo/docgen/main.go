@@ -26,7 +26,7 @@ import (
 const top = "../.."
 
 // pages are where sections may be, from the top of the repository.
-var pages = []string{"SECURITY.md", "docs/commands.md", "docs/guide/run.md", "docs/kinds.md", "docs/machines.md"}
+var pages = []string{"SECURITY.md", "docs/commands.md", "docs/guide/run.md", "docs/kinds.md", "docs/design/machines.md"}
 
 func main() {
 	if err := run(); err != nil {
