@@ -31,8 +31,7 @@ type archRow struct {
 // archRows are the import rows: a package imports only packages of lower rows.
 // A row may stand before its package is written.
 var archRows = map[string]archRow{
-	"internal/jsontext":        {-1, "the strings of JSON as JavaScript writes them; it does not know what a text says"},
-	"internal/jsonscan":        {-2, "JSON's grammar, which every reader of it shares; it does not know what a text says"},
+	"internal/jsontext":        {-1, "JSON's grammar and its strings, which every reader of it shares; it does not know what a text says"},
 	".":                        {0, "the words: whoever speaks the protocol imports this and gets no I/O"},
 	"internal/atomicfile":      {0, "files under locks; it does not know what is in them"},
 	"internal/jsonobj":         {0, "JSON objects whose unknown fields survive; it does not know whose"},

@@ -3,7 +3,6 @@ package waggle
 import (
 	"strconv"
 
-	"waggle/internal/jsonscan"
 	"waggle/internal/jsontext"
 )
 
@@ -172,7 +171,7 @@ func appendCompact(dst []byte, raw string) []byte {
 // tokens calls yield with each token of a valid value and the first byte of the
 // one behind it, 0 at the end.
 func tokens(raw string, yield func(token string, next byte)) {
-	for i := jsonscan.Space(raw, 0); i < len(raw); {
+	for i := jsontext.Space(raw, 0); i < len(raw); {
 		end := i + 1
 		switch raw[i] {
 		case '{', '}', '[', ']', ',', ':':
@@ -180,7 +179,7 @@ func tokens(raw string, yield func(token string, next byte)) {
 			end = skipToken(raw, i)
 		}
 		token := raw[i:end]
-		i = jsonscan.Space(raw, end)
+		i = jsontext.Space(raw, end)
 		var next byte
 		if i < len(raw) {
 			next = raw[i]
@@ -192,9 +191,9 @@ func tokens(raw string, yield func(token string, next byte)) {
 // skipToken returns the index behind a scalar or a key.
 func skipToken(s string, i int) int {
 	if s[i] == '"' {
-		return jsonscan.StringEnd(s, i)
+		return jsontext.StringEnd(s, i)
 	}
-	for i < len(s) && !jsonscan.IsSpace(s[i]) && s[i] != ',' && s[i] != '}' && s[i] != ']' && s[i] != ':' {
+	for i < len(s) && !jsontext.IsSpace(s[i]) && s[i] != ',' && s[i] != '}' && s[i] != ']' && s[i] != ':' {
 		i++
 	}
 	return i

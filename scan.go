@@ -3,7 +3,6 @@ package waggle
 import (
 	"slices"
 	"unicode/utf8"
-	"waggle/internal/jsonscan"
 	"waggle/internal/jsontext"
 )
 
@@ -31,7 +30,7 @@ type scopedKey struct {
 // factFinder collects the facts of a text while it is scanned.
 type factFinder struct {
 	facts
-	jsonscan.Scanner[string]
+	jsontext.Scanner[string]
 	few  [16]scopedKey          // the first keys
 	seen map[scopedKey]struct{} // the others
 }
@@ -39,7 +38,7 @@ type factFinder struct {
 // scan reports whether s is one JSON value, with white space around it, and what a first
 // look finds in it.
 func scan(s string) (*facts, bool) {
-	f := factFinder{Scanner: jsonscan.Scanner[string]{Text: s}}
+	f := factFinder{Scanner: jsontext.Scanner[string]{Text: s}}
 	f.OnKey = f.noteKey
 	ok := f.Document()
 	found := f.facts // what the scanner itself holds is not kept
@@ -49,7 +48,7 @@ func scan(s string) (*facts, bool) {
 }
 
 // noteKey notes duplicates and top-level types.
-func (f *factFinder) noteKey(k jsonscan.Key) {
+func (f *factFinder) noteKey(k jsontext.Key) {
 	f.keys++
 	key := jsontext.Unquote(f.Text[k.Start:k.End])
 	if f.keys <= MaxKeys {

@@ -6,7 +6,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
-	"waggle/internal/jsonscan"
+	"waggle/internal/jsontext"
 	"waggle/layout"
 )
 
@@ -85,7 +85,7 @@ func compact(raw json.RawMessage) []byte {
 		case ' ', '\t', '\n', '\r':
 			i++
 		case '"':
-			end := jsonscan.StringEnd(raw, i)
+			end := jsontext.StringEnd(raw, i)
 			out = append(out, raw[i:end]...)
 			i = end
 		default:

@@ -10,7 +10,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
-	"waggle/internal/jsonscan"
+	"waggle/internal/jsontext"
 )
 
 // lineFormat is one entry a line. Blank lines, a byte order mark before a line and
@@ -49,16 +49,16 @@ func (lineFormat) scan(data []byte, old *contents) (array, error) {
 			end, next = i+n, i+n+1
 		}
 		s.Text = data[:end]
-		at := jsonscan.Space(s.Text, i)
+		at := jsontext.Space(s.Text, i)
 		if bytes.HasPrefix(s.Text[at:], byteOrderMark) {
-			at = jsonscan.Space(s.Text, at+len(byteOrderMark))
+			at = jsontext.Space(s.Text, at+len(byteOrderMark))
 		}
 		if at == end {
 			i = next
 			continue
 		}
 		e, ok := elementAt(s, at)
-		ok = ok && jsonscan.Space(s.Text, e.end) == end
+		ok = ok && jsontext.Space(s.Text, e.end) == end
 		switch {
 		case next == end && !(ok && s.Text[at] == '{'): // no line end
 			a.torn = i

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"waggle/internal/atomicfile"
-	"waggle/internal/jsonscan"
+	"waggle/internal/jsontext"
 )
 
 // markSplices marks the wanted entries read, or removes them.
@@ -78,14 +78,14 @@ func (c *contents) flag(mark []bool) []atomicfile.Splice {
 }
 
 // addRead adds the key to an object in the style of its last member.
-func addRead(raw []byte, spans []jsonscan.Member, base int64) atomicfile.Splice {
+func addRead(raw []byte, spans []jsontext.Span, base int64) atomicfile.Splice {
 	if len(spans) == 0 {
 		return atomicfile.Splice{Offset: base + 1, Insert: []byte(`"read":true`)}
 	}
 	last := spans[len(spans)-1]
 	from := 1 // behind the brace
 	if len(spans) > 1 {
-		from = jsonscan.Space(raw, spans[len(spans)-2].End) + 1 // behind the comma
+		from = jsontext.Space(raw, spans[len(spans)-2].End) + 1 // behind the comma
 	}
 	text := slices.Concat([]byte{','}, raw[from:last.Key], []byte(`"read"`), raw[last.KeyEnd:last.Value], []byte("true"))
 	return atomicfile.Splice{Offset: base + int64(last.End), Insert: text}
@@ -125,7 +125,7 @@ func (c *contents) without(remove []bool, flags []atomicfile.Splice) []atomicfil
 }
 
 // cutMembers returns an object's bytes without the members of this name.
-func cutMembers(raw []byte, spans []jsonscan.Member, name string) []byte {
+func cutMembers(raw []byte, spans []jsontext.Span, name string) []byte {
 	out := []byte{'{'}
 	for _, m := range spans {
 		if isKey(raw[m.Key:m.KeyEnd], name) {

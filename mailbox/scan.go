@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle/internal/jsonscan"
+	"waggle/internal/jsontext"
 )
 
 // This file checks a whole file against RFC 8259 and finds where its entries begin and end and
@@ -91,12 +91,12 @@ func rescan(data []byte, old *contents) (array, error) {
 	if bytes.HasPrefix(data, byteOrderMark) {
 		i = len(byteOrderMark)
 	}
-	i = jsonscan.Space(data, i)
+	i = jsontext.Space(data, i)
 	if i == len(data) || data[i] != '[' {
 		return a, errNotArray
 	}
 	a.open = i
-	i = jsonscan.Space(data, i+1)
+	i = jsontext.Space(data, i+1)
 	if i < len(data) && data[i] == ']' {
 		a.close = i
 		return a, end(data, i+1)
@@ -113,7 +113,7 @@ func rescan(data []byte, old *contents) (array, error) {
 func more(s *scanner, a array) (array, error) {
 	data := s.Text
 	for {
-		i := jsonscan.Space(data, a.lastEnd())
+		i := jsontext.Space(data, a.lastEnd())
 		if i < len(data) && data[i] == ']' {
 			a.close = i
 			return a, end(data, i+1)
@@ -121,7 +121,7 @@ func more(s *scanner, a array) (array, error) {
 		if i == len(data) || data[i] != ',' {
 			return a, &brokenError{i}
 		}
-		i = jsonscan.Space(data, i+1)
+		i = jsontext.Space(data, i+1)
 		e, ok := elementAt(s, i)
 		if !ok {
 			return a, &brokenError{i}
@@ -142,13 +142,13 @@ func invalid(err error) bool {
 }
 
 // scanner reads elements. A member's value may nest to maxDepth.
-type scanner = jsonscan.Scanner[[]byte]
+type scanner = jsontext.Scanner[[]byte]
 
 func newScanner(b []byte) *scanner { return &scanner{Text: b, MaxDepth: maxDepth} }
 
 // end returns an error unless only white space follows.
 func end(b []byte, i int) error {
-	if i = jsonscan.Space(b, i); i != len(b) {
+	if i = jsontext.Space(b, i); i != len(b) {
 		return &brokenError{i}
 	}
 	return nil
@@ -163,7 +163,7 @@ func elementAt(s *scanner, i int) (element, bool) {
 		e.end = end
 		return e, ok
 	}
-	end, ok := s.Object(i, func(m jsonscan.Member) {
+	end, ok := s.Object(i, func(m jsontext.Span) {
 		switch key := b[m.Key:m.KeyEnd]; {
 		case isKey(key, "read"):
 			e.read = readFalse
@@ -182,12 +182,12 @@ func elementAt(s *scanner, i int) (element, bool) {
 }
 
 // members returns the members of raw, which must be one whole object.
-func members(raw []byte) ([]jsonscan.Member, bool) {
+func members(raw []byte) ([]jsontext.Span, bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, false
 	}
-	var all []jsonscan.Member
-	end, ok := newScanner(raw).Object(0, func(m jsonscan.Member) { all = append(all, m) })
+	var all []jsontext.Span
+	end, ok := newScanner(raw).Object(0, func(m jsontext.Span) { all = append(all, m) })
 	return all, ok && end == len(raw)
 }
 

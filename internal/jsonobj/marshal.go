@@ -3,9 +3,11 @@ package jsonobj
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"unicode/utf16"
 	"unicode/utf8"
 
-	"waggle/internal/jsonscan"
+	"waggle/internal/jsontext"
 )
 
 // Marshal is json.Marshal without HTML escapes: &, < and > are written as they
@@ -41,77 +43,30 @@ func Respell(dst, raw []byte, escape func(rune) bool) []byte {
 			i++
 			continue
 		}
-		end := jsonscan.StringEnd(raw, i)
-		dst = respellString(dst, raw[i:end], escape)
+		end := jsontext.StringEnd(raw, i)
+		dst = respellString(dst, string(raw[i:end]), escape)
 		i = end
 	}
 	return dst
 }
 
-func respellString(dst, lit []byte, escape func(rune) bool) []byte {
-	if len(lit) < 2 {
-		return append(dst, lit...)
-	}
+func respellString(dst []byte, lit string, escape func(rune) bool) []byte {
 	dst = append(dst, '"')
-	for body := lit[1 : len(lit)-1]; len(body) > 0; {
-		r, n := utf8.DecodeRune(body)
-		if r == '\\' && len(body) > 1 {
-			if r, n = escaped(body); r < 0 {
-				dst, body = append(dst, body[:n]...), body[n:]
-				continue
+	for value := jsontext.Unquote(string([]rune(lit))); value != ""; { // what is not UTF-8 becomes U+FFFD
+		r, n := utf8.DecodeRuneInString(value)
+		half := n == 1 && r == utf8.RuneError // of a surrogate pair: three bytes
+		if half {
+			n = 3
+		}
+		if half || r < ' ' || r == '"' || r == '\\' || !escape(r) {
+			quoted := jsontext.AppendString(nil, value[:n])
+			dst = append(dst, quoted[1:len(quoted)-1]...)
+		} else {
+			for _, u := range utf16.Encode([]rune{r}) {
+				dst = fmt.Appendf(dst, `\u%04x`, u)
 			}
 		}
-		dst, body = appendRune(dst, r, escape), body[n:]
+		value = value[n:]
 	}
 	return append(dst, '"')
-}
-
-// escaped reads the escape that s begins with and returns its character and
-// length; -1 when that is half a surrogate pair.
-func escaped(s []byte) (rune, int) {
-	switch s[1] {
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'n':
-		return '\n', 2
-	case 'r':
-		return '\r', 2
-	case 't':
-		return '\t', 2
-	case 'u':
-		if len(s) < 6 {
-			return -1, len(s)
-		}
-	default:
-		return rune(s[1]), 2
-	}
-	r, _ := jsonscan.Hex4(s)
-	switch {
-	case r < jsonscan.SurrogateMin || r > jsonscan.SurrogateMax:
-		return r, 6
-	case r < jsonscan.LowSurrogateMin:
-		if low, ok := jsonscan.Hex4(s[6:]); ok && low >= jsonscan.LowSurrogateMin && low <= jsonscan.SurrogateMax {
-			return 0x10000 + (r-jsonscan.SurrogateMin)<<10 + (low - jsonscan.LowSurrogateMin), 12
-		}
-	}
-	return -1, 6
-}
-
-func appendRune(dst []byte, r rune, escape func(rune) bool) []byte {
-	if r < 0x20 || r == '"' || r == '\\' || !escape(r) {
-		quoted := AppendString(nil, string(r))
-		return append(dst, quoted[1:len(quoted)-1]...)
-	}
-	if r >= 0x10000 {
-		r -= 0x10000
-		return appendU(appendU(dst, 0xd800+r>>10), 0xdc00+r&0x3ff)
-	}
-	return appendU(dst, r)
-}
-
-func appendU(dst []byte, r rune) []byte {
-	const hex = "0123456789abcdef"
-	return append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }

@@ -18,7 +18,7 @@ import (
 	"fmt"
 	"slices"
 
-	"waggle/internal/jsonscan"
+	"waggle/internal/jsontext"
 )
 
 // MaxDepth is how deep objects and arrays may nest. Real files nest four deep;
@@ -55,47 +55,36 @@ func Parse(data []byte) (*Object, error) {
 		err.Offset += skipped
 		return nil, err
 	}
-	start := jsonscan.Space(data, 0)
+	start := jsontext.Space(data, 0)
 	if data[start] != '{' {
 		return nil, &Error{Offset: int64(start) + skipped, Why: "a JSON object is expected, this is " + TypeOf(data[start:])}
 	}
-	return split(bytes.Clone(data[start:])), nil
+	o, s := &Object{}, jsontext.Scanner[[]byte]{Text: bytes.Clone(data[start:])}
+	s.Object(0, func(m jsontext.Span) {
+		rawKey := s.Text[m.Key:m.KeyEnd]
+		key, _ := String(rawKey)
+		o.members = append(o.members, member{key, rawKey, s.Text[m.Value:m.End:m.End]})
+	})
+	return o, nil
 }
 
 // check validates syntax and depth.
 func check(data []byte) *Error {
-	s := jsonscan.Scanner[[]byte]{Text: data}
-	ok := s.Document()
-	if ok && s.Depth > MaxDepth {
-		s = jsonscan.Scanner[[]byte]{Text: data, MaxDepth: MaxDepth}
-		ok = s.Document()
-	}
-	if ok {
-		return nil
-	}
-	at, why := s.Fault()
-	return &Error{Offset: int64(at), Why: why}
-}
-
-// split cuts a valid object into its members.
-func split(data []byte) *Object {
-	o := &Object{}
-	i := jsonscan.Space(data, 1)
-	for data[i] != '}' {
-		end := jsonscan.StringEnd(data, i)
-		m := member{rawKey: data[i:end]}
-		m.key, _ = String(m.rawKey)
-		i = jsonscan.Space(data, end)    // at the colon
-		i = jsonscan.Space(data, i+1)    // at the value
-		end = jsonscan.ValueEnd(data, i) // past it
-		m.value = data[i:end:end]        //
-		i = jsonscan.Space(data, end)    // at a comma or the closing brace
-		if data[i] == ',' {
-			i = jsonscan.Space(data, i+1)
+	s := jsontext.Scanner[[]byte]{Text: data}
+	if !s.Document() {
+		why := "unexpected end of JSON input"
+		if s.At < len(data) {
+			var raw json.RawMessage
+			why = json.Unmarshal(data, &raw).Error()
 		}
-		o.members = append(o.members, m)
+		return &Error{int64(s.At), why}
 	}
-	return o
+	if s.Depth > MaxDepth {
+		s = jsontext.Scanner[[]byte]{Text: data, MaxDepth: MaxDepth}
+		s.Document()
+		return &Error{int64(s.At), fmt.Sprintf("nested deeper than %d", MaxDepth)}
+	}
+	return nil
 }
 
 // Get returns the value of key. Of duplicates the last one counts, as in

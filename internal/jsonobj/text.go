@@ -2,9 +2,10 @@ package jsonobj
 
 import (
 	"encoding/json"
+	"slices"
 	"unicode/utf8"
 
-	"waggle/internal/jsonscan"
+	"waggle/internal/jsontext"
 )
 
 // AppendIndent appends valid JSON with its white space replaced by that of
@@ -16,13 +17,13 @@ func AppendIndent(dst, raw []byte, depth int) []byte {
 		switch c := raw[i]; c {
 		case ' ', '\t', '\n', '\r':
 		case '"':
-			end := jsonscan.StringEnd(raw, i)
+			end := jsontext.StringEnd(raw, i)
 			dst = append(dst, raw[i:end]...)
 			i = end
 			continue
 		case '{', '[':
 			dst = append(dst, c)
-			next := jsonscan.Space(raw, i+1)
+			next := jsontext.Space(raw, i+1)
 			if raw[next] == c+2 { // '}' and ']' are two after their openers
 				dst = append(dst, c+2)
 				i = next + 1
@@ -68,13 +69,8 @@ func Elements(raw json.RawMessage) ([]json.RawMessage, bool) {
 		return nil, false
 	}
 	elements := []json.RawMessage{}
-	i := jsonscan.Space(raw, jsonscan.Space(raw, 0)+1)
-	for raw[i] != ']' {
-		end := jsonscan.ValueEnd(raw, i)
-		elements = append(elements, raw[i:end:end])
-		if i = jsonscan.Space(raw, end); raw[i] == ',' {
-			i = jsonscan.Space(raw, i+1)
-		}
+	for _, e := range jsontext.Items(raw) {
+		elements = append(elements, slices.Clip(e))
 	}
 	return elements, true
 }
@@ -91,43 +87,16 @@ func String(raw json.RawMessage) (string, bool) {
 
 // TypeOf names the JSON type of valid JSON: object, array, string, number,
 // boolean or null; "nothing" when there is none.
-func TypeOf(raw json.RawMessage) string {
-	i := jsonscan.Space(raw, 0)
-	if i == len(raw) {
-		return "nothing"
-	}
-	return jsonscan.TypeOf(raw[i])
-}
+func TypeOf(raw json.RawMessage) string { return jsontext.TypeOf(raw) }
 
 // AppendString appends s as JSON.stringify writes it: only the quote, the
 // backslash and control characters below U+0020 are escaped. Invalid UTF-8
 // becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for _, r := range s {
-		switch r {
-		case '"', '\\':
-			dst = append(dst, '\\', byte(r))
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			if r < 0x20 {
-				dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
-			} else {
-				dst = utf8.AppendRune(dst, r)
-			}
-		}
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
 	}
-	return append(dst, '"')
+	return jsontext.AppendString(dst, s)
 }
 
 func newline(dst []byte, depth int) []byte {

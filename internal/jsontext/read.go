@@ -1,13 +1,11 @@
 package jsontext
 
 import (
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
-	"waggle/internal/jsonscan"
 )
-
-// TypeOf names the type of a value the way people do.
-func TypeOf(raw string) string { return jsonscan.TypeOf(raw[0]) }
 
 // WithArticle is TypeOf with its article.
 func WithArticle(raw string) string {
@@ -45,27 +43,34 @@ func Unquote(lit string) string {
 // appendUnescaped appends the character of the escape sequence that s starts
 // with and returns the length of the sequence.
 func appendUnescaped(dst []byte, s string) ([]byte, int) {
-	switch s[1] {
-	case 'b':
-		return append(dst, '\b'), 2
-	case 'f':
-		return append(dst, '\f'), 2
-	case 'n':
-		return append(dst, '\n'), 2
-	case 'r':
-		return append(dst, '\r'), 2
-	case 't':
-		return append(dst, '\t'), 2
-	case 'u':
-	default:
+	if k := strings.IndexByte("bfnrt", s[1]); k >= 0 {
+		return append(dst, "\b\f\n\r\t"[k]), 2
+	}
+	if s[1] != 'u' {
 		return append(dst, s[1]), 2
 	}
-	r, _ := jsonscan.Hex4(s)
-	if r < jsonscan.SurrogateMin || r > jsonscan.SurrogateMax {
-		return utf8.AppendRune(dst, r), 6
+	r, n, _ := escaped(s)
+	if utf16.IsSurrogate(r) {
+		return append(dst, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f), n
 	}
-	if low, ok := jsonscan.Hex4(s[6:]); ok && r < jsonscan.LowSurrogateMin && low >= jsonscan.LowSurrogateMin && low <= jsonscan.SurrogateMax {
-		return utf8.AppendRune(dst, 0x10000+(r-jsonscan.SurrogateMin)<<10+(low-jsonscan.LowSurrogateMin)), 12
+	return utf8.AppendRune(dst, r), n
+}
+
+// escaped reads the \uXXXX that b begins with, or the two of a surrogate pair: its
+// character, half a pair as it is, and its length.
+func escaped[T Text](b T) (r rune, n int, ok bool) {
+	if r, ok = hex4(b); utf16.IsSurrogate(r) {
+		if low, _ := hex4(b[6:]); utf16.DecodeRune(r, low) != utf8.RuneError {
+			return utf16.DecodeRune(r, low), 12, true
+		}
 	}
-	return append(dst, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f), 6
+	return r, 6, ok
+}
+
+func hex4[T Text](b T) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(b[2:6]), 16, 32)
+	return rune(n), err == nil
 }

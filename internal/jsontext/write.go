@@ -1,8 +1,10 @@
 package jsontext
 
-import "unicode/utf8"
-
-const hexDigits = "0123456789abcdef"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // AppendString appends s as JSON.stringify writes a string: short escapes for
 // the five control characters that have one, \u00xx in lower case for the
@@ -27,7 +29,7 @@ func AppendString(dst []byte, s string) []byte {
 			}
 			dst = append(dst, s[start:i]...)
 			if r, ok := surrogateAt(s[i:]); ok {
-				dst = append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+				dst = fmt.Appendf(dst, `\u%04x`, r)
 				i += 3
 			} else {
 				dst = append(dst, "\uFFFD"...)
@@ -46,21 +48,10 @@ func AppendString(dst []byte, s string) []byte {
 }
 
 func appendEscaped(dst []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\b':
-		return append(dst, '\\', 'b')
-	case '\f':
-		return append(dst, '\\', 'f')
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
+	if k := strings.IndexByte("\"\\\b\f\n\r\t", c); k >= 0 {
+		return append(dst, '\\', `"\bfnrt`[k])
 	}
-	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+	return fmt.Appendf(dst, `\u%04x`, c)
 }
 
 // surrogateAt reads the three bytes that Unquote makes of a lone surrogate.

@@ -1,10 +1,11 @@
-// Package jsonscan is the one strict reader of JSON's grammar (RFC 8259). It checks a
-// text and says where its values, keys and strings begin and end, without building
-// anything:
+// Package jsontext is the one strict reader of JSON's grammar (RFC 8259), takes objects
+// and arrays apart, and reads and writes the strings of JSON as JavaScript programs do,
+// lone surrogates included. A Scanner checks a text and says where its values, keys and
+// strings begin and end, without building anything:
 //
-//	s := jsonscan.Scanner[string]{Text: text}
+//	s := jsontext.Scanner[string]{Text: text}
 //	if !s.Document() {
-//		return s.Fault()
+//		return s.At // of the byte that is wrong
 //	}
 //
 // It accepts exactly the texts that encoding/json accepts, but for nesting, which has no
@@ -12,12 +13,12 @@
 // keys, by OnKey; half a surrogate pair, by Surrogate; how deep a text nests, by Depth.
 // No method recurses, so that a hostile text costs time and memory in proportion to its
 // length. A byte order mark is not white space: callers that skip one do so before.
-package jsonscan
+package jsontext
 
 import (
-	"fmt"
 	"math/bits"
-	"strconv"
+	"strings"
+	"unicode/utf16"
 )
 
 // Text is what is scanned.
@@ -40,12 +41,11 @@ type Scanner[T Text] struct {
 
 	Depth     int  // deepest nesting that was seen
 	Surrogate bool // a string has \ud800..\udfff without its other half
+	At        int  // where a method that returned false found the text wrong: len(Text) when its end is missing
 
 	open    []byte // brackets that are open
 	objects []int  // numbers of the open objects, when OnKey is set
 	count   int    // objects that were seen
-	at      int    // of the first byte that is wrong
-	why     string // what is wrong with it
 }
 
 // Document reads the whole text as one value with white space around it.
@@ -55,38 +55,13 @@ func (s *Scanner[T]) Document() bool {
 		return false
 	}
 	if end = Space(s.Text, end); end != len(s.Text) {
-		return s.fail(end, "after top-level value")
+		return s.fail(end)
 	}
 	return true
 }
 
-// Fault says where the text is not JSON, and why, in the words of encoding/json. It is of
-// the method that returned false.
-func (s *Scanner[T]) Fault() (offset int, why string) {
-	switch {
-	case s.at >= len(s.Text):
-		return len(s.Text), "unexpected end of JSON input"
-	case s.why == tooDeep:
-		return s.at, fmt.Sprintf("nested deeper than %d", s.MaxDepth)
-	}
-	return s.at, "invalid character " + quoted(s.Text[s.at]) + " " + s.why
-}
-
-const tooDeep = "too deep"
-
-func quoted(c byte) string {
-	switch c {
-	case '\'':
-		return `'\''`
-	case '"':
-		return `'"'`
-	}
-	q := strconv.Quote(string(rune(c)))
-	return "'" + q[1:len(q)-1] + "'"
-}
-
-func (s *Scanner[T]) fail(at int, why string) bool {
-	s.at, s.why = at, why
+func (s *Scanner[T]) fail(at int) bool {
+	s.At = min(at, len(s.Text))
 	return false
 }
 
@@ -97,14 +72,14 @@ func (s *Scanner[T]) Value(i int) (end int, ok bool) {
 	for {
 		// A value is due at i.
 		if i >= len(b) {
-			return 0, s.fail(i, "")
+			return 0, s.fail(i)
 		}
 		switch c := b[i]; c {
 		case '"':
 			i, ok = s.String(i)
 		case '{', '[':
 			if s.MaxDepth > 0 && len(s.open) == s.MaxDepth {
-				return 0, s.fail(i, tooDeep)
+				return 0, s.fail(i)
 			}
 			s.Depth = max(s.Depth, len(s.open)+1)
 			if c == '{' {
@@ -147,7 +122,7 @@ func (s *Scanner[T]) after(i int) (next int, ok bool) {
 	for len(s.open) > 0 {
 		top := s.open[len(s.open)-1]
 		if i = Space(b, i); i >= len(b) {
-			return 0, s.fail(i, "")
+			return 0, s.fail(i)
 		}
 		switch b[i] {
 		case ',':
@@ -162,24 +137,16 @@ func (s *Scanner[T]) after(i int) (next int, ok bool) {
 			}
 			i++
 		default:
-			if top == '{' {
-				return 0, s.fail(i, afterPair)
-			}
-			return 0, s.fail(i, "after array element")
+			return 0, s.fail(i)
 		}
 	}
 	return i, true
 }
 
-const (
-	afterPair = "after object key:value pair"
-	keyDue    = "looking for beginning of object key string"
-)
-
 // key reads a key and its colon, up to its value.
 func (s *Scanner[T]) key(i int) (value int, ok bool) {
 	if i >= len(s.Text) || s.Text[i] != '"' {
-		return 0, s.fail(i, keyDue)
+		return 0, s.fail(i)
 	}
 	end, ok := s.String(i)
 	if !ok {
@@ -193,25 +160,25 @@ func (s *Scanner[T]) key(i int) (value int, ok bool) {
 
 func (s *Scanner[T]) colon(i int) (value int, ok bool) {
 	if i = Space(s.Text, i); i >= len(s.Text) || s.Text[i] != ':' {
-		return 0, s.fail(i, "after object key")
+		return 0, s.fail(i)
 	}
 	return Space(s.Text, i+1), true
 }
 
-// Member is one member of an object: where its key (with quotes) and its value lie.
-type Member struct{ Key, KeyEnd, Value, End int }
+// Span is where the key (with quotes) and the value of a member lie.
+type Span struct{ Key, KeyEnd, Value, End int }
 
 // Object reads the object that begins at i and shows each of its own members. OnKey is
 // told only of the keys within their values.
-func (s *Scanner[T]) Object(i int, each func(Member)) (end int, ok bool) {
+func (s *Scanner[T]) Object(i int, each func(Span)) (end int, ok bool) {
 	b := s.Text
 	if i = Space(b, i+1); i < len(b) && b[i] == '}' {
 		return i + 1, true
 	}
 	for {
-		m := Member{Key: i}
+		m := Span{Key: i}
 		if i >= len(b) || b[i] != '"' {
-			return 0, s.fail(i, keyDue)
+			return 0, s.fail(i)
 		}
 		if m.KeyEnd, ok = s.String(i); !ok {
 			return 0, false
@@ -230,7 +197,7 @@ func (s *Scanner[T]) Object(i int, each func(Member)) (end int, ok bool) {
 		case i < len(b) && b[i] == '}':
 			return i + 1, true
 		default:
-			return 0, s.fail(i, afterPair)
+			return 0, s.fail(i)
 		}
 	}
 }
@@ -249,7 +216,7 @@ func (s *Scanner[T]) String(i int) (end int, ok bool) {
 			i += 8
 		}
 		if i >= len(b) {
-			return 0, s.fail(i, "")
+			return 0, s.fail(i)
 		}
 		switch c := b[i]; {
 		case c == '"':
@@ -259,7 +226,7 @@ func (s *Scanner[T]) String(i int) (end int, ok bool) {
 				return 0, false
 			}
 		case c < ' ':
-			return 0, s.fail(i, "in string literal")
+			return 0, s.fail(i)
 		default:
 			i++
 		}
@@ -285,31 +252,23 @@ func special(w uint64) uint64 {
 func (s *Scanner[T]) escape(i int) (next int, ok bool) {
 	b := s.Text
 	if i+1 >= len(b) {
-		return 0, s.fail(i+1, "")
+		return 0, s.fail(i + 1)
 	}
 	switch b[i+1] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return i + 2, true
 	case 'u':
 	default:
-		return 0, s.fail(i+1, "in string escape code")
+		return 0, s.fail(i + 1)
 	}
-	r, ok := Hex4(b[i:])
-	if !ok {
-		for j := i + 2; ; j++ {
-			if j >= len(b) || hexDigit(b[j]) < 0 {
-				return 0, s.fail(j, `in \u hexadecimal character escape`)
-			}
+	r, n, ok := escaped(b[i:])
+	for j := i + 2; !ok; j++ {
+		if j >= len(b) || strings.IndexByte("0123456789abcdefABCDEF", b[j]) < 0 {
+			return 0, s.fail(j)
 		}
 	}
-	if i += 6; r < SurrogateMin || r > SurrogateMax {
-		return i, true
-	}
-	if low, ok := Hex4(b[i:]); ok && r < LowSurrogateMin && low >= LowSurrogateMin && low <= SurrogateMax {
-		return i + 6, true
-	}
-	s.Surrogate = true
-	return i, true
+	s.Surrogate = s.Surrogate || utf16.IsSurrogate(r)
+	return i + n, true
 }
 
 // scalar reads a literal or a number.
@@ -324,13 +283,13 @@ func (s *Scanner[T]) scalar(i int) (end int, ok bool) {
 	case c == '-', c >= '0' && c <= '9':
 		return s.number(i)
 	}
-	return 0, s.fail(i, "looking for beginning of value")
+	return 0, s.fail(i)
 }
 
 func (s *Scanner[T]) literal(i int, word string) (end int, ok bool) {
 	for j := range len(word) {
 		if i+j >= len(s.Text) || s.Text[i+j] != word[j] {
-			return 0, s.fail(i+j, "in literal "+word+" (expecting "+quoted(word[j])+")")
+			return 0, s.fail(i + j)
 		}
 	}
 	return i + len(word), true
@@ -343,11 +302,11 @@ func (s *Scanner[T]) number(i int) (end int, ok bool) {
 	}
 	if i < len(b) && b[i] == '0' {
 		i++
-	} else if i, ok = s.digits(i, "in numeric literal"); !ok {
+	} else if i, ok = s.digits(i); !ok {
 		return 0, false
 	}
 	if i < len(b) && b[i] == '.' {
-		if i, ok = s.digits(i+1, "after decimal point in numeric literal"); !ok {
+		if i, ok = s.digits(i + 1); !ok {
 			return 0, false
 		}
 	}
@@ -355,18 +314,18 @@ func (s *Scanner[T]) number(i int) (end int, ok bool) {
 		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
 			i++
 		}
-		return s.digits(i, "in exponent of numeric literal")
+		return s.digits(i)
 	}
 	return i, true
 }
 
-func (s *Scanner[T]) digits(i int, why string) (end int, ok bool) {
+func (s *Scanner[T]) digits(i int) (end int, ok bool) {
 	from := i
 	for i < len(s.Text) && s.Text[i] >= '0' && s.Text[i] <= '9' {
 		i++
 	}
 	if i == from {
-		return 0, s.fail(i, why)
+		return 0, s.fail(i)
 	}
 	return i, true
 }
