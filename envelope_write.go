@@ -17,17 +17,7 @@ type line struct {
 // further spaces. A new envelope has the key order of protocol §2.1; a parsed one
 // keeps its own, and what is new in it goes where that order puts it.
 func (e Envelope) AppendJSON(dst []byte) []byte {
-	dst = append(dst, '{')
-	for i, l := range e.lines() {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, "\n    "...)
-		dst = append(dst, l.key...)
-		dst = append(dst, ": "...)
-		dst = appendIndented(dst, l.raw, 2)
-	}
-	return append(dst, "\n  }"...)
+	return jsontext.AppendIndent(dst, compactLines(e.lines()), 1)
 }
 
 // MarshalJSON returns the compact form, keys in the same order.
@@ -43,7 +33,7 @@ func compactLines(lines []line) []byte {
 		}
 		dst = append(dst, l.key...)
 		dst = append(dst, ':')
-		dst = appendCompact(dst, l.raw)
+		dst = jsontext.AppendCompact(dst, l.raw)
 	}
 	return append(dst, '}')
 }
@@ -124,77 +114,4 @@ func insert(list []line, at []slot, s slot, l line) ([]line, []slot) {
 	list = append(list[:pos:pos], append([]line{l}, list[pos:]...)...)
 	at = append(at[:pos:pos], append([]slot{s}, at[pos:]...)...)
 	return list, at
-}
-
-// appendIndented appends a value as JSON.stringify(x, null, 2) lays it out at
-// the given level. Scalars keep their bytes.
-func appendIndented(dst []byte, raw string, level int) []byte {
-	newline := func(level int) {
-		dst = append(dst, '\n')
-		for range level {
-			dst = append(dst, "  "...)
-		}
-	}
-	tokens(raw, func(token string, next byte) {
-		switch token[0] {
-		case '{', '[':
-			dst = append(dst, token...)
-			if next == '}' || next == ']' {
-				return
-			}
-			level++
-			newline(level)
-		case '}', ']':
-			if last := dst[len(dst)-1]; last != '{' && last != '[' {
-				level--
-				newline(level)
-			}
-			dst = append(dst, token...)
-		case ',':
-			dst = append(dst, ',')
-			newline(level)
-		case ':':
-			dst = append(dst, ": "...)
-		default:
-			dst = append(dst, token...)
-		}
-	})
-	return dst
-}
-
-// appendCompact appends a value without white space between its tokens.
-func appendCompact(dst []byte, raw string) []byte {
-	tokens(raw, func(token string, _ byte) { dst = append(dst, token...) })
-	return dst
-}
-
-// tokens calls yield with each token of a valid value and the first byte of the
-// one behind it, 0 at the end.
-func tokens(raw string, yield func(token string, next byte)) {
-	for i := jsontext.Space(raw, 0); i < len(raw); {
-		end := i + 1
-		switch raw[i] {
-		case '{', '}', '[', ']', ',', ':':
-		default:
-			end = skipToken(raw, i)
-		}
-		token := raw[i:end]
-		i = jsontext.Space(raw, end)
-		var next byte
-		if i < len(raw) {
-			next = raw[i]
-		}
-		yield(token, next)
-	}
-}
-
-// skipToken returns the index behind a scalar or a key.
-func skipToken(s string, i int) int {
-	if s[i] == '"' {
-		return jsontext.StringEnd(s, i)
-	}
-	for i < len(s) && !jsontext.IsSpace(s[i]) && s[i] != ',' && s[i] != '}' && s[i] != ']' && s[i] != ':' {
-		i++
-	}
-	return i
 }

@@ -1,12 +1,10 @@
 package mailbox
 
 import (
-	"encoding/json"
 	"slices"
 
 	"waggle"
 	"waggle/internal/atomicfile"
-	"waggle/internal/jsontext"
 	"waggle/layout"
 )
 
@@ -74,24 +72,4 @@ func (arrayFormat) mend(data []byte, a array) (mended, bad []byte) {
 		return []byte(emptyArray), data
 	}
 	return append(slices.Clone(data[:a.lastEnd()]), "\n]"...), data
-}
-
-// compact removes the white space between the tokens of raw, one valid JSON value, so that it fits
-// on one line. The bytes of each token stay.
-func compact(raw json.RawMessage) []byte {
-	out := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); {
-		switch raw[i] {
-		case ' ', '\t', '\n', '\r':
-			i++
-		case '"':
-			end := jsontext.StringEnd(raw, i)
-			out = append(out, raw[i:end]...)
-			i = end
-		default:
-			out = append(out, raw[i])
-			i++
-		}
-	}
-	return out
 }

@@ -14,6 +14,7 @@ import (
 	"waggle"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
+	"waggle/internal/jsontext"
 	"waggle/layout"
 )
 
@@ -227,7 +228,7 @@ func (b *Box) build(list []json.RawMessage, tail []byte) []byte {
 	if b.layout == JSONL {
 		var out []byte
 		for _, raw := range list {
-			out = append(append(out, compact(raw)...), '\n')
+			out = append(jsontext.AppendCompact(out, raw), '\n')
 		}
 		return append(out, tail...)
 	}
@@ -266,7 +267,7 @@ func ReadArchived(path string) ([]Entry, error) {
 func WriteLines(path string, entries []Entry) error {
 	var out []byte
 	for _, e := range entries {
-		out = append(append(out, compact(e.Raw)...), '\n')
+		out = append(jsontext.AppendCompact(out, e.Raw), '\n')
 	}
 	return atomicfile.WriteFile(path, out, atomicfile.Options{Sync: atomicfile.SyncData})
 }

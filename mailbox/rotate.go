@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsontext"
 )
 
 // Archive is where the read entries of a large mailbox are moved, for mailboxes that only this
@@ -80,7 +81,7 @@ func (c *contents) old() (remove []bool, lines []byte) {
 	for i, e := range c.entries {
 		if c.array.elems[i].read == readTrue && !unread[e.ID.Hash] {
 			remove[i] = true
-			lines = append(append(lines, compact(e.Raw)...), '\n')
+			lines = append(jsontext.AppendCompact(lines, e.Raw), '\n')
 		}
 	}
 	return remove, lines
@@ -135,7 +136,7 @@ func among(part, lines []byte) bool {
 func (a Archive) Keep(entries ...Entry) error {
 	var lines []byte
 	for _, e := range entries {
-		lines = append(append(lines, compact(e.Raw)...), '\n')
+		lines = append(jsontext.AppendCompact(lines, e.Raw), '\n')
 	}
 	if len(lines) == 0 {
 		return nil

@@ -23,7 +23,7 @@ import (
 
 // MaxDepth is how deep objects and arrays may nest. Real files nest four deep;
 // the limit keeps indentation from multiplying the size of a hostile one.
-const MaxDepth = 128
+const MaxDepth = jsontext.MaxIndent
 
 // Error says where data is not the JSON object that was expected.
 type Error struct {
@@ -201,21 +201,12 @@ func (o *Object) Clone() *Object { return &Object{members: slices.Clone(o.member
 // Append appends the object as JSON.stringify(o, null, 2) lays it out when it
 // stands depth levels deep: every line but the first is indented for that depth.
 func (o *Object) Append(dst []byte, depth int) []byte {
-	if len(o.members) == 0 {
-		return append(dst, '{', '}')
+	raw := []byte{'{'}
+	for _, m := range o.members {
+		raw = append(append(raw, m.rawKey...), ':')
+		raw = append(append(raw, m.value...), ',')
 	}
-	dst = append(dst, '{')
-	for i, m := range o.members {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = newline(dst, depth+1)
-		dst = append(dst, m.rawKey...)
-		dst = append(dst, ':', ' ')
-		dst = AppendIndent(dst, m.value, depth+1)
-	}
-	dst = newline(dst, depth)
-	return append(dst, '}')
+	return AppendIndent(dst, append(bytes.TrimSuffix(raw, []byte(",")), '}'), depth)
 }
 
 // Raw returns the object's JSON for use as a value in Set.

@@ -1,6 +1,7 @@
 package jsonobj
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"unicode/utf8"
@@ -8,58 +9,17 @@ import (
 	"waggle/internal/jsontext"
 )
 
-// AppendIndent appends valid JSON with its white space replaced by that of
-// JSON.stringify(value, null, 2) at the given depth. Strings and numbers keep
-// their bytes. What stands deeper than MaxDepth stays on one line: the space before
-// its lines would grow with the square of the depth, which whoever wrote the value chooses.
-func AppendIndent(dst, raw []byte, depth int) []byte {
-	for i := 0; i < len(raw); {
-		switch c := raw[i]; c {
-		case ' ', '\t', '\n', '\r':
-		case '"':
-			end := jsontext.StringEnd(raw, i)
-			dst = append(dst, raw[i:end]...)
-			i = end
-			continue
-		case '{', '[':
-			dst = append(dst, c)
-			next := jsontext.Space(raw, i+1)
-			if raw[next] == c+2 { // '}' and ']' are two after their openers
-				dst = append(dst, c+2)
-				i = next + 1
-				continue
-			}
-			depth++
-			dst = newline(dst, depth)
-		case '}', ']':
-			depth--
-			dst = append(newline(dst, depth), c)
-		case ',':
-			dst = newline(append(dst, c), depth)
-		case ':':
-			dst = append(dst, ':', ' ')
-		default:
-			dst = append(dst, c)
-		}
-		i++
-	}
-	return dst
-}
+// AppendIndent is jsontext.AppendIndent.
+func AppendIndent(dst, raw []byte, depth int) []byte { return jsontext.AppendIndent(dst, raw, depth) }
 
 // AppendArray appends elements, each valid JSON, as JSON.stringify(a, null, 2)
 // lays an array out at the given depth.
 func AppendArray[E ~[]byte](dst []byte, elements []E, depth int) []byte {
-	if len(elements) == 0 {
-		return append(dst, '[', ']')
+	raw := []byte{'['}
+	for _, e := range elements {
+		raw = append(append(raw, e...), ',')
 	}
-	dst = append(dst, '[')
-	for i, e := range elements {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = AppendIndent(newline(dst, depth+1), e, depth+1)
-	}
-	return append(newline(dst, depth), ']')
+	return AppendIndent(dst, append(bytes.TrimSuffix(raw, []byte(",")), ']'), depth)
 }
 
 // Elements returns the elements of a valid JSON array as they stand; false when
@@ -97,15 +57,4 @@ func AppendString(dst []byte, s string) []byte {
 		s = string([]rune(s))
 	}
 	return jsontext.AppendString(dst, s)
-}
-
-func newline(dst []byte, depth int) []byte {
-	if depth > MaxDepth {
-		return dst
-	}
-	dst = append(dst, '\n')
-	for range depth {
-		dst = append(dst, ' ', ' ')
-	}
-	return dst
 }

@@ -3,12 +3,12 @@ package jsontext
 // The functions of this file go through text that a Scanner has accepted. They share its
 // bytes, so that a value can be kept exactly as it stood.
 
-// IsSpace reports white space between tokens.
-func IsSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+// isSpace reports white space between tokens.
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // Space returns the offset of the first byte from i on that is not white space.
 func Space[T Text](b T, i int) int {
-	for i < len(b) && IsSpace(b[i]) {
+	for i < len(b) && isSpace(b[i]) {
 		i++
 	}
 	return i

@@ -61,3 +61,70 @@ func surrogateAt(s string) (rune, bool) {
 	}
 	return rune(s[0]&15)<<12 | rune(s[1]&0x3f)<<6 | rune(s[2]&0x3f), true
 }
+
+// MaxIndent is how deep AppendIndent indents.
+const MaxIndent = 128
+
+// AppendIndent appends valid JSON with its white space replaced by that of
+// JSON.stringify(value, null, 2) at the given depth: every line but the first is
+// indented for it. Strings and numbers keep their bytes. What stands deeper than
+// MaxIndent stays on one line: the space before its lines would grow with the square of
+// the depth, which whoever wrote the value chooses.
+func AppendIndent[T Text](dst []byte, raw T, depth int) []byte {
+	newline := func() {
+		if depth <= MaxIndent {
+			dst = append(dst, '\n')
+			for range depth {
+				dst = append(dst, "  "...)
+			}
+		}
+	}
+	for i := 0; i < len(raw); {
+		switch c := raw[i]; c {
+		case ' ', '\t', '\n', '\r':
+		case '"':
+			end := StringEnd(raw, i)
+			dst = append(dst, raw[i:end]...)
+			i = end
+			continue
+		case '{', '[':
+			dst = append(dst, c)
+			if next := Space(raw, i+1); raw[next] == c+2 { // '}' and ']' are two after their openers
+				dst = append(dst, c+2)
+				i = next
+				break
+			}
+			depth++
+			newline()
+		case '}', ']':
+			depth--
+			newline()
+			dst = append(dst, c)
+		case ',':
+			dst = append(dst, c)
+			newline()
+		case ':':
+			dst = append(dst, ": "...)
+		default:
+			dst = append(dst, c)
+		}
+		i++
+	}
+	return dst
+}
+
+// AppendCompact appends valid JSON without the white space between its tokens, whose
+// bytes stay.
+func AppendCompact[T Text](dst []byte, raw T) []byte {
+	for i := 0; i < len(raw); {
+		end := i + 1
+		if raw[i] == '"' {
+			end = StringEnd(raw, i)
+		}
+		if !isSpace(raw[i]) {
+			dst = append(dst, raw[i:end]...)
+		}
+		i = end
+	}
+	return dst
+}
