@@ -136,7 +136,7 @@ var archOnly = map[string]struct {
 	why  string
 }{
 	"journal": {[]string{"internal/atomicfile", "internal/backoff"}, "a body that journal could read would soon be a body that it must read"},
-	"policy":  {[]string{".", "internal/cmdline", "internal/jsonobj"}, "pure: no store, no process"},
+	"policy":  {[]string{".", "internal/cmdline", "internal/jsonobj", "internal/jsontext"}, "pure: no store, no process"},
 	"schema":  {[]string{"."}, "describes the words and nothing else"},
 	"record":  {[]string{".", "policy", "journal", "spawn"}, "pure: it names rules and process identities, and opens nothing"},
 	"machine": {[]string{".", "record"}, "pure: tables"},
