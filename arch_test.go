@@ -138,7 +138,7 @@ var archOnly = map[string]struct {
 	"journal": {[]string{"internal/atomicfile", "internal/backoff"}, "a body that journal could read would soon be a body that it must read"},
 	"policy":  {[]string{".", "internal/cmdline", "internal/jsonobj", "internal/jsontext"}, "pure: no store, no process"},
 	"schema":  {[]string{"."}, "describes the words and nothing else"},
-	"record":  {[]string{".", "policy", "journal", "spawn"}, "pure: it names rules and process identities, and opens nothing"},
+	"record":  {[]string{".", "policy", "journal", "spawn", "internal/jsontext"}, "pure: it names rules and process identities, and opens nothing"},
 	"machine": {[]string{".", "record"}, "pure: tables"},
 	"control": {[]string{".", "policy", "journal", "record", "machine", "message", "internal/budget", "internal/snapshot"}, "pure: it folds records and opens nothing"},
 }

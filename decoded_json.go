@@ -1,9 +1,6 @@
 package waggle
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "waggle/internal/jsontext"
 
 // MarshalJSON returns what "waggle protocol decode" prints: an object with kind,
 // dialect, type, payload and warnings. The payload has docs/protocol.md's canonical field
@@ -19,15 +16,11 @@ func (d Decoded) MarshalJSON() ([]byte, error) {
 	if warnings == nil {
 		warnings = []string{}
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(struct {
+	return jsontext.Marshal(struct {
 		Kind     Kind     `json:"kind"`
 		Dialect  Dialect  `json:"dialect"`
 		Type     string   `json:"type"`
 		Payload  any      `json:"payload"`
 		Warnings []string `json:"warnings"`
 	}{d.Kind, d.Dialect, d.Type, out, warnings})
-	return bytes.TrimRight(b.Bytes(), "\n"), err
 }

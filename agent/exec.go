@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/internal/cmdline"
+	"waggle/internal/jsontext"
 	"waggle/spawn"
 )
 
@@ -242,16 +243,10 @@ func shellResult(out Outcome) Result {
 // bashInput is the Bash tool's input for a shell text and its standard input, without JSON escapes
 // that encoding/json adds: a person is shown what was written.
 func bashInput(text, stdin string) (json.RawMessage, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(struct {
+	return jsontext.Marshal(struct {
 		Command string `json:"command"`
 		Stdin   string `json:"stdin,omitempty"`
-	}{text, stdin}); err != nil {
-		return nil, err
-	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
+	}{text, stdin})
 }
 
 // commandOf reads the command of a Bash input, and what it reads, by their exact keys.

@@ -3,9 +3,9 @@ package message
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
 
 	"waggle"
+	"waggle/internal/jsontext"
 )
 
 // Answer is what a response in a mailbox says to a request, where no record of the lead stands
@@ -49,14 +49,5 @@ func SameInput(got json.RawMessage, asked string) bool {
 	if len(got) == 0 || string(got) == "null" || string(got) == "{}" || string(got) == asked {
 		return true
 	}
-	a, aok := values(got)
-	b, bok := values([]byte(asked))
-	return aok && bok && reflect.DeepEqual(a, b)
-}
-
-// values decodes JSON without losing digits of numbers.
-func values(raw []byte) (v any, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	return v, d.Decode(&v) == nil && !d.More()
+	return jsontext.Same(got, []byte(asked))
 }

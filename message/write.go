@@ -1,7 +1,6 @@
 package message
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/jsontext"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -161,11 +161,6 @@ func Added(before, now []policy.Rule) []waggle.PermissionRule {
 
 // quote writes s as a JSON string.
 func quote(s string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil { // strings always encode
-		return `""`
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	b, _ := jsontext.Marshal(s) // strings always encode
+	return string(b)
 }

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"waggle"
+	"waggle/internal/jsontext"
 	"waggle/journal"
 	"waggle/policy"
 )
@@ -182,13 +183,8 @@ func (a Ask) Bare() Ask {
 
 // plain writes s as a JSON string with the characters as they are.
 func plain(s string) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil { // strings always encode
-		return ""
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	b, _ := jsontext.Marshal(s) // strings always encode
+	return string(b)
 }
 
 // DigestOf binds a request to what it asks (trust §2): SHA-256 over length-

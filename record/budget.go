@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/jsontext"
 )
 
 // Record kinds of budgets and limits.
@@ -208,18 +209,13 @@ func (l Limit) counts() counts {
 func (e Excess) Input() string {
 	used := Limit{e.Used.CostMicros, e.Used.Tokens(), e.Used.Turns}.counts()
 	used.Source = e.Used.Source
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(struct {
+	b, _ := jsontext.Marshal(struct { // texts and numbers always encode
 		Scope   BudgetScope `json:"scope"`
 		Limit   counts      `json:"limit"`
 		Used    counts      `json:"used"`
 		RaiseTo counts      `json:"raise_to"`
-	}{e.Scope, e.Limit.counts(), used, e.RaiseTo.counts()}); err != nil { // texts and numbers always encode
-		return ""
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	}{e.Scope, e.Limit.counts(), used, e.RaiseTo.counts()})
+	return string(b)
 }
 
 // RaiseOf reads what allowing a Budget request with this input raises, by exact field name.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"waggle"
+	"waggle/internal/jsontext"
 )
 
 // KindQuestion is the kind of a request for words: an agent's own question. No message has it: the
@@ -52,20 +53,15 @@ const (
 
 // QuestionInput is the input of a request that asks these questions.
 func QuestionInput(qs []Question) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
 	for i := range qs {
 		if qs[i].Options == nil {
 			qs[i].Options = []Option{}
 		}
 	}
-	if err := enc.Encode(struct {
+	b, _ := jsontext.Marshal(struct { // strings always encode
 		Questions []Question `json:"questions"`
-	}{qs}); err != nil { // strings always encode
-		return ""
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	}{qs})
+	return string(b)
 }
 
 // Questions reads the questions of an input by exact field name: that of QuestionInput, and of

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"waggle"
+	"waggle/internal/jsontext"
 )
 
 // version is the version of the socket protocol, and of the path under which HTTP endpoints take
@@ -165,11 +166,6 @@ func parseReply(line []byte) (reply, error) {
 
 // line writes v as one line.
 func line(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	b, err := jsontext.Marshal(v)
+	return append(b, '\n'), err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"waggle"
 	"waggle/internal/cli/app"
 	"waggle/internal/jsonobj"
+	"waggle/internal/jsontext"
 	"waggle/operator"
 )
 
@@ -203,20 +203,8 @@ func encodeEntry(e decodedEntry, d waggle.Dialect) (string, error) {
 
 // stands reports whether an entry's payload still equals its text, in the wanted dialect.
 func stands(was, is decodedEntry, want waggle.Dialect) bool {
-	return is.Kind != waggle.KindInvalid && was.Kind == is.Kind && sameJSON(was.Payload, is.Payload) &&
+	return is.Kind != waggle.KindInvalid && was.Kind == is.Kind && jsontext.Same(was.Payload, is.Payload) &&
 		(want == waggle.DialectNone || was.Dialect == waggle.DialectNone || was.Dialect == want)
-}
-
-func sameJSON(a, b json.RawMessage) bool {
-	read := func(raw json.RawMessage) (v any, err error) {
-		dec := json.NewDecoder(bytes.NewReader(raw))
-		dec.UseNumber()
-		err = dec.Decode(&v)
-		return v, err
-	}
-	va, errA := read(a)
-	vb, errB := read(b)
-	return errA == nil && errB == nil && reflect.DeepEqual(va, vb)
 }
 
 // payloadOf reads the payload of an entry from its kind and payload alone, with the dialect to write

@@ -1,8 +1,6 @@
 package jsonobj
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -10,17 +8,8 @@ import (
 	"waggle/internal/jsontext"
 )
 
-// Marshal is json.Marshal without HTML escapes: &, < and > are written as they
-// are, also in what a MarshalJSON method or a json.RawMessage gives.
-func Marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
-}
+// Marshal is jsontext.Marshal.
+func Marshal(v any) ([]byte, error) { return jsontext.Marshal(v) }
 
 // MarshalIndent is Marshal with each value on a line of its own, indented by two
 // spaces a level (AppendIndent).

@@ -1,12 +1,13 @@
 package inspect
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"waggle/internal/jsontext"
 )
 
 // Redactor masks secrets in views: exports, reports, notifications. It never changes what runs or
@@ -192,19 +193,14 @@ func (r *Redactor) Text(s string) string {
 // JSON masks the secrets in every text of a JSON value, and the whole text under a key that names a
 // secret. A value that cannot be read is masked whole.
 func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
+	v, err := jsontext.Value(raw)
+	if err == nil {
+		raw, err = jsontext.Marshal(r.value("", v))
+	}
+	if err != nil {
 		return json.RawMessage(`"` + Redacted + `"`)
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r.value("", v)); err != nil {
-		return json.RawMessage(`"` + Redacted + `"`)
-	}
-	return bytes.TrimSpace(buf.Bytes())
+	return raw
 }
 
 func (r *Redactor) value(key string, v any) any {

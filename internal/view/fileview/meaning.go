@@ -1,7 +1,6 @@
 package fileview
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"waggle/agent"
+	"waggle/internal/jsontext"
 	"waggle/internal/view/sentence"
 	"waggle/operator"
 	"waggle/operator/teamfile"
@@ -292,19 +292,12 @@ func (m *meaning) steps(what string, steps []json.RawMessage) {
 
 // plainJSON writes a value's characters as they are: json.Marshal escapes & and <.
 func plainJSON(raw json.RawMessage) string {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return string(raw)
+	if v, err := jsontext.Value(raw); err == nil {
+		if b, err := jsontext.Marshal(v); err == nil {
+			raw = b
+		}
 	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return string(raw)
-	}
-	return b.String()
+	return string(raw)
 }
 
 func (m *meaning) task(f *teamfile.File, i int, t teamfile.FileTask) {
