@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -282,13 +281,11 @@ func (c *Client) Send(ctx context.Context, to waggle.Address, env waggle.Envelop
 
 // compact writes an envelope without line ends.
 func compact(to waggle.Address, env waggle.Envelope) (json.RawMessage, error) {
-	raw := env.AppendJSON(nil)
+	raw, err := env.MarshalJSON()
 	if !utf8.Valid(raw) || !utf8.ValidString(env.Text) || !utf8.ValidString(env.From) {
 		return nil, &RefusedError{To: to, Why: "the message is not UTF-8"}
 	}
-	var b bytes.Buffer
-	err := json.Compact(&b, raw)
-	return b.Bytes(), err
+	return raw, err
 }
 
 // Ping asks whether the other side still answers. An error of its Pinged is a *RemoteError.

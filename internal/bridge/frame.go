@@ -1,13 +1,12 @@
 package bridge
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"unicode/utf8"
 
+	"waggle/internal/jsonobj"
 	"waggle/internal/view"
 	"waggle/internal/view/policyview"
 	"waggle/operator/mail"
@@ -51,30 +50,20 @@ func parseFrame(data []byte) (frame, error) {
 	if !utf8.Valid(data) {
 		return f, errors.New("not UTF-8")
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return f, errors.New("not a JSON object")
+	o, err := jsonobj.Parse(data)
+	if err != nil {
+		return f, fmt.Errorf("not a JSON object: %w", err)
 	}
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return f, errors.New("not a JSON object")
-		}
-		name, _ := t.(string)
+	for _, name := range o.Keys() {
 		to, ok := known[name]
 		if !ok {
 			return f, fmt.Errorf("field %q is unknown or occurs twice", name)
 		}
 		delete(known, name)
-		if err := d.Decode(to); err != nil {
+		raw, _ := o.Get(name)
+		if err := json.Unmarshal(raw, to); err != nil {
 			return f, fmt.Errorf("field %q: %w", name, err)
 		}
-	}
-	if _, err := d.Token(); err != nil {
-		return f, errors.New("not a JSON object")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return f, errors.New("something follows the object")
 	}
 	return f, nil
 }

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,9 +54,5 @@ func withAnswers(input json.RawMessage, q agent.Question, replies []agent.Reply)
 		answers = append(append(jsonobj.AppendString(answers, p.Text), ':'), jsonobj.AppendString(nil, words)...)
 	}
 	o.Set("answers", append(answers, '}'))
-	var out bytes.Buffer
-	if err := json.Compact(&out, o.Append(nil, 0)); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return o.Compact(), nil
 }

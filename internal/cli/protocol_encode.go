@@ -281,11 +281,7 @@ func decodeObject(kind waggle.Kind, data []byte) (waggle.Decoded, error) {
 	if twice := o.Duplicates(); len(twice) > 0 {
 		return waggle.Decoded{}, fmt.Errorf("key %q occurs twice in the payload", twice[0])
 	}
-	var b bytes.Buffer
-	if err := json.Compact(&b, trimJSON(data)); err != nil {
-		return waggle.Decoded{}, fmt.Errorf("the payload must be a JSON object: %w", err)
-	}
-	text := b.String()
+	text := string(o.Compact())
 	if _, has := o.Get("type"); !has {
 		rest := text[1:]
 		if o.Len() > 0 {

@@ -104,39 +104,34 @@ func wrong(want string, raw json.RawMessage) error {
 	return errors.New("is " + TypeOf(raw) + ", want " + want)
 }
 
-// Text is a string field.
-func Text[T any, S ~string](key string, rule Rule, at func(*T) *S) Field[T] {
+// scalar is a field of one type of JSON; the zero value is empty.
+func scalar[T any, V comparable](key string, rule Rule, at func(*T) *V, want string, read func(json.RawMessage) V, write func([]byte, V) []byte) Field[T] {
 	return Field[T]{
 		Key: key, Rule: rule,
 		Read: func(raw json.RawMessage, v *T) error {
-			s, ok := String(raw)
-			if !ok {
-				return wrong("string", raw)
+			if TypeOf(raw) != want {
+				return wrong(want, raw)
 			}
-			*at(v) = S(s)
+			*at(v) = read(raw)
 			return nil
 		},
 		Same:   func(a, b *T) bool { return *at(a) == *at(b) },
-		Append: func(dst []byte, _ json.RawMessage, v *T) []byte { return AppendString(dst, string(*at(v))) },
-		Empty:  func(v *T) bool { return *at(v) == "" },
+		Append: func(dst []byte, _ json.RawMessage, v *T) []byte { return write(dst, *at(v)) },
+		Empty:  func(v *T) bool { return *at(v) == *new(V) },
 	}
+}
+
+// Text is a string field.
+func Text[T any, S ~string](key string, rule Rule, at func(*T) *S) Field[T] {
+	return scalar(key, rule, at, "string", func(raw json.RawMessage) S {
+		s, _ := String(raw)
+		return S(s)
+	}, func(dst []byte, s S) []byte { return AppendString(dst, string(s)) })
 }
 
 // Bool is a boolean field; false is empty.
 func Bool[T any](key string, rule Rule, at func(*T) *bool) Field[T] {
-	return Field[T]{
-		Key: key, Rule: rule,
-		Read: func(raw json.RawMessage, v *T) error {
-			if TypeOf(raw) != "boolean" {
-				return wrong("boolean", raw)
-			}
-			*at(v) = raw[0] == 't'
-			return nil
-		},
-		Same:   func(a, b *T) bool { return *at(a) == *at(b) },
-		Append: func(dst []byte, _ json.RawMessage, v *T) []byte { return strconv.AppendBool(dst, *at(v)) },
-		Empty:  func(v *T) bool { return !*at(v) },
-	}
+	return scalar(key, rule, at, "boolean", func(raw json.RawMessage) bool { return raw[0] == 't' }, strconv.AppendBool)
 }
 
 // Flag is a boolean field that may be absent: nil.

@@ -201,12 +201,19 @@ func (o *Object) Clone() *Object { return &Object{members: slices.Clone(o.member
 // Append appends the object as JSON.stringify(o, null, 2) lays it out when it
 // stands depth levels deep: every line but the first is indented for that depth.
 func (o *Object) Append(dst []byte, depth int) []byte {
+	return AppendIndent(dst, o.text(), depth)
+}
+
+// Compact returns the object without white space between its tokens.
+func (o *Object) Compact() []byte { return jsontext.AppendCompact(nil, o.text()) }
+
+func (o *Object) text() []byte {
 	raw := []byte{'{'}
 	for _, m := range o.members {
 		raw = append(append(raw, m.rawKey...), ':')
 		raw = append(append(raw, m.value...), ',')
 	}
-	return AppendIndent(dst, append(bytes.TrimSuffix(raw, []byte(",")), '}'), depth)
+	return append(bytes.TrimSuffix(raw, []byte(",")), '}')
 }
 
 // Raw returns the object's JSON for use as a value in Set.

@@ -32,9 +32,5 @@ func withAnswers(input json.RawMessage, answers []record.Reply) (json.RawMessage
 	}
 	b.WriteByte('}')
 	o.Set("answers", b.Bytes())
-	var out bytes.Buffer
-	if err := json.Compact(&out, o.Append(nil, 0)); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return o.Compact(), nil
 }

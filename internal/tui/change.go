@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -91,11 +90,7 @@ func inputOf(q decide.Request, text string) (string, error) {
 		return "", err
 	}
 	o.Set("command", command)
-	var b bytes.Buffer
-	if err := json.Compact(&b, o.Raw()); err != nil {
-		return "", err
-	}
-	return b.String(), nil
+	return string(o.Compact()), nil
 }
 
 // edited takes what the editor gave back, and asks what the request would be with it.
