@@ -44,3 +44,27 @@ func TestParts(t *testing.T) {
 		t.Errorf("items: %q", got)
 	}
 }
+
+// TestSame: two texts are the same value in spite of space, escapes and order, not when a digit differs or something follows.
+func TestSame(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{`{"a":1,"b":["\u0041"]}`, ` {"b": ["A"], "a": 1}`, true},
+		{`12345678901234567890`, `12345678901234567891`, false},
+		{`1`, `1 2`, false}, {`1`, `1.0`, false}, {`tru`, `tru`, false},
+	} {
+		if got := jsontext.Same([]byte(c.a), []byte(c.b)); got != c.want {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
+	}
+}
+
+// TestAppendCompact: only the space between tokens goes.
+func TestAppendCompact(t *testing.T) {
+	const text = "{ \"a b\" :\r\n\t[ 1.50 , \"\\\" \" , { } ] }"
+	if got := string(jsontext.AppendCompact(nil, text)); got != `{"a b":[1.50,"\" ",{}]}` {
+		t.Error(got)
+	}
+}
