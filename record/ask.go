@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -141,16 +140,10 @@ func (a Ask) With(input string) Ask {
 }
 
 // StdinOf is the "stdin" of a tool's input, "" when there is none.
-func StdinOf(input string) string { return fieldText(input, "stdin") }
+func StdinOf(input string) string { return jsontext.TextAt(input, "stdin") }
 
 // CommandOf is the "command" of a tool's input, "" when there is none.
-func CommandOf(input string) string { return fieldText(input, "command") }
-
-func fieldText(input, key string) string {
-	var fields map[string]json.RawMessage
-	_ = json.Unmarshal([]byte(input), &fields) // no object has no field
-	return textOf(fields, key)
-}
+func CommandOf(input string) string { return jsontext.TextAt(input, "command") }
 
 // Call is the tool call as policy judges it: by where its paths led when it was asked,
 // and as text when that is not on record.

@@ -224,7 +224,7 @@ func RaiseOf(input string) (scope BudgetScope, to Limit, err error) {
 	if err := json.Unmarshal([]byte(input), &fields); err != nil {
 		return "", to, fmt.Errorf("budget: %w", err)
 	}
-	if scope = BudgetScope(textOf(fields, "scope")); !slices.Contains(BudgetScopes, scope) {
+	if scope = BudgetScope(jsontext.TextOf(fields, "scope")); !slices.Contains(BudgetScopes, scope) {
 		return "", to, fmt.Errorf("budget: scope %.40q is not one of member, team, run, brake", scope)
 	}
 	if err := json.Unmarshal(fields["raise_to"], &raise); err != nil {

@@ -78,7 +78,7 @@ func Questions(input string) ([]Question, error) {
 	var qs []Question
 	seen := map[string]bool{}
 	for _, f := range raws {
-		q := Question{Text: textOf(f, "question"), Header: textOf(f, "header"), Multiple: string(f["multiSelect"]) == "true", Closed: string(f["closed"]) == "true",
+		q := Question{Text: jsontext.TextOf(f, "question"), Header: jsontext.TextOf(f, "header"), Multiple: string(f["multiSelect"]) == "true", Closed: string(f["closed"]) == "true",
 			Options: []Option{}}
 		if strings.TrimSpace(q.Text) == "" || seen[q.Text] {
 			return nil, errors.New("questions: one has no text, or the text of another: their answers could not be distinguished")
@@ -91,17 +91,11 @@ func Questions(input string) ([]Question, error) {
 			}
 		}
 		for _, o := range options {
-			q.Options = append(q.Options, Option{Label: textOf(o, "label"), Description: textOf(o, "description")})
+			q.Options = append(q.Options, Option{Label: jsontext.TextOf(o, "label"), Description: jsontext.TextOf(o, "description")})
 		}
 		qs = append(qs, q)
 	}
 	return qs, nil
-}
-
-func textOf(fields map[string]json.RawMessage, key string) string {
-	var s string
-	_ = json.Unmarshal(fields[key], &s) // no string is none
-	return s
 }
 
 // CheckQuestions refuses questions that nobody could answer, and those that are too large to be

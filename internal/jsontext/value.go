@@ -35,3 +35,16 @@ func Same(a, b []byte) bool {
 	y, errY := Value(b)
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
+
+// TextAt is the string of a key of an object, by its exact name; "" when there is none.
+func TextAt[T Text](object T, key string) string {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(object), &fields) // no object has no field
+	return TextOf(fields, key)
+}
+
+// TextOf is TextAt for an object that is read already.
+func TextOf(fields map[string]json.RawMessage, key string) (s string) {
+	_ = json.Unmarshal(fields[key], &s) // no string is none
+	return s
+}

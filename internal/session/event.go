@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"waggle/internal/jsontext"
 )
 
 // maxEvent is how many bytes a hook reads from its client.
@@ -44,24 +46,15 @@ func readEvent(in io.Reader) (Event, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return Event{}, fmt.Errorf("hook input: %w", err)
 	}
-	e := Event{Name: text(m, "hook_event_name"), Cwd: text(m, "cwd"), Mode: text(m, "permission_mode"), Tool: text(m, "tool_name"),
-		Input: bytes.TrimSpace(m["tool_input"]), ToolUseID: text(m, "tool_use_id"), Agent: text(m, "agent_id"), AgentType: text(m, "agent_type"),
-		Suggestions: m["permission_suggestions"], Message: text(m, "message"), Note: text(m, "notification_type"), Teammate: text(m, "teammate_name"),
-		Source: text(m, "source"), Transcript: text(m, "transcript_path")}
+	e := Event{Name: jsontext.TextOf(m, "hook_event_name"), Cwd: jsontext.TextOf(m, "cwd"), Mode: jsontext.TextOf(m, "permission_mode"), Tool: jsontext.TextOf(m, "tool_name"),
+		Input: bytes.TrimSpace(m["tool_input"]), ToolUseID: jsontext.TextOf(m, "tool_use_id"), Agent: jsontext.TextOf(m, "agent_id"), AgentType: jsontext.TextOf(m, "agent_type"),
+		Suggestions: m["permission_suggestions"], Message: jsontext.TextOf(m, "message"), Note: jsontext.TextOf(m, "notification_type"), Teammate: jsontext.TextOf(m, "teammate_name"),
+		Source: jsontext.TextOf(m, "source"), Transcript: jsontext.TextOf(m, "transcript_path")}
 	if e.Source == "" {
-		e.Source = text(m, "reason")
+		e.Source = jsontext.TextOf(m, "reason")
 	}
-	e.Session, err = ParseID(text(m, "session_id"))
+	e.Session, err = ParseID(jsontext.TextOf(m, "session_id"))
 	return e, err
-}
-
-// text is a string field; "" when it is missing or of another type.
-func text(m map[string]json.RawMessage, key string) string {
-	var s string
-	if json.Unmarshal(m[key], &s) != nil {
-		return ""
-	}
-	return s
 }
 
 var errNoInput = errors.New("the event names no tool or no input")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle/internal/jsonobj"
+	"waggle/internal/jsontext"
 	"waggle/journal"
 	"waggle/record"
 	"waggle/spawn"
@@ -51,12 +52,10 @@ func (h Hook) remember(e Event) error {
 
 // does is what a call does, in a line: its command, or its tool and file.
 func (e Event) does() string {
-	var in map[string]json.RawMessage
-	_ = json.Unmarshal(e.Input, &in) // an input that is no object has no command
-	if command := oneLine(text(in, "command")); command != "" {
+	if command := oneLine(jsontext.TextAt(e.Input, "command")); command != "" {
 		return command
 	}
-	return oneLine(e.Tool + " " + text(in, "file_path"))
+	return oneLine(e.Tool + " " + jsontext.TextAt(e.Input, "file_path"))
 }
 
 // running is the newest call of the session itself that was announced after a time and has not ended, and when; "" is

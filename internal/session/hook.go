@@ -16,6 +16,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"waggle"
+	"waggle/internal/jsontext"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/record"
@@ -453,13 +454,7 @@ func (h Hook) give(ctx context.Context, s *Session, w journal.Writer, r Request,
 }
 
 // planOf is the plan's text, or "" when the input has none.
-func planOf(input json.RawMessage) string {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(input, &m) != nil {
-		return ""
-	}
-	return text(m, "plan")
-}
+func planOf(input json.RawMessage) string { return jsontext.TextAt(input, "plan") }
 
 // callName names a call by its tool and input, for what PreToolUse says of it.
 func callName(e Event) string {

@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/jsontext"
 	"waggle/internal/worktree"
 	"waggle/leader"
 	"waggle/operator"
@@ -71,16 +71,7 @@ func edited(c *control.Call) string {
 	if !c.Started || !slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit"}, c.Ask.Tool) {
 		return ""
 	}
-	var in map[string]json.RawMessage // fields are read by their exact names
-	if json.Unmarshal([]byte(c.Input()), &in) != nil {
-		return ""
-	}
-	var path string
-	for _, key := range []string{"file_path", "notebook_path"} {
-		if path == "" && json.Unmarshal(in[key], &path) != nil {
-			path = ""
-		}
-	}
+	path := cmp.Or(jsontext.TextAt(c.Input(), "file_path"), jsontext.TextAt(c.Input(), "notebook_path"))
 	switch {
 	case path == "":
 		return ""

@@ -281,9 +281,7 @@ func (m *meaning) steps(what string, steps []json.RawMessage) {
 			Tool *agent.ToolStep `json:"tool"`
 		}
 		if json.Unmarshal(step, &t) == nil && t.Tool != nil && t.Tool.Name == "Bash" {
-			var in map[string]json.RawMessage
-			var command string
-			if json.Unmarshal(t.Tool.Input, &in) == nil && json.Unmarshal(in["command"], &command) == nil {
+			if command := jsontext.TextAt(t.Tool.Input, "command"); command != "" {
 				m.text("  which runs", command)
 			}
 		}
